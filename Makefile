@@ -1,0 +1,63 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+BIN := $(VENV)/bin
+SETUP_FILES := setup.py setup.cfg pyproject.toml package.xml
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# These targets use the wheels of $(VENV) alone: a sourced ROS 2 would put its own libraries before them.
+ifdef ROS_DISTRO
+unexport PYTHONPATH LD_LIBRARY_PATH AMENT_PREFIX_PATH
+endif
+unexport PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint clean
+
+help:
+	@echo "make run    set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
+	@echo "make test   set up $(VENV), then run the whole test suite (ARGS=... goes to pytest)"
+	@echo "make lint   ruff"
+	@echo "make clean  remove everything that these targets made, $(VENV) included"
+	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
+
+run: $(VENV)/.ready-run
+	$(BIN)/mb-contact demo lift --out out
+
+test: $(VENV)/.ready-test
+	$(BIN)/python -m pytest $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit $(ARGS)
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check .
+
+clean:
+	rm -rf $(VENV) out build dist install log *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.ready-run: $(SETUP_FILES) | $(BIN)/python
+	@echo "Installing mb_contact and its libraries into $(VENV) (once; some minutes)"
+	@$(PIP_INSTALL) --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.ready-test: $(SETUP_FILES) | $(BIN)/python
+	@echo "Installing mb_contact, its libraries and the test tools into $(VENV) (once; some minutes)"
+	@$(PIP_INSTALL) --editable '.[test]'
+	@touch $(VENV)/.ready-run $@
+
+# Each refusal is one line that says what to do.
+define refuse
+{ echo "$(1)" >&2; exit 1; }
+endef
+
+$(BIN)/python:
+	@"$(PYTHON)" -c pass >/dev/null 2>&1 || $(call refuse,'$(PYTHON)' does not run: install Python 3.10 to 3.13 or name one: make PYTHON=/path/to/python3)
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' \
+	    || $(call refuse,mb_contact needs Python 3.10 to 3.13 and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name another one: make PYTHON=/path/to/python3)
+	@"$(PYTHON)" -c 'import ensurepip, venv' >/dev/null 2>&1 \
+	    || $(call refuse,'$(PYTHON)' cannot make virtual environments: on Debian and Ubuntu run: sudo apt install python3-venv)
+	@"$(PYTHON)" -m venv --clear "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }

@@ -1,0 +1,69 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Minimal-coordinate operational-space contact dynamics of robots that touch things.
+
+>>> import mb_contact as mb
+>>> sim = mb.Simulator(mb.load_scene("scene.yaml"))
+>>> step = sim.step()
+>>> step.certificate.complementarity_gap
+
+Names are imported when first used, so ``import mb_contact`` itself is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Model": "model.model",
+    "load_urdf": "model.urdf",
+    "Scene": "model.scene",
+    "load_scene": "model.scene_yaml",
+    "World": "model.world",
+    "build_world": "model.world",
+    "mass_matrix": "dynamics",
+    "inverse_dynamics": "dynamics",
+    "nonlinear_effects": "dynamics",
+    "forward_dynamics": "dynamics",
+    "energy": "dynamics",
+    "frame_pose": "dynamics",
+    "jacobian": "dynamics",
+    "jacobian_bias": "dynamics",
+    "operational_compliance": "dynamics",
+    "operational_inertia": "dynamics",
+    "operational_space": "dynamics",
+    "OperationalSpace": "dynamics",
+    "solve_lcp": "solvers",
+    "LcpResult": "solvers",
+    "ContactProblem": "contact.os",
+    "certify": "contact.certificate",
+    "Simulator": "simulation.simulator",
+    "Certificate": "simulation.results",
+    "Step": "simulation.results",
+    "State": "simulation.results",
+    "MbContactError": "errors",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "SceneError": "errors",
+    "CollisionError": "errors",
+    "DynamicsError": "errors",
+    "SolverError": "errors",
+    "CommunicationError": "errors",
+}
+
+__all__ = ["__version__", *_WHERE]
+
+
+def __getattr__(name):
+    if name not in _WHERE:
+        raise AttributeError(f"module 'mb_contact' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"mb_contact.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,66 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The only place that coerces input: C-contiguous float64 of the right shape, finite, or a clear error."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.errors import InputError
+
+
+def as_vector(value, size=None, name="value", finite=True):
+    """Return ``value`` as a new-or-same C-contiguous float64 vector.
+
+    Parameters
+    ----------
+    value : array_like
+    size : int, optional
+        Required length.
+    name : str
+        How the message calls it.
+    finite : bool
+        Refuse NaN and infinities.
+
+    Raises
+    ------
+    InputError
+        Not numeric, not one-dimensional, wrong length, or not finite.
+    """
+    array = _as_float_array(value, name)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be a vector, got an array of shape {array.shape}")
+    if size is not None and array.shape[0] != size:
+        raise InputError(f"{name} must have {size} entries, got {array.shape[0]}")
+    if finite:
+        _require_finite(array, name)
+    return array
+
+
+def as_matrix(value, shape=None, name="value", finite=True):
+    """Return ``value`` as a C-contiguous float64 matrix; ``None`` in ``shape`` matches any size."""
+    array = _as_float_array(value, name)
+    if array.ndim != 2:
+        raise InputError(f"{name} must be a matrix, got an array of shape {array.shape}")
+    if shape is not None and any(s is not None and s != a for s, a in zip(shape, array.shape)):
+        wanted = " x ".join("any" if s is None else str(s) for s in shape)
+        raise InputError(f"{name} must be {wanted}, got {array.shape[0]} x {array.shape[1]}")
+    if finite:
+        _require_finite(array, name)
+    return array
+
+
+def _as_float_array(value, name):
+    try:
+        return np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}") from None
+
+
+def _require_finite(array, name):
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        index = where[0] if len(where) == 1 else where
+        raise InputError(f"{name}[{index}] is {array[where]}; every entry must be finite")

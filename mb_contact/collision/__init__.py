@@ -1,0 +1,55 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Collision detection: poses in, contact manifolds out.
+
+The compiled part (:mod:`mb_contact.core`) finds near pairs and builds manifolds; an engine
+answers for the near pairs with a normal and a signed distance.  One step is
+
+1. ``geometry_poses``, ``aabbs``, ``candidate_pairs`` (compiled),
+2. ``NarrowPhase.query`` (Python around the engine, near pairs only),
+3. ``build_contacts`` (compiled; planes are treated here, without the engine).
+
+An engine is a class with ``__init__(geoms)`` and
+``query(candidates, count, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from mb_contact.collision.buffers import CollisionBuffers, ManifoldWork, make_buffers, make_contacts
+from mb_contact.errors import CollisionError
+
+__all__ = ["ENGINES", "CollisionBuffers", "ManifoldWork", "make_buffers", "make_contacts", "make_narrow_phase"]
+
+#: engine name -> module that defines its ``NarrowPhase``; imported only when asked for
+ENGINES = {"coal": "mb_contact.collision.coal_engine"}
+
+
+def make_narrow_phase(geoms, engine="coal"):
+    """Narrow phase of a world.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    engine : str
+        One of ``ENGINES``.
+
+    Returns
+    -------
+    NarrowPhase
+
+    Raises
+    ------
+    CollisionError
+        The engine is unknown or its library is not installed, or a geometry has a size that
+        makes no shape.
+    """
+    if engine not in ENGINES:
+        raise CollisionError(f"collision engine {engine!r} is unknown; available: {', '.join(sorted(ENGINES))}")
+    try:
+        module = importlib.import_module(ENGINES[engine])
+    except ImportError as error:
+        raise CollisionError(f"collision engine {engine!r} needs a library that cannot be imported: {error}") from error
+    return module.NarrowPhase(geoms)

@@ -1,0 +1,126 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Narrow phase by coal, the maintained continuation of FCL.
+
+The distance query is used for near and for penetrating pairs alike: it costs the same as
+the collision query with a security margin (0.4 to 3 us) and needs no contact object.
+Nothing is kept from one query to the next (a GJK guess from the step before saved nothing
+that could be measured), so a restored state gives the same bits.
+"""
+
+from __future__ import annotations
+
+import coal
+import numpy as np
+
+from mb_contact.errors import CollisionError
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE, SHAPE_SPHERE
+
+#: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
+TOLERANCE = 1e-9
+
+
+class NarrowPhase:
+    """Normals and signed distances of near pairs.
+
+    Parameters
+    ----------
+    geoms : Geoms
+        The world's collision geometries.
+
+    Raises
+    ------
+    CollisionError
+        A size is not positive and finite.
+    """
+
+    def __init__(self, geoms):
+        self._shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
+        self._transforms = [coal.Transform3s() for _ in self._shapes]
+        self._pairs = [self._pair(int(a), int(b)) for a, b in geoms.pairs]
+        self._reach = float(geoms.margin[0])
+        self._request = coal.DistanceRequest()
+        self._request.enable_signed_distance = True
+        self._request.gjk_tolerance = TOLERANCE
+        self._request.epa_tolerance = TOLERANCE
+        self._result = coal.DistanceResult()
+        self._bound = (None, None, None)
+
+    def query(self, candidates, count, geom_R, geom_p, witness):
+        """Fill the witness rows of the candidates that have no plane.
+
+        Parameters
+        ----------
+        candidates : int64 (m,)
+            Rows of ``Geoms.pairs``; the first ``count`` are valid.
+        count : int
+        geom_R, geom_p : (g, 3, 3), (g, 3)
+            World poses of the geometries.
+        witness : (m, 4), out
+            Row i: unit normal from B to A in world axes, and signed distance [m], of
+            ``candidates[i]``.  Farther than the margin only the distance is written.  The rows
+            of pairs with a plane are left alone.
+        """
+        if self._bound[0] is not geom_R or self._bound[1] is not geom_p or self._bound[2] is not witness:
+            self._bind(geom_R, geom_p, witness)
+        pairs, poses, normals, distances = self._pairs, self._poses, self._normals, self._distances
+        request, result, clear, reach = self._request, self._result, self._result.clear, self._reach
+        fresh = set()
+        for i, row in enumerate(candidates[:count].tolist()):
+            pair = pairs[row]
+            if pair is None:
+                continue
+            compute, a, b, transform_a, transform_b = pair
+            if a not in fresh:
+                fresh.add(a)
+                rotation, translation = poses[a]
+                transform_a.setRotation(rotation)
+                transform_a.setTranslation(translation)
+            if b not in fresh:
+                fresh.add(b)
+                rotation, translation = poses[b]
+                transform_b.setRotation(rotation)
+                transform_b.setTranslation(translation)
+            clear()  # coal returns at once if the result already holds a distance below zero
+            distance = compute(transform_b, transform_a, request, result)
+            distances[i] = distance
+            if distance <= reach:
+                normals[i][:] = result.normal
+
+    def _pair(self, a, b):
+        if self._shapes[a] is None or self._shapes[b] is None:
+            return None
+        # coal's normal points from its first shape to its second: with B first it is ours
+        compute = coal.ComputeDistance(self._shapes[b], self._shapes[a])
+        return compute, a, b, self._transforms[a], self._transforms[b]
+
+    def _bind(self, geom_R, geom_p, witness):
+        """Views of the rows, made once: slicing an array costs as much as a query."""
+        self._poses = [(geom_R[g], geom_p[g]) for g in range(len(self._shapes))]
+        self._normals = [witness[i, :3] for i in range(witness.shape[0])]
+        self._distances = memoryview(witness[:, 3])
+        self._bound = (geom_R, geom_p, witness)
+
+
+def _shape(geoms, g):
+    """The coal shape of geometry g; None for a plane, which never reaches coal."""
+    kind = int(geoms.kind[g])
+    if kind == SHAPE_PLANE:
+        return None
+    used = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_BOX: 3}.get(kind)
+    if used is None:
+        raise CollisionError(f"geometry {g}: coal has no shape for kind {kind}; known kinds: {SHAPE_NAMES}")
+    size = geoms.size[g, :used]
+    if not (np.isfinite(size).all() and (size > 0.0).all()):
+        raise CollisionError(
+            f"geometry {g} ({SHAPE_NAMES[kind]}): size {size.tolist()} must be positive and finite"
+        )
+    radius, half_length = float(size[0]), float(size[-1])
+    if kind == SHAPE_SPHERE:
+        return coal.Sphere(radius)
+    if kind == SHAPE_CAPSULE:
+        return coal.Capsule(radius, 2.0 * half_length)
+    if kind == SHAPE_CYLINDER:
+        return coal.Cylinder(radius, 2.0 * half_length)
+    return coal.Box(*(2.0 * size))

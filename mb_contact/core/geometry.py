@@ -1,0 +1,132 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the collision shapes are, their bounding boxes, and how far each reaches in a direction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, WORLD
+
+
+@kernel
+def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
+    """World poses of all geometries from the poses of the bodies.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    R_w : (n, 3, 3)
+        Body frame to world.
+    p_w : (n, 3)
+        Body origins, world [m].
+    geom_R : (g, 3, 3), out
+        Geometry frame to world.
+    geom_p : (g, 3), out
+        Geometry origins, world [m].
+    """
+    for g in range(geoms.body.shape[0]):
+        k = geoms.body[g]
+        for i in range(3):
+            if k == WORLD:
+                geom_p[g, i] = geoms.p[g, i]
+                for j in range(3):
+                    geom_R[g, i, j] = geoms.R[g, i, j]
+                continue
+            r0, r1, r2 = R_w[k, i, 0], R_w[k, i, 1], R_w[k, i, 2]
+            geom_p[g, i] = p_w[k, i] + r0 * geoms.p[g, 0] + r1 * geoms.p[g, 1] + r2 * geoms.p[g, 2]
+            for j in range(3):
+                geom_R[g, i, j] = r0 * geoms.R[g, 0, j] + r1 * geoms.R[g, 1, j] + r2 * geoms.R[g, 2, j]
+
+
+@kernel
+def half_width(kind, size, geom_R, g, n0, n1, n2):
+    """Reach of shape g from its centre along the unit world direction n [m].
+
+    Every shape but the plane is symmetric about its centre, so the reach is the same along
+    -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
+    shapes along n: never more than their signed distance, and equal to it along the right n.
+    A plane has no reach: infinity.
+    """
+    shape = kind[g]
+    if shape == SHAPE_SPHERE:
+        return size[g, 0]
+    z = abs(geom_R[g, 0, 2] * n0 + geom_R[g, 1, 2] * n1 + geom_R[g, 2, 2] * n2)
+    if shape == SHAPE_CAPSULE:
+        return size[g, 0] + size[g, 1] * z
+    x = geom_R[g, 0, 0] * n0 + geom_R[g, 1, 0] * n1 + geom_R[g, 2, 0] * n2
+    y = geom_R[g, 0, 1] * n0 + geom_R[g, 1, 1] * n1 + geom_R[g, 2, 1] * n2
+    if shape == SHAPE_CYLINDER:
+        # not sqrt(1 - z*z): that loses half of the digits where n is the axis
+        return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
+    if shape == SHAPE_BOX:
+        return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
+    return np.inf
+
+
+@kernel
+def aabbs(geoms, geom_R, geom_p, lower, upper):
+    """Bounding boxes in world axes, each inflated by half of the contact margin.
+
+    Two boxes that do not overlap belong to shapes more than the margin apart.  A plane
+    fills all space here; the broad phase tests it exactly.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    geom_R, geom_p : (g, 3, 3), (g, 3)
+        World poses of the geometries.
+    lower, upper : (g, 3), out
+        Corners of the boxes [m].
+    """
+    inflation = 0.5 * geoms.margin[0]
+    for g in range(geoms.kind.shape[0]):
+        for i in range(3):
+            if geoms.kind[g] == SHAPE_PLANE:
+                reach = np.inf
+            else:
+                e0 = 1.0 if i == 0 else 0.0
+                e1 = 1.0 if i == 1 else 0.0
+                e2 = 1.0 if i == 2 else 0.0
+                reach = half_width(geoms.kind, geoms.size, geom_R, g, e0, e1, e2)
+            lower[g, i] = geom_p[g, i] - reach - inflation
+            upper[g, i] = geom_p[g, i] + reach + inflation
+
+
+@kernel
+def separation(kind, size, geom_R, geom_p, a, b, n0, n1, n2):
+    """Exact separation of two shapes along +-n (the sign that separates more) [m]."""
+    along = (
+        n0 * (geom_p[a, 0] - geom_p[b, 0])
+        + n1 * (geom_p[a, 1] - geom_p[b, 1])
+        + n2 * (geom_p[a, 2] - geom_p[b, 2])
+    )
+    return (
+        abs(along)
+        - half_width(kind, size, geom_R, a, n0, n1, n2)
+        - half_width(kind, size, geom_R, b, n0, n1, n2)
+    )
+
+
+@kernel
+def first_axis(shape):
+    """First of the body axes 0..2 along which a shape has straight edges (3: it has none)."""
+    if shape == SHAPE_BOX:
+        return 0
+    if shape == SHAPE_CAPSULE or shape == SHAPE_CYLINDER:
+        return 2
+    return 3
+
+
+@kernel
+def first_face(shape):
+    """First of the body axes 0..2 that are normals of flat faces of a shape (3: it has none)."""
+    if shape == SHAPE_BOX:
+        return 0
+    if shape == SHAPE_CYLINDER:
+        return 2
+    return 3

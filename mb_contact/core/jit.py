@@ -1,0 +1,50 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The one decorator of compiled kernels, and the folder their compiled code is cached in.
+
+Numba checks only the file of the cached function itself: an edited callee in another file
+would go unnoticed and stale code would run.  So the cache folder carries a hash of every
+file of ``core`` (and of ``types.py``, whose constants are compiled in); any edit is a new
+folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import numba
+
+
+def source_digest():
+    """Hash of every source file that compiled code depends on."""
+    here = Path(__file__).parent
+    files = sorted(here.glob("*.py")) + [here.parent / "types.py"]
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in files:
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory():
+    """Folder of the compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
+    base = os.environ.get("MB_CONTACT_CACHE_DIR")
+    if base is None:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
+    return Path(base) / source_digest()
+
+
+CACHE_DIRECTORY = cache_directory()
+
+
+def kernel(function):
+    """Compile ``function`` on first call; cached on disk, NumPy division semantics, no fastmath."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_DIRECTORY)
+    try:
+        return numba.njit(cache=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = previous

@@ -1,0 +1,143 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The OS problem as J14 Eq. 53 writes it: M z + q with z = [beta_ul; sigma], n_f + 2 unknowns a contact.
+
+    u_n           _|_  F_n            (10a)
+    sigma + D* u  _|_  beta           (10b)
+    mu F_n - E* beta  _|_  sigma      (10c)
+
+Order of z: for each contact F_n, beta_1 ... beta_nf; then the impulses of scalar units; then all sigma.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.jit import kernel
+
+
+@kernel
+def lcp_size(cones):
+    """Number of unknowns, n_u (n_f + 2) + scalar units."""
+    n_f = cones.cosine.shape[0]
+    size = 0
+    for i in range(cones.count[0]):
+        size += n_f + 2 if cones.dim[i] == 3 else 1
+    return size
+
+
+@kernel
+def _direction(cones, j):
+    """Weights of (normal, t1, t2) of unknown j of a contact: F_n first, then the n_f directions."""
+    if j == 0:
+        return 1.0, 0.0, 0.0
+    return 0.0, cones.cosine[j - 1], cones.sine[j - 1]
+
+
+@kernel
+def lcp_assemble(W, q, cones, M, h):
+    """Fill M and h (the constant term) of the linear complementarity problem; returns its size."""
+    n_f = cones.cosine.shape[0]
+    size = lcp_size(cones)
+    for i in range(size):
+        h[i] = 0.0
+        for j in range(size):
+            M[i, j] = 0.0
+    units = cones.count[0]
+    forces = 0
+    for i in range(units):
+        forces += n_f + 1 if cones.dim[i] == 3 else 1
+    row = 0
+    sigma = forces
+    for i in range(units):
+        height = n_f + 1 if cones.dim[i] == 3 else 1
+        column = 0
+        for j in range(units):
+            width = n_f + 1 if cones.dim[j] == 3 else 1
+            _fill_block(W, cones, i, j, row, column, height, width, M)
+            column += width
+        for a in range(height):
+            n, x, y = _direction(cones, a)
+            h[row + a] = n * q[cones.start[i]]
+            if height > 1:
+                h[row + a] += x * q[cones.start[i] + 1] + y * q[cones.start[i] + 2]
+        if height > 1:
+            M[sigma, row] = cones.mu[i]
+            for a in range(1, height):
+                M[row + a, sigma] = 1.0
+                M[sigma, row + a] = -1.0
+            sigma += 1
+        row += height
+    return size
+
+
+@kernel
+def _fill_block(W, cones, i, j, row, column, height, width, M):
+    """D_ul*(i) W D_ul(j)."""
+    si = cones.start[i]
+    sj = cones.start[j]
+    for a in range(height):
+        n, x, y = _direction(cones, a)
+        w0 = n * W[si, sj]
+        w1 = 0.0
+        w2 = 0.0
+        if height > 1:
+            w0 += x * W[si + 1, sj] + y * W[si + 2, sj]
+        if width > 1:
+            w1 = n * W[si, sj + 1]
+            w2 = n * W[si, sj + 2]
+            if height > 1:
+                w1 += x * W[si + 1, sj + 1] + y * W[si + 2, sj + 1]
+                w2 += x * W[si + 1, sj + 2] + y * W[si + 2, sj + 2]
+        for b in range(width):
+            n2, x2, y2 = _direction(cones, b)
+            M[row + a, column + b] = n2 * w0 + x2 * w1 + y2 * w2
+
+
+@kernel
+def impulses_of(cones, z, r):
+    """Scalar-row impulses r from z = [beta_ul; sigma]."""
+    n_f = cones.cosine.shape[0]
+    k = 0
+    for i in range(cones.count[0]):
+        row = cones.start[i]
+        r[row] = z[k]
+        k += 1
+        if cones.dim[i] == 3:
+            r[row + 1] = 0.0
+            r[row + 2] = 0.0
+            for j in range(n_f):
+                r[row + 1] += z[k + j] * cones.cosine[j]
+                r[row + 2] += z[k + j] * cones.sine[j]
+            k += n_f
+
+
+@kernel
+def states_of(cones, z, size, state):
+    """Pivoting states that match a complementary solution z (to polish it and to warm-start from it)."""
+    n_f = cones.cosine.shape[0]
+    sigma = size
+    for i in range(cones.count[0]):
+        if cones.dim[i] == 3:
+            sigma -= 1
+    k = 0
+    for i in range(cones.count[0]):
+        if z[k] <= 0.0:
+            state[i] = -1
+        else:
+            state[i] = 0
+        if cones.dim[i] == 3:
+            if z[k] > 0.0 and z[sigma] > 0.0:
+                best = 0
+                for j in range(1, n_f):
+                    if z[k + 1 + j] > z[k + 1 + best]:
+                        best = j
+                state[i] = best + 1
+                after = (best + 1) % n_f
+                before = (best + n_f - 1) % n_f
+                if z[k + 1 + after] > 0.0:
+                    state[i] = n_f + 1 + best
+                elif z[k + 1 + before] > 0.0:
+                    state[i] = n_f + 1 + before
+            sigma += 1
+            k += n_f
+        k += 1

@@ -1,0 +1,93 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Dense LU with partial pivoting and a proximal solve for singular consistent systems.
+
+The systems of contact mechanics are small (tens of rows), square and often rank deficient but
+consistent: four corners of a box carry one weight.  ``(A + eps I) x_{i+1} = b + eps x_i`` from
+``x_0 = 0`` converges to the least-norm solution of ``A x = b`` when A is positive semidefinite.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.jit import kernel
+
+
+@kernel
+def lu_factor(A, m, order):
+    """Factor the leading m x m block of A in place, ``order`` (m,) records row swaps; False if singular."""
+    for k in range(m):
+        best = k
+        size = abs(A[k, k])
+        for i in range(k + 1, m):
+            if abs(A[i, k]) > size:
+                size = abs(A[i, k])
+                best = i
+        order[k] = best
+        if not size > 0.0:
+            return False
+        if best != k:
+            for j in range(m):
+                t = A[k, j]
+                A[k, j] = A[best, j]
+                A[best, j] = t
+        inverse = 1.0 / A[k, k]
+        for i in range(k + 1, m):
+            f = A[i, k] * inverse
+            A[i, k] = f
+            if f != 0.0:
+                for j in range(k + 1, m):
+                    A[i, j] -= f * A[k, j]
+    return True
+
+
+@kernel
+def lu_solve(A, m, order, x):
+    """Solve in place with the factors of :func:`lu_factor`."""
+    for k in range(m):
+        t = x[order[k]]
+        x[order[k]] = x[k]
+        x[k] = t
+    for i in range(m):
+        t = x[i]
+        for j in range(i):
+            t -= A[i, j] * x[j]
+        x[i] = t
+    for i in range(m - 1, -1, -1):
+        t = x[i]
+        for j in range(i + 1, m):
+            t -= A[i, j] * x[j]
+        x[i] = t / A[i, i]
+
+
+@kernel
+def proximal_solve(A, m, eps, LU, order, b, x, step, tolerance, limit):
+    """Solve ``A x = b`` (leading m x m) by proximal steps with one factorisation of ``A + eps I``.
+
+    Returns the largest entry of ``|b - A x|``.  ``LU``, ``step`` are workspaces; x starts at zero.
+    """
+    for i in range(m):
+        for j in range(m):
+            LU[i, j] = A[i, j]
+        LU[i, i] += eps
+        x[i] = 0.0
+        step[i] = b[i]
+    if not lu_factor(LU, m, order):
+        return 1e300
+    worst = 1e300
+    for _ in range(limit):
+        lu_solve(LU, m, order, step)
+        for i in range(m):
+            x[i] += step[i]
+        previous = worst
+        worst = 0.0
+        for i in range(m):
+            t = b[i]
+            for j in range(m):
+                t -= A[i, j] * x[j]
+            step[i] = t  # the next step solves (A + eps I) dx = b - A x
+            if not abs(t) <= worst:
+                worst = abs(t)
+        if worst <= tolerance or not worst < 0.5 * previous:
+            break
+    return worst

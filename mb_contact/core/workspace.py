@@ -1,0 +1,325 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Workspaces of the kernels: named tuples of arrays, allocated once for a world, reused every step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Kinematics(NamedTuple):
+    """Poses and velocities; world axes, each body about its own origin."""
+
+    R: np.ndarray  #: (n, 3, 3), body to world
+    p: np.ndarray  #: (n, 3) [m]
+    l: np.ndarray  #: (n, 3), origin of the parent to origin of the body [m]
+    H: np.ndarray  #: (N, 6), rows of the hinge maps
+    V: np.ndarray  #: (n, 6), spatial velocity
+    a: np.ndarray  #: (n, 6), Coriolis acceleration
+    b: np.ndarray  #: (n, 6), gyroscopic force
+    I: np.ndarray  # noqa: E741 -- (n, 3, 3), rotational inertia about the body origin
+    mc: np.ndarray  #: (n, 3), mass times centre of mass
+    R_local: np.ndarray
+    R_scratch: np.ndarray
+    p_scratch: np.ndarray
+
+
+class Articulated(NamedTuple):
+    """Results of the Riccati sweep and the sweeps that use it."""
+
+    P: np.ndarray  #: (n, 6, 6), articulated-body inertia
+    U: np.ndarray  #: (N, 6), rows (P H*)*
+    G: np.ndarray  #: (N, 6), rows of G*
+    D_inv: np.ndarray  #: (N, 6), rows of D^-1 within the joint's block
+    z: np.ndarray  #: (n, 6), residual forces
+    eps: np.ndarray  #: (N,)
+    nu: np.ndarray  #: (N,)
+    alpha: np.ndarray  #: (n, 6), accelerations or velocity jumps
+    hinge_scratch: np.ndarray
+    block_scratch: np.ndarray
+
+
+class Compliance(NamedTuple):
+    """Upsilon sweep and the blocks Omega of the essential bodies."""
+
+    branches: np.ndarray  #: int64 (n,)
+    on_path: np.ndarray  #: int64 (n,)
+    essential: np.ndarray  #: int64 (n,), number of the body among the essential ones, or -1
+    body: np.ndarray  #: int64 (m,), body of an essential number
+    near: np.ndarray  #: int64 (n,), nearest essential proper ancestor, or -1
+    Upsilon: np.ndarray  #: (n, 6, 6)
+    Psi: np.ndarray  #: (n, 6, 6)
+    Omega: np.ndarray  #: (m, m, 6, 6)
+    same_tree: np.ndarray  #: int64 (m, m)
+    block: np.ndarray
+    columns: np.ndarray
+    gram: np.ndarray
+
+
+class Rows(NamedTuple):
+    """Scalar constraint rows: velocity = on_a . V(a) + on_b . V(b)."""
+
+    body_a: np.ndarray  #: int64 (R,), body or WORLD
+    body_b: np.ndarray  #: int64 (R,)
+    side_a: np.ndarray  #: int64 (R,), essential numbers of the bodies, -1 for WORLD
+    side_b: np.ndarray  #: int64 (R,)
+    on_a: np.ndarray  #: (R, 6)
+    on_b: np.ndarray  #: (R, 6), signed
+    offset: np.ndarray  #: (R,), added to the velocity: gap / dt or minus the push-out velocity
+    response: np.ndarray  #: (m, 6)
+    known: np.ndarray  #: int64 (m,)
+    touched: np.ndarray  #: int64 (n,)
+    dof: np.ndarray  #: int64 (R,), degree of freedom of a joint-limit row, else -1
+
+
+class Cones(NamedTuple):
+    """Layout of the complementarity problem: units of 3 rows (contacts) or 1 row (joint limits)."""
+
+    count: np.ndarray  #: int64 (1,), units
+    rows: np.ndarray  #: int64 (1,), scalar rows
+    start: np.ndarray  #: int64 (U,), first row of a unit
+    dim: np.ndarray  #: int64 (U,), 3 or 1
+    mu: np.ndarray  #: (U,)
+    cosine: np.ndarray  #: (n_f,), friction directions in the tangent basis
+    sine: np.ndarray  #: (n_f,)
+
+
+class PivotWork(NamedTuple):
+    """Workspace of block principal pivoting."""
+
+    A: np.ndarray
+    LU: np.ndarray
+    b: np.ndarray
+    x: np.ndarray
+    step: np.ndarray
+    order: np.ndarray
+    row: np.ndarray
+    terms: np.ndarray
+    row_weight: np.ndarray
+    column_weight: np.ndarray
+    proposal: np.ndarray
+    guess: np.ndarray
+
+
+class LemkeWork(NamedTuple):
+    """Workspace of Lemke's algorithm on the full problem with n_f + 2 unknowns a contact."""
+
+    M: np.ndarray
+    q: np.ndarray
+    T: np.ndarray
+    basis: np.ndarray
+    z: np.ndarray
+
+
+class Solution(NamedTuple):
+    """The complementarity problem of a step in scalar rows, and its solution."""
+
+    W: np.ndarray  #: (R, R), Delassus matrix B* Omega B [1/kg ...]
+    q: np.ndarray  #: (R,), free velocity plus offset [m/s, rad/s]
+    r: np.ndarray  #: (R,), impulses [N s, N m s]
+    u: np.ndarray  #: (R,), W r + q
+    state: np.ndarray  #: int64 (U,), see pivoting.py
+    best_r: np.ndarray
+    best_state: np.ndarray
+    judge: np.ndarray  #: (8,), the last certificate: see certificate.py
+
+
+class Memory(NamedTuple):
+    """What a step leaves for the next: contact identities, frames and states (warm start)."""
+
+    count: np.ndarray  #: int64 (1,)
+    pair: np.ndarray  #: int64 (c,)
+    feature: np.ndarray  #: int64 (c,)
+    tangent: np.ndarray  #: (c, 3)
+    state: np.ndarray  #: int64 (c,)
+    limit_state: np.ndarray  #: int64 (N, 2), lower and upper
+
+
+class Frames(NamedTuple):
+    """Contact frames of the current step."""
+
+    t1: np.ndarray  #: (c, 3)
+    t2: np.ndarray  #: (c, 3)
+    known: np.ndarray  #: int64 (c,), index in Memory or -1
+    aligned: np.ndarray  #: int64 (c,), 1 where t1 follows the slip
+
+
+class StepWork(NamedTuple):
+    """Vectors of one step."""
+
+    v_free: np.ndarray  #: (N,)
+    V_free: np.ndarray  #: (n, 6)
+    effort: np.ndarray  #: (N,), clamped
+    v_dot: np.ndarray  #: (N,)
+    dv: np.ndarray  #: (N,)
+    external: np.ndarray  #: (n, 6), forces on bodies at their origins, world axes
+    impulse: np.ndarray  #: (n, 6)
+    joint_impulse: np.ndarray  #: (N,)
+    joint_effort: np.ndarray  #: (N,), effort + damping + limit impulse / dt
+    geom_impulse: np.ndarray  #: (g, 6), contact impulse on a geometry about its body origin, world axes
+    contact_impulse: np.ndarray  #: (c, 3), on A, world axes [N s]
+    v_next: np.ndarray  #: (N,)
+    ledger: np.ndarray  #: (4,), work of efforts, damping, contacts, limits in this step [J]
+    energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
+    info: np.ndarray  #: int64 (4,), solver rung, iterations, singular body, units
+
+
+def make_kinematics(n, N):
+    return Kinematics(
+        R=np.zeros((n, 3, 3)),
+        p=np.zeros((n, 3)),
+        l=np.zeros((n, 3)),
+        H=np.zeros((N, 6)),
+        V=np.zeros((n, 6)),
+        a=np.zeros((n, 6)),
+        b=np.zeros((n, 6)),
+        I=np.zeros((n, 3, 3)),
+        mc=np.zeros((n, 3)),
+        R_local=np.zeros((n, 3, 3)),
+        R_scratch=np.zeros((n, 3, 3)),
+        p_scratch=np.zeros((n, 3)),
+    )
+
+
+def make_articulated(n, N):
+    return Articulated(
+        P=np.zeros((n, 6, 6)),
+        U=np.zeros((N, 6)),
+        G=np.zeros((N, 6)),
+        D_inv=np.zeros((N, 6)),
+        z=np.zeros((n, 6)),
+        eps=np.zeros(N),
+        nu=np.zeros(N),
+        alpha=np.zeros((n, 6)),
+        hinge_scratch=np.zeros((6, 6)),
+        block_scratch=np.zeros((6, 6)),
+    )
+
+
+def make_compliance(n):
+    return Compliance(
+        branches=np.zeros(n, np.int64),
+        on_path=np.zeros(n, np.int64),
+        essential=np.zeros(n, np.int64),
+        body=np.zeros(n, np.int64),
+        near=np.zeros(n, np.int64),
+        Upsilon=np.zeros((n, 6, 6)),
+        Psi=np.zeros((n, 6, 6)),
+        Omega=np.zeros((n, n, 6, 6)),
+        same_tree=np.zeros((n, n), np.int64),
+        block=np.zeros((6, 6)),
+        columns=np.zeros((6, 6)),
+        gram=np.zeros((6, 6)),
+    )
+
+
+def make_rows(n, R):
+    return Rows(
+        body_a=np.zeros(R, np.int64),
+        body_b=np.zeros(R, np.int64),
+        side_a=np.zeros(R, np.int64),
+        side_b=np.zeros(R, np.int64),
+        on_a=np.zeros((R, 6)),
+        on_b=np.zeros((R, 6)),
+        offset=np.zeros(R),
+        response=np.zeros((n, 6)),
+        known=np.zeros(n, np.int64),
+        touched=np.zeros(n, np.int64),
+        dof=np.zeros(R, np.int64),
+    )
+
+
+def make_cones(units, n_f):
+    angle = 2.0 * np.pi * np.arange(n_f) / n_f
+    return Cones(
+        count=np.zeros(1, np.int64),
+        rows=np.zeros(1, np.int64),
+        start=np.zeros(units, np.int64),
+        dim=np.zeros(units, np.int64),
+        mu=np.zeros(units),
+        cosine=np.cos(angle),
+        sine=np.sin(angle),
+    )
+
+
+def make_pivot_work(R):
+    return PivotWork(
+        A=np.zeros((R, R)),
+        LU=np.zeros((R, R)),
+        b=np.zeros(R),
+        x=np.zeros(R),
+        step=np.zeros(R),
+        order=np.zeros(R, np.int64),
+        row=np.zeros(R, np.int64),
+        terms=np.zeros(R, np.int64),
+        row_weight=np.zeros((R, 3)),
+        column_weight=np.zeros((R, 3)),
+        proposal=np.zeros(R, np.int64),
+        guess=np.zeros(R),
+    )
+
+
+def make_lemke_work(size):
+    return LemkeWork(
+        M=np.zeros((size, size)),
+        q=np.zeros(size),
+        T=np.zeros((size, 2 * size + 2)),
+        basis=np.zeros(size, np.int64),
+        z=np.zeros(size),
+    )
+
+
+def make_solution(R, units):
+    return Solution(
+        W=np.zeros((R, R)),
+        q=np.zeros(R),
+        r=np.zeros(R),
+        u=np.zeros(R),
+        state=np.zeros(units, np.int64),
+        best_r=np.zeros(R),
+        best_state=np.zeros(units, np.int64),
+        judge=np.zeros(8),
+    )
+
+
+def make_memory(capacity, N):
+    return Memory(
+        count=np.zeros(1, np.int64),
+        pair=np.zeros(capacity, np.int64),
+        feature=np.zeros(capacity, np.int64),
+        tangent=np.zeros((capacity, 3)),
+        state=np.zeros(capacity, np.int64),
+        limit_state=np.full((N, 2), -1, np.int64),
+    )
+
+
+def make_frames(capacity):
+    return Frames(
+        t1=np.zeros((capacity, 3)),
+        t2=np.zeros((capacity, 3)),
+        known=np.zeros(capacity, np.int64),
+        aligned=np.zeros(capacity, np.int64),
+    )
+
+
+def make_step_work(n, N, g, capacity):
+    return StepWork(
+        v_free=np.zeros(N),
+        V_free=np.zeros((n, 6)),
+        effort=np.zeros(N),
+        v_dot=np.zeros(N),
+        dv=np.zeros(N),
+        external=np.zeros((n, 6)),
+        impulse=np.zeros((n, 6)),
+        joint_impulse=np.zeros(N),
+        joint_effort=np.zeros(N),
+        geom_impulse=np.zeros((g, 6)),
+        contact_impulse=np.zeros((capacity, 3)),
+        v_next=np.zeros(N),
+        ledger=np.zeros(4),
+        energy=np.zeros(2),
+        info=np.zeros(4, np.int64),
+    )

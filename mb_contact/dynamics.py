@@ -1,0 +1,254 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checked, friendly access to the sweeps: mass matrix, forward and inverse dynamics, Jacobians, compliance.
+
+``model`` is a :class:`~mb_contact.model.model.Model` or a :class:`~mb_contact.model.world.World`: anything
+with a ``tree`` and named ``frames``.  Coordinates q (nq,), velocities v (N,) and efforts (N,) follow the
+tree; 6-vectors are angular first, in world axes at the frame's origin.  Nothing here is kept between
+calls; the simulator calls the same kernels on workspaces of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core import compliance as _compliance
+from mb_contact.core import frames as _frames
+from mb_contact.core.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.composite import composite_inertias
+from mb_contact.core.composite import mass_matrix as _mass_matrix
+from mb_contact.core.contact_rows import row_sides
+from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
+from mb_contact.core.inverse_dynamics import mechanical_energy
+from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.types import OK
+
+GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
+
+
+class OperationalSpace(NamedTuple):
+    """Operational-space quantities of f stacked frames, angular first, world axes at the frame origins."""
+
+    frames: tuple  #: names, in stacking order
+    jacobian: np.ndarray  #: J (6 f, N)
+    bias: np.ndarray  #: dJ/dt v (6 f,)
+    compliance: np.ndarray  #: Lambda = J M^-1 J* (6 f, 6 f), with the coupling between the frames
+    inertia: np.ndarray  #: its inverse; its pseudo-inverse where J loses rank
+    rank: int  #: of the compliance, with RANK_TOLERANCE
+
+
+def _sizes(model):
+    tree = model.tree
+    n = tree.parent.shape[0]
+    N = tree.armature.shape[0]
+    last = tree.joint_type[n - 1] if n else 0
+    nq = int(tree.q_start[n - 1]) + (1, 1, 7)[last] if n else 0
+    return n, N, nq
+
+
+def _kinematics(model, q, v=None):
+    """Poses, inertias and, with v, velocities and bias terms."""
+    n, N, nq = _sizes(model)
+    q = as_vector(q, nq, "q")
+    kin = make_kinematics(n, N)
+    body_poses(model.tree, q, kin)
+    body_inertias(model.tree, kin)
+    if v is not None:
+        v = as_vector(v, N, "v")
+        body_velocities(model.tree, kin, v, kin.V)
+        bias_terms(model.tree, kin, v)
+    return kin
+
+
+def _articulated(model, kin):
+    n, N, _ = _sizes(model)
+    art = make_articulated(n, N)
+    status, body = articulated_inertias(model.tree, kin, 0.0, art)
+    if status != OK:
+        raise DynamicsError(singular_hinge_message(model, body))
+    return art
+
+
+def singular_hinge_message(model, body):
+    """One sentence about a hinge without inertia."""
+    names = getattr(model, "body_names", None)
+    name = names[body] if names else f"body {body}"
+    return f"the joint that moves '{name}' carries no inertia along its axis: give that link or one below it a mass"
+
+
+def mass_matrix(model, q):
+    """Mass matrix M(q), (N, N), by composite bodies (J11 algorithm 4.2); armature included."""
+    n, N, _ = _sizes(model)
+    kin = _kinematics(model, q)
+    mass = model.tree.mass.copy()
+    composite_inertias(model.tree, kin, mass)
+    M = np.zeros((N, N))
+    _mass_matrix(model.tree, kin, mass, np.zeros((6, 6)), M)
+    return M
+
+
+def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
+    """Efforts T (N,) with ``M v_dot + C(q, v) + g(q) = T``; joint damping left out."""
+    n, N, _ = _sizes(model)
+    v_dot = as_vector(v_dot, N, "v_dot")
+    gravity = as_vector(gravity, 3, "gravity")
+    kin = _kinematics(model, q, v)
+    effort = np.zeros(N)
+    _inverse_dynamics(model.tree, kin, gravity, v_dot, np.zeros((n, 6)), np.zeros((n, 6)), effort)
+    return effort
+
+
+def nonlinear_effects(model, q, v, gravity=GRAVITY):
+    """Coriolis, centrifugal and gravity efforts C(q, v) + g(q), (N,)."""
+    return inverse_dynamics(model, q, v, np.zeros(_sizes(model)[1]), gravity)
+
+
+def forward_dynamics(model, q, v, effort, gravity=GRAVITY):
+    """Accelerations v_dot (N,) by the articulated-body sweeps (J11 lemma 12); joint damping included.
+
+    Raises
+    ------
+    DynamicsError
+        A hinge carries no inertia.
+    """
+    n, N, _ = _sizes(model)
+    effort = as_vector(effort, N, "effort")
+    gravity = as_vector(gravity, 3, "gravity")
+    v = as_vector(v, N, "v")
+    kin = _kinematics(model, q, v)
+    art = _articulated(model, kin)
+    v_dot = np.zeros(N)
+    free_acceleration(model.tree, kin, art, gravity, effort, v, np.zeros((n, 6)), v_dot)
+    return v_dot
+
+
+def energy(model, q, v, gravity=GRAVITY):
+    """Kinetic and potential energy [J]."""
+    n, N, _ = _sizes(model)
+    kin = _kinematics(model, q, v)
+    kinetic, potential = mechanical_energy(model.tree, kin, as_vector(gravity, 3, "gravity"))
+    rotors = 0.5 * float(model.tree.armature @ np.asarray(v, float) ** 2)
+    return kinetic + rotors, potential
+
+
+def _frame_arrays(model, names):
+    names = (names,) if isinstance(names, str) else tuple(names)
+    if not names:
+        raise InputError("frames must name at least one frame")
+    for name in names:
+        if name not in model.frames:
+            known = ", ".join(sorted(model.frames))
+            raise InputError(f"there is no frame '{name}'; the frames are {known}")
+    picked = [model.frames[name] for name in names]
+    body = np.array([f.body for f in picked], np.int64)
+    R = np.ascontiguousarray([f.R for f in picked], dtype=np.float64)
+    p = np.ascontiguousarray([f.p for f in picked], dtype=np.float64)
+    return names, body, R, p
+
+
+def _frame_poses(kin, body, R_frame, p_frame):
+    R = np.zeros_like(R_frame)
+    p = np.zeros_like(p_frame)
+    _frames.frame_poses(kin, body, R_frame, p_frame, R, p)
+    return R, p
+
+
+def frame_pose(model, q, frame):
+    """World pose (R (3, 3), p (3,)) of a frame."""
+    _, body, R, p = _frame_arrays(model, frame)
+    R, p = _frame_poses(_kinematics(model, q), body, R, p)
+    return R[0], p[0]
+
+
+def jacobian(model, q, frames):
+    """Jacobian (6 f, N) of stacked frames: ``[omega; velocity of the origin] = J v``, world axes."""
+    names, body, R, p = _frame_arrays(model, frames)
+    kin = _kinematics(model, q)
+    _, p = _frame_poses(kin, body, R, p)
+    J = np.zeros((6 * len(names), _sizes(model)[1]))
+    _frames.frame_jacobians(model.tree, kin, body, p, J)
+    return J
+
+
+def jacobian_bias(model, q, v, frames):
+    """Bias accelerations dJ/dt v (6 f,) of stacked frames."""
+    names, body, R, p = _frame_arrays(model, frames)
+    kin = _kinematics(model, q, v)
+    _, p = _frame_poses(kin, body, R, p)
+    bias = np.zeros(6 * len(names))
+    _frames.frame_bias(model.tree, kin, body, p, np.zeros((_sizes(model)[0], 6)), bias)
+    return bias
+
+
+def operational_compliance(model, q, frames):
+    """Operational-space compliance Lambda = J M^-1 J* (6 f, 6 f) by the Upsilon recursion, O(N) + O(f^2).
+
+    No Jacobian and no inverse of the mass matrix is formed (J14 section 8).
+    """
+    names, body, R, p = _frame_arrays(model, frames)
+    kin = _kinematics(model, q)
+    _, p = _frame_poses(kin, body, R, p)
+    return _compliance_matrix(model, kin, _articulated(model, kin), body, p)
+
+
+def _compliance_matrix(model, kin, art, body, p):
+    n = _sizes(model)[0]
+    rows = make_rows(n, 6 * len(body))
+    com = make_compliance(n)
+    _frames.frame_rows(kin, body, p, rows)
+    count = _compliance.mark_essential(model.tree, rows.touched, com)
+    _compliance.compliance_sweep(model.tree, kin, art, com)
+    _compliance.compliance_blocks(model.tree, com, count)
+    row_sides(com, rows, 6 * len(body))
+    L = np.zeros((6 * len(body), 6 * len(body)))
+    _compliance.row_compliance(com, rows, 6 * len(body), count, L)
+    return L
+
+
+def operational_space(model, q, v, frames):
+    """Jacobian, bias, compliance and inertia of stacked frames in one pass.
+
+    Returns
+    -------
+    OperationalSpace
+    """
+    names, body, R, p = _frame_arrays(model, frames)
+    n, N, _ = _sizes(model)
+    kin = _kinematics(model, q, v)
+    _, p = _frame_poses(kin, body, R, p)
+    J = np.zeros((6 * len(names), N))
+    bias = np.zeros(6 * len(names))
+    _frames.frame_jacobians(model.tree, kin, body, p, J)
+    _frames.frame_bias(model.tree, kin, body, p, np.zeros((n, 6)), bias)
+    L = _compliance_matrix(model, kin, _articulated(model, kin), body, p)
+    inertia, rank = invert_compliance(L)
+    return OperationalSpace(names, J, bias, L, inertia, rank)
+
+
+def operational_inertia(model, q, frames):
+    """Operational-space inertia Lambda^-1 (6 f, 6 f), the pseudo-inverse where J loses rank."""
+    return invert_compliance(operational_compliance(model, q, frames))[0]
+
+
+def invert_compliance(L):
+    """Inverse of a compliance (pseudo-inverse below RANK_TOLERANCE) and its rank.
+
+    Rows are scaled to a unit diagonal first, since rad/s and m/s mix.
+    """
+    s = np.sqrt(np.maximum(np.diag(L), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(L / np.outer(s, s))
+    keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
+    rank = int(keep.sum())
+    if rank == len(L):
+        # Cholesky-accurate inverse of the scaled matrix
+        inverse = np.linalg.inv(L / np.outer(s, s)) / np.outer(s, s)
+        return 0.5 * (inverse + inverse.T), rank
+    scaled = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return scaled / np.outer(s, s), rank

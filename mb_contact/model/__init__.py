@@ -1,0 +1,41 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
+
+from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import (
+    CollisionFilters,
+    Ground,
+    Material,
+    MaterialPair,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+)
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.urdf import load_urdf
+from mb_contact.model.world import World, build_world
+
+__all__ = [
+    "CollisionFilters",
+    "Frame",
+    "Geometry",
+    "Ground",
+    "Material",
+    "MaterialPair",
+    "Model",
+    "ModelMaterials",
+    "Pose",
+    "Primitive",
+    "Scene",
+    "SceneModel",
+    "World",
+    "build_world",
+    "find_resource",
+    "load_scene",
+    "load_urdf",
+]

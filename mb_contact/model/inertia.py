@@ -1,0 +1,85 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rigid-body inertias: checks of what a file gives, inertias of solid shapes, and welding bodies together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+
+TOL_TRIANGLE = 1e-6  #: relative slack of the triangle inequality: files round to a few digits
+
+
+class RigidInertia(NamedTuple):
+    """Mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg m^2], all in one frame's axes."""
+
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+
+    def transformed(self, R, p):
+        """The same body seen from a frame in which this one has axes ``R`` and origin ``p``."""
+        return RigidInertia(self.mass, p + R @ self.com, R @ self.inertia @ R.T)
+
+    def about_origin(self):
+        """Inertia about the frame's origin (3, 3) [kg m^2]."""
+        return self.inertia + self.mass * _square(self.com)
+
+    def is_zero(self):
+        """Whether the body has neither mass nor inertia."""
+        return self.mass == 0.0 and not self.inertia.any()
+
+
+MASSLESS = RigidInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def weld(bodies):
+    """One rigid body out of several, all given in the same frame (parallel-axis theorem)."""
+    massive = [body for body in bodies if not body.is_zero()]
+    if len(massive) <= 1:
+        return massive[0] if massive else MASSLESS
+    mass = sum(body.mass for body in massive)
+    com = sum(body.mass * body.com for body in massive) / mass if mass > 0.0 else np.zeros(3)
+    inertia = sum(body.inertia + body.mass * _square(body.com - com) for body in massive)
+    return RigidInertia(mass, com, inertia)
+
+
+def solid(kind, size, mass):
+    """Inertia (3, 3) [kg m^2] about the centre of a homogeneous solid shape; ``size`` as SHAPE_* says."""
+    if kind == SHAPE_SPHERE:
+        return np.eye(3) * (0.4 * mass * size[0] ** 2)
+    if kind == SHAPE_BOX:
+        squares = np.asarray(size) ** 2
+        return np.diag(squares.sum() - squares) * (mass / 3.0)
+    radius, half = size[0], size[1]
+    if kind == SHAPE_CYLINDER:
+        across = mass * (radius ** 2 / 4.0 + half ** 2 / 3.0)
+        return np.diag([across, across, 0.5 * mass * radius ** 2])
+    if kind == SHAPE_CAPSULE:
+        return _solid_capsule(radius, half, mass)
+    raise ValueError(f"a shape of kind {kind} has no inertia")
+
+
+def _solid_capsule(radius, half, mass):
+    """Cylinder plus two half balls, whose own centres lie 3/8 radius beyond the ends of the segment."""
+    tube, ball = 2.0 * half, 4.0 / 3.0 * radius  # volumes over pi radius^2
+    m_tube, m_ball = mass * tube / (tube + ball), mass * ball / (tube + ball)
+    along = 0.5 * m_tube * radius ** 2 + 0.4 * m_ball * radius ** 2
+    across = m_tube * (radius ** 2 / 4.0 + half ** 2 / 3.0)
+    across += m_ball * (0.4 * radius ** 2 + half ** 2 + 0.75 * half * radius)
+    return np.diag([across, across, along])
+
+
+def breaks_triangle_inequality(inertia):
+    """Whether no mass distribution has these principal moments: the largest exceeds the sum of the others."""
+    low, middle, high = np.linalg.eigvalsh(inertia)
+    return high > (low + middle) * (1.0 + TOL_TRIANGLE)
+
+
+def _square(offset):
+    """offset x (. x offset) as a matrix: |c|^2 I - c c*."""
+    return np.dot(offset, offset) * np.eye(3) - np.outer(offset, offset)

@@ -1,0 +1,163 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The immutable robot: a tree of moving bodies, the frames of all links, and the collision geometries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.errors import InputError, ModelError
+from mb_contact.model.rotations import quat_to_matrix, rotation_about
+from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, WORLD, Tree
+
+
+class Frame(NamedTuple):
+    """A frame fixed to a body: every link of a URDF is one, also those that fixed joints weld together."""
+
+    body: int  #: body index, or WORLD
+    R: np.ndarray  #: (3, 3), frame axes in body axes
+    p: np.ndarray  #: (3,), frame origin in the body frame [m]
+
+
+class Geometry(NamedTuple):
+    """A collision shape fixed to a body, centred at its frame with its long axis along z."""
+
+    name: str
+    link: str  #: the link that declares it
+    body: int  #: body index, or WORLD
+    kind: int  #: SHAPE_*
+    size: np.ndarray  #: (3,), see SHAPE_* in mb_contact.types
+    R: np.ndarray  #: (3, 3), geometry axes in body axes
+    p: np.ndarray  #: (3,), geometry origin in the body frame [m]
+    material: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A robot as read from a URDF; its arrays are read-only.
+
+    Bodies are the moving links, numbered base to tip (``tree.parent[k] < k``), in the file's
+    order depth first.  A floating joint carries no constraint, so its child is the root of
+    a tree of its own: its seven coordinates are the pose of the body in the inertial frame.
+    """
+
+    name: str
+    root_link: str
+    tree: Tree
+    joint_names: tuple[str, ...]  #: scalar movable joints, in the tree's order
+    joint_q: np.ndarray  #: int64, index of each of joint_names in q
+    joint_v: np.ndarray  #: int64, index of each of joint_names in v
+    body_joint_names: tuple[str, ...]  #: the joint that moves each body
+    dof_joint_names: tuple[str, ...]  #: N names; those of a floating joint end in _wx ... _vz
+    body_names: tuple[str, ...]  #: link that each body is named after
+    link_names: tuple[str, ...]
+    frames: dict[str, Frame]  #: of every link
+    geometries: tuple[Geometry, ...]
+    adjacent_pairs: frozenset[frozenset[str]]  #: pairs of links that never collide
+    velocity_limit: np.ndarray  #: (N,), inf where none
+    neutral: np.ndarray  #: (nq,), zero joint positions; floating bodies where the file puts them
+    warnings: tuple[str, ...] = ()
+    urdf: str = ""
+
+    @property
+    def n(self):
+        """Number of moving bodies."""
+        return len(self.tree.parent)
+
+    @property
+    def N(self):  # noqa: N802 (the papers' symbol, used throughout)
+        """Number of degrees of freedom, the length of v."""
+        return int(self.tree.nv.sum())
+
+    @property
+    def nq(self):
+        """Length of q: N plus one for each floating joint."""
+        return len(self.neutral)
+
+    @property
+    def effort_limit(self):
+        """Greatest effort of each degree of freedom (N,), inf where none, 0 where not actuated."""
+        return self.tree.effort_limit
+
+    @property
+    def lower(self):
+        """Lower position limits (N,), -inf where none."""
+        return self.tree.lower
+
+    @property
+    def upper(self):
+        """Upper position limits (N,), inf where none."""
+        return self.tree.upper
+
+    def neutral_q(self):
+        """New array (nq,): every scalar joint at zero, floating bodies at the pose the file gives them."""
+        return self.neutral.copy()
+
+    def q_from(self, positions):
+        """Coordinates with some joints set by name, the others neutral.
+
+        Parameters
+        ----------
+        positions : mapping of str to float
+            Joint positions [rad, m].
+
+        Returns
+        -------
+        ndarray (nq,)
+
+        Raises
+        ------
+        ModelError
+            A name is not a scalar joint of this model.
+        """
+        q = self.neutral_q()
+        for name, value in positions.items():
+            if name not in self.joint_names:
+                known = ", ".join(self.joint_names)
+                raise ModelError(f"model '{self.name}' has no joint '{name}'; it has {known}")
+            q[self.joint_q[self.joint_names.index(name)]] = value
+        return q
+
+    def body_poses(self, q):
+        """Rotations (n, 3, 3) and origins (n, 3) of all body frames in the inertial frame at ``q`` (nq,).
+
+        A plain loop for setting up and checking; the simulator uses the compiled sweep.
+        """
+        if np.shape(q) != (self.nq,):
+            raise InputError(f"q must have {self.nq} entries, got shape {np.shape(q)}")
+        return tree_poses(self.tree, np.asarray(q, dtype=np.float64))
+
+    def link_pose(self, link, q):
+        """Rotation (3, 3) and origin (3,) [m] of a link's frame in the inertial frame at ``q`` (nq,)."""
+        if link not in self.frames:
+            raise ModelError(f"model '{self.name}' has no link '{link}'; it has {', '.join(self.link_names)}")
+        frame = self.frames[link]
+        if frame.body == WORLD:
+            return frame.R.copy(), frame.p.copy()
+        R, p = self.body_poses(q)
+        return R[frame.body] @ frame.R, p[frame.body] + R[frame.body] @ frame.p
+
+
+def tree_poses(tree, q):
+    """Body rotations (n, 3, 3) and origins (n, 3) of ``tree`` at ``q``, in the inertial frame."""
+    n = len(tree.parent)
+    R, p = np.empty((n, 3, 3)), np.empty((n, 3))
+    for k in range(n):
+        start, parent = tree.q_start[k], tree.parent[k]
+        if tree.joint_type[k] == JOINT_FLOATING:
+            R_move, p_move = quat_to_matrix(q[start + 3:start + 7]), q[start:start + 3]
+        elif tree.joint_type[k] == JOINT_PRISMATIC:
+            R_move, p_move = np.eye(3), q[start] * tree.axis[k]
+        else:
+            R_move, p_move = rotation_about(tree.axis[k], q[start]), np.zeros(3)
+        R_local = tree.R_joint[k] @ R_move
+        p_local = tree.p_joint[k] + tree.R_joint[k] @ p_move
+        if parent == WORLD:
+            R[k], p[k] = R_local, p_local
+        else:
+            R[k], p[k] = R[parent] @ R_local, p[parent] + R[parent] @ p_local
+    return R, p

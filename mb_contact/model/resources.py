@@ -1,0 +1,83 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where files are: paths and ``package://`` addresses, with and without a sourced ROS 2."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+
+OWN_PACKAGE = "mb_contact"
+
+
+def find_resource(address, package_dirs=(), start=None):
+    """Path of an existing file or folder.
+
+    A ``package://name/rest`` address is looked for in the ament index, then along
+    ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``; this package
+    itself is also found in its source checkout or beside an installed wheel.
+
+    Parameters
+    ----------
+    address : str
+        ``package://``, ``file://`` or a plain path.
+    package_dirs : sequence of path
+        Folders that hold packages, or are packages.
+    start : path, optional
+        Folder that relative paths start from, by default the current one.
+
+    Raises
+    ------
+    FileNotFoundError
+        Nothing there; the message lists where it looked.
+    """
+    address = str(address)
+    if address.startswith("package://"):
+        package, _, rest = address[len("package://"):].partition("/")
+        candidates = [folder / rest for folder in _package_folders(package, package_dirs, start)]
+    else:
+        plain = Path(address[len("file://"):] if address.startswith("file://") else address).expanduser()
+        candidates = [Path(start or ".") / plain]
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate
+    if not address.startswith("package://"):
+        raise FileNotFoundError(f"'{candidates[0]}' does not exist")
+    looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
+    remedy = "source its workspace or pass package_dirs"
+    raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
+
+
+def _package_folders(package, package_dirs, start):
+    """Folders that may be ``package``, in the order in which they count."""
+    folders = []
+    for prefix in _split("AMENT_PREFIX_PATH"):
+        marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / package
+        if marker.exists():
+            folders.append(prefix / "share" / package)
+    parents = []
+    if start is not None:
+        here = Path(start).resolve()
+        parents = [here, *here.parents]
+    for base in [*_split("ROS_PACKAGE_PATH"), *map(Path, package_dirs), *parents]:
+        if base.name == package and (base / "package.xml").exists():
+            folders.append(base)
+        if (base / package).is_dir():
+            folders.append(base / package)
+    if package == OWN_PACKAGE:
+        folders += _own_folders()
+    return folders
+
+
+def _own_folders():
+    """The source checkout first: beside an editable install, an older wheel's files may still lie about."""
+    checkout = Path(__file__).resolve().parents[2]
+    installed = [Path(base) / "share" / OWN_PACKAGE for base in (sys.prefix, site.getuserbase())]
+    return [checkout, *installed] if (checkout / "package.xml").exists() else installed
+
+
+def _split(variable):
+    return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]

@@ -1,0 +1,267 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A scene: which robots, objects and materials make up a world, and how it is simulated.
+
+Plain frozen dataclasses with defaults, so a scene can be written in Python as well as in
+YAML (:mod:`mb_contact.model.scene_yaml` reads those).  ``check_scene`` holds the rules that
+concern several entries at once; both ways go through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from mb_contact.errors import SceneError
+from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE, SHAPE_SPHERE
+
+DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
+ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
+
+#: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
+SHAPE_SIZES = MappingProxyType({
+    "sphere": ("radius",),
+    "capsule": ("radius", "length"),
+    "cylinder": ("radius", "length"),
+    "box": ("x", "y", "z"),
+    "plane": (),
+})
+
+#: Rates of publishing [Hz] and the period of the controller's commands [s].
+DEFAULT_RATES = MappingProxyType({
+    "control_period": 0.001,
+    "joint_state_rate": 1000.0,
+    "operational_space_rate": 1000.0,
+    "clock_rate": 100.0,
+    "contact_rate": 100.0,
+    "certificate_rate": 100.0,
+    "tf_rate": 50.0,
+    "diagnostics_rate": 1.0,
+})
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A pose in the inertial frame: position [m] and either roll-pitch-yaw [rad] or a quaternion x y z w."""
+
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, float, float] | None = None
+    quat_xyzw: tuple[float, float, float, float] | None = None
+
+    def rotation(self):
+        """Rotation matrix (3, 3)."""
+        if self.quat_xyzw is not None:
+            return quat_to_matrix(self.quat_xyzw)
+        return np.eye(3) if self.rpy is None else rpy_to_matrix(self.rpy)
+
+    def origin(self):
+        """Position (3,) [m]."""
+        return np.array(self.position, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ModelMaterials:
+    """Materials of a robot's links: one for all, and exceptions by link name."""
+
+    default: str | None = None
+    links: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SceneModel:
+    """A robot: where its URDF or xacro is, where it stands and how it starts.
+
+    ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
+    ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``.
+    """
+
+    urdf: str
+    name: str | None = None
+    pose: Pose = Pose()
+    base: str = "weld"
+    joints: dict[str, float] = field(default_factory=dict)
+    materials: ModelMaterials = ModelMaterials()
+    collision_meshes: str = "error"
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
+
+    The inertia is that of the homogeneous solid unless principal moments are given.
+    """
+
+    name: str
+    shape: str
+    size: tuple[float, ...] = ()
+    pose: Pose = Pose()
+    base: str = "weld"
+    mass: float | None = None
+    inertia: tuple[float, float, float] | None = None
+    material: str | None = None
+
+    def kind(self):
+        """SHAPE_* of this primitive."""
+        return SHAPE_NAMES.index(self.shape)
+
+    def kernel_size(self):
+        """Size (3,) as the kernels want it: radius and half length, or half extents."""
+        size = np.zeros(3)
+        if self.kind() == SHAPE_BOX:
+            size[:] = np.array(self.size) / 2.0
+        elif self.kind() == SHAPE_SPHERE:
+            size[0] = self.size[0]
+        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER):
+            size[:2] = self.size[0], self.size[1] / 2.0
+        return size
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A horizontal half-space below ``height`` [m]; its link is called ``ground``."""
+
+    height: float = 0.0
+    material: str | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a surface is made of; ``friction`` is its coefficient against itself."""
+
+    friction: float = DEFAULT_FRICTION
+
+
+@dataclass(frozen=True)
+class MaterialPair:
+    """Friction coefficient of two materials; without an entry it is the geometric mean of their own."""
+
+    materials: tuple[str, str]
+    friction: float
+
+
+@dataclass(frozen=True)
+class CollisionFilters:
+    """Which pairs of links are never tested: neighbours in a robot's tree, and the pairs listed."""
+
+    adjacent: bool = True
+    disable: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything a simulation starts from; times in s, lengths in m, coefficients without unit."""
+
+    models: tuple[SceneModel, ...] = ()
+    primitives: tuple[Primitive, ...] = ()
+    ground: Ground | None = None
+    materials: dict[str, Material] = field(default_factory=dict)
+    pairs: tuple[MaterialPair, ...] = ()
+    collision_filters: CollisionFilters = CollisionFilters()
+    time_step: float = 0.001
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    formulation: str = "os"
+    integrator: str = "semi_implicit_euler"
+    collision_scheme: str = "time_stepping"
+    solver: str = "auto"
+    friction_model: str = "coulomb_polyhedral"
+    friction_directions: int = 8
+    contact_margin: float = 0.002  #: contacts exist from this gap on
+    push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
+    operational_frames: tuple[str, ...] = ()
+    contact_wrench_links: tuple[str, ...] = ()
+    rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
+    path: Path | None = None
+    lines: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  #: key path to line
+
+    def error(self, key, message):
+        """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.
+
+        Where the very key was not written, the line is that of the nearest enclosing one.
+        """
+        place = str(self.path) if self.path is not None else "scene"
+        enclosing = key
+        while enclosing and enclosing not in self.lines:
+            cut = max(enclosing.rfind("."), enclosing.rfind("["))
+            enclosing = enclosing[:cut] if cut > 0 else ""
+        if enclosing:
+            place += f":{self.lines[enclosing]}"
+        return SceneError(f"{place}: {key}: {message}")
+
+
+def check_scene(scene):
+    """Refuse a scene whose entries do not fit together.
+
+    Raises
+    ------
+    SceneError
+        A free body without mass, a name used twice, a material that is not defined, a size
+        that does not belong to its shape, a period that is no multiple of the time step.
+    """
+    names = set()
+    for i, primitive in enumerate(scene.primitives):
+        _check_primitive(scene, primitive, f"primitives[{i}]")
+        if primitive.name in names or (primitive.name == "ground" and scene.ground is not None):
+            message = f"'{primitive.name}' is used twice; give each body its own name"
+            raise scene.error(f"primitives[{i}].name", message)
+        names.add(primitive.name)
+        _check_material(scene, primitive.material, f"primitives[{i}].material")
+    if scene.ground is not None:
+        _check_material(scene, scene.ground.material, "ground.material")
+    for i, model in enumerate(scene.models):
+        _check_material(scene, model.materials.default, f"models[{i}].materials.default")
+        for link, material in model.materials.links.items():
+            _check_material(scene, material, f"models[{i}].materials.links.{link}")
+    _check_pairs(scene)
+    _check_timing(scene)
+
+
+def _check_primitive(scene, primitive, key):
+    if primitive.shape not in SHAPE_SIZES:
+        allowed = ", ".join(SHAPE_SIZES)
+        raise scene.error(f"{key}.shape", f"'{primitive.shape}' is not a shape; allowed: {allowed}")
+    wanted = SHAPE_SIZES[primitive.shape]
+    if len(primitive.size) != len(wanted):
+        form = f"[{', '.join(wanted)}]" if wanted else "none"
+        raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
+    if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
+        raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
+    if primitive.base not in ("weld", "free"):
+        raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
+    if primitive.base == "weld":
+        return
+    if primitive.kind() == SHAPE_PLANE:
+        raise scene.error(f"{key}.base", "a plane has no mass and cannot be free; use base: weld")
+    if primitive.mass is None or not primitive.mass > 0.0:
+        raise scene.error(f"{key}.mass", "a free body needs a mass [kg] greater than zero")
+
+
+def _check_material(scene, name, key):
+    if name is not None and name not in scene.materials:
+        known = ", ".join(scene.materials) or "none"
+        raise scene.error(key, f"material '{name}' is not defined under materials; defined: {known}")
+
+
+def _check_pairs(scene):
+    seen = set()
+    for i, pair in enumerate(scene.pairs):
+        for name in pair.materials:
+            _check_material(scene, name, f"pairs[{i}].materials")
+        if frozenset(pair.materials) in seen:
+            names = " and ".join(pair.materials)
+            raise scene.error(f"pairs[{i}].materials", f"the pair {names} is listed twice")
+        seen.add(frozenset(pair.materials))
+
+
+def _check_timing(scene):
+    if not (np.isfinite(scene.time_step) and scene.time_step > 0.0):
+        raise scene.error("time_step", f"must be greater than zero, got {scene.time_step}")
+    period = scene.rates.get("control_period", scene.time_step)
+    steps = period / scene.time_step
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
+        message = f"{period} s must be a multiple of the time step {scene.time_step} s"
+        raise scene.error("rates.control_period", message)

@@ -1,0 +1,327 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scene YAML to Scene: types, ranges and spelling of every key, each error with file, line and key.
+
+The file is read as YAML's node tree, which knows lines, and each key has one reader below.
+What concerns several keys at once is :func:`mb_contact.model.scene.check_scene`'s business.
+"""
+
+from __future__ import annotations
+
+import math
+from difflib import get_close_matches
+
+import yaml
+
+from mb_contact.errors import SceneError
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import (
+    DEFAULT_RATES,
+    SHAPE_SIZES,
+    CollisionFilters,
+    Ground,
+    Material,
+    MaterialPair,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+    check_scene,
+)
+
+#: Keys of the published scene format that this version does not act on.
+LATER_KEYS = ("loop_closures", "srdf", "anisotropic_friction")
+
+
+def load_scene(path):
+    """Read a scene file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A YAML file, also as a ``package://`` address.
+
+    Returns
+    -------
+    Scene
+
+    Raises
+    ------
+    SceneError
+        The file is missing or not YAML, a key is unknown, a value has the wrong type or an
+        impossible value; the message names file, line and key and what is allowed.
+    """
+    try:
+        file = find_resource(path)
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise SceneError(f"no scene: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SceneError(f"{path}: cannot be read as a scene: {error}") from None
+    reader = _Reader(file)
+    scene = Scene(**reader.scene(reader.compose(text)), path=file, lines=reader.lines)
+    check_scene(scene)
+    return scene
+
+
+def number(low=-math.inf, above=None, high=math.inf):
+    """Reader of a finite number of at least ``low`` (or greater than ``above``) and at most ``high``."""
+
+    def read(reader, node, key):
+        value = reader.scalar(node, key, "a number")
+        try:
+            value = float(value)
+        except ValueError:
+            raise reader.error(node, key, f"must be a number, got '{value}'") from None
+        if not math.isfinite(value):
+            raise reader.error(node, key, f"must be finite, got {value}")
+        if above is not None and not value > above:
+            raise reader.error(node, key, f"must be greater than {above:g}, got {value:g}")
+        if value < low or value > high:
+            bound = f"at least {low:g}" if value < low else f"at most {high:g}"
+            raise reader.error(node, key, f"must be {bound}, got {value:g}")
+        return value
+
+    return read
+
+
+def text(reader, node, key):
+    """Reader of a string that is not empty."""
+    value = reader.scalar(node, key, "a text")
+    if node.tag != "tag:yaml.org,2002:str" or not value:
+        raise reader.error(node, key, f"must be a text, got '{value}'")
+    return value
+
+
+def boolean(reader, node, key):
+    """Reader of true or false."""
+    value = reader.scalar(node, key, "true or false").lower()
+    if value not in ("true", "false"):
+        raise reader.error(node, key, f"must be true or false, got '{value}'")
+    return value == "true"
+
+
+def choice(*available, later=()):
+    """Reader of one word out of ``available``; those in ``later`` are known but cannot be used yet."""
+
+    def read(reader, node, key):
+        value = text(reader, node, key)
+        if value in available:
+            return value
+        problem = "is not available yet" if value in later else "is not known"
+        raise reader.error(node, key, f"'{value}' {problem}; available: {', '.join(available)}")
+
+    return read
+
+
+def zero_for_now(reader, node, key):
+    """Reader of an effect that is not simulated yet: only 0 is available."""
+    if number(low=0.0)(reader, node, key) != 0.0:
+        raise reader.error(node, key, "is not available yet; available: 0")
+
+
+def directions(reader, node, key):
+    """Reader of the number of friction directions: they come in opposite pairs."""
+    value = number(low=4, high=32)(reader, node, key)
+    if value % 2.0 != 0.0:
+        raise reader.error(node, key, f"must be an even whole number from 4 to 32, got {value:g}")
+    return int(value)
+
+
+def vector(size):
+    """Reader of a list of ``size`` numbers."""
+
+    def read(reader, node, key):
+        values = tuple(number()(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
+        if len(values) != size:
+            raise reader.error(node, key, f"must be a list of {size} numbers, got {len(values)}")
+        return values
+
+    return read
+
+
+def lengths(reader, node, key):
+    """Reader of a size: a list of numbers greater than zero, or one number."""
+    if isinstance(node, yaml.ScalarNode):
+        return (number(above=0.0)(reader, node, key),)
+    return tuple(number(above=0.0)(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
+
+
+def many(read_one):
+    """Reader of a list, each entry by ``read_one``."""
+    return lambda reader, node, key: tuple(
+        read_one(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key)
+    )
+
+
+def named(read_one):
+    """Reader of a mapping from names that the user chooses, each value by ``read_one``."""
+    return lambda reader, node, key: {
+        name: read_one(reader, value, place) for name, value, place in reader.entries(node, key)
+    }
+
+
+def record(make, readers, required=()):
+    """Reader of a mapping with fixed keys into ``make(**values)``."""
+
+    def read(reader, node, key):
+        return make(**reader.mapping(node, key, readers, required))
+
+    return read
+
+
+def _pair_of_names(reader, node, key):
+    names = many(text)(reader, node, key)
+    if len(names) != 2:
+        raise reader.error(node, key, f"must be a list of 2 names, got {len(names)}")
+    return names
+
+
+def _material(friction=0.0, **_):
+    return Material(friction)
+
+
+def _material_pair(materials, friction, **_):
+    return MaterialPair(materials, friction)
+
+
+def _pose(reader, node, key):
+    values = reader.mapping(node, key, {"position": vector(3), "rpy": vector(3), "quat_xyzw": vector(4)})
+    if "rpy" in values and "quat_xyzw" in values:
+        raise reader.error(node, key, "has both rpy and quat_xyzw; keep one of them")
+    if abs(math.hypot(*values.get("quat_xyzw", (1.0,))) - 1.0) > 1e-3:
+        raise reader.error(node, f"{key}.quat_xyzw", "must be a unit quaternion x y z w")
+    return Pose(**values)
+
+
+_surface = {"friction": number(low=0.0), "restitution": zero_for_now, "torsional": zero_for_now,
+            "rolling": zero_for_now}
+_base = choice("weld", "free")
+
+_model = record(SceneModel, {
+    "name": text,
+    "urdf": text,
+    "pose": _pose,
+    "base": _base,
+    "joints": named(number()),
+    "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
+    "collision_meshes": choice("error", "skip", later=("convex_hull",)),
+}, required=("urdf",))
+
+_primitive = record(Primitive, {
+    "name": text,
+    "shape": choice(*SHAPE_SIZES),
+    "size": lengths,
+    "pose": _pose,
+    "base": _base,
+    "mass": number(above=0.0),
+    "inertia": vector(3),
+    "material": text,
+}, required=("name", "shape"))
+
+SCENE_READERS = {
+    "models": many(_model),
+    "primitives": many(_primitive),
+    "ground": record(Ground, {"height": number(), "material": text}),
+    "materials": named(record(_material, _surface, required=("friction",))),
+    "pairs": many(record(_material_pair, {"materials": _pair_of_names, **_surface},
+                         required=("materials", "friction"))),
+    "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
+    "time_step": number(above=0.0, high=0.1),
+    "gravity": vector(3),
+    "formulation": choice("os", later=("nmc", "mc", "rmc", "nmc_os", "hybrid")),
+    "solver": choice("auto"),
+    "integrator": choice("semi_implicit_euler"),
+    "collision_scheme": choice("time_stepping", later=("event",)),
+    "friction_model": choice("coulomb_polyhedral", later=("coulomb_cone", "viscous", "no_slip")),
+    "friction_directions": directions,
+    "contact_margin": number(low=0.0, high=0.1),
+    "push_out_velocity": number(low=0.0),
+    "operational_frames": many(text),
+    "contact_wrench_links": many(text),
+    "rates": lambda reader, node, key: {
+        **DEFAULT_RATES, **reader.mapping(node, key, {name: number(above=0.0) for name in DEFAULT_RATES})
+    },
+}
+
+
+class _Reader:
+    """Walks the node tree of one file; remembers the line of every key."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = {}
+
+    def compose(self, content):
+        """Root node of the file."""
+        try:
+            root = yaml.compose(content, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {error.problem}") from None
+        except yaml.YAMLError as error:
+            raise SceneError(f"{self.path}:1: not well-formed YAML: {error}") from None
+        if root is None:
+            raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_READERS)}")
+        return root
+
+    def scene(self, root):
+        """Values of all top-level keys."""
+        return self.mapping(root, "", SCENE_READERS)
+
+    def error(self, node, key, message):
+        """A SceneError at the line of ``node``."""
+        return SceneError(f"{self.path}:{node.start_mark.line + 1}: {key or 'scene'}: {message}")
+
+    def scalar(self, node, key, wanted):
+        """The text of a scalar node that is not null."""
+        if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+            kind = {"mapping": "a mapping", "sequence": "a list"}.get(node.id, "nothing")
+            raise self.error(node, key, f"must be {wanted}, got {kind}")
+        return node.value
+
+    def items(self, node, key):
+        """(index, node) of a list."""
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(node, key, "must be a list")
+        for i, item in enumerate(node.value):
+            self.lines[f"{key}[{i}]"] = item.start_mark.line + 1
+            yield i, item
+
+    def entries(self, node, key):
+        """(name, node, key path) of a mapping, each name once."""
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(node, key, "must be a mapping of keys to values")
+        seen = set()
+        for name_node, value in node.value:
+            name = self.scalar(name_node, key, "a mapping whose keys are texts")
+            place = f"{key}.{name}" if key else name
+            if name in seen:
+                raise self.error(name_node, place, "is given twice; keep one of them")
+            seen.add(name)
+            self.lines[place] = name_node.start_mark.line + 1
+            yield name, value, place
+
+    def mapping(self, node, key, readers, required=()):
+        """Values of a mapping with fixed keys."""
+        values = {}
+        for name, value, place in self.entries(node, key):
+            if name not in readers:
+                raise self._unknown(node, place, name, readers)
+            values[name] = readers[name](self, value, place)
+        for name in required:
+            if name not in values:
+                raise self.error(node, key, f"the key '{name}' is missing")
+        return values
+
+    def _unknown(self, node, place, name, readers):
+        line = self.lines[place]
+        allowed = f"allowed keys: {', '.join(readers)}"
+        if name in LATER_KEYS:
+            return SceneError(f"{self.path}:{line}: {place}: is not available yet; {allowed}")
+        close = get_close_matches(name, readers, n=1)
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        return SceneError(f"{self.path}:{line}: {place}: unknown key{hint}; {allowed}")

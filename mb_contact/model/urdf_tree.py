@@ -1,0 +1,269 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Links and joints to the arrays of a Model: checks that they form a tree and numbers its moving bodies."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from mb_contact.errors import ModelError
+from mb_contact.model.inertia import weld
+from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.urdf_xml import JointSpec
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    JOINT_NV,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    WORLD,
+    Tree,
+)
+
+KERNEL_JOINT = {
+    "revolute": JOINT_REVOLUTE,
+    "continuous": JOINT_REVOLUTE,
+    "prismatic": JOINT_PRISMATIC,
+    "floating": JOINT_FLOATING,
+}
+FLOATING_SUFFIXES = ("_wx", "_wy", "_wz", "_vx", "_vy", "_vz")
+
+
+class TreeBuilder:
+    """Turns the specifications of one file into the arrays of a Model."""
+
+    def __init__(self, reader, robot, links, joints, floating):
+        self.reader, self.robot, self.links, self.joints = reader, robot, links, joints
+        self.children = {name: [] for name in links}
+        self.root = self._find_root()
+        self.frames = {}  # link to Frame
+        self.bodies = []  # (JointSpec, parent body, R_joint, p_joint)
+        self.zero_poses = []  # body pose in the inertial frame, every joint at zero
+        self._number_bodies(floating)
+
+    def fail(self, line, message):
+        return ModelError(f"{self.reader.source}:{line}: {message}")
+
+    # --- the tree -----------------------------------------------------------------------
+
+    def _find_root(self):
+        parent_joint = {}
+        for joint in self.joints.values():
+            for link in (joint.parent, joint.child):
+                if link not in self.links:
+                    message = f"joint '{joint.name}' names link '{link}', which is not declared"
+                    raise self.fail(joint.line, message)
+            if joint.child in parent_joint:
+                first = parent_joint[joint.child].name
+                message = f"link '{joint.child}' has two parent joints, '{first}' and '{joint.name}'; "
+                raise self.fail(joint.line, message + "a URDF is a tree: declare the loop in the scene file")
+            parent_joint[joint.child] = joint
+            self.children[joint.parent].append(joint)
+        roots = [name for name in self.links if name not in parent_joint]
+        if len(roots) > 1:
+            message = f"two root links, '{roots[0]}' and '{roots[1]}'; connect them with a joint"
+            raise self.fail(self.links[roots[1]].line, message)
+        self._refuse_cycle(roots, parent_joint)
+        return roots[0]
+
+    def _refuse_cycle(self, roots, parent_joint):
+        reached, stack = set(), list(roots)
+        while stack:
+            link = stack.pop()
+            reached.add(link)
+            stack.extend(joint.child for joint in self.children[link])
+        lost = next((name for name in self.links if name not in reached), None)
+        if lost is None:
+            return
+        walked = []
+        while lost not in walked:  # walk up until a link comes round again
+            walked.append(lost)
+            lost = parent_joint[lost].parent
+        cycle = walked[walked.index(lost):][::-1]
+        names = " -> ".join(f"'{name}'" for name in [*cycle, cycle[0]])
+        joint = parent_joint[cycle[0]]
+        raise self.fail(joint.line, f"the joints form a cycle of links: {names}; remove joint '{joint.name}'")
+
+    def _number_bodies(self, floating):
+        """Depth first in the file's order; fixed joints lump a link into the body it hangs on."""
+        if floating:
+            joint = JointSpec(f"{self.root}_floating", self.links[self.root].line, "floating", "", self.root,
+                              np.eye(3), np.zeros(3), np.zeros(3))
+            self._add_body(joint, WORLD, np.eye(3), np.zeros(3))
+        else:
+            self.frames[self.root] = Frame(WORLD, np.eye(3), np.zeros(3))
+        stack = list(reversed(self.children[self.root]))
+        while stack:
+            joint = stack.pop()
+            parent = self.frames[joint.parent]
+            R, p = parent.R @ joint.R, parent.p + parent.R @ joint.p
+            if joint.kind == "fixed":
+                self.frames[joint.child] = Frame(parent.body, R, p)
+            else:
+                self._add_body(joint, parent.body, R, p)
+            stack.extend(reversed(self.children[joint.child]))
+
+    def _add_body(self, joint, parent, R, p):
+        R_zero, p_zero = R, p
+        if parent != WORLD:
+            R_parent, p_parent = self.zero_poses[parent]
+            R_zero, p_zero = R_parent @ R, p_parent + R_parent @ p
+        self.zero_poses.append((R_zero, p_zero))
+        if joint.kind == "floating":  # carries no constraint: the root of a tree of its own
+            parent, R, p = WORLD, np.eye(3), np.zeros(3)
+        self.frames[joint.child] = Frame(len(self.bodies), np.eye(3), np.zeros(3))
+        self.bodies.append((joint, parent, R, p))
+
+    # --- the arrays ---------------------------------------------------------------------
+
+    def model(self, text):
+        """The finished Model."""
+        kinds = np.array([KERNEL_JOINT[body[0].kind] for body in self.bodies], dtype=np.int64)
+        nq, nv = np.array(JOINT_NQ)[kinds], np.array(JOINT_NV)[kinds]
+        q_start, v_start = np.cumsum(nq) - nq, np.cumsum(nv) - nv
+        tree = self._tree(kinds, q_start, v_start, nv)
+        scalar = [k for k in range(len(kinds)) if kinds[k] != JOINT_FLOATING]
+        joints = [body[0] for body in self.bodies]
+        model = Model(
+            name=self.robot, root_link=self.root, tree=tree,
+            joint_names=tuple(joints[k].name for k in scalar),
+            joint_q=q_start[scalar].astype(np.int64), joint_v=v_start[scalar].astype(np.int64),
+            body_joint_names=tuple(joint.name for joint in joints),
+            dof_joint_names=tuple(name for joint in joints for name in _dof_names(joint)),
+            body_names=tuple(joint.child for joint in joints),
+            link_names=tuple(self.frames), frames=self.frames,
+            geometries=tuple(self._geometries()), adjacent_pairs=self._adjacent_pairs(tree),
+            velocity_limit=self._per_dof("velocity", np.inf),
+            neutral=self._neutral(q_start, int(nq.sum())), warnings=tuple(self.reader.warnings), urdf=text,
+        )
+        _freeze(model)
+        return model
+
+    def _tree(self, kinds, q_start, v_start, nv):
+        n = len(self.bodies)
+        inertias = self._inertias()
+        parent = np.array([body[1] for body in self.bodies], dtype=np.int64)
+        root = np.arange(n, dtype=np.int64)
+        for k in range(n):
+            if parent[k] != WORLD:
+                root[k] = root[parent[k]]
+        tree = Tree(
+            parent=parent, joint_type=kinds,
+            q_start=q_start.astype(np.int64), v_start=v_start.astype(np.int64), nv=nv.astype(np.int64),
+            root=root,
+            R_joint=np.array([body[2] for body in self.bodies]).reshape(n, 3, 3),
+            p_joint=np.array([body[3] for body in self.bodies]).reshape(n, 3),
+            axis=np.array([body[0].axis for body in self.bodies]).reshape(n, 3),
+            mass=np.array([inertia.mass for inertia in inertias]),
+            com=np.array([inertia.com for inertia in inertias]).reshape(n, 3),
+            inertia=np.array([inertia.inertia for inertia in inertias]).reshape(n, 3, 3),
+            armature=np.zeros(int(nv.sum())), damping=self._per_dof("damping", 0.0),
+            effort_limit=self._per_dof("effort", 0.0),
+            lower=self._per_dof("lower", -np.inf), upper=self._per_dof("upper", np.inf),
+        )
+        self._check_masses(tree, inertias)
+        return tree
+
+    def _inertias(self):
+        parts = [[] for _ in self.bodies]
+        for link, frame in self.frames.items():
+            if frame.body != WORLD:
+                parts[frame.body].append(self.links[link].inertia.transformed(frame.R, frame.p))
+        return [weld(part) for part in parts]
+
+    def _check_masses(self, tree, inertias):
+        """Refuse a movable body that nothing resists: no mass at or below it, or a tip without inertia."""
+        n = len(inertias)
+        below = tree.mass.copy()
+        has_child = np.zeros(n, dtype=bool)
+        spin = np.array([np.trace(inertia.inertia) for inertia in inertias])
+        for k in reversed(range(n)):
+            if tree.parent[k] != WORLD:
+                below[tree.parent[k]] += below[k]
+                spin[tree.parent[k]] += spin[k]
+                has_child[tree.parent[k]] = True
+        for k in range(n):
+            joint, body = self.bodies[k][0], inertias[k]
+            name = f"joint '{joint.name}' moves link '{joint.child}'"
+            if below[k] == 0.0 and spin[k] == 0.0:
+                message = f"{name}, which has no mass and none below it; "
+                raise self.fail(joint.line, message + "give it an <inertial> or make the joint fixed")
+            if not has_child[k] and not _resists(joint.kind, joint.axis, body):
+                message = f"{name}, which has no inertia along that motion; give it an <inertia>"
+                raise self.fail(joint.line, message)
+
+    def _per_dof(self, attribute, floating_value):
+        values = []
+        for joint, *_ in self.bodies:
+            free = joint.kind == "floating"
+            values.extend([floating_value] * 6 if free else [getattr(joint, attribute)])
+        return np.array(values, dtype=np.float64)
+
+    def _neutral(self, q_start, size):
+        q = np.zeros(size)
+        for k, (joint, *_) in enumerate(self.bodies):
+            if joint.kind == "floating":
+                R, p = self.zero_poses[k]
+                q[q_start[k]:q_start[k] + 7] = np.concatenate([p, matrix_to_quat(R)])
+        return q
+
+    # --- geometry -----------------------------------------------------------------------
+
+    def _geometries(self):
+        used = set()
+        for link, frame in self.frames.items():
+            for i, shape in enumerate(self.links[link].collisions):
+                name = shape.name or (link if i == 0 else f"{link}_{i}")
+                while name in used:
+                    name += "_"
+                used.add(name)
+                yield Geometry(name, link, frame.body, shape.kind, shape.size, frame.R @ shape.R,
+                               frame.p + frame.R @ shape.p)
+
+    def _adjacent_pairs(self, tree):
+        """Links of the same body, and of bodies with one joint between them.
+
+        A body without mass is a mere knuckle (two hinges crossing in a point), so the bodies
+        on its two sides count as neighbours too.
+        """
+        links = {body: [] for body in range(WORLD, len(self.bodies))}
+        for link, frame in self.frames.items():
+            links[frame.body].append(link)
+        pairs = {frozenset(pair) for group in links.values() for pair in combinations(group, 2)}
+        for k in range(len(self.bodies)):
+            if tree.joint_type[k] == JOINT_FLOATING:
+                continue
+            parent = tree.parent[k]
+            pairs |= {frozenset((a, b)) for a in links[k] for b in links[parent]}
+            while parent != WORLD and tree.mass[parent] == 0.0 and tree.joint_type[parent] != JOINT_FLOATING:
+                parent = tree.parent[parent]
+                pairs |= {frozenset((a, b)) for a in links[k] for b in links[parent]}
+        return frozenset(pairs)
+
+
+def _dof_names(joint):
+    if joint.kind == "floating":
+        return [joint.name + suffix for suffix in FLOATING_SUFFIXES]
+    return [joint.name]
+
+
+def _resists(kind, axis, body):
+    """Whether a body at the tip of a tree has inertia in every direction in which its joint moves it."""
+    if kind == "prismatic":
+        return body.mass > 0.0
+    if kind == "floating":
+        return body.mass > 0.0 and np.linalg.eigvalsh(body.inertia)[0] > 0.0
+    return axis @ body.about_origin() @ axis > 0.0
+
+
+def _freeze(model):
+    """Make every array of the model read-only: it is shared by all that use it."""
+    arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.neutral]
+    arrays += [array for frame in model.frames.values() for array in (frame.R, frame.p)]
+    arrays += [array for shape in model.geometries for array in (shape.size, shape.R, shape.p)]
+    for array in arrays:
+        array.setflags(write=False)

@@ -1,0 +1,292 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""URDF elements to plain specifications: every link and joint checked on its own, with its line.
+
+What the elements mean together (the tree) is :mod:`mb_contact.model.urdf`'s business.
+Elements of other programs (visual, material, transmission, ros2_control, gazebo, drake ...)
+are passed over in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from lxml import etree
+
+from mb_contact.errors import ModelError
+from mb_contact.model.inertia import MASSLESS, RigidInertia, breaks_triangle_inequality
+from mb_contact.model.xml_reader import ElementReader
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+
+MOVABLE = ("revolute", "continuous", "prismatic")
+JOINT_TYPES = (*MOVABLE, "fixed", "floating")
+TOL_DEFINITE = 1e-12  #: smallest principal moment over the largest that still counts as positive
+
+
+@dataclass
+class CollisionSpec:
+    """One ``<collision>``: a shape in the link frame."""
+
+    name: str | None
+    kind: int
+    size: np.ndarray
+    R: np.ndarray
+    p: np.ndarray
+
+
+@dataclass
+class LinkSpec:
+    """One ``<link>``: inertia and collision shapes in the link frame."""
+
+    name: str
+    line: int
+    inertia: RigidInertia
+    collisions: list[CollisionSpec] = field(default_factory=list)
+
+
+@dataclass
+class JointSpec:
+    """One ``<joint>``: ``R``, ``p`` place the joint frame, which is the child's, in the parent link's."""
+
+    name: str
+    line: int
+    kind: str
+    parent: str
+    child: str
+    R: np.ndarray
+    p: np.ndarray
+    axis: np.ndarray
+    lower: float = -np.inf
+    upper: float = np.inf
+    effort: float = np.inf
+    velocity: float = np.inf
+    damping: float = 0.0
+
+
+class UrdfReader(ElementReader):
+    """Reads the links and joints of one file."""
+
+    def __init__(self, source, collision_meshes="error"):
+        super().__init__(source)
+        self.collision_meshes = collision_meshes
+
+    def parse(self, text):
+        """Return (robot name, links by name, joints by name) of a URDF given as bytes.
+
+        Raises
+        ------
+        ModelError
+            Broken XML, or an element that is wrong in itself.
+        """
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
+        try:
+            robot = etree.fromstring(text, parser)
+        except etree.XMLSyntaxError as error:
+            line = error.lineno or 1
+            raise ModelError(f"{self.source}:{line}: not well-formed XML: {error.msg}") from None
+        if robot.tag != "robot":
+            message = f"the root element is <{robot.tag}>, expected <robot>; is this a URDF file?"
+            raise self.error(robot, message)
+        links, joints = {}, {}
+        for element in robot.findall("link"):
+            self._add(links, element, self._link(element))
+        for element in robot.findall("joint"):
+            self._add(joints, element, self._joint(element))
+        if not links:
+            xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
+            raise self.error(robot, f"the robot has no <link>; add at least one{xacro}")
+        return robot.get("name", "robot"), links, joints
+
+    def _add(self, specs, element, spec):
+        if spec.name in specs:
+            first = specs[spec.name].line
+            message = f"{element.tag} '{spec.name}' is declared twice, first in line {first}; rename one"
+            raise self.error(element, message)
+        specs[spec.name] = spec
+
+    # --- links --------------------------------------------------------------------------
+
+    def _link(self, element):
+        name = self.name(element)
+        link = LinkSpec(name, element.sourceline, self._inertial(element.find("inertial"), name))
+        for collision in element.findall("collision"):
+            spec = self._collision(collision, name)
+            if spec is not None:
+                link.collisions.append(spec)
+        self._capsules(element, link)
+        return link
+
+    def _capsules(self, element, link):
+        """Cylinders named in ``<collision_checking><capsule name="..."/>`` are capsules of that axis length.
+
+        Readers older than URDF 1.1 refuse ``<capsule>``; this convention of Pinocchio and HPP
+        keeps such a file readable for all of them.
+        """
+        for capsule in element.iterfind("collision_checking/capsule"):
+            named = [shape for shape in link.collisions if shape.name == capsule.get("name")]
+            if not named or named[0].kind != SHAPE_CYLINDER:
+                message = f"link '{link.name}' has no cylinder '{capsule.get('name')}' to make a capsule; "
+                raise self.error(capsule, message + "correct the name under <collision_checking>")
+            named[0].kind = SHAPE_CAPSULE
+
+    def _inertial(self, element, link):
+        if element is None:
+            return MASSLESS
+        mass_element = element.find("mass")
+        if mass_element is None:
+            message = f"link '{link}': <inertial> has no <mass>; add one or remove the <inertial>"
+            raise self.error(element, message)
+        mass = self.number(mass_element, "value")
+        if mass < 0.0:
+            raise self.error(mass_element, f"link '{link}': mass {mass:g} kg is negative")
+        R, p = self.origin(element)
+        tensor = element.find("inertia")
+        if tensor is None:
+            if mass > 0.0:
+                self.warn(element, f"link '{link}' has no <inertia>; taken as a point mass of {mass:g} kg")
+            return RigidInertia(mass, p, np.zeros((3, 3)))
+        inertia = self._inertia(tensor, mass, link)
+        return RigidInertia(mass, p, R @ inertia @ R.T) if mass > 0.0 or inertia.any() else MASSLESS
+
+    def _inertia(self, element, mass, link):
+        xx, yy, zz = (self.number(element, key) for key in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (self.number(element, key, 0.0) for key in ("ixy", "ixz", "iyz"))
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if not inertia.any():
+            if mass > 0.0:
+                self.warn(element, f"link '{link}' has a zero inertia; taken as a point mass of {mass:g} kg")
+            return inertia
+        low, _, high = moments = np.linalg.eigvalsh(inertia)
+        values = ", ".join(f"{moment:.6g}" for moment in moments)
+        if low <= TOL_DEFINITE * abs(high):
+            message = f"link '{link}': the inertia is not positive definite, moments {values} kg m^2; "
+            raise self.error(element, message + "correct <inertia> (a thin rod, too, needs three moments)")
+        if breaks_triangle_inequality(inertia):
+            message = f"link '{link}': no body has the principal moments {values} kg m^2"
+            self.warn(element, message + " (the largest exceeds the sum of the others); used as given")
+        if mass == 0.0:
+            self.warn(element, f"link '{link}' has an inertia but no mass; used as given")
+        return inertia
+
+    def _collision(self, element, link):
+        geometry = element.find("geometry")
+        shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
+        if len(shapes) != 1:
+            raise self.error(element, f"link '{link}': <collision> needs one shape in its <geometry>")
+        shape = shapes[0]
+        if shape.tag == "mesh":
+            return self._mesh(shape, link)
+        kind, size = self._shape(shape, link)
+        R, p = self.origin(element)
+        return CollisionSpec(element.get("name"), kind, size, R, p)
+
+    def _mesh(self, shape, link):
+        file = shape.get("filename", "")
+        if self.collision_meshes == "skip":
+            self.warn(shape, f"link '{link}': collision mesh '{file}' skipped; nothing will touch it")
+            return None
+        message = f"link '{link}': collision mesh '{file}': meshes are not supported yet; use box, sphere, "
+        raise self.error(shape, message + "cylinder or capsule, or load with collision_meshes='skip'")
+
+    def _shape(self, shape, link):
+        if shape.tag == "box":
+            return SHAPE_BOX, self._lengths(shape, self.vector(shape, "size", 3), link) / 2.0
+        if shape.tag == "sphere":
+            radius, = self._lengths(shape, [self.number(shape, "radius")], link)
+            return SHAPE_SPHERE, np.array([radius, 0.0, 0.0])
+        if shape.tag in ("cylinder", "capsule"):
+            numbers = [self.number(shape, "radius"), self.number(shape, "length")]
+            radius, length = self._lengths(shape, numbers, link)
+            kind = SHAPE_CYLINDER if shape.tag == "cylinder" else SHAPE_CAPSULE
+            return kind, np.array([radius, length / 2.0, 0.0])
+        allowed = "box, sphere, cylinder, capsule"
+        raise self.error(shape, f"link '{link}': <{shape.tag}> is not a collision shape; allowed: {allowed}")
+
+    def _lengths(self, element, numbers, link):
+        numbers = np.asarray(numbers)
+        if not (numbers > 0.0).all():
+            message = f"link '{link}': <{element.tag}> has a length that is not greater than zero"
+            raise self.error(element, message)
+        return numbers
+
+    # --- joints -------------------------------------------------------------------------
+
+    def _joint(self, element):
+        name, kind = self.name(element), element.get("type")
+        if kind == "planar":
+            message = f"joint '{name}': planar joints are not supported yet; "
+            raise self.error(element, message + "use two prismatic joints and a continuous one")
+        if kind not in JOINT_TYPES:
+            message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
+            raise self.error(element, message)
+        if element.find("mimic") is not None:
+            message = f"joint '{name}': mimic joints are not supported yet; "
+            raise self.error(element.find("mimic"), message + "remove <mimic> or make the joint fixed")
+        R, p = self.origin(element)
+        ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))
+        joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
+        if kind in MOVABLE:
+            joint.axis = self._axis(element, name)
+            self._limit(element, joint)
+            self._dynamics(element.find("dynamics"), joint)
+        return joint
+
+    def _reference(self, element, joint, role):
+        reference = element.find(role)
+        if reference is None or not reference.get("link"):
+            raise self.error(element, f"joint '{joint}' has no <{role} link=\"...\"/>; add it")
+        return reference.get("link")
+
+    def _axis(self, element, joint):
+        axis_element = element.find("axis")
+        if axis_element is None:
+            return np.array([1.0, 0.0, 0.0])  # the specification's default
+        axis = self.vector(axis_element, "xyz", 3)
+        length = np.linalg.norm(axis)
+        if length < 1e-9:
+            message = f"joint '{joint}': the axis is zero; give a direction such as xyz=\"0 0 1\""
+            raise self.error(axis_element, message)
+        return axis / length
+
+    def _limit(self, element, joint):
+        limit = element.find("limit")
+        if limit is None:
+            if joint.kind != "continuous":
+                message = f"joint '{joint.name}': a {joint.kind} joint needs a <limit>; add one"
+                remedy = " or make it continuous" if joint.kind == "revolute" else ""
+                raise self.error(element, message + remedy)
+            return
+        if joint.kind != "continuous":
+            for side in ("lower", "upper"):
+                if limit.get(side) is None:
+                    self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")
+            joint.lower, joint.upper = (self.number(limit, side, 0.0) for side in ("lower", "upper"))
+            if joint.lower > joint.upper:
+                message = f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}"
+                raise self.error(limit, message)
+        for key in ("effort", "velocity"):
+            self._capacity(limit, joint, key)
+
+    def _capacity(self, limit, joint, key):
+        if limit.get(key) is None:
+            self.warn(limit, f"joint '{joint.name}': limit '{key}' is missing; no limit is applied")
+            return
+        value = self.number(limit, key, finite=False)
+        if value < 0.0:
+            raise self.error(limit, f"joint '{joint.name}': limit '{key}' is negative ({value:g})")
+        if value == 0.0 and key == "effort":
+            self.warn(limit, f"joint '{joint.name}': effort limit 0, so the joint cannot be driven")
+        setattr(joint, key, value)
+
+    def _dynamics(self, element, joint):
+        if element is None:
+            return
+        joint.damping = self.number(element, "damping", 0.0)
+        if joint.damping < 0.0:
+            raise self.error(element, f"joint '{joint.name}': damping {joint.damping:g} is negative")
+        friction = self.number(element, "friction", 0.0)
+        if friction != 0.0:
+            message = f"joint '{joint.name}': joint friction {friction:g} is not simulated yet; damping is"
+            self.warn(element, message)

@@ -1,0 +1,321 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A world: all robots and objects of a scene merged into one forest of bodies and one list of geometries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.errors import SceneError
+from mb_contact.model.inertia import solid
+from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.pairs import geometry_pairs, pair_frictions
+from mb_contact.model.resources import find_resource
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
+from mb_contact.model.scene import Scene, check_scene
+from mb_contact.model.urdf import load_urdf
+from mb_contact.types import JOINT_FLOATING, SHAPE_PLANE, WORLD, Geoms, Tree
+
+#: Arrays of Tree by what their first axis counts.
+BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "mass", "com", "inertia")
+DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What a simulator needs of a scene, as arrays; body, q and v indices are those of the merged tree."""
+
+    tree: Tree
+    geoms: Geoms
+    gravity: np.ndarray  #: (3,) [m/s^2]
+    q0: np.ndarray  #: (nq,), initial coordinates
+    v0: np.ndarray  #: (N,), initial velocities, zero
+    joint_names: tuple[str, ...]  #: scalar joints of all robots, in order
+    joint_q: np.ndarray  #: int64, index of each joint in q
+    joint_v: np.ndarray  #: int64, index of each joint in v
+    effort_limit: np.ndarray  #: of each joint [N m, N], inf where none
+    frames: dict[str, Frame]  #: of every link of every robot and object
+    objects: dict[str, int]  #: root link of each free body to its body index
+    robot_models: tuple[Model, ...]  #: as read, before they are placed
+    geometry_names: tuple[str, ...]
+    geometry_links: tuple[str, ...]  #: link of each geometry
+    body_names: tuple[str, ...]
+    link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
+    warnings: tuple[str, ...] = ()
+
+
+def build_world(scene):
+    """Merge everything in ``scene`` into one World.
+
+    Bodies are numbered in the order of the scene: those of the first robot, of the second,
+    then the free primitives, each a tree of one body.  Welded primitives and the ground are
+    geometries of the inertial frame.  Where a pair of materials has no friction coefficient
+    of its own, it is the geometric mean of the two materials' (``sqrt(mu_a mu_b)``: equal
+    materials keep theirs, and one without friction stays without); a geometry without
+    material counts as 0.5.
+
+    Parameters
+    ----------
+    scene : Scene
+
+    Returns
+    -------
+    World
+
+    Raises
+    ------
+    SceneError
+        A name occurs twice, is not known, or an initial position is outside its limits.
+    ModelError
+        A URDF is wrong.
+    """
+    if not isinstance(scene, Scene):
+        raise SceneError(f"build_world needs a Scene, got {type(scene).__name__}; use load_scene for a file")
+    check_scene(scene)
+    builder = _Builder(scene)
+    for i, entry in enumerate(scene.models):
+        builder.add_model(entry, f"models[{i}]")
+    for i, primitive in enumerate(scene.primitives):
+        builder.add_primitive(primitive, f"primitives[{i}]")
+    if scene.ground is not None:
+        builder.add_ground(scene.ground)
+    return builder.world()
+
+
+class _Builder:
+    """Collects the parts of a world in their final numbering."""
+
+    def __init__(self, scene):
+        self.scene = scene
+        self.parents = []
+        self.bodies = {name: [] for name in BODY_ARRAYS}
+        self.dofs = {name: [] for name in DOF_ARRAYS}
+        self.q0 = []
+        self.joint_names, self.joint_q, self.joint_v, self.velocity = [], [], [], []
+        self.frames, self.objects, self.body_names = {}, {}, []
+        self.models, self.geometries, self.adjacent = [], [], set()
+        self.warnings = []
+
+    # --- robots -------------------------------------------------------------------------
+
+    def add_model(self, entry, key):
+        """Append a robot: its bodies, its frames and geometries, all moved to where the scene puts it."""
+        model = self._load(entry, key)
+        R, p = entry.pose.rotation(), entry.pose.origin()
+        first, q_first, v_first = len(self.parents), len(self.q0), len(self.dofs["lower"])
+        self._append_tree(model.tree, R, p)
+        self.q0.extend(self._initial_q(model, entry, key, R, p))
+        for name in model.joint_names:
+            if name in self.joint_names:
+                message = f"joint '{name}' occurs in two robots; rename it in one (a xacro prefix does it)"
+                raise self.scene.error(f"{key}.urdf", message)
+            self.joint_names.append(name)
+        self.joint_q.extend(q_first + model.joint_q)
+        self.joint_v.extend(v_first + model.joint_v)
+        self.body_names.extend(model.body_names)
+        for link, frame in model.frames.items():
+            self._add_frame(link, _moved(frame, R, p, first), f"{key}.urdf")
+        self._add_geometries(model, entry, key, R, p, first)
+        for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
+            self.objects[model.body_names[k]] = first + int(k)
+        self.adjacent |= model.adjacent_pairs
+        self.warnings.extend(model.warnings)
+        self.models.append(model)
+
+    def _load(self, entry, key):
+        if entry.base not in ("weld", "free"):
+            raise self.scene.error(f"{key}.base", f"'{entry.base}' is not known; available: weld, free")
+        source = entry.urdf
+        if not str(source).lstrip().startswith("<"):
+            start = self.scene.path.parent if self.scene.path is not None else Path()
+            try:
+                source = find_resource(source, start=start)
+            except FileNotFoundError as error:
+                raise self.scene.error(f"{key}.urdf", str(error)) from None
+        return load_urdf(source, floating=entry.base == "free", collision_meshes=entry.collision_meshes)
+
+    def _append_tree(self, tree, R, p):
+        """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""
+        first = len(self.parents)
+        self.parents.extend(int(k) if k == WORLD else first + int(k) for k in tree.parent)
+        for name in BODY_ARRAYS:
+            self.bodies[name].extend(getattr(tree, name))
+        for name in DOF_ARRAYS:
+            self.dofs[name].extend(getattr(tree, name))
+        for k in range(len(tree.parent)):
+            if tree.parent[k] == WORLD and tree.joint_type[k] != JOINT_FLOATING:
+                self.bodies["R_joint"][first + k] = R @ tree.R_joint[k]
+                self.bodies["p_joint"][first + k] = p + R @ tree.p_joint[k]
+
+    def _initial_q(self, model, entry, key, R, p):
+        for name, value in entry.joints.items():
+            self._check_position(model, name, value, f"{key}.joints.{name}")
+        q = model.q_from(entry.joints)
+        for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
+            s = model.tree.q_start[k]
+            R_body, p_body = quat_to_matrix(q[s + 3:s + 7]), q[s:s + 3].copy()
+            q[s:s + 3] = p + R @ p_body
+            q[s + 3:s + 7] = matrix_to_quat(R @ R_body)
+        return q
+
+    def _check_position(self, model, name, value, key):
+        if name not in model.joint_names:
+            known = ", ".join(model.joint_names)
+            raise self.scene.error(key, f"robot '{model.name}' has no joint '{name}'; it has {known}")
+        v = model.joint_v[model.joint_names.index(name)]
+        low, high = model.lower[v], model.upper[v]
+        if not low <= value <= high:
+            raise self.scene.error(key, f"{value:g} is outside the joint's limits, {low:g} to {high:g}")
+
+    def _add_geometries(self, model, entry, key, R, p, first):
+        materials = entry.materials
+        for link in materials.links:
+            if link not in model.frames:
+                known = ", ".join(model.link_names)
+                message = f"robot '{model.name}' has no link '{link}'; it has {known}"
+                raise self.scene.error(f"{key}.materials.links.{link}", message)
+        for shape in model.geometries:
+            frame = _moved(Frame(shape.body, shape.R, shape.p), R, p, first)
+            material = materials.links.get(shape.link, shape.material or materials.default)
+            self.geometries.append(
+                shape._replace(body=frame.body, R=frame.R, p=frame.p, material=material)
+            )
+
+    # --- objects ------------------------------------------------------------------------
+
+    def add_primitive(self, primitive, key):
+        """Append an object of one shape, welded to the inertial frame or a free body."""
+        R, p = primitive.pose.rotation(), primitive.pose.origin()
+        kind, size = primitive.kind(), primitive.kernel_size()
+        body = WORLD
+        if primitive.base == "free":
+            body = len(self.parents)
+            self._append_tree(_free_body(primitive, self._inertia(primitive, key)), np.eye(3), np.zeros(3))
+            self.q0.extend([*p, *matrix_to_quat(R)])
+            self.body_names.append(primitive.name)
+            self.objects[primitive.name] = body
+            R, p = np.eye(3), np.zeros(3)
+        self._add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
+        self.geometries.append(
+            Geometry(primitive.name, primitive.name, body, kind, size, R, p, primitive.material)
+        )
+
+    def _inertia(self, primitive, key):
+        if primitive.inertia is None:
+            return solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+        low, middle, high = sorted(primitive.inertia)
+        if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
+            message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
+            raise self.scene.error(f"{key}.inertia", message + "above zero and at most the sum of the others")
+        return np.diag(primitive.inertia)
+
+    def add_ground(self, ground):
+        """Append the half-space below the ground's height."""
+        frame = Frame(WORLD, np.eye(3), np.array([0.0, 0.0, ground.height]))
+        self._add_frame("ground", frame, "ground")
+        self.geometries.append(
+            Geometry("ground", "ground", WORLD, SHAPE_PLANE, np.zeros(3), frame.R, frame.p, ground.material)
+        )
+
+    def _add_frame(self, link, frame, key):
+        if link in self.frames:
+            message = f"link '{link}' occurs twice in this scene; links of all robots and objects need "
+            raise self.scene.error(key, message + "names of their own: rename one")
+        self.frames[link] = frame
+
+    # --- the whole ----------------------------------------------------------------------
+
+    def world(self):
+        """The finished World."""
+        tree = self._tree()
+        link_geometries = {}
+        for i, shape in enumerate(self.geometries):
+            link_geometries.setdefault(shape.link, []).append(i)
+        self._check_names()
+        joint_v = np.array(self.joint_v, dtype=np.int64)
+        world = World(
+            tree=tree, geoms=self._geoms(), gravity=np.array(self.scene.gravity, dtype=np.float64),
+            q0=np.array(self.q0, dtype=np.float64), v0=np.zeros(int(tree.nv.sum())),
+            joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
+            joint_v=joint_v, effort_limit=tree.effort_limit[joint_v], frames=self.frames,
+            objects=self.objects, robot_models=tuple(self.models),
+            geometry_names=tuple(shape.name for shape in self.geometries),
+            geometry_links=tuple(shape.link for shape in self.geometries), body_names=tuple(self.body_names),
+            link_geometries={link: tuple(rows) for link, rows in link_geometries.items()},
+            warnings=tuple(self.warnings),
+        )
+        for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
+                      world.joint_v, world.effort_limit):
+            array.setflags(write=False)
+        return world
+
+    def _tree(self):
+        n = len(self.parents)
+        kinds = np.array(self.bodies["joint_type"], dtype=np.int64)
+        nv = np.array(self.bodies["nv"], dtype=np.int64)
+        nq = nv + (kinds == JOINT_FLOATING)
+        root = np.arange(n, dtype=np.int64)
+        for k, parent in enumerate(self.parents):
+            if parent != WORLD:
+                root[k] = root[parent]
+        shapes = {"R_joint": (n, 3, 3), "inertia": (n, 3, 3), "mass": (n,)}
+        floats = {
+            name: np.array(self.bodies[name], dtype=np.float64).reshape(shapes.get(name, (n, 3)))
+            for name in BODY_ARRAYS if name not in ("joint_type", "nv")
+        }
+        floats.update({name: np.array(self.dofs[name], dtype=np.float64) for name in DOF_ARRAYS})
+        return Tree(
+            parent=np.array(self.parents, dtype=np.int64), joint_type=kinds,
+            q_start=(np.cumsum(nq) - nq).astype(np.int64), v_start=(np.cumsum(nv) - nv).astype(np.int64),
+            nv=nv, root=root, **floats,
+        )
+
+    def _geoms(self):
+        shapes, g = self.geometries, len(self.geometries)
+        pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent)
+        mu, warnings = pair_frictions(self.scene, shapes, pairs)
+        self.warnings.extend(warnings)
+        return Geoms(
+            body=np.array([shape.body for shape in shapes], dtype=np.int64),
+            kind=np.array([shape.kind for shape in shapes], dtype=np.int64),
+            size=np.array([shape.size for shape in shapes], dtype=np.float64).reshape(g, 3),
+            R=np.array([shape.R for shape in shapes], dtype=np.float64).reshape(g, 3, 3),
+            p=np.array([shape.p for shape in shapes], dtype=np.float64).reshape(g, 3),
+            pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
+            mu=np.array(mu, dtype=np.float64),
+            margin=np.array([self.scene.contact_margin], dtype=np.float64),
+        )
+
+    def _check_names(self):
+        """Every link that the scene mentions exists."""
+        scene = self.scene
+        wanted = [(f"operational_frames[{i}]", name) for i, name in enumerate(scene.operational_frames)]
+        wanted += [(f"contact_wrench_links[{i}]", name) for i, name in enumerate(scene.contact_wrench_links)]
+        for i, pair in enumerate(scene.collision_filters.disable):
+            wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
+        for key, name in wanted:
+            if name not in self.frames:
+                raise scene.error(key, f"no link is called '{name}'; links: {', '.join(self.frames)}")
+
+
+def _moved(frame, R, p, first):
+    """A robot's frame in the world: welded ones move with it, the others get their body's new number."""
+    if frame.body == WORLD:
+        return Frame(WORLD, R @ frame.R, p + R @ frame.p)
+    return Frame(first + frame.body, frame.R, frame.p)
+
+
+def _free_body(primitive, inertia):
+    """The one-body tree of a free primitive."""
+    return Tree(
+        parent=np.array([WORLD]), joint_type=np.array([JOINT_FLOATING]), q_start=np.zeros(1, dtype=np.int64),
+        v_start=np.zeros(1, dtype=np.int64), nv=np.array([6]), root=np.zeros(1, dtype=np.int64),
+        R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)),
+        mass=np.array([primitive.mass]), com=np.zeros((1, 3)), inertia=inertia[None],
+        armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
+        lower=np.full(6, -np.inf), upper=np.full(6, np.inf),
+    )

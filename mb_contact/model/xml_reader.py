@@ -1,0 +1,81 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Attributes of XML elements as names, numbers, vectors and poses, each error with file and line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.errors import ModelError
+from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
+
+
+class ElementReader:
+    """Reads attributes of one file's elements; knows its name for messages and collects warnings."""
+
+    def __init__(self, source):
+        self.source = source
+        self.warnings = []
+
+    def error(self, element, message):
+        """A ModelError that names file and line of ``element``."""
+        return ModelError(f"{self.source}:{element.sourceline}: {message}")
+
+    def warn(self, element, message):
+        """Keep a warning that names file and line of ``element``."""
+        self.warnings.append(f"{self.source}:{element.sourceline}: {message}")
+
+    def name(self, element):
+        """The element's name, which it must have."""
+        name = element.get("name")
+        if not name:
+            raise self.error(element, f"<{element.tag}> has no name; add one")
+        return name
+
+    def origin(self, element):
+        """Rotation (3, 3) and position (3,) [m] of ``<origin>``, from rpy or quat_xyzw, default identity."""
+        origin = element.find("origin")
+        if origin is None:
+            return np.eye(3), np.zeros(3)
+        p = self.vector(origin, "xyz", 3, np.zeros(3))
+        quat = self.vector(origin, "quat_xyzw", 4, ())
+        if len(quat) == 0:
+            return rpy_to_matrix(self.vector(origin, "rpy", 3, np.zeros(3))), p
+        if origin.get("rpy") is not None:
+            raise self.error(origin, "<origin> has both rpy and quat_xyzw; keep one of them")
+        if abs(np.linalg.norm(quat) - 1.0) > 1e-3:
+            message = f"quat_xyzw has norm {np.linalg.norm(quat):.6g}; a unit quaternion is needed"
+            raise self.error(origin, message)
+        return quat_to_matrix(quat), p
+
+    def number(self, element, key, default=None, finite=True):
+        """An attribute as a number; without ``default`` it must be there."""
+        text = element.get(key)
+        if text is None:
+            if default is None:
+                raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
+            return default
+        return self._convert(element, key, text, finite)
+
+    def vector(self, element, key, size, default=None):
+        """An attribute as an array of ``size`` numbers; without ``default`` it must be there."""
+        text = element.get(key)
+        if text is None:
+            if default is None:
+                raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
+            return default
+        parts = text.split()
+        if len(parts) != size:
+            message = f"<{element.tag} {key}=\"{text}\"> must have {size} numbers, got {len(parts)}"
+            raise self.error(element, message)
+        return np.array([self._convert(element, key, part) for part in parts])
+
+    def _convert(self, element, key, text, finite=True):
+        try:
+            value = float(text)
+        except ValueError:
+            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is not a number") from None
+        if np.isnan(value) or (finite and np.isinf(value)):
+            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> must be finite")
+        return value

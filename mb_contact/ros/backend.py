@@ -1,0 +1,71 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Choose a backend and run its nodes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+from mb_contact.errors import CommunicationError
+
+BACKENDS = ("auto", "rclpy", "embedded")
+
+
+def create_node(name, backend="auto", args=None, namespace=""):
+    """Return a node on the ROS graph.
+
+    Parameters
+    ----------
+    name : str
+        Node name; ``--ros-args -r __node:=other`` overrides it.
+    backend : str
+        'rclpy' (a sourced ROS 2), 'embedded' (Cyclone DDS from PyPI), or 'auto': rclpy
+        where it can be imported.  The environment variable MB_CONTACT_ROS_BACKEND decides for 'auto'.
+    args : sequence of str, optional
+        Command line with ``--ros-args``.
+    namespace : str
+
+    Returns
+    -------
+    EmbeddedNode or RclpyNode
+        Both offer ``create_publisher/subscription/service/client/timer``, ``declare_parameter``,
+        ``get_parameter``, ``get_clock``, ``get_logger``, names, ``message_type``, ``spin_once``,
+        ``wake`` and ``destroy_node``.
+
+    Raises
+    ------
+    CommunicationError
+        Unknown backend, a missing package, or the ROS domain cannot be joined.
+    """
+    if backend == "auto":
+        backend = os.environ.get("MB_CONTACT_ROS_BACKEND", "auto")
+    if backend not in BACKENDS:
+        raise CommunicationError(f"unknown ROS backend '{backend}'; it must be one of {', '.join(BACKENDS)}")
+    if backend == "auto":
+        backend = "rclpy" if importlib.util.find_spec("rclpy") else "embedded"
+    if backend == "rclpy":
+        from mb_contact.ros.rclpy_backend import create_rclpy_node
+
+        return create_rclpy_node(name, namespace, args)
+    from mb_contact.ros import dds_raw  # noqa: F401  (first: its error names the missing package)
+    from mb_contact.ros.embedded_backend import EmbeddedNode
+
+    return EmbeddedNode(name, namespace, args)
+
+
+def spin_once(node, timeout_sec=None):
+    """Wait for work at most ``timeout_sec`` seconds and do it."""
+    node.spin_once(timeout_sec)
+
+
+def spin(node, stop=None):
+    """Work until ``stop()`` is true (asked after every round) or KeyboardInterrupt arrives."""
+    while stop is None or not stop():
+        node.spin_once(0.1)
+
+
+def shutdown(node):
+    """Take the node off the graph."""
+    node.destroy_node()

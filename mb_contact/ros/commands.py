@@ -1,0 +1,196 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The inbox of effort commands: checked whole, held, timed out, and matched to states in lockstep."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+
+from mb_contact.ros.messages import stamp_ns
+
+_THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
+_SLICE = 0.1  #: longest wait before interruptions are looked at [s]
+
+
+class CommandInbox:
+    """Commands arrive on the executor's thread and are consumed by the physics thread.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        Order of the effort vector.
+    actuated : array of bool
+        Joints that ``effort_commands`` addresses, in order.
+    logger : object
+
+    Attributes
+    ----------
+    accepted, rejected, late : int
+        Counters; a late command answers a state that is no longer waited for.  It is
+        still the newest command and is held.
+    """
+
+    def __init__(self, joint_names, actuated, logger):
+        self._index = {name: i for i, name in enumerate(joint_names)}
+        self._actuated = np.flatnonzero(actuated)
+        self._logger = logger
+        self._held = np.zeros(len(joint_names))
+        self.changed = threading.Condition()
+        self.accepted = self.rejected = self.late = 0
+        self._expected = self._epoch = 0
+        self._answered = False
+        self._last_names = self._last_rows = None
+
+    # --- executor's side ----------------------------------------------------------------------
+    def on_joint_command(self, message):
+        """Take a sensor_msgs/JointState with ``name`` and ``effort``; a subset of the joints is allowed."""
+        rows = self._rows(message.name)
+        if isinstance(rows, str):
+            self._reject("joint_commands", rows)
+            return
+        count = len(message.name)
+        for field in ("position", "velocity"):
+            if len(getattr(message, field)) not in (0, count):
+                self._reject("joint_commands", f"{field} must be empty or have {count} entries like name")
+                return
+        self._accept("joint_commands", message.effort, rows, stamp_ns(message.header.stamp))
+
+    def on_effort_command(self, message):
+        """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order, never stamped."""
+        data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
+        self._accept("effort_commands", data, self._actuated, 0)
+
+    def _rows(self, names):
+        """Return the rows of these joints, or the reason why not; remembered, names rarely change."""
+        names = list(names)
+        if names == self._last_names:
+            return self._last_rows
+        unknown = [name for name in names if name not in self._index]
+        if unknown:
+            return f"unknown joint '{unknown[0]}'; known are {', '.join(self._index)}"
+        if len(set(names)) != len(names):
+            return "a joint is named twice"
+        self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)
+        return self._last_rows
+
+    def _accept(self, topic, effort, rows, stamp):
+        effort = np.asarray(effort, dtype=np.float64)
+        if effort.shape[0] != len(rows) or not len(rows):
+            self._reject(topic, f"{effort.shape[0]} efforts for {len(rows)} joints")
+            return
+        if not np.isfinite(effort).all():
+            self._reject(topic, f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite")
+            return
+        with self.changed:
+            if stamp and stamp < self._epoch:
+                self.late += 1  # answers a state from before a reset
+                return
+            self._held[rows] = effort
+            self.accepted += 1
+            if stamp in (0, self._expected):
+                self._answered = True
+                self.changed.notify_all()
+            else:
+                self.late += 1
+
+    def _reject(self, topic, reason):
+        with self.changed:
+            self.rejected += 1
+        self._logger.warning(
+            f"rejected a message on {topic}: {reason}; the last good command stays "
+            f"({self.rejected} rejected so far)",
+            throttle_duration_sec=_THROTTLE,
+        )
+
+    # --- physics' side ------------------------------------------------------------------------
+    def expect(self, stamp):
+        """From now on wait for the answer to the state stamped ``stamp`` [ns]; call before publishing it."""
+        with self.changed:
+            if stamp != self._expected:
+                self._expected = stamp
+                self._answered = False
+
+    def wait(self, timeout, interrupted):
+        """Wait until the expected state is answered; returns whether it is.
+
+        Parameters
+        ----------
+        timeout : float
+            Wall seconds.
+        interrupted : callable
+            Asked after every wake-up; true ends the wait.
+        """
+        deadline = time.monotonic() + timeout
+        with self.changed:
+            while not self._answered and not interrupted():
+                remaining = deadline - time.monotonic()
+                if remaining <= 0.0:
+                    break
+                self.changed.wait(min(_SLICE, remaining))
+            return self._answered
+
+    def held(self):
+        """Return the newest good command (a copy) and how many were accepted so far."""
+        with self.changed:
+            return self._held.copy(), self.accepted
+
+    def clear(self, epoch):
+        """Forget the command (a reset); answers to states stamped before ``epoch`` [ns] are dropped."""
+        with self.changed:
+            self._held[:] = 0.0
+            self._epoch = epoch
+            self._answered = False
+
+
+class TimeoutPolicy:
+    """Decides the effort of a control period: the held command, or the policy once it is too old.
+
+    Parameters
+    ----------
+    inbox : CommandInbox
+    options : NodeOptions
+    gravity : callable
+        Returns the nonlinear effects (n_joints,).
+    logger : object
+    """
+
+    def __init__(self, inbox, options, gravity, logger):
+        self._inbox = inbox
+        self._timeout = options.command_timeout
+        self._policy = options.command_timeout_policy
+        self._gravity = gravity
+        self._logger = logger
+        self._seen = 0
+        self._last = 0.0
+        self.active = False  #: whether the policy applies now
+        self.activations = 0
+
+    def effort(self, now, force=False):
+        """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy at once."""
+        held, accepted = self._inbox.held()
+        if accepted != self._seen:
+            self._seen, self._last = accepted, now
+        # half a microsecond: sums of time steps are not exact
+        expired = force or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
+        if expired and not self.active:
+            self._warn(now)
+        self.active = expired
+        if not expired or self._policy == "hold":
+            return held
+        return self._gravity() if self._policy == "gravity_compensation" else np.zeros_like(held)
+
+    def _warn(self, now):
+        self.activations += 1
+        if self._seen or self._policy == "gravity_compensation":
+            self._logger.warning(
+                f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"
+            )
+
+    def restart(self, now):
+        """Start counting anew (a reset)."""
+        self._last = now
+        self.active = False

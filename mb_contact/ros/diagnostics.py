@@ -1,0 +1,148 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How the run goes: /diagnostics while it lasts, a summary at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from mb_contact.ros.outputs import key_value
+from mb_contact.ros.qos import STATE
+
+WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
+
+
+@dataclass
+class Summary:
+    """Counts and worst values of a run.
+
+    Attributes
+    ----------
+    steps : int
+        Time steps taken.
+    simulated, wall : float
+        Seconds; wall time without pauses and without waiting for the first command.
+    real_time_factor, real_time_factor_now : float
+        Of the whole run, of the last second.
+    complementarity_gap, infeasibility, cone_violation, penetration : float
+        Worst certificate values over all steps.
+    solvers : Counter
+        Steps per rung of the solver ladder.
+    contacts : int
+        Most contacts in a step.
+    accepted, rejected, late : int
+        Commands.
+    missed_deadlines : int
+        Steps that began later than two control periods after they were due.
+    lockstep_timeouts : int
+        How often the controller was given up.
+    policy_active : bool
+        Whether the timeout policy applies now.
+    """
+
+    steps: int = 0
+    simulated: float = 0.0
+    wall: float = 0.0
+    real_time_factor: float = 0.0
+    real_time_factor_now: float = 0.0
+    complementarity_gap: float = 0.0
+    infeasibility: float = 0.0
+    cone_violation: float = 0.0
+    penetration: float = 0.0
+    solvers: Counter = field(default_factory=Counter)
+    contacts: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    late: int = 0
+    missed_deadlines: int = 0
+    lockstep_timeouts: int = 0
+    policy_active: bool = False
+    policy: str = "hold"
+
+    def add(self, step, time_step):
+        """Count one step."""
+        self.steps += 1
+        self.simulated = self.steps * time_step
+        certificate = step.certificate
+        for name in WORST:
+            value = getattr(certificate, name)
+            worst = getattr(self, name)
+            if value > worst or value != value:  # a NaN must be seen, and stay
+                setattr(self, name, float(value))
+        self.solvers[str(certificate.solver)] += 1
+        self.contacts = max(self.contacts, int(certificate.contacts))
+
+    def text(self):
+        """Return a few lines for a terminal."""
+        worst = ", ".join(f"{name.replace('_', ' ')} {getattr(self, name):.2e}" for name in WORST)
+        return (
+            f"simulated {self.simulated:.3f} s in {self.wall:.3f} s ({self.steps} steps), "
+            f"real-time factor {self.real_time_factor:.2f}\n"
+            f"commands: {self.accepted} accepted, {self.rejected} rejected, {self.late} late; "
+            f"{self.missed_deadlines} missed deadlines, {self.lockstep_timeouts} lockstep timeouts\n"
+            f"worst: {worst}"
+        )
+
+
+class Diagnostics:
+    """/diagnostics (diagnostic_msgs/DiagnosticArray).
+
+    Parameters
+    ----------
+    node : object
+    summary : callable
+        Returns the :class:`Summary` so far.
+    schedule : Schedule
+    """
+
+    def __init__(self, node, summary, schedule):
+        self._node = node
+        self._summary = summary
+        self._every = schedule.diagnostics
+        self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
+        self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
+        self._rejected = 0
+
+    def publish(self, step, stamp):
+        """Send the counters when they are due."""
+        if not self._every or step % self._every:
+            return
+        message = self._node.message_type("diagnostic_msgs/msg/DiagnosticArray")()
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        message.status = [self._status(self._summary())]
+        self._publisher.publish(message)
+
+    def _status(self, summary):
+        status = self._status_type()
+        status.name = f"{self._node.get_fully_qualified_name()}: simulation"
+        status.hardware_id = "mb_contact"
+        status.level, status.message = self._status_type.OK, "running"
+        if summary.rejected > self._rejected:
+            status.level = self._status_type.WARN
+            status.message = f"{summary.rejected - self._rejected} commands rejected since the last report"
+        if summary.policy_active:
+            status.level = self._status_type.WARN
+            status.message = f"no commands: policy '{summary.policy}' applies"
+        self._rejected = summary.rejected
+        solvers = " ".join(f"{name}:{count}" for name, count in sorted(summary.solvers.items()))
+        values = {
+            "real_time_factor": f"{summary.real_time_factor_now:.3f}",
+            "real_time_factor_overall": f"{summary.real_time_factor:.3f}",
+            "steps": summary.steps,
+            "accepted_commands": summary.accepted,
+            "rejected_commands": summary.rejected,
+            "late_commands": summary.late,
+            "missed_deadlines": summary.missed_deadlines,
+            "lockstep_timeouts": summary.lockstep_timeouts,
+            "max_contacts": summary.contacts,
+            "solvers": solvers,
+            **{f"worst_{name}": f"{getattr(summary, name):.3e}" for name in WORST},
+        }
+        make = self._message
+        status.values = [key_value(make, key, str(value)) for key, value in values.items()]
+        return status
+
+    def _message(self, type_name):
+        return self._node.message_type(type_name)()

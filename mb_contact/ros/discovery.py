@@ -1,0 +1,96 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which ROS 2 graph to join: the environment's variables as a Cyclone DDS configuration.
+
+| variable | meaning |
+|---|---|
+| ``ROS_DOMAIN_ID`` | 0 (default) to 232 |
+| ``ROS_AUTOMATIC_DISCOVERY_RANGE`` | LOCALHOST (default here), SUBNET, OFF, SYSTEM_DEFAULT |
+| ``ROS_STATIC_PEERS`` | addresses separated by ``;`` |
+| ``CYCLONEDDS_URI`` | used alone, or after the range when that is set too |
+
+Without any of them the node stays on this machine, on the loopback interface: nobody on
+the network may move a robot by default.
+"""
+
+from __future__ import annotations
+
+import os
+from xml.sax.saxutils import quoteattr
+
+from mb_contact.errors import CommunicationError
+
+RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
+MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
+
+
+def domain_id(environment=None):
+    """Return the domain from ``ROS_DOMAIN_ID``.
+
+    Raises
+    ------
+    CommunicationError
+        Not an integer from 0 to 232.
+    """
+    text = (environment if environment is not None else os.environ).get("ROS_DOMAIN_ID", "").strip()
+    if not text:
+        return 0
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= MAX_DOMAIN_ID:
+        raise CommunicationError(f"ROS_DOMAIN_ID is '{text}'; it must be an integer from 0 to {MAX_DOMAIN_ID}")
+    return value
+
+
+def domain_configuration(environment=None):
+    """Return the Cyclone DDS configuration text of this environment (empty: its defaults).
+
+    Raises
+    ------
+    CommunicationError
+        Unknown discovery range.
+    """
+    environment = environment if environment is not None else os.environ
+    uri = environment.get("CYCLONEDDS_URI", "")
+    explicit = environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").strip().upper()
+    if not explicit and environment.get("ROS_LOCALHOST_ONLY") == "1":
+        explicit = "LOCALHOST"
+    if uri and not explicit:
+        return uri
+    selected = explicit or "LOCALHOST"
+    if selected not in RANGES:
+        raise CommunicationError(
+            f"ROS_AUTOMATIC_DISCOVERY_RANGE is '{selected}'; it must be one of {', '.join(RANGES)}"
+        )
+    peers = [p.strip() for p in environment.get("ROS_STATIC_PEERS", "").split(";") if p.strip()]
+    parts = [_range_xml(selected, peers), uri]
+    return ",".join(part for part in parts if part)
+
+
+def _range_xml(selected, peers):
+    if selected == "SYSTEM_DEFAULT":
+        return ""
+    general, discovery = "", "<ParticipantIndex>auto</ParticipantIndex>"
+    discovery += "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex>"
+    if selected == "LOCALHOST":
+        if all(_is_loopback(peer) for peer in peers):  # otherwise the peers need the other interfaces
+            general += '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
+        general += "<AllowMulticast>false</AllowMulticast>"
+        peers = ["127.0.0.1", *peers]
+    elif selected == "OFF":
+        general += "<AllowMulticast>false</AllowMulticast>"
+        discovery = f"<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{os.getpid()}</Tag>"
+        peers = []
+    if peers:
+        discovery += "<Peers>" + "".join(f"<Peer address={quoteattr(p)}/>" for p in peers) + "</Peers>"
+    return (
+        f"<CycloneDDS><Domain><General>{general}</General>"
+        f"<Discovery>{discovery}</Discovery></Domain></CycloneDDS>"
+    )
+
+
+def _is_loopback(peer):
+    return peer == "localhost" or peer.startswith("127.")

@@ -1,0 +1,305 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A ROS 2 node without ROS 2: rclpy's calls on Eclipse Cyclone DDS from its PyPI wheel.
+
+Any ROS 2 machine in reach sees an ordinary node.  Messages move as encoded bytes;
+waiting is event-driven (a DDS wait set), never polling.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+
+from cyclonedds.core import GuardCondition, ReadCondition, WaitSet
+from cyclonedds.pub import DataWriter
+from cyclonedds.sub import DataReader
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros import dds_raw
+from mb_contact.ros.cdr import Template
+from mb_contact.ros.embedded_context import acquire_context, endpoint_qos, writer_qos
+from mb_contact.ros.embedded_parts import Clock, Logger, Parameters, Timer
+from mb_contact.ros.embedded_services import Client, Service
+from mb_contact.ros.embedded_types import idl_struct
+from mb_contact.ros.messages import deserialize, message_class, serialize, type_name_of
+from mb_contact.ros.names import NodeNames, parse_ros_arguments
+from mb_contact.ros.qos import as_qos
+
+_SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
+
+
+class EmbeddedNode:
+    """The calls of ``rclpy.node.Node`` that the package uses, and ``spin_once``.
+
+    Parameters
+    ----------
+    name : str
+    namespace : str
+    args : sequence of str, optional
+        Command line with ``--ros-args`` (-r, -p, --params-file).
+    environment : mapping, optional
+        Instead of ``os.environ`` (ROS_DOMAIN_ID and so on).
+
+    Raises
+    ------
+    CommunicationError
+        Bad names or arguments, or the domain cannot be joined.
+    """
+
+    backend = "embedded"
+
+    def __init__(self, name, namespace="", args=None, environment=None):
+        arguments = parse_ros_arguments(args)
+        self._names = NodeNames(name, namespace, arguments)
+        self._parameters = Parameters(self._names, arguments)
+        self._logger = Logger(self._names.full.strip("/").replace("/", "."))
+        self._clock = Clock()
+        self._publishers, self._sources, self._timers = [], [], []
+        self._ready = deque()
+        self._order = itertools.count()
+        self._closed = False
+        self.context = acquire_context(environment)
+        self._waitset = WaitSet(self.context.participant)
+        self._guard = GuardCondition(self.context.participant)
+        self._waitset.attach(self._guard)
+        self.context.add(self)
+
+    # --- names, parameters, clock, log ------------------------------------------------------
+    def get_name(self):
+        """Return the node's name after remapping."""
+        return self._names.name
+
+    def get_namespace(self):
+        """Return the namespace, '/' at least."""
+        return self._names.namespace
+
+    def get_fully_qualified_name(self):
+        """Return namespace and name."""
+        return self._names.full
+
+    def resolve(self, name):
+        """Return the absolute name of a topic or service."""
+        return self._names.resolve(name)
+
+    def declare_parameter(self, name, value=None):
+        """Declare a parameter; overrides from the command line win.  Returns it (``.value``)."""
+        return self._parameters.declare(name, value)
+
+    def get_parameter(self, name):
+        """Return a declared parameter (``.value``)."""
+        return self._parameters.get(name)
+
+    def get_clock(self):
+        """Return the wall clock."""
+        return self._clock
+
+    def get_logger(self):
+        """Return the logger (standard error, ROS's format)."""
+        return self._logger
+
+    @staticmethod
+    def message_type(type_name):
+        """Return the class of ``package/msg/Name``."""
+        return message_class(type_name)
+
+    # --- entities ---------------------------------------------------------------------------
+    def create_publisher(self, msg_type, topic, qos_profile):
+        """Return a :class:`Publisher`; ``msg_type`` is a class or ``package/msg/Name``."""
+        publisher = Publisher(self, type_name_of(msg_type), self.resolve(topic), as_qos(qos_profile))
+        self._publishers.append(publisher)
+        self.context.announce()
+        return publisher
+
+    def create_subscription(self, msg_type, topic, callback, qos_profile, *, raw=False):
+        """Return a :class:`Subscription`; ``raw`` hands over the CDR bytes."""
+        type_name = type_name_of(msg_type)
+        return self._add(Subscription(self, type_name, self.resolve(topic), callback, as_qos(qos_profile), raw))
+
+    def create_service(self, srv_type, srv_name, callback):
+        """Return a :class:`Service`; ``callback(request, response) -> response``."""
+        return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
+
+    def create_client(self, srv_type, srv_name):
+        """Return a :class:`Client`."""
+        return self._add(Client(self, type_name_of(srv_type), srv_name))
+
+    def create_timer(self, timer_period_sec, callback):
+        """Call ``callback()`` every so many seconds while the node is spun."""
+        timer = Timer(timer_period_sec, callback)
+        self._timers.append(timer)
+        self.wake()
+        return timer
+
+    def _add(self, source):
+        self._waitset.attach(source.condition)
+        self._sources = [*self._sources, source]  # a new list: another thread may be walking the old one
+        self.context.announce()
+        self.wake()
+        return source
+
+    def dds_readers(self):
+        """The DDS readers of this node, for the discovery message."""
+        return [source.reader for source in self._sources]
+
+    def dds_writers(self):
+        """The DDS writers of this node, for the discovery message."""
+        writers = [publisher.writer for publisher in self._publishers]
+        return writers + [source.writer for source in self._sources if hasattr(source, "writer")]
+
+    # --- execution --------------------------------------------------------------------------
+    def spin_once(self, timeout_sec=None):
+        """Wait for work at most ``timeout_sec`` seconds (None: until :meth:`wake`) and do all of it.
+
+        Messages that are ready together are handed over in the order in which they were
+        written, across topics: what a publisher sends first arrives first.
+        """
+        deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
+        self._collect()
+        while not self._ready and not self._closed:
+            if self._fire_timers():
+                return
+            remaining = _SLICE if deadline is None else min(_SLICE, deadline - time.monotonic())
+            if self._timers:
+                remaining = min(remaining, min(t.next for t in self._timers) - time.monotonic())
+            woken = self._waitset.wait(dds_raw.nanoseconds(remaining)) and self._guard.take()
+            self._collect()
+            if woken or (deadline is not None and time.monotonic() >= deadline):
+                break
+        while self._ready:
+            _, _, source, data, handle = self._ready.popleft()
+            self._dispatch(source, data, handle)
+        self._fire_timers()
+
+    def wake(self):
+        """Make a waiting :meth:`spin_once` return, from any thread."""
+        if not self._closed:
+            self._guard.set(True)
+
+    def _collect(self):
+        """Take everything there is, repeatedly: what was written before a taken sample is then taken too."""
+        batch = []
+        for _ in range(4):
+            before = len(batch)
+            for source in self._sources:
+                for data, stamp, handle in dds_raw.take(source.reader, source.depth):
+                    batch.append((stamp, next(self._order), source, data, handle))
+            if len(batch) == before:
+                break
+        batch.sort(key=lambda item: item[:2])
+        self._ready.extend(batch)
+
+    def _dispatch(self, source, data, handle):
+        try:
+            source.handle(data, handle)
+        except CommunicationError as error:
+            self._logger.warning(str(error), throttle_duration_sec=1.0)
+
+    def _fire_timers(self):
+        fired = False
+        for timer in self._timers:
+            if timer.due():
+                timer.callback()
+                fired = True
+        return fired
+
+    def destroy_node(self):
+        """Leave the graph; peers see it at once."""
+        if self._closed:
+            return
+        self._closed = True
+        self._guard.set(True)
+        entities = [self._waitset, self._guard]
+        for source in self._sources:
+            entities += [source.condition, source.reader]
+        entities += self.dds_writers()
+        self._sources, self._publishers, self._timers = [], [], []
+        for entity in entities:
+            dds_raw.delete(entity)
+        self.context.release(self)
+
+
+class Publisher:
+    """One writer; ``publish(message)``, or :meth:`prepare` for messages that never change shape."""
+
+    def __init__(self, node, type_name, topic_name, qos):
+        self.topic_name = topic_name
+        self.type_name = type_name
+        self.qos = qos
+        self.tap = None  #: called with the CDR bytes of every message, for recording
+        self.dropped = 0  #: messages given up because a reliable reader hangs
+        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
+        self.writer = DataWriter(node.context.participant, topic, writer_qos(qos, type_name))
+
+    def publish(self, message):
+        """Encode and send a message."""
+        data = serialize(message, self.type_name)
+        self.send(data.ljust((len(data) + 3) & ~3, b"\0"), len(data))
+
+    def send(self, data, size):
+        """Send CDR bytes, padded to a multiple of 4; ``size`` without the padding."""
+        if not dds_raw.write(self.writer, data):
+            self.dropped += 1
+        if self.tap is not None:
+            self.tap(bytes(data[:size]))
+
+    def get_subscription_count(self):
+        """Return how many subscriptions are matched."""
+        return dds_raw.matched_readers(self.writer)
+
+    def prepare(self, message):
+        """Return a :class:`Prepared` message of this shape."""
+        return Prepared(self, message)
+
+
+class Prepared:
+    """A message encoded once; its numbers are patched in place before each ``publish()``."""
+
+    def __init__(self, publisher, message):
+        self._publisher = publisher
+        self._template = Template(message, publisher.type_name)
+        self._views = {}
+
+    def array(self, path):
+        """Return a writable view of an array or sequence of numbers, e.g. ``position``."""
+        return self._template.view(path)
+
+    def set(self, path, value):
+        """Set a single number, e.g. ``wrench.force.x``."""
+        view = self._views.get(path)
+        if view is None:
+            view = self._views[path] = self._template.view(path)
+        view[0] = value
+
+    def stamp(self, path, nanoseconds):
+        """Set a time stamp, e.g. ``header.stamp``."""
+        seconds, rest = divmod(nanoseconds, 1_000_000_000)
+        self.set(f"{path}.sec", seconds)
+        self.set(f"{path}.nanosec", rest)
+
+    def publish(self):
+        """Send it."""
+        self._publisher.send(self._template.data, self._template.size)
+
+
+class Subscription:
+    """One reader and its callback."""
+
+    def __init__(self, node, type_name, topic_name, callback, qos, raw):
+        self.topic_name = topic_name
+        self.type_name = type_name
+        self.depth = max(1, qos.depth)
+        self._callback, self._raw = callback, raw
+        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
+        self.reader = DataReader(node.context.participant, topic, endpoint_qos(qos, type_name))
+        self.condition = ReadCondition(self.reader, dds_raw.ANY_STATE)
+
+    def get_publisher_count(self):
+        """Return how many publishers are matched."""
+        return dds_raw.matched_writers(self.reader)
+
+    def handle(self, data, _writer_handle):
+        """Decode a sample and call back."""
+        self._callback(data if self._raw else deserialize(data, self.type_name))

@@ -1,0 +1,133 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One DDS participant for all embedded nodes of the process, and what it tells ROS 2 about them."""
+
+from __future__ import annotations
+
+import threading
+
+from cyclonedds.core import DDSException, Policy, Qos
+from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.pub import DataWriter
+from cyclonedds.topic import Topic
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros import dds_raw
+from mb_contact.ros.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded_types import idl_struct
+from mb_contact.ros.messages import message_class, serialize, type_hash
+from mb_contact.ros.qos import LATCHED
+
+_BLOCKING_SECONDS = 0.1  #: a hanging reliable reader delays a write by at most this
+_contexts = {}
+_lock = threading.Lock()
+
+
+def acquire_context(environment=None):
+    """Return the context of the environment's domain, joining it first if need be.
+
+    Raises
+    ------
+    CommunicationError
+        A malformed variable or configuration, or no free port or participant index.
+    """
+    number = domain_id(environment)
+    with _lock:
+        context = _contexts.get(number)
+        if context is None:
+            context = _contexts[number] = Context(number, domain_configuration(environment))
+        context.users += 1
+        return context
+
+
+class Context:
+    """A DDS participant, its topics, and the writer of ``ros_discovery_info``."""
+
+    def __init__(self, number, configuration):
+        self.domain_id = number
+        self.users = 0
+        self._nodes = []
+        self._topics = {}
+        self._domain = self.participant = None
+        try:
+            self._domain = Domain(number, configuration) if configuration else None
+            self.participant = DomainParticipant(number, Qos(Policy.Userdata(b"enclave=/;")))
+        except DDSException as error:
+            if self._domain is not None:
+                dds_raw.delete(self._domain)
+            raise CommunicationError(
+                f"cannot join ROS domain {number}: {error.msg or error}; its ports or participant indices are in "
+                "use by other processes, or CYCLONEDDS_URI is malformed: close the other nodes, choose "
+                "another ROS_DOMAIN_ID, or raise MaxAutoParticipantIndex in CYCLONEDDS_URI"
+            ) from None
+        self._info_type = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+        topic = self.topic("ros_discovery_info", idl_struct(self._info_type))
+        self._info_writer = DataWriter(self.participant, topic, writer_qos(LATCHED, self._info_type))
+
+    def topic(self, name, struct):
+        """Return the DDS topic, made once per name and type."""
+        key = (name, struct)
+        if key not in self._topics:
+            self._topics[key] = Topic(self.participant, name, struct)
+        return self._topics[key]
+
+    def add(self, node):
+        """Announce a node."""
+        self._nodes.append(node)
+        self.announce()
+
+    def announce(self):
+        """Publish which nodes exist and which endpoints are theirs."""
+        info = message_class(self._info_type)()
+        info.gid.data = list(self.participant.guid.bytes)
+        for node in self._nodes:
+            entry = message_class("rmw_dds_common/msg/NodeEntitiesInfo")()
+            entry.node_namespace, entry.node_name = node.get_namespace(), node.get_name()
+            entry.reader_gid_seq = [_gid(reader) for reader in node.dds_readers()]
+            entry.writer_gid_seq = [_gid(writer) for writer in node.dds_writers()]
+            info.node_entities_info_seq.append(entry)
+        data = serialize(info, self._info_type)
+        dds_raw.write(self._info_writer, data.ljust((len(data) + 3) & ~3, b"\0"))
+
+    def release(self, node):
+        """Forget a node; the last one takes the participant down, so that peers see it leave at once."""
+        if node in self._nodes:
+            self._nodes.remove(node)
+        with _lock:
+            self.users -= 1
+            if self.users > 0:
+                self.announce()
+                return
+            _contexts.pop(self.domain_id, None)
+        for entity in [self._info_writer, *self._topics.values(), self.participant, self._domain]:
+            if entity is not None:
+                dds_raw.delete(entity)
+
+
+def _gid(entity):
+    gid = message_class("rmw_dds_common/msg/Gid")()
+    gid.data = list(entity.guid.bytes)
+    return gid
+
+
+def endpoint_qos(qos, type_name, extra=""):
+    """Return the DDS policies of one endpoint: those of rmw_cyclonedds, with the type hash in user data."""
+    policies = [
+        Policy.Reliability.Reliable(dds_raw.nanoseconds(_BLOCKING_SECONDS))
+        if qos.reliable
+        else Policy.Reliability.BestEffort,
+        Policy.Durability.TransientLocal if qos.latched else Policy.Durability.Volatile,
+        Policy.History.KeepLast(qos.depth),
+        Policy.Userdata(f"{extra}typehash={type_hash(type_name)};".encode()),
+    ]
+    return Qos(*policies)
+
+
+def writer_qos(qos, type_name, extra=""):
+    """Return the policies of a writer: no dispose on leaving, late joiners get ``depth`` messages."""
+    more = [Policy.WriterDataLifecycle(autodispose=False)]
+    if qos.latched:
+        history = Policy.History.KeepLast(qos.depth)
+        more.append(Policy.DurabilityService(0, history, -1, -1, -1))
+    return Qos(*more, base=endpoint_qos(qos, type_name, extra))

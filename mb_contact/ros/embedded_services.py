@@ -1,0 +1,182 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ROS 2 services over DDS topics, in rmw_cyclonedds' way.
+
+A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
+(client guid, sequence number), which the server echoes.  A client of rmw_fastrtps waits for
+another header and never gets its answer, exactly as from a real rmw_cyclonedds server.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import threading
+import time
+import uuid
+
+from cyclonedds.core import ReadCondition
+from cyclonedds.pub import DataWriter
+from cyclonedds.sub import DataReader
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros import dds_raw
+from mb_contact.ros.embedded_context import endpoint_qos, writer_qos
+from mb_contact.ros.embedded_types import idl_service_struct
+from mb_contact.ros.messages import deserialize, message_class, serialize
+from mb_contact.ros.qos import SERVICE
+
+_HEADER = struct.Struct("<Qq")
+_ENCAPSULATION = b"\x00\x01\x00\x00"
+_CLIENT_SECONDS = 1.0  #: how long an answer waits for its client's reader to be discovered
+
+
+def pack(header, body):
+    """Return the CDR of a request or answer: 16 header bytes keep the alignment of ``body``."""
+    data = _ENCAPSULATION + _HEADER.pack(*header) + body[4:]
+    return data.ljust((len(data) + 3) & ~3, b"\0")
+
+
+def unpack(data):
+    """Return ``((guid, sequence), cdr of the body)``."""
+    if len(data) < 4 + _HEADER.size or data[1] != 1:
+        raise CommunicationError("a service message is too short or not little-endian")
+    return _HEADER.unpack_from(data, 4), _ENCAPSULATION + data[4 + _HEADER.size :]
+
+
+class _Endpoint:
+    """The reader and writer of a service or a client."""
+
+    def __init__(self, node, service_type, name, is_service):
+        self.srv_name = node.resolve(name)
+        request, response = f"{service_type}_Request", f"{service_type}_Response"
+        incoming, outgoing = (request, response) if is_service else (response, request)
+        topics = {request: f"rq{self.srv_name}Request", response: f"rr{self.srv_name}Reply"}
+        role = "serviceid" if is_service else "clientid"
+        identity = f"{role}={'.'.join(f'{b:x}' for b in uuid.uuid4().bytes)};"
+        context = node.context
+        self._incoming, self._outgoing = incoming, outgoing
+        self.writer = DataWriter(
+            context.participant,
+            context.topic(topics[outgoing], idl_service_struct(outgoing)),
+            writer_qos(SERVICE, outgoing, identity),
+        )
+        self.reader = DataReader(
+            context.participant,
+            context.topic(topics[incoming], idl_service_struct(incoming)),
+            endpoint_qos(SERVICE, incoming, identity),
+        )
+        self.condition = ReadCondition(self.reader, dds_raw.ANY_STATE)
+        self.depth = SERVICE.depth
+
+
+class Service(_Endpoint):
+    """Server side; ``callback(request, response) -> response``."""
+
+    def __init__(self, node, service_type, name, callback):
+        super().__init__(node, service_type, name, is_service=True)
+        self._callback = callback
+
+    def handle(self, data, writer_handle):
+        """Answer one request."""
+        header, body = unpack(data)
+        request = deserialize(body, self._incoming)
+        response = self._callback(request, message_class(self._outgoing)())
+        self._await_client(writer_handle)
+        dds_raw.write(self.writer, pack(header, serialize(response, self._outgoing)))
+
+    def _await_client(self, writer_handle):
+        """Wait until the client's reader is matched, so that a first answer is not lost."""
+        deadline = time.monotonic() + _CLIENT_SECONDS
+        identity = _identity(_try(self.reader.get_matched_publication_data, writer_handle))
+        while identity is not None and time.monotonic() < deadline:
+            readers = (
+                _try(self.writer.get_matched_subscription_data, handle)
+                for handle in self.writer.get_matched_subscriptions()
+            )
+            if any(_identity(reader) == identity for reader in readers):
+                return
+            time.sleep(0.002)  # discovery gives no event for one particular reader
+
+
+class Client(_Endpoint):
+    """Calling side, with rclpy's ``call_async`` and ``wait_for_service``."""
+
+    def __init__(self, node, service_type, name):
+        super().__init__(node, service_type, name, is_service=False)
+        self._guid = self.writer.get_instance_handle()
+        self._sequence = itertools.count(1)
+        self._pending = {}
+        self.Request = message_class(self._outgoing)
+
+    def service_is_ready(self):
+        """Whether a server is matched in both directions."""
+        return dds_raw.matched_readers(self.writer) > 0 and dds_raw.matched_writers(self.reader) > 0
+
+    def wait_for_service(self, timeout_sec=None):
+        """Wait for a server; returns whether there is one."""
+        deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
+        while not self.service_is_ready():
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def call_async(self, request):
+        """Send a request and return its :class:`Future`."""
+        header = (self._guid, next(self._sequence))
+        future = self._pending[header] = Future()
+        dds_raw.write(self.writer, pack(header, serialize(request, self._outgoing)))
+        return future
+
+    def handle(self, data, writer_handle):
+        """Complete the future of an answer; answers to other clients pass by on the same topic."""
+        header, body = unpack(data)
+        future = self._pending.pop(header, None)
+        if future is not None:
+            future.set_result(deserialize(body, self._incoming))
+
+
+class Future:
+    """The answer to come."""
+
+    def __init__(self):
+        self._event = threading.Event()
+        self._result = None
+
+    def done(self):
+        """Whether the answer is there."""
+        return self._event.is_set()
+
+    def result(self):
+        """The answer, None before it came."""
+        return self._result
+
+    def set_result(self, value):
+        """Deliver the answer."""
+        self._result = value
+        self._event.set()
+
+    def wait(self, timeout=None):
+        """Block until the answer is there (another thread spins); returns whether it is."""
+        return self._event.wait(timeout)
+
+
+def _try(function, handle):
+    try:
+        return function(handle)
+    except Exception:  # the wheel raises several kinds when the peer has just left
+        return None
+
+
+def _identity(endpoint):
+    """Return the ``clientid`` in an endpoint's user data, None where there is none."""
+    if endpoint is None or endpoint.qos is None:
+        return None
+    for policy in endpoint.qos:
+        if type(policy).__name__ == "Userdata":
+            for part in bytes(policy.data).split(b";"):
+                if part.startswith(b"clientid="):
+                    return part
+    return None

@@ -1,0 +1,218 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Run a scene as a ROS 2 node: what ``mb-contact run`` and ``simulator_node`` do."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from dataclasses import dataclass, field
+
+from mb_contact.errors import MbContactError
+from mb_contact.ros.options import NodeOptions
+
+
+@dataclass
+class RunOptions:
+    """How to run a scene.
+
+    Attributes
+    ----------
+    node : NodeOptions
+        Defaults of the node's parameters; ``--ros-args -p`` overrides them.
+    duration : float, optional
+        Simulated seconds; without it until Ctrl-C.
+    record : path, optional
+        MCAP file.
+    record_bulky : bool
+        Record the model arrays too.
+    backend : str
+        'auto', 'rclpy' or 'embedded'.
+    name, namespace : str
+    ros_args : sequence of str
+        ``--ros-args ...``.
+    progress : callable
+        Called with lines of text while setting up; standard error by default.
+    ready : callable, optional
+        Called with the SimulatorNode when everything is set up.
+    """
+
+    node: NodeOptions = field(default_factory=NodeOptions)
+    duration: float | None = None
+    record: str | None = None
+    record_bulky: bool = False
+    backend: str = "auto"
+    name: str = "mb_contact"
+    namespace: str = ""
+    ros_args: tuple = ()
+    progress: object = None
+    ready: object = None
+
+
+class _Interrupted(BaseException):
+    """SIGINT or SIGTERM before the simulation runs; a BaseException, so that no library swallows it."""
+
+
+class _Signals:
+    """SIGINT and SIGTERM end a run cleanly in every phase: setting up, compiling, running."""
+
+    def __init__(self):
+        self.target = None  #: SimulatorNode once it runs
+        self.received = None
+        self._old = {}
+
+    def __enter__(self):
+        with contextlib.suppress(ValueError):  # not the main thread: the caller owns the signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._old[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_):
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number, _frame):
+        self.received = number
+        if self.target is None:
+            raise _Interrupted
+        self.target.stop()
+
+
+def run_node(scene, options=None):
+    """Run a scene as a node until its duration ends or SIGINT or SIGTERM comes.
+
+    Parameters
+    ----------
+    scene : path, Scene or Simulator
+    options : RunOptions, optional
+
+    Returns
+    -------
+    Summary or None
+        None when a signal came before the simulation ran.
+
+    Raises
+    ------
+    MbContactError
+        A bad scene, a ROS domain that cannot be joined, a failed simulation.
+    """
+    options = options or RunOptions()
+    with _Signals() as signals:
+        try:
+            return _run(scene, options, signals)
+        except _Interrupted:
+            return None
+
+
+def _run(scene, options, signals):
+    progress = options.progress or _print_progress
+    with contextlib.ExitStack() as stack:
+        from mb_contact.ros.backend import create_node
+        from mb_contact.ros.node import SimulatorNode
+
+        node = create_node(options.name, options.backend, list(options.ros_args), options.namespace)
+        stack.callback(node.destroy_node)
+        simulator = _simulator(scene, progress)
+        simulator_node = SimulatorNode(node, simulator, options.node)
+        if options.record:
+            from mb_contact.ros.recorder import Recorder
+
+            recorder = Recorder(options.record, simulator_node.stamp)
+            stack.callback(recorder.close)
+            recorder.attach(simulator_node, options.record_bulky)
+        signals.target = simulator_node
+        progress(f"{node.get_fully_qualified_name()} is up ({node.backend} backend)")
+        if options.ready is not None:
+            options.ready(simulator_node)
+        return simulator_node.run(options.duration)
+
+
+def _simulator(scene, progress):
+    if hasattr(scene, "step"):
+        return scene
+    from mb_contact.simulation.simulator import Simulator
+
+    return Simulator(scene, progress=progress)
+
+
+def _print_progress(text):
+    print(f"mb-contact: {text}", file=sys.stderr, flush=True)
+
+
+def add_run_arguments(parser):
+    """Add the options of a run to an argparse parser (the command line and the ament executable share them)."""
+    parser.add_argument("scene", help="scene file (YAML), a path or package://")
+    parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds; default: until Ctrl-C")
+    parser.add_argument("--lockstep", action="store_true", help="wait for one command per control period")
+    parser.add_argument(
+        "--as-fast-as-possible", action="store_true", help="do not pace at real time (real_time_factor 0)"
+    )
+    parser.add_argument("--record", metavar="FILE.mcap", help="record the topics into an MCAP file")
+    parser.add_argument(
+        "--record-all", action="store_true", help="record the operational-space and mass matrices too"
+    )
+    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
+    parser.add_argument("--name", default="mb_contact", help="node name")
+    parser.add_argument("--namespace", default="", help="node namespace")
+
+
+def options_from_arguments(arguments, ros_args=()):
+    """Return the RunOptions of parsed arguments."""
+    node = NodeOptions(
+        lockstep=arguments.lockstep, real_time_factor=0.0 if arguments.as_fast_as_possible else 1.0
+    )
+    return RunOptions(
+        node=node,
+        duration=arguments.duration,
+        record=arguments.record,
+        record_bulky=arguments.record_all,
+        backend=arguments.backend,
+        name=arguments.name,
+        namespace=arguments.namespace,
+        ros_args=tuple(ros_args),
+    )
+
+
+def split_ros_arguments(argv):
+    """Return ``(own, ros)``: everything from ``--ros-args`` on is ROS's, up to a ``--``."""
+    if "--ros-args" not in argv:
+        return list(argv), []
+    start = argv.index("--ros-args")
+    end = argv.index("--", start) + 1 if "--" in argv[start:] else len(argv)
+    return [*argv[:start], *argv[end:]], list(argv[start:end])
+
+
+def main(argv=None):
+    """``simulator_node SCENE [options] [--ros-args ...]``; returns the exit code.
+
+    0 after a clean end (the duration is over, Ctrl-C or SIGTERM), 1 when the simulation failed, 2 for bad input.
+    """
+    own, ros_args = split_ros_arguments(list(sys.argv[1:] if argv is None else argv))
+    parser = argparse.ArgumentParser(prog="simulator_node", description="Run a scene as a ROS 2 node.")
+    add_run_arguments(parser)
+    arguments = parser.parse_args(own)
+    return run_and_report(arguments.scene, options_from_arguments(arguments, ros_args))
+
+
+def run_and_report(scene, options):
+    """Run, print the summary or one line about what is wrong, and return the exit code."""
+    from mb_contact.errors import DynamicsError, SolverError
+
+    try:
+        summary = run_node(scene, options)
+    except MbContactError as error:
+        print(f"mb-contact: error: {error}", file=sys.stderr)
+        return 1 if isinstance(error, (DynamicsError, SolverError)) else 2
+    except FileNotFoundError as error:
+        print(f"mb-contact: error: {error.filename}: no such file", file=sys.stderr)
+        return 2
+    if summary is not None:
+        print(summary.text(), file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

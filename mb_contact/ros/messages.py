@@ -1,0 +1,179 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Message types without ROS 2: classes with defaults, CDR in and out, type hashes.
+
+The definitions come from rosbags' type store.  A class made here looks like the one of
+rclpy: ``JointState()`` has every field at its default, constants are class attributes,
+and fields of numbers accept lists, ``array.array`` and NumPy arrays (they read back as
+NumPy arrays, where rclpy gives ``array.array``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+
+from mb_contact.errors import CommunicationError
+
+_SERVICE_DEFINITIONS = {
+    "std_srvs/srv/Trigger": ("", "bool success\nstring message\n"),
+    "std_srvs/srv/SetBool": ("bool data\n", "bool success\nstring message\n"),
+    "std_srvs/srv/Empty": ("", ""),
+}
+
+_DTYPES = {"bool": np.bool_, "byte": np.uint8, "char": np.uint8, "octet": np.uint8}
+_DTYPES |= {
+    name: np.dtype(name).type
+    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+}
+
+
+@lru_cache(maxsize=None)
+def type_store():
+    """Return the ROS 2 Jazzy type store, with the service types that this package serves.
+
+    Raises
+    ------
+    CommunicationError
+        The rosbags package is not installed.
+    """
+    try:
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    except ImportError as error:
+        raise CommunicationError(
+            f"the embedded ROS 2 backend needs the 'rosbags' package ({error}): pip install rosbags"
+        ) from None
+    store = get_typestore(Stores.ROS2_JAZZY)
+    for name, texts in _SERVICE_DEFINITIONS.items():
+        for kind, text in zip(("Request", "Response"), texts):
+            (definition,) = get_types_from_msg(text, "a/msg/B").values()  # rosbags would insert 'msg' in srv names
+            store.register({f"{name}_{kind}": definition})
+    return store
+
+
+def fields_of(type_name):
+    """Return the fields of a message type as ``[(name, descriptor)]`` in wire order."""
+    definition = type_store().fielddefs.get(type_name)
+    if definition is None:
+        raise CommunicationError(f"unknown message type '{type_name}'; write it as 'package/msg/Name'")
+    return definition[1] or _empty_structure()
+
+
+def _empty_structure():
+    from rosbags.interfaces import Nodetype
+
+    return [("structure_needs_at_least_one_member", (Nodetype.BASE, ("uint8", 0)))]
+
+
+@lru_cache(maxsize=None)
+def message_class(type_name):
+    """Return the class of a message type, such as ``sensor_msgs/msg/JointState``.
+
+    Raises
+    ------
+    CommunicationError
+        No such type.
+    """
+    from rosbags.typesys.base import normalize_fieldname
+
+    names, defaults, arrays = [], [], {}
+    for name, descriptor in fields_of(type_name):
+        name = normalize_fieldname(name)
+        default, dtype = _default(descriptor)
+        names.append(name)
+        defaults.append(default)
+        if dtype is not None:
+            arrays[name] = dtype
+    members = [
+        (name, object, dataclasses.field(default_factory=default)) for name, default in zip(names, defaults)
+    ]
+    namespace = {n: value for n, _, value in type_store().fielddefs[type_name][0]}
+    namespace["__msgtype__"] = type_name
+    if arrays:
+        namespace["__setattr__"] = _coercing_setattr(arrays)
+    cls = dataclasses.make_dataclass(type_name.rsplit("/", 1)[1], members, namespace=namespace, eq=False)
+    type_store().types[type_name] = cls  # what rosbags' decoder builds
+    type_store().cache.pop(type_name, None)
+    return cls
+
+
+def _coercing_setattr(arrays):
+    """Return a ``__setattr__`` that turns the listed fields into NumPy arrays."""
+
+    def setattr_(self, name, value):
+        dtype = arrays.get(name)
+        if dtype is not None:
+            value = np.ascontiguousarray(value, dtype=dtype)
+        object.__setattr__(self, name, value)
+
+    return setattr_
+
+
+def _default(descriptor):
+    """Return ``(factory, dtype)`` of a field; dtype only for arrays and sequences of numbers."""
+    from rosbags.interfaces import Nodetype
+
+    kind, detail = descriptor
+    if kind == Nodetype.BASE:
+        return {"string": str, "wstring": str, "bool": bool, "float32": float, "float64": float}.get(
+            detail[0], int
+        ), None
+    if kind == Nodetype.NAME:
+        return message_class(detail), None
+    element, length = detail
+    count = length if kind == Nodetype.ARRAY else 0
+    if element[0] == Nodetype.BASE and element[1][0] in _DTYPES:
+        dtype = _DTYPES[element[1][0]]
+        return (lambda: np.zeros(count, dtype)), dtype
+    make, _ = _default(element)
+    return (lambda: [make() for _ in range(count)]), None
+
+
+def type_name_of(message_type):
+    """Return ``package/kind/Name`` of a type given as that text, our class or an rclpy class."""
+    if isinstance(message_type, str):
+        parts = message_type.split("/")
+        if len(parts) != 3 or not all(parts):
+            raise CommunicationError(f"'{message_type}' is not a type name; write it as 'package/msg/Name'")
+        return message_type
+    name = getattr(message_type, "__msgtype__", None)
+    if name is None:
+        raise CommunicationError(f"{message_type!r} is not a message type of the embedded backend")
+    return name
+
+
+def serialize(message, type_name):
+    """Return the CDR bytes (with encapsulation header) of a message."""
+    message_class(type_name)
+    return bytes(type_store().serialize_cdr(message, type_name))
+
+
+def deserialize(data, type_name):
+    """Return the message of CDR bytes.
+
+    Raises
+    ------
+    CommunicationError
+        The bytes do not fit the type.
+    """
+    from rosbags.serde import SerdeError
+
+    message_class(type_name)
+    try:
+        return type_store().deserialize_cdr(data, type_name)
+    except (SerdeError, IndexError) as error:
+        raise CommunicationError(f"cannot decode a {type_name}: {error}") from None
+
+
+@lru_cache(maxsize=None)
+def type_hash(type_name):
+    """Return the RIHS01 hash of a type, as endpoints announce it."""
+    return type_store().hash_rihs01(type_name)
+
+
+def stamp_ns(stamp):
+    """Return a ``builtin_interfaces/Time`` in nanoseconds."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec

@@ -1,0 +1,77 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keep simulated time in step with the wall clock, and measure how well that works."""
+
+from __future__ import annotations
+
+import time
+
+_GIVE_UP = 0.2  #: seconds behind before the reference is moved instead of sprinting to catch up
+_WINDOW = 1.0  #: seconds over which the current real-time factor is measured
+
+
+class Pacer:
+    """Pace simulated time at ``factor`` times real time (0: never wait).
+
+    Attributes
+    ----------
+    missed : int
+        Steps that were late by more than ``tolerance`` seconds.
+    factor_now, factor_overall : float
+        Measured real-time factor of the last second and of the run; time spent paused or waiting for the
+        first command is not counted.
+    """
+
+    def __init__(self, factor, tolerance):
+        self._factor = factor
+        self._tolerance = tolerance
+        self.missed = 0
+        self.factor_now = 0.0
+        self._simulated = self._wall = 0.0
+        self.resume(0.0)
+
+    def resume(self, simulated):
+        """Start (again) from this simulated time: after a pause, a reset, or a wait."""
+        now = time.perf_counter()
+        self._anchor = self._window = self._mark = (now, simulated)
+
+    def delay(self, simulated, factor=None):
+        """Return the seconds to wait before simulated time ``simulated`` is due (0: it is due).
+
+        Parameters
+        ----------
+        factor : float, optional
+            Pace at this instead.
+        """
+        now = time.perf_counter()
+        self._measure(now, simulated)
+        factor = self._factor if factor is None else factor
+        if factor <= 0.0:
+            self._anchor = (now, simulated)
+            return 0.0
+        ahead = (simulated - self._anchor[1]) / factor - (now - self._anchor[0])
+        if ahead < -self._tolerance:
+            self.missed += 1
+        if ahead < -_GIVE_UP:
+            self._anchor = (now, simulated)
+        return max(0.0, ahead)
+
+    def _measure(self, now, simulated):
+        self._wall += now - self._mark[0]
+        self._simulated += simulated - self._mark[1]
+        self._mark = (now, simulated)
+        elapsed = now - self._window[0]
+        if elapsed >= _WINDOW:
+            self.factor_now = (simulated - self._window[1]) / elapsed
+            self._window = (now, simulated)
+
+    @property
+    def wall(self):
+        """Wall seconds spent running."""
+        return self._wall
+
+    @property
+    def factor_overall(self):
+        """Real-time factor of the whole run."""
+        return self._simulated / self._wall if self._wall > 0.0 else 0.0

@@ -1,0 +1,148 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Record what the node publishes into one MCAP file that ``ros2 bag`` and Foxglove read.
+
+rosbags writes an MCAP bag as a folder (file and ``metadata.yaml``); the MCAP file inside carries
+its own index, schemas and metadata, so it is moved out and the folder removed at the end.
+Messages are stamped with simulated time.  A thread of its own writes: a slow disk does not
+disturb the physics.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import shutil
+import threading
+from pathlib import Path
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros.messages import type_store
+from mb_contact.ros.qos import STATE, QoS
+
+COMMAND_DEEP = QoS(depth=50, reliable=False)  #: best effort, to take commands of either reliability
+_BULKY = ("operational_space/", "mass_matrix", "nonlinear_effects")
+
+
+class Recorder:
+    """Writes messages (CDR bytes) to an MCAP file.
+
+    Parameters
+    ----------
+    path : path
+        The ``.mcap`` file; replaced if it exists.
+    clock : callable
+        Returns the time [ns] that messages get.
+
+    Raises
+    ------
+    CommunicationError
+        The file cannot be written.
+    """
+
+    def __init__(self, path, clock):
+        from rosbags.rosbag2 import StoragePlugin, Writer
+
+        self.path = Path(path)
+        self._clock = clock
+        self._folder = self.path.with_name(f".{self.path.name}.part")
+        self._connections = {}
+        self._queue = queue.SimpleQueue()
+        self._error = None
+        self.count = 0
+        if self.path.suffix != ".mcap":
+            raise CommunicationError(f"cannot record to '{self.path}': the file name must end in .mcap")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._writer = Writer(self._folder, version=9, storage_plugin=StoragePlugin.MCAP)
+            self._writer.open()
+        except OSError as error:
+            raise CommunicationError(f"cannot record to '{self.path}': {error}") from None
+        self._thread = threading.Thread(target=self._work, name="mcap recorder", daemon=True)
+        self._thread.start()
+
+    def add_topic(self, topic, type_name, qos=STATE):
+        """Return the function that records CDR bytes of this topic."""
+        if topic not in self._connections:
+            self._connections[topic] = self._writer.add_connection(
+                topic, type_name, typestore=type_store(), offered_qos_profiles=[_offered(qos)]
+            )
+        connection = self._connections[topic]
+
+        def record(data):
+            self._queue.put((connection, self._clock(), data))
+
+        return record
+
+    def attach(self, simulator_node, bulky=False):
+        """Record what a :class:`SimulatorNode` publishes and the commands it receives.
+
+        Parameters
+        ----------
+        bulky : bool
+            Also the model arrays (operational space, mass matrix): megabytes a second.
+        """
+        for publisher in simulator_node.outputs.publishers:
+            if bulky or not any(part in publisher.topic_name for part in _BULKY):
+                qos = getattr(publisher, "qos", STATE)
+                publisher.tap = self.add_topic(publisher.topic_name, publisher.type_name, qos)
+        for topic, type_name in simulator_node.inputs.items():
+            record = self.add_topic(topic, type_name)
+            simulator_node.node.create_subscription(type_name, topic, record, COMMAND_DEEP, raw=True)
+        simulator_node.outputs.describe()
+
+    def _work(self):
+        while True:
+            item = self._queue.get()
+            if item is None:
+                return
+            try:
+                self._writer.write(*item)
+                self.count += 1
+            except Exception as error:  # a full disk must not end the simulation; close() reports it
+                self._error = error
+                return
+
+    def close(self):
+        """Finish the file.
+
+        Raises
+        ------
+        CommunicationError
+            Writing failed; what was written so far is lost.
+        """
+        if self._writer is None:
+            return
+        self._queue.put(None)
+        self._thread.join()
+        writer, self._writer = self._writer, None
+        try:
+            if self._error is not None:
+                raise self._error
+            writer.close()
+            next(self._folder.glob("*.mcap")).replace(self.path)
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                writer.abort()
+            raise CommunicationError(f"the recording '{self.path}' failed: {error}") from None
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _offered(qos):
+    from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+
+    forever = QosTime(9223372036, 854775807)
+    return Qos(
+        QosHistory.KEEP_LAST,
+        qos.depth,
+        QosReliability.RELIABLE if qos.reliable else QosReliability.BEST_EFFORT,
+        QosDurability.TRANSIENT_LOCAL if qos.latched else QosDurability.VOLATILE,
+        forever,
+        forever,
+        QosLiveliness.AUTOMATIC,
+        forever,
+        False,
+    )

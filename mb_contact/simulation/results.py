@@ -1,0 +1,97 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a step hands out: contacts as a structured array, the certificate, the result."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.types import CONTACT_STATE_NAMES, SLIP
+
+CONTACT_DTYPE = np.dtype(
+    [
+        ("link_a", object),
+        ("link_b", object),
+        ("feature", np.int64),
+        ("point", float, 3),
+        ("normal", float, 3),
+        ("gap", float),
+        ("impulse", float, 3),
+        ("state", object),
+        ("sigma", float),
+    ]
+)
+
+
+class Certificate(NamedTuple):
+    """How exactly a step solved its contact problem, recomputed from W, q and the impulses (SI units).
+
+    Complementary pairs are measured in sqrt(N s m/s): z sqrt(W_ii) against w / sqrt(W_ii).
+    """
+
+    complementarity_gap: float  #: largest min(z, w) over all complementary pairs
+    infeasibility: float  #: largest negative part of any velocity, slack or normal impulse
+    cone_violation: float  #: largest friction impulse beyond the pyramid [N s]
+    penetration: float  #: deepest penetration at the start of the step [m]
+    solver: str  #: rung of the ladder: none, block_pivoting, lemke, regularised, best_residual
+    iterations: int  #: linear solves and pivots
+    contacts: int  #: contact points
+    energy: float  #: mechanical energy after the step [J]
+    energy_balance: float  #: energy minus initial energy minus all work done since the start [J]
+
+    @property
+    def residual(self):
+        """The worse of gap and infeasibility."""
+        return max(self.complementarity_gap, self.infeasibility)
+
+
+class Step:
+    """Result of one step; its arrays are copies and stay valid."""
+
+    __slots__ = ("certificate", "time", "_arrays", "_links", "_contacts")
+
+    def __init__(self, time, certificate, arrays, links):
+        self.time = time
+        self.certificate = certificate
+        self._arrays = arrays
+        self._links = links
+        self._contacts = None
+
+    @property
+    def contacts(self):
+        """Contact points as a structured array of ``CONTACT_DTYPE``; impulses act on link_a [N s], world axes."""
+        if self._contacts is None:
+            self._contacts = self._collect()
+        return self._contacts
+
+    def _collect(self):
+        geometries, feature, point, normal, gap, impulse, state, slip = self._arrays
+        out = np.empty(len(gap), CONTACT_DTYPE)
+        out["link_a"] = [self._links[a] for a in geometries[:, 0]]
+        out["link_b"] = [self._links[b] for b in geometries[:, 1]]
+        out["feature"] = feature
+        out["point"] = point
+        out["normal"] = normal
+        out["gap"] = gap
+        out["impulse"] = impulse
+        codes = np.clip(state + 1, 0, SLIP)  # pivoting states: -1 separate, 0 stick, above slip
+        out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
+        out["sigma"] = np.where(codes == SLIP, np.hypot(slip[:, 0], slip[:, 1]), 0.0)
+        return out
+
+
+class State(NamedTuple):
+    """Everything a simulator needs to go on bit for bit; made by ``save``, taken by ``restore``."""
+
+    q: np.ndarray
+    v: np.ndarray
+    step_count: int
+    effort: np.ndarray
+    memory: tuple
+    joint_effort: np.ndarray
+    geom_impulse: np.ndarray
+    work_done: float
+    energy_start: float

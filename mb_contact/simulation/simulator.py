@@ -1,0 +1,365 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The simulator: detect, assemble, solve, integrate; two compiled calls around the narrow phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.contact.os import contact_problem
+from mb_contact.core import step as _step
+from mb_contact.core import workspace as _workspace
+from mb_contact.dynamics import singular_hinge_message
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.scene import Scene
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.world import build_world
+from mb_contact.simulation.operational import OperationalMonitor
+from mb_contact.simulation.results import Certificate, State, Step
+from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NAMES, TOO_MANY_CONTACTS, WORLD
+
+PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
+FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
+
+
+class Simulator:
+    """Rigid-contact simulation of a scene.
+
+    Parameters
+    ----------
+    scene : Scene or path
+    progress : callable, optional
+        Called with one line of text per stage while kernels are compiled or loaded.
+
+    Attributes
+    ----------
+    world : World
+    scene : Scene
+    time_step : float
+        [s]
+    """
+
+    def __init__(self, scene, progress=None):
+        self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        self.world = build_world(self.scene)
+        tree = self.world.tree
+        self.time_step = float(self.scene.time_step)
+        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity)])
+        self._gravity = np.ascontiguousarray(self.world.gravity, dtype=np.float64)
+        self._n = tree.parent.shape[0]
+        self._N = tree.armature.shape[0]
+        self._narrow = make_narrow_phase(self.world.geoms)
+        self._buffers = make_buffers(self.world.geoms)
+        self._kin = _workspace.make_kinematics(self._n, self._N)
+        self._art = _workspace.make_articulated(self._n, self._N)
+        self._com = _workspace.make_compliance(self._n)
+        self._memory = None
+        self._allocate(FIRST_CAPACITY)
+        self._zero = np.zeros(self._N)
+        self._q = np.array(self.world.q0, dtype=np.float64)
+        self._v = np.array(self.world.v0, dtype=np.float64)
+        self._effort = np.zeros(self._N)
+        self._monitors = {}
+        if progress is not None:
+            progress("preparing kernels (the first run compiles them, about a minute)")
+        self.reset()
+        self._warm_up(progress)
+
+    # --- state ------------------------------------------------------------------------------
+
+    def reset(self):
+        """Back to the scene's initial state; time and warm starts too."""
+        self._q[:] = self.world.q0
+        self._v[:] = self.world.v0
+        self._effort[:] = 0.0
+        self.step_count = 0
+        self._forget()
+        self._refresh()
+
+    def set_state(self, q, v):
+        """Set coordinates q (nq,) and velocities v (N,); time goes on, warm starts are dropped.
+
+        Quaternions are normalised.
+
+        Raises
+        ------
+        InputError
+            Wrong size, not finite, or a zero quaternion; the state is left as it was.
+        """
+        q = as_vector(q, len(self._q), "q").copy()
+        v = as_vector(v, self._N, "v")
+        tree = self.world.tree
+        for k in np.flatnonzero(tree.nv == 6):
+            quaternion = q[tree.q_start[k] + 3 : tree.q_start[k] + 7]
+            norm = np.linalg.norm(quaternion)
+            if norm < 1e-6:
+                raise InputError(f"the quaternion of '{self.world.body_names[k]}' in q is zero; give a rotation")
+            quaternion /= norm
+        self._q[:] = q
+        self._v[:] = v
+        self._forget()
+        self._refresh()
+
+    def save(self):
+        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+        return State(
+            q=self._q.copy(),
+            v=self._v.copy(),
+            step_count=self.step_count,
+            effort=self._effort.copy(),
+            memory=tuple(array.copy() for array in self._memory),
+            joint_effort=self._work.joint_effort.copy(),
+            geom_impulse=self._work.geom_impulse.copy(),
+            work_done=self._work_done,
+            energy_start=self._energy_start,
+        )
+
+    def restore(self, state):
+        """Continue from a saved state of the same scene."""
+        if state.q.shape != self._q.shape or state.v.shape != self._v.shape:
+            raise InputError("the saved state belongs to another scene: its q or v has another length")
+        if len(state.memory[1]) != self._capacity:
+            self._allocate(len(state.memory[1]))
+        self._q[:] = state.q
+        self._v[:] = state.v
+        self._effort[:] = state.effort
+        self.step_count = state.step_count
+        for target, source in zip(self._memory, state.memory):
+            target[:] = source
+        self._work.joint_effort[:] = state.joint_effort
+        self._work.geom_impulse[:] = state.geom_impulse
+        self._refresh()
+        self._work_done = state.work_done
+        self._energy_start = state.energy_start
+
+    @property
+    def time(self):
+        """Simulated time [s]."""
+        return self.step_count * self.time_step
+
+    @property
+    def q(self):
+        """Copy of the coordinates (nq,)."""
+        return self._q.copy()
+
+    @property
+    def v(self):
+        """Copy of the velocities (N,)."""
+        return self._v.copy()
+
+    def joint_positions(self):
+        """Positions of ``world.joint_names`` [rad, m], a new array."""
+        return self._q[self.world.joint_q]
+
+    def joint_velocities(self):
+        """Velocities of ``world.joint_names`` [rad/s, m/s], a new array."""
+        return self._v[self.world.joint_v]
+
+    def joint_efforts(self):
+        """Efforts of the last step: clamped command, damping, and limit impulses over the step [N m, N]."""
+        return self._work.joint_effort[self.world.joint_v]
+
+    def energy(self):
+        """Mechanical energy of the current state [J]."""
+        return float(self._work.energy[0] + self._work.energy[1])
+
+    def link_pose(self, name):
+        """World pose of a link or object: position (3,) [m] and quaternion x y z w (4,)."""
+        R, p = self._frame(name)
+        return p, matrix_to_quat(R)
+
+    def contact_impulse(self, link):
+        """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
+        if link not in self.world.frames:
+            raise InputError(f"there is no link '{link}'; the links are {', '.join(sorted(self.world.frames))}")
+        frame = self.world.frames[link]
+        total = np.zeros(6)
+        for g in self.world.link_geometries.get(link, ()):
+            total += self._work.geom_impulse[g]
+        R, p = self._frame(link)
+        origin = self._kin.p[frame.body] if frame.body != WORLD else np.zeros(3)
+        moment = total[:3] + np.cross(origin - p, total[3:])
+        return np.concatenate((R.T @ moment, R.T @ total[3:]))
+
+    # --- stepping -----------------------------------------------------------------------------
+
+    def step(self, effort=None):
+        """Advance by one time step.
+
+        Parameters
+        ----------
+        effort : (joints,), optional
+            Efforts of ``world.joint_names`` [N m, N]; zero if left out, clamped to the limits.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        InputError
+            The efforts have the wrong length or are not finite; nothing has changed.
+        DynamicsError
+            A hinge carries no inertia, or the state ran away to infinity; nothing has changed.
+        """
+        if effort is not None:
+            effort = as_vector(effort, len(self.world.joint_names), "effort")
+            self._effort[self.world.joint_v] = effort
+        else:
+            self._effort[:] = 0.0
+        geoms, buffers = self.world.geoms, self._buffers
+        count = _step.begin_step(geoms, self._kin, buffers)
+        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        status = self._finish(count)
+        while status == TOO_MANY_CONTACTS:
+            self._allocate(2 * self._capacity)
+            status = self._finish(count)
+        if status != OK:
+            raise self._error(status)
+        self.step_count += 1
+        self._work_done += float(self._work.ledger.sum())
+        return self._result()
+
+    def _finish(self, count):
+        return _step.finish_step(
+            self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
+            count, self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
+            self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
+        )  # fmt: skip
+
+    def _result(self):
+        c = int(self._contacts.count[0])
+        info, judge, contacts = self._work.info, self._solution.judge, self._contacts
+        energy = self.energy()
+        certificate = Certificate(
+            complementarity_gap=float(judge[0]),
+            infeasibility=float(judge[1]),
+            cone_violation=float(judge[2]),
+            penetration=max(0.0, -float(contacts.gap[:c].min())) if c else 0.0,
+            solver=SOLVER_NAMES[info[_step.RUNG]],
+            iterations=int(info[_step.ITERATIONS]),
+            contacts=c,
+            energy=energy,
+            energy_balance=energy - self._energy_start - self._work_done,
+        )
+        arrays = (
+            self.world.geoms.pairs[contacts.pair[:c]],
+            contacts.feature[:c].copy(),
+            contacts.point[:c].copy(),
+            contacts.normal[:c].copy(),
+            contacts.gap[:c].copy(),
+            self._work.contact_impulse[:c].copy(),
+            self._solution.state[:c].copy(),
+            self._solution.u[: 3 * c].reshape(c, 3)[:, 1:].copy(),
+        )
+        return Step(self.time, certificate, arrays, self.world.geometry_links)
+
+    def contact_problem(self):
+        """The contact problem that the last step solved, for study (J14 Eq. 53)."""
+        return contact_problem(self._cones, self._solution)
+
+    # --- operational space ----------------------------------------------------------------------
+
+    def operational_space(self, frames):
+        """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints.
+
+        Parameters
+        ----------
+        frames : sequence of str
+
+        Returns
+        -------
+        OperationalSpace
+            Columns follow ``world.joint_names``; angular first, world axes at the frame origins.
+        """
+        frames = (frames,) if isinstance(frames, str) else tuple(frames)
+        if frames not in self._monitors:
+            self._monitors[frames] = OperationalMonitor(self.world, frames)
+        return self._monitors[frames].operational_space(self._kin)
+
+    def mass_matrix(self):
+        """Mass matrix of the robots' joints (joints, joints)."""
+        return self._monitor().mass_matrix(self._kin)
+
+    def nonlinear_effects(self):
+        """Coriolis, centrifugal and gravity efforts of the robots' joints, without damping (joints,)."""
+        return self._monitor().nonlinear_effects(self._kin, self._gravity)
+
+    @property
+    def robot_description(self):
+        """URDF text of the first robot, empty without one."""
+        return self.world.robot_models[0].urdf if self.world.robot_models else ""
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _monitor(self):
+        if () not in self._monitors:
+            self._monitors[()] = OperationalMonitor(self.world, ())
+        return self._monitors[()]
+
+    def _frame(self, name):
+        if name not in self.world.frames:
+            raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(self.world.frames))}")
+        frame = self.world.frames[name]
+        if frame.body == WORLD:
+            return frame.R.copy(), frame.p.copy()
+        R = self._kin.R[frame.body]
+        return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
+
+    def _allocate(self, capacity):
+        """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
+        n_f = self.scene.friction_directions
+        scalars = 2 * self._N
+        rows = 3 * capacity + scalars
+        units = capacity + scalars
+        self._capacity = capacity
+        self._contacts = make_contacts(capacity)
+        self._rows = _workspace.make_rows(self._n, rows)
+        self._frames = _workspace.make_frames(capacity)
+        self._cones = _workspace.make_cones(units, n_f)
+        self._solution = _workspace.make_solution(rows, units)
+        self._pivot = _workspace.make_pivot_work(rows)
+        self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
+        work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
+        memory = _workspace.make_memory(capacity, self._N)
+        if self._memory is not None:
+            work.energy[:] = self._work.energy
+            work.joint_effort[:] = self._work.joint_effort
+            for new, old in zip(memory, self._memory):
+                new[: min(len(new), len(old))] = old[: len(new)]
+        self._memory = memory
+        self._work = work
+
+    def _forget(self):
+        self._memory.count[0] = 0
+        self._memory.limit_state[:] = -1
+        self._work.joint_effort[:] = 0.0
+        self._work.geom_impulse[:] = 0.0
+
+    def _refresh(self):
+        _step.update_kinematics(self.world.tree, self._gravity, self._q, self._v, self._kin, self._work)
+        self._work_done = 0.0
+        self._energy_start = self.energy()
+
+    def _warm_up(self, progress):
+        """One step on a copy of the state, so that every kernel is compiled before time starts."""
+        state = self.save()
+        self.step()
+        self.restore(state)
+        self._forget()
+        if progress is not None:
+            progress("kernels ready")
+
+    def _error(self, status):
+        if status == SINGULAR_HINGE:
+            return DynamicsError(singular_hinge_message(self.world, int(self._work.info[_step.BAD_BODY])))
+        if status == NOT_FINITE:
+            return DynamicsError(
+                f"the velocity after t = {self.time:.6g} s is not finite: the state has run away, "
+                "lower the time step or the efforts"
+            )
+        return DynamicsError(f"the step failed with status {status}")

@@ -1,0 +1,110 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Types that cross into compiled kernels: constants, named tuples of arrays, status codes.
+
+Everything here is plain data.  A kernel in :mod:`mb_contact.core` receives these tuples
+and nothing else; their arrays are C-contiguous float64 or int64.  Spatial 6-vectors are
+angular part first; body quantities inside kernels are in world axes at the body's own
+origin (see ``docs/notation.md``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# --- joint types: q layout, v layout (docs/notation.md has the table) -------------------
+JOINT_REVOLUTE = 0  #: q = angle; v = rate about the axis
+JOINT_PRISMATIC = 1  #: q = displacement; v = rate along the axis
+JOINT_FLOATING = 2  #: q = position (3), quaternion x y z w (4); v = [omega; v_origin], world axes
+
+JOINT_NQ = (1, 1, 7)
+JOINT_NV = (1, 1, 6)
+
+# --- collision shapes: centred at the geometry frame, long axis z ------------------------
+SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
+SHAPE_CAPSULE = 1  #: size = (radius, half length of the segment, 0)
+SHAPE_CYLINDER = 2  #: size = (radius, half length, 0)
+SHAPE_BOX = 3  #: size = half extents
+SHAPE_PLANE = 4  #: half-space z <= 0 of the geometry frame; size unused
+
+SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "plane")
+
+WORLD = -1  #: the inertial frame, as a body index
+
+# --- status codes of kernels --------------------------------------------------------------
+OK = 0
+SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definite
+TOO_MANY_CONTACTS = 2
+NOT_FINITE = 3
+
+# --- contact states ------------------------------------------------------------------------
+SEPARATE = 0
+STICK = 1
+SLIP = 2
+
+CONTACT_STATE_NAMES = ("separate", "stick", "slip")
+
+# --- which rung of the solver ladder produced a result -------------------------------------
+SOLVER_NONE = 0  #: no unilateral row in this step
+SOLVER_PIVOTING = 1
+SOLVER_LEMKE = 2
+SOLVER_REGULARISED = 3
+SOLVER_FAILED = 4  #: best residual found; the certificate says how bad it is
+
+SOLVER_NAMES = ("none", "block_pivoting", "lemke", "regularised", "best_residual")
+
+
+class Tree(NamedTuple):
+    """A forest of rigid bodies: n bodies, N degrees of freedom, constant arrays.
+
+    Bodies are numbered base to tip (``parent[k] < k``); ``parent[k] == WORLD`` hangs body k
+    on the inertial frame.  Body frame k is the joint frame after the joint's motion.
+    """
+
+    parent: np.ndarray  #: int64 (n,)
+    joint_type: np.ndarray  #: int64 (n,), JOINT_*
+    q_start: np.ndarray  #: int64 (n,), first entry of joint k in q
+    v_start: np.ndarray  #: int64 (n,), first entry of joint k in v
+    nv: np.ndarray  #: int64 (n,), r(k), degrees of freedom of joint k
+    root: np.ndarray  #: int64 (n,), index of the root body of k's tree
+    R_joint: np.ndarray  #: (n, 3, 3), joint frame to parent body frame
+    p_joint: np.ndarray  #: (n, 3), joint origin in the parent body frame [m]
+    axis: np.ndarray  #: (n, 3), unit axis in the joint frame (zero for floating)
+    mass: np.ndarray  #: (n,) [kg]
+    com: np.ndarray  #: (n, 3), centre of mass in the body frame [m]
+    inertia: np.ndarray  #: (n, 3, 3), about the centre of mass, body axes [kg m^2]
+    armature: np.ndarray  #: (N,), rotor inertia reflected to the joint
+    damping: np.ndarray  #: (N,), viscous joint damping [N m s/rad, N s/m]
+    effort_limit: np.ndarray  #: (N,), inf where none; 0 where not actuated
+    lower: np.ndarray  #: (N,), position limit of scalar joints, -inf where none
+    upper: np.ndarray  #: (N,)
+
+
+class Geoms(NamedTuple):
+    """Collision geometries of a world, constant arrays."""
+
+    body: np.ndarray  #: int64 (g,), body index or WORLD
+    kind: np.ndarray  #: int64 (g,), SHAPE_*
+    size: np.ndarray  #: (g, 3), see SHAPE_*
+    R: np.ndarray  #: (g, 3, 3), geometry frame to body frame
+    p: np.ndarray  #: (g, 3), geometry origin in the body frame [m]
+    pairs: np.ndarray  #: int64 (m, 2), geometry pairs that may touch, first < second
+    mu: np.ndarray  #: (m,), friction coefficient of each pair
+    margin: np.ndarray  #: (1,), contacts exist from this gap on [m]
+
+
+class Contacts(NamedTuple):
+    """Contact points of the current step; capacity c, the first ``count[0]`` are valid.
+
+    The normal points from B to A; ``gap`` is positive before touching.
+    """
+
+    count: np.ndarray  #: int64 (1,)
+    pair: np.ndarray  #: int64 (c,), row in Geoms.pairs
+    feature: np.ndarray  #: int64 (c,), identity of the point within the pair, stable between steps
+    point: np.ndarray  #: (c, 3), midway between the two surfaces, world [m]
+    normal: np.ndarray  #: (c, 3), unit, world
+    gap: np.ndarray  #: (c,) [m]

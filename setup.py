@@ -1,0 +1,93 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Build of the ament_python package; plain pip and colcon both come through here."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).resolve().parent
+NAME = "mb_contact"
+SHARED_FOLDERS = ("config", "examples", "launch", "urdf")
+
+# Each lower bound has a reason in docs/design.md, "Dependencies and why".
+REQUIRED = [
+    "numpy>=1.26",
+    "scipy>=1.11",
+    "numba>=0.59",
+    "lxml>=4.9",
+    "PyYAML>=6.0.1",
+    "trimesh>=4.0",
+    "coal>=3.0.1",
+    "python-fcl>=0.7.0.8",
+    "rosbags>=0.11",
+    # Wheels exist for these only; elsewhere the node needs a sourced ROS 2.
+    'cyclonedds>=11.0.1; platform_machine == "x86_64" and python_version < "3.14"',
+]
+PLOT = ["matplotlib>=3.8"]
+TEST = PLOT + [
+    "pytest>=7.4",
+    "hypothesis>=6.90",
+    "pin>=3.0",
+    "example-robot-data>=4.2",
+    "yourdfpy>=0.0.56",
+    "xacro>=2.0",
+    "ruff>=0.6",
+    "setuptools>=70.1",  # test_packaging builds a wheel; from this release on without the wheel package
+]
+
+
+def manifest():
+    """Name, version and the other facts that package.xml already states."""
+    root = ElementTree.parse(HERE / "package.xml").getroot()
+    maintainer = root.find("maintainer")
+    return {
+        "version": root.findtext("version"),
+        "description": root.findtext("description"),
+        "license": root.findtext("license"),
+        "maintainer": maintainer.text,
+        "maintainer_email": maintainer.get("email"),
+    }
+
+
+def shared_files():
+    """Every file of the shared folders, as (folder under the prefix, files) pairs."""
+    pairs = [
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+    ]
+    for top in SHARED_FOLDERS:
+        folders = {}
+        for file in sorted((HERE / top).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                path = file.relative_to(HERE)
+                folders.setdefault(path.parent.as_posix(), []).append(path.as_posix())
+        pairs += [(f"share/{NAME}/{folder}", files) for folder, files in folders.items()]
+    return pairs
+
+
+setup(
+    name=NAME,
+    **manifest(),
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    data_files=shared_files(),
+    python_requires=">=3.10",
+    install_requires=REQUIRED,
+    extras_require={
+        "plot": PLOT,
+        "test": TEST,
+        "viewer": ["viser>=0.2"],
+        "distributed": ["ray>=2.40"],
+    },
+    zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            "mb-contact = mb_contact.cli:main",
+            "simulator_node = mb_contact.ros.main:main",
+        ],
+    },
+)

@@ -1,0 +1,194 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Small worlds of collision shapes for the tests, and the truth about them in plain NumPy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core.broadphase import candidate_pairs
+from mb_contact.core.geometry import aabbs, geometry_poses
+from mb_contact.core.manifolds import build_contacts
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, Geoms
+
+MARGIN = 0.002
+KINDS = {
+    "sphere": SHAPE_SPHERE,
+    "capsule": SHAPE_CAPSULE,
+    "cylinder": SHAPE_CYLINDER,
+    "box": SHAPE_BOX,
+    "plane": SHAPE_PLANE,
+}
+
+
+class Shape(NamedTuple):
+    """One shape and its world pose."""
+
+    kind: str
+    size: tuple
+    p: np.ndarray
+    R: np.ndarray = np.eye(3)
+
+
+class World:
+    """One body per shape; every pair may touch."""
+
+    def __init__(self, shapes, margin=MARGIN, pairs=None, capacity=64, engine="coal"):
+        n = len(shapes)
+        self.shapes = list(shapes)
+        size = np.zeros((n, 3))
+        for row, shape in zip(size, shapes):
+            row[: len(shape.size)] = shape.size
+        if pairs is None:
+            pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+        self.geoms = Geoms(
+            body=np.arange(n, dtype=np.int64),
+            kind=np.array([KINDS[s.kind] for s in shapes], dtype=np.int64),
+            size=size,
+            R=np.tile(np.eye(3), (n, 1, 1)),
+            p=np.zeros((n, 3)),
+            pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+            mu=np.full(len(pairs), 0.5),
+            margin=np.array([float(margin)]),
+        )
+        self.buffers = make_buffers(self.geoms)
+        self.contacts = make_contacts(capacity)
+        self.narrow_phase = make_narrow_phase(self.geoms, engine)
+        self.status = None
+
+    def near(self, shapes=None):
+        """Broad phase; returns the candidate rows."""
+        if shapes is not None:
+            self.shapes = list(shapes)
+        R_w = np.ascontiguousarray([s.R for s in self.shapes], dtype=np.float64)
+        p_w = np.ascontiguousarray([s.p for s in self.shapes], dtype=np.float64)
+        g, b = self.geoms, self.buffers
+        geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
+        aabbs(g, b.geom_R, b.geom_p, b.lower, b.upper)
+        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
+        return b.candidates[:count].copy()
+
+    def contacts_of(self, shapes=None):
+        """The whole pipeline; returns a Manifold of copies."""
+        count = len(self.near(shapes))
+        b, c = self.buffers, self.contacts
+        self.narrow_phase.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
+        self.status = build_contacts(
+            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.witness, b.work, c
+        )
+        n = int(c.count[0])
+        return Manifold(
+            c.pair[:n].copy(), c.feature[:n].copy(), c.point[:n].copy(), c.normal[:n].copy(), c.gap[:n].copy()
+        )
+
+
+class Manifold(NamedTuple):
+    """Copies of the valid rows of a Contacts."""
+
+    pair: np.ndarray
+    feature: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+    gap: np.ndarray
+
+
+def manifold(a, b, margin=MARGIN):
+    """Contacts of two shapes, a first."""
+    world = World([a, b], margin=margin)
+    result = world.contacts_of()
+    assert world.status == 0
+    return result
+
+
+def rotation(axis, angle):
+    """Rodrigues' formula."""
+    x, y, z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+def random_rotation(rng):
+    """Uniform rotation."""
+    q = rng.normal(size=4)
+    x, y, z, w = q / np.linalg.norm(q)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def moved(shape, R, p):
+    """The shape after a rigid motion of the world."""
+    return shape._replace(R=R @ shape.R, p=R @ np.asarray(shape.p, dtype=float) + p)
+
+
+def half_widths(shape, n):
+    """Reach of a shape along each row of n."""
+    x, y, z = np.abs(n @ shape.R).T
+    s = shape.size
+    if shape.kind == "sphere":
+        return np.full(len(n), s[0])
+    if shape.kind == "capsule":
+        return s[0] + s[1] * z
+    if shape.kind == "cylinder":
+        return s[0] * np.hypot(x, y) + s[1] * z
+    return s[0] * x + s[1] * y + s[2] * z
+
+
+def separations(a, b, n):
+    """Separation of two shapes along each row of n, from b to a."""
+    return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, n) - half_widths(b, n)
+
+
+def true_distance(a, b, rng, hints=()):
+    """Signed distance = largest separation over all directions, by random search and refinement."""
+    if b.kind == "plane":
+        n = b.R[:, 2]
+        return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, n[None])[0]
+    n = np.vstack([rng.normal(size=(400, 3)), *[np.atleast_2d(h) for h in hints]])
+    n /= np.linalg.norm(n, axis=1)[:, None]
+    values = separations(a, b, n)
+    best = -np.inf
+    for start in np.argsort(values)[-3:]:
+        best = max(best, _refine(a, b, n[start]))
+    return best
+
+
+def _refine(a, b, n):
+    step, best = 0.1, separations(a, b, n[None])[0]
+    angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    while step > 1e-10:
+        tangents = np.linalg.svd(n[None])[2][1:]
+        trial = n + step * np.column_stack([np.cos(angles), np.sin(angles)]) @ tangents
+        trial /= np.linalg.norm(trial, axis=1)[:, None]
+        values = separations(a, b, trial)
+        if values.max() > best:
+            best, n = values.max(), trial[values.argmax()]
+        else:
+            step *= 0.5
+    return best
+
+
+def surface_distance(shape, points):
+    """Signed distance of points from the surface of a shape."""
+    local = (points - np.asarray(shape.p)) @ shape.R
+    s = shape.size
+    if shape.kind == "plane":
+        return local[:, 2]
+    if shape.kind == "sphere":
+        return np.linalg.norm(local, axis=1) - s[0]
+    if shape.kind == "capsule":
+        local[:, 2] -= np.clip(local[:, 2], -s[1], s[1])
+        return np.linalg.norm(local, axis=1) - s[0]
+    if shape.kind == "cylinder":
+        excess = np.column_stack([np.hypot(local[:, 0], local[:, 1]) - s[0], np.abs(local[:, 2]) - s[1]])
+    else:
+        excess = np.abs(local) - np.array(s)
+    return np.linalg.norm(np.maximum(excess, 0.0), axis=1) + np.minimum(excess.max(axis=1), 0.0)

@@ -1,0 +1,136 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Imports point one way (docs/design.md, "Rooms and imports"), also those inside functions."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "mb_contact"
+
+LEAVES = {"errors", "checks"}
+BASE = LEAVES | {"types"}
+TOP = {"ros", "cli", "viewer", "bench", "demo"}
+BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision", "contact"}
+
+#: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
+ALLOWED = {
+    "types": set(),
+    "errors": set(),
+    "checks": {"errors"},
+    "core": {"types"},
+    "solvers": BASE | {"core"},
+    "model": BASE | {"core"},
+    "sko": BASE | {"core", "model"},
+    "dynamics": BASE | {"core", "model", "solvers"},
+    "collision": BASE | {"core", "model", "solvers"},
+    "contact": BASE | {"core", "model", "solvers"},
+    "simulation": BELOW_SIMULATION,
+    "ros": BELOW_SIMULATION | {"simulation"},
+    "viewer": BELOW_SIMULATION | {"simulation"},
+    "bench": BELOW_SIMULATION | {"simulation", "sko"},
+    "demo": BELOW_SIMULATION | {"simulation", "ros"},
+    "cli": BELOW_SIMULATION | {"simulation"} | TOP,
+    "__init__": BELOW_SIMULATION | {"simulation", "sko"},
+}
+
+#: library -> the only rooms or files that may import it
+CONFINED = {
+    "numba": {"core"},
+    "coal": {"collision"},
+    "fcl": {"collision"},
+    "rclpy": {"ros/rclpy_backend.py"},
+    "cyclonedds": {"ros"},
+    "matplotlib": {"demo"},
+    "viser": {"viewer"},
+    "pinocchio": set(),
+    "mujoco": set(),
+}
+
+#: libraries that `import mb_contact` must not load: not needed by every user, or slow
+NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl")
+
+
+def room_of(path, package=PACKAGE):
+    first = path.relative_to(package).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_modules(path, package=PACKAGE):
+    """Absolute names of all modules that a file imports, with their line numbers."""
+    parts = ("mb_contact", *path.relative_to(package).with_suffix("").parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            anchor = parts[: len(parts) - node.level] if node.level else ()
+            module = ".".join([*anchor, *filter(None, [node.module])])
+            # `from mb_contact import model` names the room only in the alias
+            yield from ((f"{module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def violations(path, package=PACKAGE):
+    """One sentence per import that points the wrong way."""
+    room, relative = room_of(path, package), path.relative_to(package).as_posix()
+    for name, line in imported_modules(path, package):
+        top, *rest = name.split(".")
+        if top == "mb_contact":
+            target = rest[0]
+            if target != room and target not in ALLOWED[room]:
+                yield f"{relative}:{line}: {room} must not import {name}"
+        elif top in CONFINED and not {room, relative} & CONFINED[top]:
+            yield f"{relative}:{line}: {top} is confined to {sorted(CONFINED[top]) or 'tests'}"
+
+
+def test_every_room_has_a_rule():
+    rooms = {room_of(path) for path in PACKAGE.rglob("*.py")}
+    assert rooms <= set(ALLOWED), f"add a row to ALLOWED for {sorted(rooms - set(ALLOWED))}"
+
+
+def test_the_rules_have_no_cycle():
+    order = []
+    left = dict(ALLOWED)
+    while left:
+        ready = [room for room, allowed in left.items() if not (allowed & set(left)) - {room}]
+        assert ready, f"these rooms may import each other in a circle: {sorted(left)}"
+        order += ready
+        for room in ready:
+            del left[room]
+
+
+def test_imports_point_one_way():
+    found = [text for path in sorted(PACKAGE.rglob("*.py")) for text in violations(path)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import mb_contact.simulation",
+        "from mb_contact import simulation",
+        "from mb_contact.simulation.simulator import Simulator",
+        "from ..simulation import Simulator",
+        "def f():\n    import rclpy",
+        "import coal",
+    ],
+)
+def test_the_walk_sees_a_wrong_import(tmp_path, line):
+    file = tmp_path / "mb_contact" / "solvers" / "lemke.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(line, encoding="utf-8")
+    assert len(list(violations(file, tmp_path / "mb_contact"))) == 1
+
+
+def test_importing_the_package_stays_light():
+    code = "import json, sys, mb_contact; print(json.dumps(sorted(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    assert set(NOT_AT_IMPORT).isdisjoint(json.loads(answer.stdout))

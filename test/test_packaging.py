@@ -1,0 +1,121 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is built: the wheel's files, its metadata, and the facts that stand in more than one file."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+import mb_contact
+from mb_contact.model.resources import find_resource
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ("config", "examples", "launch", "urdf")
+WORD = r"[-a-zA-Z0-9_%+]+"
+EMAIL = rf"{WORD}(\.{WORD})*@{WORD}(\.{WORD})*\.[a-zA-Z]{{2,}}"
+NOT_SOURCE = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", "out", "install", "log", "*.egg-info", "node_modules", "__pycache__"
+)
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    return ElementTree.parse(ROOT / "package.xml").getroot()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of a copy of the source tree, opened; built without network and outside the checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = shutil.copytree(ROOT, folder / "source", ignore=NOT_SOURCE)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    command += ["--wheel-dir", str(folder), str(source)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stderr
+    (path,) = folder.glob("*.whl")
+    with zipfile.ZipFile(path) as opened:
+        yield opened
+
+
+def read_one(wheel, ending):
+    (name,) = (name for name in wheel.namelist() if name.endswith(ending))
+    return wheel.read(name).decode()
+
+
+def test_the_wheel_shares_what_ros_and_the_scenes_need(wheel, manifest):
+    prefix = f"mb_contact-{manifest.findtext('version')}.data/data/share/"
+    shared = {name.removeprefix(prefix) for name in wheel.namelist() if name.startswith(prefix)}
+    wanted = {"mb_contact/package.xml", "ament_index/resource_index/packages/mb_contact"}
+    for folder in SHARED:
+        files = [p for p in (ROOT / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        assert files, f"{folder}/ is empty"
+        wanted |= {f"mb_contact/{path.relative_to(ROOT).as_posix()}" for path in files}
+    assert shared == wanted
+
+
+def test_the_wheel_has_every_module_and_nothing_else(wheel):
+    packed = {name for name in wheel.namelist() if name.endswith(".py") and ".data/" not in name}
+    assert packed == {p.relative_to(ROOT).as_posix() for p in (ROOT / "mb_contact").rglob("*.py")}
+
+
+def test_the_wheel_has_both_executables(wheel):
+    entry_points = read_one(wheel, ".dist-info/entry_points.txt")
+    assert "mb-contact = mb_contact.cli:main" in entry_points
+    assert "simulator_node = mb_contact.ros.main:main" in entry_points
+
+
+def test_metadata_comes_from_package_xml(wheel, manifest):
+    metadata = Parser().parsestr(read_one(wheel, ".dist-info/METADATA"))
+    assert metadata["Version"] == manifest.findtext("version")
+    assert metadata["Summary"] == manifest.findtext("description")
+    assert metadata["Maintainer-email"].endswith(manifest.find("maintainer").get("email"))
+    assert metadata["Requires-Python"] == ">=3.10"
+
+
+def test_one_version_everywhere(manifest):
+    version = manifest.findtext("version")
+    assert mb_contact.__version__ == version
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == version
+    released = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert released[0] == version
+
+
+def test_a_checkout_uses_its_own_files(monkeypatch):
+    """No installed copy hides a file that is edited in the checkout."""
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    for folder in SHARED:
+        assert find_resource(f"package://mb_contact/{folder}") == ROOT / folder
+
+
+def test_colcon_takes_it_for_a_ros_package(manifest):
+    assert manifest.get("format") == "3"
+    assert manifest.findtext("export/build_type") == "ament_python"
+    assert (ROOT / "resource" / "mb_contact").is_file()
+    # A malformed address makes colcon fall back to plain Python without a word.
+    assert re.fullmatch(EMAIL, manifest.find("maintainer").get("email"))
+    scripts = (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    assert scripts.count("$base/lib/mb_contact") == 2
+
+
+def test_ci_calls_exactly_make_test():
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if "make" in line] == ["exec make test"]
+
+
+def test_the_five_papers_are_cited():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["license"] == "Apache-2.0"
+    assert len(citation["references"]) == 5
+    assert all(entry["title"] and entry["authors"] and entry["year"] for entry in citation["references"])
