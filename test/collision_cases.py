@@ -164,12 +164,12 @@ def true_distance(a, b, rng, hints=()):
 def _refine(a, b, n):
     step, best = 0.1, separations(a, b, n[None])[0]
     angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
-    while step > 1e-10:
+    while step > 1e-9:
         tangents = np.linalg.svd(n[None])[2][1:]
         trial = n + step * np.column_stack([np.cos(angles), np.sin(angles)]) @ tangents
         trial /= np.linalg.norm(trial, axis=1)[:, None]
         values = separations(a, b, trial)
-        if values.max() > best:
+        if values.max() > best + 1e-15:
             best, n = values.max(), trial[values.argmax()]
         else:
             step *= 0.5

@@ -92,8 +92,17 @@ def test_every_key(tmp_path):
 
 def test_defaults_are_those_of_the_dataclass(tmp_path):
     scene, plain = load("time_step: 0.001\n", tmp_path), Scene()
-    for name in ("gravity", "formulation", "friction_model", "friction_directions", "rates", "contact_margin",
-                 "push_out_velocity", "collision_filters", "ground"):
+    for name in (
+        "gravity",
+        "formulation",
+        "friction_model",
+        "friction_directions",
+        "rates",
+        "contact_margin",
+        "push_out_velocity",
+        "collision_filters",
+        "ground",
+    ):
         assert getattr(scene, name) == getattr(plain, name)
     assert plain.gravity == (0.0, 0.0, -9.81) and plain.friction_directions == 8
     assert plain.contact_margin == 0.002 and plain.push_out_velocity == 0.1
@@ -101,7 +110,9 @@ def test_defaults_are_those_of_the_dataclass(tmp_path):
 
 def test_rotation_of_a_pose():
     quarter = Pose(rpy=(0.0, 0.0, np.pi / 2)).rotation()
-    np.testing.assert_allclose(quarter, Pose(quat_xyzw=(0, 0, np.sqrt(0.5), np.sqrt(0.5))).rotation(), atol=1e-15)
+    np.testing.assert_allclose(
+        quarter, Pose(quat_xyzw=(0, 0, np.sqrt(0.5), np.sqrt(0.5))).rotation(), atol=1e-15
+    )
     np.testing.assert_allclose(quarter @ [1, 0, 0], [0, 1, 0], atol=1e-15)
     np.testing.assert_array_equal(Pose().rotation(), np.eye(3))
 
@@ -117,50 +128,146 @@ def test_shipped_scene(file):
 # --- wrong scenes: what to replace, by what, and line, key and sentence of the error -----------
 
 WRONG = {
-    "unknown key": ("solver: auto", "solvr: auto", r":36: solvr: unknown key \(did you mean 'solver'\?\); allowed"),
-    "unknown key deep inside": ("    mass: 2", "    weight: 2", r":19: primitives\[0\].weight: unknown key; allowed"),
-    "later key": ("solver: auto", "loop_closures: []", ":36: loop_closures: is not available yet; allowed keys: mod"),
-    "twice": ("solver: auto", "time_step: 1", ":36: time_step: is given twice"),
+    "unknown key": (
+        "solver: auto",
+        "solvr: auto",
+        r":35: solvr: unknown key \(did you mean 'solver'\?\); allowed",
+    ),
+    "unknown key deep inside": (
+        "    mass: 2",
+        "    weight: 2",
+        r":19: primitives\[0\].weight: unknown key; allowed",
+    ),
+    "later key": (
+        "solver: auto",
+        "loop_closures: []",
+        ":35: loop_closures: is not available yet; allowed keys: mod",
+    ),
+    "twice": ("solver: auto", "time_step: 1", ":35: time_step: is given twice, first in line 1"),
     "text for a number": ("1e-3", "fast", ":1: time_step: must be a number, got 'fast'"),
     "list for a number": ("1e-3", "[1]", ":1: time_step: must be a number, got a list"),
     "nothing": ("1e-3", "", ":1: time_step: must be a number, got nothing"),
-    "infinite": ("1e-3", ".inf", ":1: time_step: must be a number|must be finite"),
+    "infinite": ("1e-3", ".inf", ":1: time_step: must be a number, got '.inf'"),
     "zero step": ("1e-3", "0", ":1: time_step: must be greater than 0, got 0"),
     "long step": ("1e-3", "5", ":1: time_step: must be at most 0.1, got 5"),
     "short vector": ("[0, 0, -9.81]", "[0, -9.81]", ":2: gravity: must be a list of 3 numbers, got 2"),
     "number for a vector": ("[0, 0, -9.81]", "-9.81", ":2: gravity: must be a list"),
     "text in a vector": ("[0, 0, -9.81]", "[0, 0, down]", r":2: gravity\[2\]: must be a number, got 'down'"),
     "mapping for a list": ("pairs:\n  - ", "pairs:\n  ", ":29: pairs: must be a list"),
-    "list for a mapping": ("ground: {height: -1}", "ground: [1]", ":24: ground: must be a mapping"),
+    "list for a mapping": ("ground: {height: -1}", "ground: [1]", ":25: ground: must be a mapping"),
     "number for a text": ("urdf: arm.urdf", "urdf: 3", r":5: models\[0\].urdf: must be a text, got '3'"),
     "no urdf": ("    urdf: arm.urdf\n", "", r":4: models\[0\]: the key 'urdf' is missing"),
-    "unknown base": ("base: weld", "base: bolted", r":9: models\[0\].base: 'bolted' is not known; available: weld, free"),
-    "both rotations": ("rpy: [0, 0, 1.5]", "rpy: [0, 0, 1]\n      quat_xyzw: [0, 0, 0, 1]", "has both rpy and quat_xyzw"),
-    "no unit quaternion": ("[0, 0, 0, 1]", "[0, 0, 0, 2]", r":22: primitives\[0\].pose.quat_xyzw: must be a unit"),
-    "unknown shape": ("shape: sphere", "shape: egg", r":16: primitives\[0\].shape: 'egg' is not known; available: sphere"),
-    "size of another shape": ("size: 0.1", "size: [1, 2]", r":17: primitives\[0\].size: a sphere has size \[radius\]"),
+    "unknown base": (
+        "base: weld",
+        "base: bolted",
+        r":9: models\[0\].base: 'bolted' is not known; available: weld, free",
+    ),
+    "both rotations": (
+        "rpy: [0, 0, 1.5]",
+        "rpy: [0, 0, 1]\n      quat_xyzw: [0, 0, 0, 1]",
+        "has both rpy and quat_xyzw",
+    ),
+    "no unit quaternion": (
+        "[0, 0, 0, 1]",
+        "[0, 0, 0, 2]",
+        r":22: primitives\[0\].pose.quat_xyzw: must be a unit",
+    ),
+    "unknown shape": (
+        "shape: sphere",
+        "shape: egg",
+        r":16: primitives\[0\].shape: 'egg' is not known; available: sphere",
+    ),
+    "size of another shape": (
+        "size: 0.1",
+        "size: [1, 2]",
+        r":17: primitives\[0\].size: a sphere has size \[radius\]",
+    ),
     "no size": ("    size: 0.1\n", "", r":15: primitives\[0\].size: a sphere has size"),
     "negative size": ("size: 0.1", "size: [-1]", r":17: primitives\[0\].size\[0\]: must be greater than 0"),
     "free without mass": ("    mass: 2\n", "", r":15: primitives\[0\].mass: a free body needs a mass"),
     "zero mass": ("mass: 2", "mass: 0", r":19: primitives\[0\].mass: must be greater than 0"),
-    "free plane": ("shape: plane", "shape: plane\n    base: free", r":25: primitives\[1\].base: a plane has no mass"),
-    "two bodies of one name": ("name: wall", "name: ball", r":23: primitives\[1\].name: 'ball' is used twice"),
-    "undefined material": ("material: rubber", "material: jelly", r":21: primitives\[0\].material: material 'jelly' is"),
-    "undefined in links": ("{tip: rubber}", "{tip: jelly}", r":13: models\[0\].materials.links.tip: material 'jelly'"),
-    "no friction": ("{friction: 0.9, restitution: 0}", "{}", ":27: materials.rubber: the key 'friction' is missing"),
-    "negative friction": ("friction: 0.9", "friction: -1", ":27: materials.rubber.friction: must be at least 0"),
-    "bounce": ("restitution: 0", "restitution: 0.5", ":27: materials.rubber.restitution: is not available yet; available: 0"),
-    "rolling": ("rolling: 0.0", "rolling: 0.1", ":28: materials.steel.rolling: is not available yet; available: 0"),
-    "pair of one": ("[rubber, steel]", "[rubber]", r":30: pairs\[0\].materials: must be a list of 2 names, got 1"),
-    "formulation": ("formulation: os", "formulation: nmc", ":34: formulation|:35: formulation: 'nmc' is not available yet; available: os"),
-    "integrator": ("semi_implicit_euler", "rk4", "integrator: 'rk4' is not known; available: semi_implicit_euler"),
-    "event": ("time_stepping", "event", "collision_scheme: 'event' is not available yet; available: time_stepping"),
-    "cone": ("coulomb_polyhedral", "coulomb_cone", "'coulomb_cone' is not available yet; available: coulomb_polyhedral"),
-    "odd directions": ("friction_directions: 4", "friction_directions: 5", "must be an even whole number from 4 to 32"),
-    "control period": ("control_period: 0.002", "control_period: 0.0015", "rates.control_period: 0.0015 s must be a mult"),
-    "unknown rate": ("clock_rate", "klock_rate", r"rates.klock_rate: unknown key \(did you mean 'clock_rate'\?\)"),
+    "free plane": (
+        "shape: plane",
+        "shape: plane\n    base: free",
+        r":25: primitives\[1\].base: a plane has no mass",
+    ),
+    "two bodies of one name": (
+        "name: wall",
+        "name: ball",
+        r":23: primitives\[1\].name: 'ball' is used twice",
+    ),
+    "no such material": (
+        "material: rubber",
+        "material: jelly",
+        r":21: primitives\[0\].material: material 'jelly' is",
+    ),
+    "undefined in links": (
+        "{tip: rubber}",
+        "{tip: jelly}",
+        r":13: models\[0\].materials.links.tip: material 'jelly'",
+    ),
+    "no friction": (
+        "{friction: 0.9, restitution: 0}",
+        "{}",
+        ":27: materials.rubber: the key 'friction' is missing",
+    ),
+    "negative friction": (
+        "friction: 0.9",
+        "friction: -1",
+        ":27: materials.rubber.friction: must be at least 0",
+    ),
+    "bounce": (
+        "restitution: 0",
+        "restitution: 0.5",
+        ":27: materials.rubber.restitution: is not available yet; available: 0",
+    ),
+    "rolling": (
+        "rolling: 0.0",
+        "rolling: 0.1",
+        ":28: materials.steel.rolling: is not available yet; available: 0",
+    ),
+    "pair of one": (
+        "[rubber, steel]",
+        "[rubber]",
+        r":30: pairs\[0\].materials: must be a list of 2 names, got 1",
+    ),
+    "formulation": (
+        "formulation: os",
+        "formulation: nmc",
+        ":34: formulation: 'nmc' is not available yet; available: os",
+    ),
+    "integrator": (
+        "semi_implicit_euler",
+        "rk4",
+        "integrator: 'rk4' is not known; available: semi_implicit_euler",
+    ),
+    "event": (
+        "time_stepping",
+        "event",
+        "collision_scheme: 'event' is not available yet; available: time_stepping",
+    ),
+    "cone": (
+        "coulomb_polyhedral",
+        "coulomb_cone",
+        "'coulomb_cone' is not available yet; available: coulomb_polyhedral",
+    ),
+    "odd directions": (
+        "friction_directions: 4",
+        "friction_directions: 5",
+        "must be an even whole number from 4 to 32",
+    ),
+    "control period": (
+        "control_period: 0.002",
+        "control_period: 0.0015",
+        "rates.control_period: 0.0015 s must be a mult",
+    ),
+    "unknown rate": (
+        "clock_rate",
+        "klock_rate",
+        r"rates.klock_rate: unknown key \(did you mean 'clock_rate'\?\)",
+    ),
     "not yaml": ("gravity: [0, 0, -9.81]", "gravity: [0, 0", ":3: not well-formed YAML"),
-    "tab": ("solver: auto", "solver:\n\tauto", ":37: not well-formed YAML"),
+    "tab": ("solver: auto", "solver:\n\tauto", ":36: not well-formed YAML"),
 }
 
 
@@ -191,7 +298,7 @@ def test_not_a_scene(text, message, tmp_path):
 def test_no_file(tmp_path):
     with pytest.raises(SceneError, match=r"no scene: '.*nowhere\.yaml' does not exist"):
         load_scene(tmp_path / "nowhere.yaml")
-    with pytest.raises(SceneError, match="no scene: 'package://mb_contact/config/nowhere.yaml' not found; looked at"):
+    with pytest.raises(SceneError, match="no scene: 'package://mb_contact/.*' not found; looked at"):
         load_scene("package://mb_contact/config/nowhere.yaml")
     with pytest.raises(SceneError, match="cannot be read as a scene"):
         load_scene(tmp_path)

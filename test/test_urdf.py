@@ -82,11 +82,11 @@ def pinocchio_q(pin, other, model, q):
     for k, name in enumerate(model.body_joint_names):
         start = model.tree.q_start[k]
         floating = model.tree.joint_type[k] == JOINT_FLOATING
-        mine = q[start:start + (7 if floating else 1)]
+        mine = q[start : start + (7 if floating else 1)]
         theirs = other.joints[other.getJointId("root_joint" if floating else name)]
         if theirs.nq == 2:
             mine = np.array([np.cos(mine[0]), np.sin(mine[0])])
-        values[theirs.idx_q:theirs.idx_q + theirs.nq] = mine
+        values[theirs.idx_q : theirs.idx_q + theirs.nq] = mine
     return values
 
 
@@ -96,7 +96,7 @@ def random_q(model, rng):
     for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
         start = model.tree.q_start[k]
         quat = rng.normal(size=4)
-        q[start:start + 7] = np.concatenate([rng.normal(size=3), quat / np.linalg.norm(quat)])
+        q[start : start + 7] = np.concatenate([rng.normal(size=3), quat / np.linalg.norm(quat)])
     return q
 
 
@@ -130,8 +130,10 @@ def compare_joints(other, model):
             np.testing.assert_allclose((model.lower[v], model.upper[v]), limits)
         else:
             assert model.lower[v] == -np.inf and model.upper[v] == np.inf
-        for mine, value in ((model.effort_limit, other.upperEffortLimit), (model.velocity_limit,
-                                                                         other.upperVelocityLimit)):
+        for mine, value in (
+            (model.effort_limit, other.upperEffortLimit),
+            (model.velocity_limit, other.upperVelocityLimit),
+        ):
             assert mine[v] == pytest.approx(value[theirs.idx_v])
         assert model.tree.damping[v] == pytest.approx(other.damping[theirs.idx_v])
 
@@ -295,8 +297,15 @@ WRONG = {
     ),
     "two roots": (robot(link("a") + "\n" + link("b")), "3: two root links, 'a' and 'b'"),
     "two parents": (
-        robot(link("a") + link("b") + link("c") + joint("i", "a", "b") + joint("j", "b", "c")
-              + "\n" + joint("k", "a", "c")),
+        robot(
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("i", "a", "b")
+            + joint("j", "b", "c")
+            + "\n"
+            + joint("k", "a", "c")
+        ),
         "3: link 'c' has two parent joints, 'j' and 'k'; a URDF is a tree: declare the loop in the scene",
     ),
     "cycle": (
@@ -305,14 +314,18 @@ WRONG = {
     ),
     "no root": (robot(link("a") + "\n" + joint("i", "a", "a")), "3: the joints form a cycle.*'a' -> 'a'"),
     "unknown link": (robot(link("a") + "\n" + joint("j", "a", "b")), "3: joint 'j' names link 'b', wh"),
-    "no parent": (robot(link("a") + '<joint name="j" type="fixed"><child link="a"/></joint>'), "'j' has no <parent"),
+    "no parent": (
+        robot(link("a") + '<joint name="j" type="fixed"><child link="a"/></joint>'),
+        "'j' has no <parent",
+    ),
     "unknown type": (arm(kind="screw"), "4: joint 'hinge': type 'screw' is not known; allowed: revolute"),
     "planar": (arm(kind="planar"), "4: joint 'hinge': planar joints are not supported yet; use"),
     "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge': mimic joints are not supported yet; remove"),
     "no limit": (arm(kind="revolute"), "4: joint 'hinge': a revolute joint needs a <limit>"),
     "no limit, prismatic": (arm(kind="prismatic"), "4: joint 'hinge': a prismatic joint needs a <limit>"),
     "crossed limits": (
-        arm('<limit lower="1" upper="0" effort="1" velocity="1"/>', "revolute"), "4: .*: lower limit 1 is above"
+        arm('<limit lower="1" upper="0" effort="1" velocity="1"/>', "revolute"),
+        "4: .*: lower limit 1 is above",
     ),
     "negative effort": (arm('<limit effort="-1" velocity="1"/>'), "4: joint 'hinge': limit 'effort' is neg"),
     "negative damping": (arm('<dynamics damping="-1"/>'), "4: joint 'hinge': damping -1 is negative"),
@@ -325,20 +338,24 @@ WRONG = {
     "no mass": (arm(tip="<inertial/>"), "3: link 'tip': <inertial> has no <mass>"),
     "negative mass": (arm(tip=SOLID.replace("2", "-2")), "3: link 'tip': mass -2 kg is negative"),
     "indefinite inertia": (
-        arm(tip=SOLID.replace('ixx="0.1"', 'ixx="-0.1"')), "3: link 'tip': the inertia is not positive"
+        arm(tip=SOLID.replace('ixx="0.1"', 'ixx="-0.1"')),
+        "3: link 'tip': the inertia is not positive",
     ),
     "incomplete inertia": (arm(tip=SOLID.replace('izz="0.1"', "")), "3: <inertia> has no attribute 'izz'"),
     "moving without mass": (arm(tip=""), "4: joint 'hinge' moves link 'tip', which has no mass and"),
     "point mass on the axis": (
-        arm(tip='<inertial><mass value="1"/></inertial>'), "4: joint 'hinge' moves .* no inertia along"
+        arm(tip='<inertial><mass value="1"/></inertial>'),
+        "4: joint 'hinge' moves .* no inertia along",
     ),
     "unknown shape": (
-        robot(link("a", "<collision><geometry><cone/></geometry></collision>")), "2: link 'a': <cone> is not"
+        robot(link("a", "<collision><geometry><cone/></geometry></collision>")),
+        "2: link 'a': <cone> is not",
     ),
     "no shape": (robot(link("a", "<collision/>")), "2: link 'a': <collision> needs one shape"),
     "flat box": (robot(link("a", BOX.format("1 0 1"))), "2: link 'a': <box> has a length that is not"),
     "capsule of nothing": (
-        robot(link("a", '<collision_checking><capsule name="b"/></collision_checking>')), "'a' has no cylinder 'b'"
+        robot(link("a", '<collision_checking><capsule name="b"/></collision_checking>')),
+        "'a' has no cylinder 'b'",
     ),
 }
 

@@ -44,32 +44,37 @@ def choose_normal(kind, size, geom_R, geom_p, x, y, margin, snap, normal):
 
     Returns
     -------
-    int
+    face : int
         ``APART``, ``NO_FACE``, or the face: axis k of X as 2k + sign, of Y as 6 + 2k + sign
         (sign 1: the face at +k).
+    distance : float
+        Signed distance of the shapes, the largest separation found [m].
     """
     best = engine_separation(kind, size, geom_R, geom_p, x, y, normal)
     if best > margin:
-        return APART
+        return APART, best
     kx, sx = best_face(kind, size, geom_R, geom_p, x, y, x)
     ky, sy = best_face(kind, size, geom_R, geom_p, x, y, y)
     if sx > margin or sy > margin:
-        return APART
+        return APART, best
     best = try_edges(kind, size, geom_R, geom_p, x, y, best, normal)
     best = try_radial(kind, size, geom_R, geom_p, x, y, x, best, normal)
     best = try_radial(kind, size, geom_R, geom_p, x, y, y, best, normal)
     if best > margin:
-        return APART
-    least = max(best, sx, sy) - snap
+        return APART, best
+    best_of_all = max(best, sx, sy)
+    least = best_of_all - snap
     if sx < least and sy < least:
-        return NO_FACE
+        return NO_FACE, best_of_all
     if sx >= least and sy >= least:
         owner_is_x = x_is_reference(kind, size, geom_p, x, y, kx, ky)
     else:
         owner_is_x = sx >= least
     if owner_is_x:
-        return 2 * kx + (0 if points_to(geom_R, geom_p, x, kx, y, x) else 1)
-    return 6 + 2 * ky + (1 if points_to(geom_R, geom_p, y, ky, y, x) else 0)
+        face = 2 * kx + (0 if points_to(geom_R, geom_p, x, kx, y, x) else 1)
+    else:
+        face = 6 + 2 * ky + (1 if points_to(geom_R, geom_p, y, ky, y, x) else 0)
+    return face, best_of_all
 
 
 @kernel

@@ -9,6 +9,8 @@ called A, so either order gives the same points and mirrored normals.
 
 from __future__ import annotations
 
+import numpy as np
+
 from mb_contact.core.jit import kernel
 from mb_contact.core.manifold_clip import W_X, W_Y
 from mb_contact.core.manifold_edges import edge_manifold
@@ -95,9 +97,9 @@ def pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work):
     if kind[y] == SHAPE_PLANE:
         if kind[x] == SHAPE_PLANE:
             return 0
-        face = PLANE_FACE
+        face, distance = PLANE_FACE, np.inf
     else:
-        face = choose_normal(kind, size, geom_R, geom_p, x, y, margin, tol, work.normal)
+        face, distance = choose_normal(kind, size, geom_R, geom_p, x, y, margin, tol, work.normal)
         if face == APART:
             return 0
     if face != NO_FACE:
@@ -110,13 +112,22 @@ def pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work):
         found = face_manifold(
             kind, size, geom_R, geom_p, owner, x + y - owner, k, face % 2, w_face, w_other, margin, tol, work
         )
-        if found > 0 or face == PLANE_FACE:
+        if face == PLANE_FACE or least_gap(work.points, found) <= distance + 2.0 * tol:
             for i in range(3):
                 work.normal[i] = sign * work.frame[2, i]
             to_world(work.frame, work.points, found)
             return found
-        # the nearest feature lies beside the face: the normal is a matter of edges after all
+        # what is nearest lies beside the face: the normal is a matter of edges after all
     return edge_manifold(kind, size, geom_R, geom_p, x, y, margin, work)
+
+
+@kernel
+def least_gap(points, count):
+    """Smallest gap of points in the frame of a face; infinity if there is none."""
+    least = np.inf
+    for j in range(count):
+        least = min(least, points[j, 2])
+    return least
 
 
 @kernel

@@ -44,63 +44,92 @@ UNITS = 3
 
 
 @kernel
-def update_kinematics(tree, gravity, q, v, kin, work):
+def refresh(h):
     """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy."""
-    body_poses(tree, q, kin)
-    body_velocities(tree, kin, v, kin.V)
-    body_inertias(tree, kin)
-    bias_terms(tree, kin, v)
-    kinetic, potential = mechanical_energy(tree, kin, gravity)
-    for i in range(v.shape[0]):
-        kinetic += 0.5 * tree.armature[i] * v[i] * v[i]
-    work.energy[0] = kinetic
-    work.energy[1] = potential
+    body_poses(h.tree, h.q, h.kin)
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    body_inertias(h.tree, h.kin)
+    bias_terms(h.tree, h.kin, h.v)
+    kinetic, potential = mechanical_energy(h.tree, h.kin, h.gravity)
+    for i in range(h.v.shape[0]):
+        kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
+    h.work.energy[0] = kinetic
+    h.work.energy[1] = potential
 
 
 @kernel
-def smooth_dynamics(tree, gravity, v, effort, dt, kin, art, work):
-    """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``.
+def find_contacts(h, candidates):
+    """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
+    b = h.buffers
+    return build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.witness, b.work, h.contacts
+    )
 
-    Returns (status, body of a singular hinge).
-    """
-    status, body = articulated_inertias(tree, kin, dt, art)
+
+@kernel
+def smooth_dynamics(h):
+    """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``."""
+    tree = h.tree
+    work = h.work
+    dt = h.settings[0]
+    status, body = articulated_inertias(tree, h.kin, dt, h.art)
     if status != OK:
-        return status, body
-    for i in range(v.shape[0]):
+        work.info[BAD_BODY] = body
+        return status
+    for i in range(h.v.shape[0]):
         limit = tree.effort_limit[i]
-        work.effort[i] = min(max(effort[i], -limit), limit)
-    free_acceleration(tree, kin, art, gravity, work.effort, v, work.external, work.v_dot)
-    for i in range(v.shape[0]):
-        work.v_free[i] = v[i] + dt * work.v_dot[i]
-    body_velocities(tree, kin, work.v_free, work.V_free)
-    return OK, -1
+        work.effort[i] = min(max(h.effort[i], -limit), limit)
+    free_acceleration(tree, h.kin, h.art, h.gravity, work.effort, h.v, work.external, work.v_dot)
+    for i in range(h.v.shape[0]):
+        work.v_free[i] = h.v[i] + dt * work.v_dot[i]
+    body_velocities(tree, h.kin, work.v_free, work.V_free)
+    return OK
 
 
 @kernel
-def assemble(tree, geoms, contacts, q, dt, push_rate, push_speed, kin, art, com, rows, frames, memory, cones, sol, work):
+def assemble(h):
     """Rows, warm states, W = B* Omega B and q = B* V_free + offset of the OS problem (J14 Eq. 53)."""
-    contact_frames(geoms, contacts, kin, memory, frames)
-    contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed, rows, cones, sol.state)
-    limit_rows(tree, kin, q, work.v_free, dt, push_rate, memory, rows, cones, sol.state)
-    n_rows = cones.rows[0]
+    dt = h.settings[0]
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.frames)
+    contact_rows(
+        h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
+    )
+    limit_rows(h.tree, h.kin, h.q, h.work.v_free, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    n_rows = h.cones.rows[0]
     if n_rows == 0:
         return
-    count = mark_essential(tree, rows.touched, com)
-    compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
-    row_sides(com, rows, n_rows)
-    row_compliance(com, rows, n_rows, count, sol.W)
+    count = mark_essential(h.tree, h.rows.touched, h.com)
+    compliance_sweep(h.tree, h.kin, h.art, h.com)
+    compliance_blocks(h.tree, h.com, count)
+    row_sides(h.com, h.rows, n_rows)
+    row_compliance(h.com, h.rows, n_rows, count, h.sol.W)
     for i in range(n_rows):
-        sol.q[i] = row_velocity(rows, i, work.V_free) + rows.offset[i]
+        h.sol.q[i] = row_velocity(h.rows, i, h.work.V_free) + h.rows.offset[i]
 
 
 @kernel
-def apply_impulses(tree, kin, art, rows, n_rows, sol, work):
-    """v_next = v_free + M^-1 J* p by one impulse sweep."""
-    row_impulses(rows, n_rows, sol.r, work.impulse)
-    impulse_response(tree, kin, art, work.impulse, work.joint_impulse, work.dv)
+def solve(h):
+    """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
+    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
+    h.work.info[RUNG] = rung
+    h.work.info[ITERATIONS] = iterations
+    h.work.info[UNITS] = h.cones.count[0]
+
+
+@kernel
+def apply_impulses(h):
+    """v_next = v_free + M^-1 J* p by one impulse sweep; a status."""
+    work = h.work
+    if h.cones.rows[0] > 0:
+        row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
+        impulse_response(h.tree, h.kin, h.art, work.impulse, work.joint_impulse, work.dv)
     for i in range(work.dv.shape[0]):
-        work.v_next[i] = work.v_free[i] + work.dv[i]
+        work.v_next[i] = work.v_free[i]
+        if h.cones.rows[0] > 0:
+            work.v_next[i] += work.dv[i]
+        if not np.isfinite(work.v_next[i]):
+            return NOT_FINITE
+    return OK
 
 
 @kernel
@@ -185,48 +214,56 @@ def keep_books(tree, dt, v, kin, rows, cones, sol, work):
 
 
 @kernel
-def begin_step(geoms, kin, buffers):
-    """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
-    geometry_poses(geoms, kin.R, kin.p, buffers.geom_R, buffers.geom_p)
-    aabbs(geoms, buffers.geom_R, buffers.geom_p, buffers.lower, buffers.upper)
-    return candidate_pairs(geoms, buffers.geom_R, buffers.geom_p, buffers.lower, buffers.upper, buffers.candidates)
+def report(h):
+    """What a user reads of the contacts, one row of ``work.report`` each (REPORT_*)."""
+    out = h.work.report
+    for i in range(h.contacts.count[0]):
+        for a in range(3):
+            out[i, a] = h.contacts.point[i, a]
+            out[i, 3 + a] = h.contacts.normal[i, a]
+            out[i, 6 + a] = h.work.contact_impulse[i, a]
+        out[i, 9] = h.contacts.gap[i]
+        out[i, 10] = np.hypot(h.sol.u[3 * i + 1], h.sol.u[3 * i + 2])
+        out[i, 11] = h.sol.state[i]
+        out[i, 12] = h.contacts.pair[i]
+        out[i, 13] = h.contacts.feature[i]
 
 
 @kernel
-def finish_step(
-    tree, geoms, gravity, settings, q, v, effort, candidates, buffers, contacts,
-    kin, art, com, rows, frames, memory, cones, sol, piv, lem, work,
-):  # fmt: skip
-    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status.
+def begin_step(h):
+    """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
+    b = h.buffers
+    geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
+    aabbs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper)
+    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
 
-    ``settings`` = (dt [s], push-out rate, push-out speed [m/s]).
-    """
-    dt = settings[0]
-    status = build_contacts(
-        geoms, buffers.geom_R, buffers.geom_p, buffers.candidates, candidates, buffers.witness, buffers.work, contacts
-    )
+
+@kernel
+def advance(h):
+    """Write the new velocity and position, and all that follows from them."""
+    for i in range(h.v.shape[0]):
+        h.v[i] = h.work.v_next[i]
+    integrate_joints(h.tree, h.v, h.settings[0], h.q)
+    refresh(h)
+
+
+@kernel
+def finish_step(h, candidates):
+    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status."""
+    status = find_contacts(h, candidates)
     if status != OK:
         return status
-    status, body = smooth_dynamics(tree, gravity, v, effort, dt, kin, art, work)
+    status = smooth_dynamics(h)
     if status != OK:
-        work.info[BAD_BODY] = body
         return status
-    assemble(
-        tree, geoms, contacts, q, dt, settings[1], settings[2], kin, art, com, rows, frames, memory, cones, sol, work
-    )
-    rung, iterations = solve_step(sol, cones, piv, lem)
-    work.info[RUNG] = rung
-    work.info[ITERATIONS] = iterations
-    work.info[UNITS] = cones.count[0]
-    apply_impulses(tree, kin, art, rows, cones.rows[0], sol, work)
-    for i in range(v.shape[0]):
-        if not np.isfinite(work.v_next[i]):
-            return NOT_FINITE
-    contact_impulses(geoms, contacts, kin, frames, sol, work)
-    keep_books(tree, dt, v, kin, rows, cones, sol, work)
-    remember(contacts, frames, cones, rows, memory, sol)
-    for i in range(v.shape[0]):
-        v[i] = work.v_next[i]
-    integrate_joints(tree, v, dt, q)
-    update_kinematics(tree, gravity, q, v, kin, work)
+    assemble(h)
+    solve(h)
+    status = apply_impulses(h)
+    if status != OK:
+        return status
+    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    report(h)
+    advance(h)
     return OK

@@ -163,6 +163,7 @@ class StepWork(NamedTuple):
     contact_impulse: np.ndarray  #: (c, 3), on A, world axes [N s]
     v_next: np.ndarray  #: (N,)
     ledger: np.ndarray  #: (4,), work of efforts, damping, contacts, limits in this step [J]
+    report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
     info: np.ndarray  #: int64 (4,), solver rung, iterations, singular body, units
 
@@ -320,6 +321,7 @@ def make_step_work(n, N, g, capacity):
         contact_impulse=np.zeros((capacity, 3)),
         v_next=np.zeros(N),
         ledger=np.zeros(4),
+        report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
         info=np.zeros(4, np.int64),
     )

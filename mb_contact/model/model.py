@@ -36,7 +36,7 @@ class Geometry(NamedTuple):
     material: str | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A robot as read from a URDF; its arrays are read-only.
 
@@ -63,13 +63,16 @@ class Model:
     warnings: tuple[str, ...] = ()
     urdf: str = ""
 
+    def __repr__(self):
+        return f"Model('{self.name}', n={self.n}, N={self.N}, joints={len(self.joint_names)})"
+
     @property
     def n(self):
         """Number of moving bodies."""
         return len(self.tree.parent)
 
     @property
-    def N(self):  # noqa: N802 (the papers' symbol, used throughout)
+    def N(self):
         """Number of degrees of freedom, the length of v."""
         return int(self.tree.nv.sum())
 

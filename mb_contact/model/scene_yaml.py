@@ -273,8 +273,9 @@ class _Reader:
         return self.mapping(root, "", SCENE_READERS)
 
     def error(self, node, key, message):
-        """A SceneError at the line of ``node``."""
-        return SceneError(f"{self.path}:{node.start_mark.line + 1}: {key or 'scene'}: {message}")
+        """A SceneError at the line of ``key``, or of ``node`` where that has no line yet."""
+        line = self.lines.get(key, node.start_mark.line + 1)
+        return SceneError(f"{self.path}:{line}: {key or 'scene'}: {message}")
 
     def scalar(self, node, key, wanted):
         """The text of a scalar node that is not null."""
@@ -295,14 +296,12 @@ class _Reader:
         """(name, node, key path) of a mapping, each name once."""
         if not isinstance(node, yaml.MappingNode):
             raise self.error(node, key, "must be a mapping of keys to values")
-        seen = set()
         for name_node, value in node.value:
             name = self.scalar(name_node, key, "a mapping whose keys are texts")
             place = f"{key}.{name}" if key else name
-            if name in seen:
-                raise self.error(name_node, place, "is given twice; keep one of them")
-            seen.add(name)
-            self.lines[place] = name_node.start_mark.line + 1
+            first, self.lines[place] = self.lines.get(place), name_node.start_mark.line + 1
+            if first is not None:
+                raise self.error(name_node, place, f"is given twice, first in line {first}; keep one of them")
             yield name, value, place
 
     def mapping(self, node, key, readers, required=()):
@@ -310,7 +309,7 @@ class _Reader:
         values = {}
         for name, value, place in self.entries(node, key):
             if name not in readers:
-                raise self._unknown(node, place, name, readers)
+                raise self._unknown(value, place, name, readers)
             values[name] = readers[name](self, value, place)
         for name in required:
             if name not in values:
@@ -318,10 +317,9 @@ class _Reader:
         return values
 
     def _unknown(self, node, place, name, readers):
-        line = self.lines[place]
         allowed = f"allowed keys: {', '.join(readers)}"
         if name in LATER_KEYS:
-            return SceneError(f"{self.path}:{line}: {place}: is not available yet; {allowed}")
+            return self.error(node, place, f"is not available yet; {allowed}")
         close = get_close_matches(name, readers, n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
-        return SceneError(f"{self.path}:{line}: {place}: unknown key{hint}; {allowed}")
+        return self.error(node, place, f"unknown key{hint}; {allowed}")

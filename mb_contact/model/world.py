@@ -25,7 +25,7 @@ BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "mass", "com", 
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class World:
     """What a simulator needs of a scene, as arrays; body, q and v indices are those of the merged tree."""
 
@@ -46,6 +46,11 @@ class World:
     body_names: tuple[str, ...]
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self):
+        n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
+        joints, pairs = len(self.joint_names), len(self.geoms.pairs)
+        return f"World(n={n}, N={N}, joints={joints}, geometries={g}, pairs={pairs})"
 
 
 def build_world(scene):

@@ -170,7 +170,7 @@ class TimeoutPolicy:
         self.activations = 0
 
     def effort(self, now, force=False):
-        """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy at once."""
+        """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy now."""
         held, accepted = self._inbox.held()
         if accepted != self._seen:
             self._seen, self._last = accepted, now

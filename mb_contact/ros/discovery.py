@@ -41,7 +41,7 @@ def domain_id(environment=None):
     except ValueError:
         value = -1
     if not 0 <= value <= MAX_DOMAIN_ID:
-        raise CommunicationError(f"ROS_DOMAIN_ID is '{text}'; it must be an integer from 0 to {MAX_DOMAIN_ID}")
+        raise CommunicationError(f"ROS_DOMAIN_ID is '{text}'; it must be a number from 0 to {MAX_DOMAIN_ID}")
     return value
 
 

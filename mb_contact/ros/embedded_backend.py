@@ -115,8 +115,8 @@ class EmbeddedNode:
 
     def create_subscription(self, msg_type, topic, callback, qos_profile, *, raw=False):
         """Return a :class:`Subscription`; ``raw`` hands over the CDR bytes."""
-        type_name = type_name_of(msg_type)
-        return self._add(Subscription(self, type_name, self.resolve(topic), callback, as_qos(qos_profile), raw))
+        type_name, topic = type_name_of(msg_type), self.resolve(topic)
+        return self._add(Subscription(self, type_name, topic, callback, as_qos(qos_profile), raw))
 
     def create_service(self, srv_type, srv_name, callback):
         """Return a :class:`Service`; ``callback(request, response) -> response``."""

@@ -19,7 +19,9 @@ from mb_contact.ros.embedded_types import idl_struct
 from mb_contact.ros.messages import message_class, serialize, type_hash
 from mb_contact.ros.qos import LATCHED
 
-_BLOCKING_SECONDS = 0.1  #: a hanging reliable reader delays a write by at most this
+#: A hanging reliable reader delays a write by at most this.  Not 0.1: that is the default, which Cyclone DDS
+#: leaves out of its announcements, and peers that expect the policy there (Foxglove's) then do not match.
+_BLOCKING_SECONDS = 0.05
 _contexts = {}
 _lock = threading.Lock()
 
@@ -57,9 +59,9 @@ class Context:
             if self._domain is not None:
                 dds_raw.delete(self._domain)
             raise CommunicationError(
-                f"cannot join ROS domain {number}: {error.msg or error}; its ports or participant indices are in "
-                "use by other processes, or CYCLONEDDS_URI is malformed: close the other nodes, choose "
-                "another ROS_DOMAIN_ID, or raise MaxAutoParticipantIndex in CYCLONEDDS_URI"
+                f"cannot join ROS domain {number}: {error}; its ports or participant indices are in use by "
+                "other processes, or CYCLONEDDS_URI is malformed: close the other nodes, choose another "
+                "ROS_DOMAIN_ID, or raise MaxAutoParticipantIndex in CYCLONEDDS_URI"
             ) from None
         self._info_type = "rmw_dds_common/msg/ParticipantEntitiesInfo"
         topic = self.topic("ros_discovery_info", idl_struct(self._info_type))

@@ -57,9 +57,7 @@ def _convert(name, value, default):
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
-        raise CommunicationError(
-            f"the parameter '{name}' must be a {type(default).__name__}, got {value!r}"
-        )
+        raise CommunicationError(f"the parameter '{name}' must be a {type(default).__name__}, got {value!r}")
     return value
 
 

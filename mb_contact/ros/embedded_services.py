@@ -105,7 +105,7 @@ class Client(_Endpoint):
 
     def __init__(self, node, service_type, name):
         super().__init__(node, service_type, name, is_service=False)
-        self._guid = self.writer.get_instance_handle()
+        self._guid = self.writer.get_instance_handle() & 0xFFFFFFFFFFFFFFFF  # the wheel gives it signed
         self._sequence = itertools.count(1)
         self._pending = {}
         self.Request = message_class(self._outgoing)

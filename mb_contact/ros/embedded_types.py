@@ -9,7 +9,7 @@ service types are led by rmw_cyclonedds' request header (guid, sequence number).
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from mb_contact.ros.messages import fields_of
 
@@ -20,13 +20,13 @@ def dds_type_name(type_name):
     return f"{package}::{kind}::dds_::{name}_"
 
 
-@lru_cache(maxsize=None)
+@cache
 def idl_struct(type_name):
     """Return the IdlStruct class of a message type."""
     return _make(type_name, {})
 
 
-@lru_cache(maxsize=None)
+@cache
 def idl_service_struct(type_name):
     """Return the IdlStruct class of a service request or response, header first."""
     from cyclonedds.idl import types

@@ -143,9 +143,9 @@ def _print_progress(text):
 
 
 def add_run_arguments(parser):
-    """Add the options of a run to an argparse parser (the command line and the ament executable share them)."""
+    """Add the options of a run to a parser; the command line and the ament executable share them."""
     parser.add_argument("scene", help="scene file (YAML), a path or package://")
-    parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds; default: until Ctrl-C")
+    parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds (else until Ctrl-C)")
     parser.add_argument("--lockstep", action="store_true", help="wait for one command per control period")
     parser.add_argument(
         "--as-fast-as-possible", action="store_true", help="do not pace at real time (real_time_factor 0)"
@@ -188,7 +188,7 @@ def split_ros_arguments(argv):
 def main(argv=None):
     """``simulator_node SCENE [options] [--ros-args ...]``; returns the exit code.
 
-    0 after a clean end (the duration is over, Ctrl-C or SIGTERM), 1 when the simulation failed, 2 for bad input.
+    0 after a clean end (duration over, Ctrl-C or SIGTERM), 1 when the simulation failed, 2 for bad input.
     """
     own, ros_args = split_ros_arguments(list(sys.argv[1:] if argv is None else argv))
     parser = argparse.ArgumentParser(prog="simulator_node", description="Run a scene as a ROS 2 node.")

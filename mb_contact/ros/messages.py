@@ -12,7 +12,7 @@ NumPy arrays, where rclpy gives ``array.array``).
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -25,13 +25,11 @@ _SERVICE_DEFINITIONS = {
 }
 
 _DTYPES = {"bool": np.bool_, "byte": np.uint8, "char": np.uint8, "octet": np.uint8}
-_DTYPES |= {
-    name: np.dtype(name).type
-    for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
-}
+_DTYPES |= {n: np.dtype(n).type for k in ("int", "uint") for n in (f"{k}8", f"{k}16", f"{k}32", f"{k}64")}
+_DTYPES |= {"float32": np.float32, "float64": np.float64}
 
 
-@lru_cache(maxsize=None)
+@cache
 def type_store():
     """Return the ROS 2 Jazzy type store, with the service types that this package serves.
 
@@ -49,7 +47,8 @@ def type_store():
     store = get_typestore(Stores.ROS2_JAZZY)
     for name, texts in _SERVICE_DEFINITIONS.items():
         for kind, text in zip(("Request", "Response"), texts):
-            (definition,) = get_types_from_msg(text, "a/msg/B").values()  # rosbags would insert 'msg' in srv names
+            # under a message's name, because rosbags would insert 'msg' into that of a service
+            (definition,) = get_types_from_msg(text, "a/msg/B").values()
             store.register({f"{name}_{kind}": definition})
     return store
 
@@ -68,7 +67,7 @@ def _empty_structure():
     return [("structure_needs_at_least_one_member", (Nodetype.BASE, ("uint8", 0)))]
 
 
-@lru_cache(maxsize=None)
+@cache
 def message_class(type_name):
     """Return the class of a message type, such as ``sensor_msgs/msg/JointState``.
 
@@ -168,7 +167,7 @@ def deserialize(data, type_name):
         raise CommunicationError(f"cannot decode a {type_name}: {error}") from None
 
 
-@lru_cache(maxsize=None)
+@cache
 def type_hash(type_name):
     """Return the RIHS01 hash of a type, as endpoints announce it."""
     return type_store().hash_rihs01(type_name)

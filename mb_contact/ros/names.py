@@ -191,7 +191,7 @@ class NodeNames:
 def _check(name, what):
     if name != "/" and not all(_TOKEN.match(token) for token in name[1:].split("/")):
         raise CommunicationError(
-            f"'{name}' is not a valid {what}; each part must be letters, digits and '_', not starting with a digit"
+            f"'{name}' is not a valid {what}; its parts are letters, digits and '_' and start with no digit"
         )
 
 

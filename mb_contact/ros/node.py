@@ -158,7 +158,8 @@ class SimulatorNode:
             except MbContactError as error:
                 self._logger.error(str(error), throttle_duration_sec=1.0)
             except Exception as error:  # a callback's bug must not silence the node
-                self._logger.error(f"{type(error).__name__} in a callback: {error}", throttle_duration_sec=1.0)
+                text = f"{type(error).__name__} in a callback: {error}"
+                self._logger.error(text, throttle_duration_sec=1.0)
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
@@ -215,9 +216,10 @@ class SimulatorNode:
             return False
         self._alone = self._inbox.accepted
         self.lockstep_timeouts += 1
+        waited, policy = self.options.lockstep_timeout, self.options.command_timeout_policy
         self._logger.warning(
-            f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {self.options.lockstep_timeout} s: going "
-            f"on in real time with policy '{self.options.command_timeout_policy}' until commands come again"
+            f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {waited} s: going on in real time "
+            f"with policy '{policy}' until commands come again"
         )
         return True
 

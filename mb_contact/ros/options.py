@@ -35,7 +35,8 @@ class NodeOptions:
         Pace; 0: as fast as possible.
     control_period : float
         Seconds between two command instants, a multiple of the time step; 0: the scene's.
-    joint_state_rate, operational_space_rate, clock_rate, contact_rate, certificate_rate, tf_rate, diagnostics_rate : float
+    joint_state_rate, operational_space_rate, clock_rate, contact_rate : float
+    certificate_rate, tf_rate, diagnostics_rate : float
         Publishing rates [Hz], rounded to whole time steps; 0: never; negative: the scene's.
         Mass matrix and nonlinear effects follow ``operational_space_rate``.  In lockstep the joint
         states, operational space, contact wrenches and clock come every control period.
@@ -72,16 +73,15 @@ class NodeOptions:
         CommunicationError
             An impossible value.
         """
-        values = {
-            f.name: node.declare_parameter(f.name, getattr(self, f.name)).value for f in fields(self)
-        }
+        values = {f.name: node.declare_parameter(f.name, getattr(self, f.name)).value for f in fields(self)}
         return NodeOptions(**values).checked()
 
     def checked(self):
         """Return self; raise CommunicationError naming the first impossible option."""
         if self.command_timeout_policy not in POLICIES:
+            policy = self.command_timeout_policy
             raise CommunicationError(
-                f"command_timeout_policy is '{self.command_timeout_policy}'; it must be one of {', '.join(POLICIES)}"
+                f"command_timeout_policy is '{policy}'; it must be one of {', '.join(POLICIES)}"
             )
         for f in fields(self):
             value = getattr(self, f.name)

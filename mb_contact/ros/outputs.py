@@ -15,7 +15,7 @@ import numpy as np
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.qos import LATCHED, STATE
 
-_AXES = "axes=world at the frame origin;order=angular x y z, linear x y z"
+_AXES = "axes=world;origin=frame;order=wx,wy,wz,vx,vy,vz"  #: key=value pairs, angular first
 
 
 class Outputs:
@@ -44,8 +44,9 @@ class Outputs:
         self._sent = None
 
     def describe(self):
-        """Publish robot_description (again: a recording has just begun)."""
+        """Publish the latched topics (again: a recording has just begun)."""
         self._description.publish()
+        self._objects.publish_static()
 
     def publish(self, step, stamp, last=None, force=False):
         """Publish all that is due at this time step.
@@ -274,8 +275,28 @@ class _FloatArray:
         self._message.publish()
 
 
+def _fixed_frames(make, simulator, world_frame):
+    """Publish /tf_static once: where the robots that are welded to the world stand."""
+    publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
+    message = make.message("tf2_msgs/msg/TFMessage")
+    for model in getattr(simulator.world, "robot_models", ()):
+        root = model.link_names[0]
+        if root in simulator.world.objects or root == world_frame:
+            continue
+        position, quaternion = simulator.link_pose(root)
+        transform = make.message("geometry_msgs/msg/TransformStamped")
+        transform.header.frame_id, transform.child_frame_id = world_frame, root
+        for axis, value in zip("xyz", position):
+            setattr(transform.transform.translation, axis, float(value))
+        for axis, value in zip("xyzw", quaternion):
+            setattr(transform.transform.rotation, axis, float(value))
+        message.transforms.append(transform)
+    publisher.publish(message)
+    return publisher, message
+
+
 class ObjectFrames:
-    """/tf of the free objects."""
+    """/tf of the free objects, /tf_static of the welded robots."""
 
     def __init__(self, make, simulator, world_frame):
         self._simulator = simulator
@@ -286,6 +307,12 @@ class ObjectFrames:
             transform.header.frame_id, transform.child_frame_id = world_frame, name
             prototype.transforms.append(transform)
         self._message, _ = make.prepared("tf2_msgs/msg/TFMessage", "/tf", prototype)
+        self._static = _fixed_frames(make, simulator, world_frame)
+
+    def publish_static(self):
+        """Send /tf_static (again: a recording has just begun)."""
+        publisher, message = self._static
+        publisher.publish(message)
 
     def publish(self, stamp):
         """Send the poses."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -27,7 +27,7 @@ except ImportError as _error:
     ) from None
 
 
-@lru_cache(maxsize=None)
+@cache
 def message_class(type_name):
     """Return rclpy's class of ``package/msg/Name`` (or srv).
 

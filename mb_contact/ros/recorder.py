@@ -42,6 +42,7 @@ class Recorder:
     """
 
     def __init__(self, path, clock):
+        type_store()  # names the remedy where rosbags is missing
         from rosbags.rosbag2 import StoragePlugin, Writer
 
         self.path = Path(path)

@@ -51,13 +51,13 @@ class Certificate(NamedTuple):
 class Step:
     """Result of one step; its arrays are copies and stay valid."""
 
-    __slots__ = ("certificate", "time", "_arrays", "_links", "_contacts")
+    __slots__ = ("certificate", "time", "_table", "_pair_links", "_contacts")
 
-    def __init__(self, time, certificate, arrays, links):
+    def __init__(self, time, certificate, table, pair_links):
         self.time = time
         self.certificate = certificate
-        self._arrays = arrays
-        self._links = links
+        self._table = table  # rows of core.step.report
+        self._pair_links = pair_links
         self._contacts = None
 
     @property
@@ -68,18 +68,19 @@ class Step:
         return self._contacts
 
     def _collect(self):
-        geometries, feature, point, normal, gap, impulse, state, slip = self._arrays
-        out = np.empty(len(gap), CONTACT_DTYPE)
-        out["link_a"] = [self._links[a] for a in geometries[:, 0]]
-        out["link_b"] = [self._links[b] for b in geometries[:, 1]]
-        out["feature"] = feature
-        out["point"] = point
-        out["normal"] = normal
-        out["gap"] = gap
-        out["impulse"] = impulse
-        codes = np.clip(state + 1, 0, SLIP)  # pivoting states: -1 separate, 0 stick, above slip
+        table = self._table
+        out = np.empty(len(table), CONTACT_DTYPE)
+        links = [self._pair_links[pair] for pair in table[:, 12].astype(int)]
+        out["link_a"] = [a for a, _ in links]
+        out["link_b"] = [b for _, b in links]
+        out["feature"] = table[:, 13]
+        out["point"] = table[:, :3]
+        out["normal"] = table[:, 3:6]
+        out["impulse"] = table[:, 6:9]
+        out["gap"] = table[:, 9]
+        codes = np.clip(table[:, 11] + 1, 0, SLIP).astype(int)  # pivoting states: -1 separate, 0 stick, above slip
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
-        out["sigma"] = np.where(codes == SLIP, np.hypot(slip[:, 0], slip[:, 1]), 0.0)
+        out["sigma"] = np.where(codes == SLIP, table[:, 10], 0.0)
         return out
 
 

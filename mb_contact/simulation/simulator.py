@@ -12,6 +12,7 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
+from mb_contact.core.handle import make_step_handle
 from mb_contact.dynamics import singular_hinge_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
@@ -57,12 +58,13 @@ class Simulator:
         self._kin = _workspace.make_kinematics(self._n, self._N)
         self._art = _workspace.make_articulated(self._n, self._N)
         self._com = _workspace.make_compliance(self._n)
-        self._memory = None
-        self._allocate(FIRST_CAPACITY)
-        self._zero = np.zeros(self._N)
         self._q = np.array(self.world.q0, dtype=np.float64)
         self._v = np.array(self.world.v0, dtype=np.float64)
         self._effort = np.zeros(self._N)
+        links = self.world.geometry_links
+        self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
+        self._memory = None
+        self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         if progress is not None:
             progress("preparing kernels (the first run compiles them, about a minute)")
@@ -211,52 +213,38 @@ class Simulator:
             self._effort[self.world.joint_v] = effort
         else:
             self._effort[:] = 0.0
-        geoms, buffers = self.world.geoms, self._buffers
-        count = _step.begin_step(geoms, self._kin, buffers)
+        buffers = self._buffers
+        count = _step.begin_step(self._handle)
         self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = self._finish(count)
+        status = _step.finish_step(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
-            status = self._finish(count)
+            status = _step.finish_step(self._handle, count)
         if status != OK:
             raise self._error(status)
         self.step_count += 1
-        self._work_done += float(self._work.ledger.sum())
+        self._work_done += sum(self._work.ledger.tolist())
         return self._result()
-
-    def _finish(self, count):
-        return _step.finish_step(
-            self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
-            count, self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
-            self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
-        )  # fmt: skip
 
     def _result(self):
         c = int(self._contacts.count[0])
-        info, judge, contacts = self._work.info, self._solution.judge, self._contacts
-        energy = self.energy()
+        gap, infeasible, cone, *_ = self._solution.judge.tolist()
+        rung, iterations, *_ = self._work.info.tolist()
+        kinetic, potential = self._work.energy.tolist()
+        energy = kinetic + potential
+        table = self._work.report[:c].copy()
         certificate = Certificate(
-            complementarity_gap=float(judge[0]),
-            infeasibility=float(judge[1]),
-            cone_violation=float(judge[2]),
-            penetration=max(0.0, -float(contacts.gap[:c].min())) if c else 0.0,
-            solver=SOLVER_NAMES[info[_step.RUNG]],
-            iterations=int(info[_step.ITERATIONS]),
+            complementarity_gap=gap,
+            infeasibility=infeasible,
+            cone_violation=cone,
+            penetration=max(0.0, -float(table[:, 9].min())) if c else 0.0,
+            solver=SOLVER_NAMES[rung],
+            iterations=iterations,
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
         )
-        arrays = (
-            self.world.geoms.pairs[contacts.pair[:c]],
-            contacts.feature[:c].copy(),
-            contacts.point[:c].copy(),
-            contacts.normal[:c].copy(),
-            contacts.gap[:c].copy(),
-            self._work.contact_impulse[:c].copy(),
-            self._solution.state[:c].copy(),
-            self._solution.u[: 3 * c].reshape(c, 3)[:, 1:].copy(),
-        )
-        return Step(self.time, certificate, arrays, self.world.geometry_links)
+        return Step(self.time, certificate, table, self._pair_links)
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -333,6 +321,11 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        self._handle = make_step_handle(
+            self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
+            self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
+            self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
+        )  # fmt: skip
 
     def _forget(self):
         self._memory.count[0] = 0
@@ -341,7 +334,7 @@ class Simulator:
         self._work.geom_impulse[:] = 0.0
 
     def _refresh(self):
-        _step.update_kinematics(self.world.tree, self._gravity, self._q, self._v, self._kin, self._work)
+        _step.refresh(self._handle)
         self._work_done = 0.0
         self._energy_start = self.energy()
 

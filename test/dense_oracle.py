@@ -1,0 +1,239 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The dynamics once more, densely and by another road, as the truth for the compiled sweeps.
+
+Stacked operators of J11: V = phi* H* v, M = H phi M phi* H*, C = H phi (M phi* a + b), all as full
+matrices, and in *body* axes (the kernels work in world axes), with rotations from SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE, WORLD, Tree
+
+
+class Forest(NamedTuple):
+    """What the public functions ask of a model: a tree and named frames (and names for messages)."""
+
+    tree: Tree
+    frames: dict
+    body_names: tuple
+
+
+class Frame(NamedTuple):
+    """A frame fixed to a body."""
+
+    body: int
+    R: np.ndarray
+    p: np.ndarray
+
+
+def skew(x):
+    """Cross-product matrix."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
+    """A random forest of n bodies with named frames on every body (two each) and one on the world."""
+    parent = np.array([WORLD if k < roots else rng.integers(0, k) for k in range(n)], dtype=np.int64)
+    kind = np.where(rng.random(n) < prismatic, JOINT_PRISMATIC, JOINT_REVOLUTE).astype(np.int64)
+    kind[(parent == WORLD) & (rng.random(n) < floating)] = JOINT_FLOATING
+    nv = np.where(kind == JOINT_FLOATING, 6, 1).astype(np.int64)
+    nq = np.where(kind == JOINT_FLOATING, 7, 1)
+    root = np.arange(n)
+    for k in range(n):
+        if parent[k] != WORLD:
+            root[k] = root[parent[k]]
+    axis = rng.normal(size=(n, 3))
+    axis /= np.linalg.norm(axis, axis=1)[:, None]
+    axis[kind == JOINT_FLOATING] = 0.0
+    inertia = np.empty((n, 3, 3))
+    mass = rng.uniform(0.2, 5.0, n)
+    for k in range(n):  # of four point masses, so the triangle inequality holds
+        x = rng.normal(scale=0.2, size=(4, 3))
+        inertia[k] = sum(0.25 * mass[k] * (y @ y * np.eye(3) - np.outer(y, y)) for y in x)
+    N = int(nv.sum())
+    scalar = np.repeat(kind != JOINT_FLOATING, nv)
+    tree = Tree(
+        parent=parent, joint_type=kind, q_start=np.cumsum(nq) - nq, v_start=np.cumsum(nv) - nv, nv=nv, root=root,
+        R_joint=Rotation.random(n, random_state=rng.integers(1 << 30)).as_matrix(), p_joint=rng.normal(size=(n, 3)),
+        axis=axis, mass=mass, com=rng.normal(scale=0.2, size=(n, 3)), inertia=inertia,
+        armature=np.where(scalar, rng.uniform(0, 0.1, N), 0.0) if armature else np.zeros(N),
+        damping=np.where(scalar, rng.uniform(0, 1.0, N), 0.0),
+        effort_limit=np.full(N, np.inf), lower=np.full(N, -np.inf), upper=np.full(N, np.inf),
+    )  # fmt: skip
+    frames = {"world": Frame(WORLD, Rotation.random(random_state=3).as_matrix(), rng.normal(size=3))}
+    for k in range(n):
+        for letter in "ab":
+            R = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
+            frames[f"{letter}{k}"] = Frame(k, R, rng.normal(scale=0.5, size=3))
+    return Forest(read_only(tree), frames, tuple(f"link_{k}" for k in range(n)))
+
+
+def read_only(tree):
+    """The tree with read-only arrays, as a Model's are: writable ones would compile every kernel once more."""
+    for array in tree:
+        array.setflags(write=False)
+    return tree
+
+
+def sizes(tree):
+    """(bodies, degrees of freedom, length of q)."""
+    N = int(tree.nv.sum())
+    return len(tree.parent), N, N + int((tree.joint_type == JOINT_FLOATING).sum())
+
+
+def random_state(rng, tree):
+    """Random coordinates and velocities."""
+    n, N, nq = sizes(tree)
+    q = rng.uniform(-2.0, 2.0, nq)
+    for k in np.flatnonzero(tree.joint_type == JOINT_FLOATING):
+        s = tree.q_start[k] + 3
+        q[s : s + 4] /= np.linalg.norm(q[s : s + 4])
+    return q, rng.normal(size=N)
+
+
+def advance(tree, q, v, dt):
+    """Coordinates after velocity v held for dt; SciPy's exponential map for the quaternions."""
+    q = q.copy()
+    for k in range(len(tree.parent)):
+        s, d = tree.q_start[k], tree.v_start[k]
+        if tree.joint_type[k] != JOINT_FLOATING:
+            q[s] += dt * v[d]
+            continue
+        R0 = tree.R_joint[k]
+        q[s : s + 3] += dt * R0.T @ v[d + 3 : d + 6]
+        turn = Rotation.from_rotvec(dt * R0.T @ v[d : d + 3])
+        q[s + 3 : s + 7] = (turn * Rotation.from_quat(q[s + 3 : s + 7])).as_quat()
+    return q
+
+
+class Dense:
+    """Poses and stacked operators of a tree at (q, v), body axes."""
+
+    def __init__(self, tree, q, v=None):
+        n, N, _ = sizes(tree)
+        self.tree, self.n, self.N = tree, n, N
+        self.q = q
+        self.v = np.zeros(N) if v is None else v
+        self.R, self.p = np.empty((n, 3, 3)), np.empty((n, 3))
+        weights = np.zeros((6 * n, 6 * n))  # E_phi
+        self.H = np.zeros((N, 6 * n))
+        self.inertia = np.zeros((6 * n, 6 * n))
+        for k in range(n):
+            R_move, p_move = self._motion(k)
+            local_R = tree.R_joint[k] @ R_move
+            local_p = tree.p_joint[k] + tree.R_joint[k] @ p_move
+            m = tree.parent[k]
+            block = slice(6 * k, 6 * k + 6)
+            if m == WORLD:
+                self.R[k], self.p[k] = local_R, local_p
+            else:
+                self.R[k] = self.R[m] @ local_R
+                self.p[k] = self.p[m] + self.R[m] @ local_p
+                weights[6 * m : 6 * m + 6, block] = _phi(local_R, local_p)
+            self.H[tree.v_start[k] : tree.v_start[k] + tree.nv[k], block] = self._hinge(k)
+            c = skew(tree.com[k])
+            self.inertia[block, block] = np.block(
+                [[tree.inertia[k] - tree.mass[k] * c @ c, tree.mass[k] * c],
+                 [-tree.mass[k] * c, tree.mass[k] * np.eye(3)]]
+            )  # fmt: skip
+        self.phi = np.linalg.inv(np.eye(6 * n) - weights)
+        self.V = (self.phi.T @ self.H.T @ self.v).reshape(n, 6)
+
+    def _motion(self, k):
+        tree, s = self.tree, self.tree.q_start[k]
+        if tree.joint_type[k] == JOINT_FLOATING:
+            return Rotation.from_quat(self.q[s + 3 : s + 7]).as_matrix(), self.q[s : s + 3]
+        if tree.joint_type[k] == JOINT_PRISMATIC:
+            return np.eye(3), self.q[s] * tree.axis[k]
+        return Rotation.from_rotvec(self.q[s] * tree.axis[k]).as_matrix(), np.zeros(3)
+
+    def _hinge(self, k):
+        """Hinge map in body axes (r, 6)."""
+        if self.tree.joint_type[k] == JOINT_FLOATING:
+            return np.kron(np.eye(2), self.R[k])  # (R* x)* : world components to body ones
+        zero = np.zeros(3)
+        axis = self.tree.axis[k]
+        return np.concatenate((zero, axis) if self.tree.joint_type[k] == JOINT_PRISMATIC else (axis, zero))[
+            None
+        ]
+
+    def mass_matrix(self):
+        """H phi M phi* H*, rotors included."""
+        X = self.H @ self.phi
+        return X @ self.inertia @ X.T + np.diag(self.tree.armature)
+
+    def _bias(self):
+        """Coriolis accelerations a and gyroscopic forces b, stacked."""
+        a, b = np.zeros((self.n, 6)), np.zeros((self.n, 6))
+        for k in range(self.n):
+            rows = slice(self.tree.v_start[k], self.tree.v_start[k] + self.tree.nv[k])
+            w, u = self.V[k, :3], self.V[k, 3:]
+            joint = self.H[rows, 6 * k : 6 * k + 6].T @ self.v[rows]
+            if self.tree.joint_type[k] == JOINT_FLOATING:
+                a[k, 3:] = -np.cross(
+                    w, u
+                )  # of R* v with v constant in world axes, relative to the moving axes
+            # the apparent derivative plus V x joint velocity
+            a[k, :3] += np.cross(w, joint[:3])
+            a[k, 3:] += np.cross(w, joint[3:]) + np.cross(u, joint[:3])
+            h = self.inertia[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] @ self.V[k]
+            b[k, :3] = np.cross(w, h[:3]) + np.cross(u, h[3:])
+            b[k, 3:] = np.cross(w, h[3:])
+        return a.ravel(), b.ravel()
+
+    def nonlinear(self, gravity):
+        """H phi (M phi* a + b) with the inertial frame accelerated by -g."""
+        a, b = self._bias()
+        for k in np.flatnonzero(self.tree.parent == WORLD):
+            a[6 * k + 3 : 6 * k + 6] -= self.R[k].T @ gravity
+        return self.H @ self.phi @ (self.inertia @ self.phi.T @ a + b)
+
+    def forward(self, effort, gravity):
+        """Accelerations from efforts, joint damping included."""
+        return np.linalg.solve(
+            self.mass_matrix(), effort - self.tree.damping * self.v - self.nonlinear(gravity)
+        )
+
+    def point_jacobian(self, body, x):
+        """Angular and linear rows (6, N) of the point of ``body`` that is at world position x."""
+        if body == WORLD:
+            return np.zeros((6, self.N))
+        J = (self.phi.T @ self.H.T)[6 * body : 6 * body + 6]
+        angular = self.R[body] @ J[:3]
+        return np.vstack((angular, self.R[body] @ J[3:] - skew(x - self.p[body]) @ angular))
+
+    def frame_jacobian(self, frames):
+        """Stacked Jacobians of frames."""
+        return np.vstack([self.point_jacobian(f.body, self.frame_origin(f)) for f in frames])
+
+    def frame_origin(self, frame):
+        """World position of a frame's origin."""
+        return frame.p if frame.body == WORLD else self.p[frame.body] + self.R[frame.body] @ frame.p
+
+    def compliance(self, frames):
+        """J M^-1 J*."""
+        J = self.frame_jacobian(frames)
+        return J @ np.linalg.solve(self.mass_matrix(), J.T)
+
+    def kinetic(self):
+        """Kinetic energy, rotors included."""
+        V = self.V.ravel()
+        return 0.5 * V @ self.inertia @ V + 0.5 * self.tree.armature @ self.v**2
+
+    def potential(self, gravity):
+        """Potential energy."""
+        return -sum(
+            self.tree.mass[k] * gravity @ (self.p[k] + self.R[k] @ self.tree.com[k]) for k in range(self.n)
+        )
+
+
+def _phi(R, p):
+    """Force transform from a child's frame (pose R, p in the parent) to the parent's: phi(p, k) in body axes."""
+    return np.block([[R, skew(p) @ R], [np.zeros((3, 3)), R]])

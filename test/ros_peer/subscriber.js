@@ -1,0 +1,99 @@
+// Copyright 2026 The mb_contact authors
+// SPDX-License-Identifier: Apache-2.0
+
+// An independent ROS 2 subscriber on loopback (Foxglove's own RTPS and CDR code):
+//   node subscriber.js DOMAIN COUNT TOPIC=package/msg/Name[:latched] ...
+// prints one JSON line per decoded message, COUNT per topic, then ends.
+"use strict";
+
+const { RosNode } = require("@foxglove/ros2");
+const { UdpSocketNode } = require("@foxglove/ros2/nodejs");
+const { Durability, HistoryKind, Reliability } = require("@foxglove/rtps");
+const { MessageReader } = require("@foxglove/rosmsg2-serialization");
+const { ros2jazzy } = require("@foxglove/rosmsg-msgs-common");
+
+const LOOPBACK = "127.0.0.1";
+const INFINITE = { sec: 0x7fffffff, nsec: 0xffffffff };
+
+// The library's own factory joins and sends multicast on the default interface.
+async function loopbackSocket(options) {
+  const socket = await UdpSocketNode.Create(options);
+  const bind = socket.bind.bind(socket);
+  const join = socket.addMembership.bind(socket);
+  socket.bind = async (where) => {
+    await bind(where.port != undefined ? where : { ...where, address: LOOPBACK });
+    await socket.setMulticastInterface(LOOPBACK);
+    await socket.setMulticastLoopback(true);
+  };
+  socket.addMembership = async (group) => await join(group, LOOPBACK);
+  return socket;
+}
+
+// Definitions of a type and of everything it contains, the type itself first.
+function definitions(name) {
+  const found = new Map();
+  const visit = (type) => {
+    const definition = ros2jazzy[type] ?? ros2jazzy[type.replace("/msg/", "/")];
+    if (definition == undefined) {
+      throw new Error(`no definition of ${type}`);
+    }
+    if (!found.has(type)) {
+      found.set(type, { ...definition, name: type });
+      definition.definitions.filter((field) => field.isComplex === true).forEach((field) => visit(field.type));
+    }
+  };
+  visit(name);
+  return [...found.values()];
+}
+
+function plain(_key, value) {
+  if (ArrayBuffer.isView(value)) {
+    return Array.from(value, Number);
+  }
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+async function main() {
+  const [domain, count, ...topics] = process.argv.slice(2);
+  const node = new RosNode({
+    name: "independent_peer",
+    domainId: Number(domain),
+    addresses: [LOOPBACK],
+    udpSocketCreate: loopbackSocket,
+  });
+  const wanted = new Map();
+  for (const text of topics) {
+    const [topic, rest] = text.split("=");
+    const [type, latched] = rest.split(":");
+    const reader = new MessageReader(definitions(type));
+    wanted.set(`rt${topic}`, { topic, type, latched, reader, left: Number(count) });
+  }
+  await node.start();
+  const participant = node._participant; // its public subscribe never matches volatile writers
+  participant.on("userData", (data) => {
+    const entry = wanted.get(data.subscription.topicName);
+    if (entry == undefined || entry.left === 0) {
+      return;
+    }
+    entry.left -= 1;
+    const message = entry.reader.readMessage(data.serializedData);
+    process.stdout.write(JSON.stringify({ topic: entry.topic, message }, plain) + "\n");
+    if ([...wanted.values()].every((other) => other.left === 0)) {
+      process.exit(0);
+    }
+  });
+  for (const [topicName, entry] of wanted) {
+    participant.subscribe({
+      topicName,
+      typeName: entry.type.replace(/\/(\w+)$/, "/dds_/$1_").replaceAll("/", "::"),
+      durability: entry.latched != undefined ? Durability.TransientLocal : Durability.Volatile,
+      reliability: { kind: Reliability.Reliable, maxBlockingTime: INFINITE },
+      history: { kind: HistoryKind.KeepLast, depth: 10 },
+    });
+  }
+}
+
+main().catch((error) => {
+  process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+});
