@@ -1,23 +1,11 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two arms lift a box: operational-space impedance control over ROS 2 topics.
+"""Two arms lift a box: a controller in a process of its own, over ROS 2 topics.
 
-The controller knows the robot through the simulator's topics alone: robot_description, joint_states,
-operational_space/{inertia,jacobian,bias}, mass_matrix, nonlinear_effects, contact_wrenches/<finger>, and
-/tf of the box.  Both hands form one task of twelve dimensions, x' = J theta', whose inertia Lambda^-1 couples
-them.  With e the pose error to a reference x_d,
-
-    F   = Lambda^-1 (x_d'' - J' theta') + D e' + K e + F_load           wrenches on the hands
-    tau = J* F + N* tau_posture + tau_fingers + h + d theta'            joint efforts
-
-    N*  = 1 - J* Lambda^-1 J M^-1    leaves the hands' acceleration alone: posture and damping of elbows, head
-    D   = 2 zeta (L S Q) Q* L*       critical for the inertia of the moment: L L* = Lambda^-1,
-                                     L^-1 K L^-* = Q S^2 Q*  (so D = 2 zeta L (Q S Q*) L*)
-    h, d                             published nonlinear effects; joint damping from the robot's description
-
-The hands press because their references lie inside the box: grip force = stiffness times depth.  The fingers
-are held straight by PD control and carry their share of the grip.
+It knows the robot through the simulator's topics alone: robot_description, joint_states,
+operational_space/{inertia,jacobian,bias}, mass_matrix, nonlinear_effects, and /tf of the box.  The law is in
+lift_controller.py; this file moves its numbers.
 
     mb-contact run config/dual_arm_lift.yaml --lockstep       # one terminal
     python examples/dual_arm_lift.py                          # another
@@ -28,238 +16,159 @@ It also works without lockstep and, in a sourced ROS 2, through rclpy.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
-import time as wall
-from dataclasses import dataclass
-from typing import NamedTuple
+import time
 
 import numpy as np
+from lift_controller import LiftController, LiftError, Terms
 
 import mb_contact as mb
 from mb_contact.ros import QoS, create_node
 
-HANDS = ("left", "right")
-FRAMES = ("left_tcp", "right_tcp")
-OUTWARD = np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])  #: from the box to each hand, world axes
-FINGER_SHARE = {"finger_1_joint": 0.5, "finger_2_joint": 0.25, "finger_3_joint": 0.25}  #: of the grip force
-FINGER_LEVER = 0.042  #: from a finger's joint to the middle of its pad [m]
 
+class LiftNode:
+    """The thin ROS shell: gathers what belongs to one state, answers it, and echoes its stamp.
 
-@dataclass(frozen=True)
-class LiftTask:
-    """What to do, how firmly and how fast (SI units)."""
-
-    box_width: float = 0.24  #: between the two faces that the hands press
-    box_mass: float = 2.0
-    lift: float = 0.205  #: a little more than the 0.2 m that are asked for
-    clearance: float = 0.010  #: between hand and face before closing and after opening
-    grip: float = 25.0  #: force of each hand on its face [N]
-
-    reach_time: float = 1.2
-    close_time: float = 0.9
-    load_time: float = 0.4  #: the hands take over the weight before they move, and give it back after
-    lift_time: float = 1.5
-    hold_time: float = 3.1
-    retreat_time: float = 0.9
-
-    pressing_stiffness: float = 1000.0  #: along a hand's pressing axis [N/m]
-    stiffness: float = 2000.0  #: across it [N/m]
-    rotational_stiffness: float = 60.0  #: [N m/rad]
-    damping_ratio: float = 0.7
-    posture_stiffness: float = 30.0  #: [N m/rad]
-    posture_damping: float = 4.0  #: [N m s/rad]
-    finger_stiffness: float = 20.0
-    finger_damping: float = 0.12
-
-
-class Terms(NamedTuple):
-    """The operational-space terms of one state, as published."""
-
-    inertia: np.ndarray  #: Lambda^-1 (12, 12)
-    jacobian: np.ndarray  #: J (12, joints)
-    bias: np.ndarray  #: J' theta' (12,)
-    mass_matrix: np.ndarray  #: M (joints, joints)
-    nonlinear_effects: np.ndarray  #: h (joints,)
-
-
-class GraspError(mb.MbContactError):
-    """The hands closed and did not feel the box."""
-
-
-class Reference:
-    """Targets in time, joined by minimum-jerk moves.
-
-    A target is [left position (3), right position (3), grip, load]; grip and load go from 0 to 1.
+    The first state starts the task.  Model arrays and joint states may arrive in any order; a state is
+    answered as soon as all of them carry its stamp.
     """
 
-    def __init__(self, task, start, box):
-        """Plan from the hands' positions ``start`` (2, 3) and the box's centre ``box`` (3,)."""
-        face = box + 0.5 * task.box_width * OUTWARD
-        near = face + task.clearance * OUTWARD
-        inside = face - task.grip / task.pressing_stiffness * OUTWARD
-        high = inside + [0.0, 0.0, task.lift]
-        moves = [
-            ("reach", task.reach_time, near, 0.0, 0.0),
-            ("squeeze", task.close_time, inside, 1.0, 0.0),
-            ("load", task.load_time, inside, 1.0, 1.0),
-            ("lift", task.lift_time, high, 1.0, 1.0),
-            ("hold", task.hold_time, high, 1.0, 1.0),
-            ("lower", task.lift_time, inside, 1.0, 1.0),
-            ("unload", task.load_time, inside, 1.0, 0.0),
-            ("release", task.close_time, near, 0.0, 0.0),
-            ("retreat", task.retreat_time, start, 0.0, 0.0),
-        ]
-        self.phases = [name for name, *_ in moves]
-        self.times = np.cumsum([0.0] + [duration for _, duration, *_ in moves])
-        targets = [(start, 0.0, 0.0)] + [(hands, grip, load) for _, _, hands, grip, load in moves]
-        self._targets = np.array([[*np.ravel(hands), grip, load] for hands, grip, load in targets])
+    TOPICS = {
+        "inertia": "operational_space/inertia",
+        "jacobian": "operational_space/jacobian",
+        "bias": "operational_space/bias",
+        "mass_matrix": "mass_matrix",
+        "nonlinear_effects": "nonlinear_effects",
+    }
 
-    @property
-    def duration(self):
-        """End of the last move [s]."""
-        return float(self.times[-1])
+    def __init__(self, node, box_frame="box", task=None):
+        self._box_frame, self._task = box_frame, task
+        self.controller = None
+        self.done = False
+        self.phase = None  #: of the task, None before it begins
+        self.last_heard = None  #: wall clock of the last joint state
+        self._model = self._box = self._joints = self._command = self._start = None
+        self._arrays, self._stamps = {}, {}
+        subscribe = node.create_subscription
+        subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
+        subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
+        for name, topic in self.TOPICS.items():
+            subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
+        subscribe("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
+        self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", QoS(10))
+        self._message = node.message_type("sensor_msgs/msg/JointState")()
 
-    def index(self, time):
-        """Number of the move that ``time`` lies in."""
-        return min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), len(self.phases) - 1)
+    def _on_model(self, message):
+        if self._model is None:
+            self._model = mb.load_urdf(message.data)
 
-    def __call__(self, time):
-        """Value, rate and acceleration (8,) at ``time`` [s]."""
-        i = self.index(time)
-        T = self.times[i + 1] - self.times[i]
-        s = min(max((time - self.times[i]) / T, 0.0), 1.0)
-        change = self._targets[i + 1] - self._targets[i]
-        value = self._targets[i] + change * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-        rate = change * 30.0 * s**2 * (1.0 - s) ** 2 / T
-        return value, rate, change * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
+    def _on_tf(self, message):
+        for transform in message.transforms:
+            if transform.child_frame_id == self._box_frame:
+                p = transform.transform.translation
+                self._box = np.array([p.x, p.y, p.z])
+
+    def _array_callback(self, name):
+        def store(message):
+            data = np.asarray(message.data)
+            self._stamps[name] = int(data[0]) * 1_000_000_000 + int(data[1])
+            shape = [dim.size for dim in message.layout.dim]
+            self._arrays[name] = data[message.layout.data_offset :].reshape(shape)
+            self._answer()
+
+        return store
+
+    def _on_joints(self, message):
+        self.last_heard = time.monotonic()
+        self._joints = message
+        self._stamps["joints"] = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        self._answer()
+
+    def _answer(self):
+        """Publish the efforts for the newest state, once everything about it is here."""
+        complete = len(self._stamps) == len(Terms._fields) + 1 and len(set(self._stamps.values())) == 1
+        if not complete or self._model is None or self._box is None or self.done:
+            return
+        stamp = self._stamps["joints"]
+        position, velocity = np.asarray(self._joints.position), np.asarray(self._joints.velocity)
+        if self.controller is None:
+            self._begin(stamp, position)
+        elapsed = (stamp - self._start) * 1e-9
+        effort = self.controller.update(elapsed, position, velocity, Terms(**self._arrays), self._box)
+        self._command.array("effort")[:] = effort
+        self._command.stamp("header.stamp", stamp)
+        self._command.publish()
+        self.phase = self.controller.phase(elapsed)
+        self.done = elapsed >= self.controller.duration
+
+    def _begin(self, stamp, position):
+        names = list(self._joints.name)
+        self.controller = LiftController(self._model, names, position, self._box, self._task)
+        self._start = stamp
+        self._message.name, self._message.effort = names, [0.0] * len(names)
+        self._command = self._publisher.prepare(self._message)
 
 
-class LiftController:
-    """The law, without ROS: from a state and its operational-space terms to joint efforts.
+def run(node, wait=None, timeout=10.0):
+    """Serve until the task is over.
 
     Parameters
     ----------
-    model : Model
-        From robot_description, for the poses of the hands and the joints' damping.
-    joint_names : sequence of str
-        Order of all joint vectors.
-    position : (joints,)
-        Where the robot is now: the posture to keep, the orientation of the hands.
-    box : (3,)
-        Centre of the box, world axes [m].
-    task : LiftTask, optional
+    node : object
+        From ``create_node``.
+    wait : float, optional
+        Seconds to wait for the simulator; without it for ever.
+    timeout : float
+        Seconds without joint states after which the simulator counts as gone.
+
+    Raises
+    ------
+    LiftError
+        No simulator, or the box was lost.
     """
+    lift = LiftNode(node)
+    begun = time.monotonic()
+    phase = None
+    while not lift.done:
+        node.spin_once(0.1)
+        silence = time.monotonic() - (lift.last_heard or begun)
+        limit = wait if lift.last_heard is None else timeout
+        if limit is not None and silence > limit:
+            raise LiftError(f"no joint_states for {silence:.0f} s: is the simulator running in this domain?")
+        if phase != lift.phase:
+            phase = lift.phase
+            print(f"controller: {phase}", flush=True)
 
-    def __init__(self, model, joint_names, position, box, task=None):
-        self.task = task = task or LiftTask()
-        self._model = model
-        self._q = model.neutral_q()
-        self._to_model = [model.joint_q[model.joint_names.index(name)] for name in joint_names]
-        dof = model.joint_v[[model.joint_names.index(name) for name in joint_names]]
-        self._joint_damping = np.asarray(model.tree.damping)[dof]
-        self._effort_limit = np.asarray(model.effort_limit)[dof]
-        self._posture = np.array(position, dtype=float)
-        shares = [FINGER_SHARE.get(name.split("_", 1)[1], 0.0) for name in joint_names]
-        self._finger_grip = np.array(shares) * task.grip * FINGER_LEVER
-        self._is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
-        self._K = self._stiffness()
-        self._load = np.zeros((2, 6))
-        self._load[:, 5] = 0.5 * task.box_mass * 9.81
-        self._D = None
-        self._updates = 0
-        p, self._R_start = self.hand_poses(position)
-        self.reference = Reference(task, p, np.asarray(box, dtype=float))
 
-    @property
-    def duration(self):
-        """Length of the whole task [s]."""
-        return self.reference.duration
+def _interrupt(*_):
+    raise KeyboardInterrupt
 
-    def phase(self, time):
-        """Name of the move at ``time``."""
-        return self.reference.phases[self.reference.index(time)]
 
-    def hand_poses(self, position):
-        """Positions (2, 3) and rotations (2, 3, 3) of the tool centre points."""
-        self._q[self._to_model] = position
-        poses = [mb.frame_pose(self._model, self._q, frame) for frame in FRAMES]
-        return np.array([p for _, p in poses]), np.array([R for R, _ in poses])
+def main(argv=None):
+    """Lift the box; 0 when the task is over, 1 when it failed, 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(description="Two arms lift a box: the controller.")
+    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
+    parser.add_argument("--namespace", default="", help="namespace of the simulator's topics")
+    parser.add_argument("--wait", type=float, metavar="S", help="longest wait for the simulator")
+    arguments, ros_args = parser.parse_known_args(argv)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    node = None
+    try:
+        node = create_node("dual_arm_lift", arguments.backend, ros_args, arguments.namespace)
+        run(node, arguments.wait)
+    except KeyboardInterrupt:
+        return 130
+    except mb.MbContactError as error:
+        print(f"controller: error: {error}", file=sys.stderr, flush=True)
+        return 1
+    finally:
+        if node is not None:
+            node.destroy_node()
+    print("controller: done", flush=True)
+    return 0
 
-    def update(self, time, position, velocity, terms, grip=None):
-        """Joint efforts for one state.
 
-        Parameters
-        ----------
-        time : float
-            Since the start of the task [s].
-        position, velocity : (joints,)
-        terms : Terms
-            Of the same state.
-        grip : (2,), optional
-            Measured contact force on the fingers of each hand [N].
-
-        Raises
-        ------
-        GraspError
-            The hands should carry the box now and do not feel it.
-        """
-        task = self.task
-        value, rate, acceleration = self.reference(time)
-        if grip is not None and self.phase(time) == "load" and min(grip) < 0.3 * task.grip:
-            raise GraspError(f"the hands closed without gripping the box: {grip[0]:.1f} N and {grip[1]:.1f} N")
-        error, twist = self._errors(position, terms.jacobian @ velocity, value, rate)
-        desired = np.zeros((2, 6))
-        desired[:, 3:] = acceleration[:6].reshape(2, 3)
-        F = terms.inertia @ (desired.ravel() - terms.bias) + self._damping(terms.inertia) @ twist
-        F += self._K @ error + value[7] * self._load.ravel()
-        effort = terms.jacobian.T @ F + self._null_space(terms, position, velocity)
-        effort += self._fingers(position, velocity, value[6])
-        effort += terms.nonlinear_effects + self._joint_damping * velocity
-        return np.clip(effort, -self._effort_limit, self._effort_limit)
-
-    def _errors(self, position, twist, value, rate):
-        """Pose error (12,) and its rate (12,), angular first, world axes."""
-        p, R = self.hand_poses(position)
-        error = np.empty((2, 6))
-        # half the sum of x_i cross x_i,desired: the sine of the angle, along the axis
-        error[:, :3] = 0.5 * np.cross(R, self._R_start, axis=1).sum(axis=2)
-        error[:, 3:] = value[:6].reshape(2, 3) - p
-        desired = np.zeros((2, 6))
-        desired[:, 3:] = rate[:6].reshape(2, 3)
-        return error.ravel(), desired.ravel() - twist
-
-    def _stiffness(self):
-        """K (12, 12): softer along the pressing axes."""
-        blocks = np.zeros((2, 6, 6))
-        for block, axis in zip(blocks, OUTWARD):
-            block[:3, :3] = self.task.rotational_stiffness * np.eye(3)
-            softer = self.task.pressing_stiffness - self.task.stiffness
-            block[3:, 3:] = self.task.stiffness * np.eye(3) + softer * np.outer(axis, axis)
-        K = np.zeros((12, 12))
-        K[:6, :6], K[6:, 6:] = blocks
-        return K
-
-    def _damping(self, inertia):
-        """D (12, 12) for the damping ratio; the arms move slowly, so every tenth update is enough."""
-        if self._updates % 10 == 0:
-            L = np.linalg.cholesky(inertia)
-            half = np.linalg.solve(L, self._K)
-            squares, Q = np.linalg.eigh(np.linalg.solve(L, half.T))
-            LQ = L @ Q
-            self._D = 2.0 * self.task.damping_ratio * (LQ * np.sqrt(np.maximum(squares, 0.0))) @ LQ.T
-        self._updates += 1
-        return self._D
-
-    def _null_space(self, terms, position, velocity):
-        """Efforts that keep elbows and head in posture and do not accelerate the hands."""
-        task = self.task
-        posture = task.posture_stiffness * (self._posture - position) - task.posture_damping * velocity
-        posture[self._is_finger] = 0.0
-        push = terms.jacobian @ np.linalg.solve(terms.mass_matrix, posture)
-        return posture - terms.jacobian.T @ (terms.inertia @ push)
-
-    def _fingers(self, position, velocity, grip):
-        task = self.task
-        effort = task.finger_stiffness * (self._posture - position) - task.finger_damping * velocity
-        effort[~self._is_finger] = 0.0
-        return effort + grip * self._finger_grip
+if __name__ == "__main__":
+    sys.exit(main())

@@ -195,7 +195,8 @@ class Session:
     def __init__(self, **variables):
         self.domain = free_domain()
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS_", "RMW_"))}
-        self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": str(HERE.parent), **variables}
+        path = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
+        self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": path, **variables}
         self._open = []
 
     def __enter__(self):
@@ -211,9 +212,9 @@ class Session:
         self._open.append(process)
         return process
 
-    def simulator(self, *arguments, ready=True):
-        """Start the stand-in simulator's node on the embedded backend."""
-        process = self.process(sys.executable, "-u", SIMULATOR, "--backend", "embedded", *arguments)
+    def simulator(self, *arguments, ready=True, backend="embedded"):
+        """Start the stand-in simulator's node."""
+        process = self.process(sys.executable, "-u", SIMULATOR, "--backend", backend, *arguments)
         if ready:
             process.wait_for("ready")
         return process

@@ -85,7 +85,9 @@ def test_velocities_are_derivatives_of_poses(seed):
     before, after = kinematics(tree, advance(tree, q, v, -h), v), kinematics(tree, advance(tree, q, v, h), v)
     np.testing.assert_allclose(kin.V[:, 3:], (after.p - before.p) / (2 * h), atol=1e-7)
     for k in range(8):
-        np.testing.assert_allclose(kin.V[k, :3], rotation_vector(before.R[k], after.R[k]) / (2 * h), atol=1e-7)
+        np.testing.assert_allclose(
+            kin.V[k, :3], rotation_vector(before.R[k], after.R[k]) / (2 * h), atol=1e-7
+        )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,7 +129,9 @@ def test_integration_equals_scipy_exponential_map(seed):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-12, 0.99e-8, 1.01e-8, 1e-4, 1.0, np.pi - 1e-9, np.pi, 3.5, 20.0])
+@pytest.mark.parametrize(
+    "angle", [0.0, 1e-300, 1e-12, 0.99e-8, 1.01e-8, 1e-4, 1.0, np.pi - 1e-9, np.pi, 3.5, 20.0]
+)
 def test_quaternion_turns_by_any_angle(angle):
     """Small angles go through a series, with no jump where it is left; large ones are exact."""
     axis = np.array([2.0, -3.0, 6.0]) / 7.0

@@ -216,18 +216,28 @@ def test_never_a_false_success_on_random_problems(seed, method):
         assert result.status != "solved"
 
 
-@by_method
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_badly_scaled_rows(scale, method):
-    """Rows and columns in other units: the same active set, the same scaled solution."""
+def scaled_problem(scale):
+    """A problem with one solution, two of its five rows and columns in other units."""
     rng = np.random.default_rng(4)
     A = rng.normal(size=(5, 5))
     M, q = A @ A.T + np.eye(5), rng.normal(size=5)
     s = np.array([1.0, scale, 1.0, scale, 1.0])
-    want = solved(M, q, method).z
-    got = mb.solve_lcp(M * np.outer(s, s), q * s, method)
-    np.testing.assert_allclose(got.z * s, want, atol=1e-6)
-    assert got.status == "solved"
+    return M * np.outer(s, s), q * s, all_solutions(M, q)[0], s
+
+
+@by_method
+@pytest.mark.parametrize("scale", [1e-4, 1e-2, 1e2, 1e4])
+def test_badly_scaled_rows(scale, method):
+    M, q, want, s = scaled_problem(scale)
+    np.testing.assert_allclose(solved(M, q, method).z * s, want, atol=1e-9)
+
+
+@by_method
+@pytest.mark.parametrize("scale", [1e-8, 1e-6, 1e6, 1e8])
+def test_no_false_success_on_very_badly_scaled_rows(scale, method):
+    M, q, want, s = scaled_problem(scale)
+    result = mb.solve_lcp(M, q, method)
+    assert result.status != "solved" or np.abs(result.z * s - want).max() <= 1e-6
 
 
 @pytest.mark.nojit

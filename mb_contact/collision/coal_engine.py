@@ -38,7 +38,7 @@ class NarrowPhase:
     def __init__(self, geoms):
         self._shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
-        self._pairs = [self._pair(int(a), int(b)) for a, b in geoms.pairs]
+        self._pairs = [self._pair(geoms, int(a), int(b)) for a, b in geoms.pairs]
         self._reach = float(geoms.margin[0])
         self._request = coal.DistanceRequest()
         self._request.enable_signed_distance = True
@@ -66,12 +66,13 @@ class NarrowPhase:
             self._bind(geom_R, geom_p, witness)
         pairs, poses, normals, distances = self._pairs, self._poses, self._normals, self._distances
         request, result, clear, reach = self._request, self._result, self._result.clear, self._reach
+        negative = np.negative
         fresh = set()
         for i, row in enumerate(candidates[:count].tolist()):
             pair = pairs[row]
             if pair is None:
                 continue
-            compute, a, b, transform_a, transform_b = pair
+            compute, a, b, transform_a, transform_b, swapped = pair
             if a not in fresh:
                 fresh.add(a)
                 rotation, translation = poses[a]
@@ -83,17 +84,24 @@ class NarrowPhase:
                 transform_b.setRotation(rotation)
                 transform_b.setTranslation(translation)
             clear()  # coal returns at once if the result already holds a distance below zero
-            distance = compute(transform_b, transform_a, request, result)
-            distances[i] = distance
-            if distance <= reach:
+            distances[i] = distance = compute(transform_a, transform_b, request, result)
+            if distance > reach:
+                continue
+            if swapped:
                 normals[i][:] = result.normal
+            else:
+                negative(result.normal, normals[i])
 
-    def _pair(self, a, b):
+    def _pair(self, geoms, a, b):
         if self._shapes[a] is None or self._shapes[b] is None:
             return None
-        # coal's normal points from its first shape to its second: with B first it is ours
-        compute = coal.ComputeDistance(self._shapes[b], self._shapes[a])
-        return compute, a, b, self._transforms[a], self._transforms[b]
+        # always in the same order, whichever is called A: coal's iterations depend on it
+        swapped = _key(geoms, a) > _key(geoms, b)
+        if swapped:
+            a, b = b, a
+        # coal's normal points from its first shape to its second, ours from B to A
+        compute = coal.ComputeDistance(self._shapes[a], self._shapes[b])
+        return compute, a, b, self._transforms[a], self._transforms[b], swapped
 
     def _bind(self, geom_R, geom_p, witness):
         """Views of the rows, made once: slicing an array costs as much as a query."""
@@ -101,6 +109,11 @@ class NarrowPhase:
         self._normals = [witness[i, :3] for i in range(witness.shape[0])]
         self._distances = memoryview(witness[:, 3])
         self._bound = (geom_R, geom_p, witness)
+
+
+def _key(geoms, g):
+    """Sort key of a geometry that does not depend on its number."""
+    return int(geoms.kind[g]), geoms.size[g].tolist()
 
 
 def _shape(geoms, g):

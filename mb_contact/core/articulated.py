@@ -41,10 +41,11 @@ def articulated_inertias(tree, kin, dt, art):
         r = tree.nv[k]
         for i in range(s, s + r):
             for c in range(6):
-                u = 0.0
-                for e in range(6):
-                    u += P[k, c, e] * kin.H[i, e]
-                art.U[i, c] = u
+                art.U[i, c] = 0.0
+            for e in range(6):  # rows of the symmetric P, so that the loop vectorises
+                h = kin.H[i, e]
+                for c in range(6):
+                    art.U[i, c] += P[k, e, c] * h
         if not _invert_hinge(tree, kin, dt, k, art):
             return SINGULAR_HINGE, k
         for i in range(r):

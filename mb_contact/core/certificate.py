@@ -23,7 +23,7 @@ WORST = 4  #: unit with the largest residual
 
 @kernel
 def certify(W, q, cones, r, u, judge):
-    """Fill ``judge``; u is recomputed as W r + q.  NaN counts as infinite."""
+    """Fill ``judge``; u is recomputed as W r + q.  A unit with a NaN or an infinity counts as infinitely bad."""
     n_f = cones.cosine.shape[0]
     rows = cones.rows[0]
     for i in range(judge.shape[0]):
@@ -39,15 +39,17 @@ def certify(W, q, cones, r, u, judge):
         row = cones.start[i]
         s = np.sqrt(W[row, row])
         gap, infeasible = _pair(r[row] * s, u[row] / s)
-        if cones.dim[i] == 3:
+        finite = _finite(r, u, row, cones.dim[i])
+        if cones.dim[i] == 3 and finite:
             t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
             g, f = _friction(cones, n_f, i, r, u, row, t, judge)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
         if -u[row] > judge[PENETRATING]:
             judge[PENETRATING] = -u[row]
-        if not gap <= 1e300 or not infeasible <= 1e300:
+        if not finite or not gap <= 1e300 or not infeasible <= 1e300:
             gap = 1e300
+            infeasible = 0.0
         if gap > judge[GAP]:
             judge[GAP] = gap
         if infeasible > judge[INFEASIBLE]:
@@ -56,6 +58,15 @@ def certify(W, q, cones, r, u, judge):
             largest = max(gap, infeasible)
             judge[WORST] = i
     return max(judge[GAP], judge[INFEASIBLE])
+
+
+@kernel
+def _finite(r, u, row, dim):
+    """Whether all numbers of a unit are finite (min and max would drop a NaN)."""
+    for c in range(row, row + dim):
+        if not np.isfinite(r[c]) or not np.isfinite(u[c]):
+            return False
+    return True
 
 
 @kernel

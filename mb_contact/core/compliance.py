@@ -113,10 +113,11 @@ def _remove_hinge(tree, kin, art, com, k):
     w = com.columns  # rows of G* Y, one per degree of freedom
     for i in range(r):
         for c in range(6):
-            x = 0.0
-            for e in range(6):
-                x += art.G[s + i, e] * Y[k, e, c]
-            w[i, c] = x
+            w[i, c] = 0.0
+        for e in range(6):
+            x = art.G[s + i, e]
+            for c in range(6):
+                w[i, c] += x * Y[k, e, c]
     g = com.gram  # G* Y G
     for i in range(r):
         for j in range(r):
@@ -197,11 +198,14 @@ def compliance_blocks(tree, com, count):
             com.same_tree[j, i] = 1
             for a in range(6):
                 for b in range(6):
-                    x = 0.0
-                    for c in range(6):
-                        x += com.Omega[i, up, a, c] * com.Psi[kj, c, b]
-                    com.Omega[i, j, a, b] = x
-                    com.Omega[j, i, b, a] = x
+                    com.Omega[i, j, a, b] = 0.0
+                for c in range(6):  # the inner loop runs along rows: it vectorises
+                    x = com.Omega[i, up, a, c]
+                    for b in range(6):
+                        com.Omega[i, j, a, b] += x * com.Psi[kj, c, b]
+            for a in range(6):
+                for b in range(6):
+                    com.Omega[j, i, b, a] = com.Omega[i, j, a, b]
 
 
 @kernel
@@ -255,14 +259,12 @@ def _response(com, rows, s, a, b, j, y):
     for c in range(6):
         y[j, c] = 0.0
     if a >= 0 and com.same_tree[j, a] != 0:
-        for c in range(6):
-            t = 0.0
-            for e in range(6):
-                t += com.Omega[j, a, c, e] * rows.on_a[s, e]
-            y[j, c] += t
+        for e in range(6):  # Omega(j, a) = Omega*(a, j): rows of the latter, so that the loop vectorises
+            t = rows.on_a[s, e]
+            for c in range(6):
+                y[j, c] += com.Omega[a, j, e, c] * t
     if b >= 0 and com.same_tree[j, b] != 0:
-        for c in range(6):
-            t = 0.0
-            for e in range(6):
-                t += com.Omega[j, b, c, e] * rows.on_b[s, e]
-            y[j, c] += t
+        for e in range(6):
+            t = rows.on_b[s, e]
+            for c in range(6):
+                y[j, c] += com.Omega[b, j, e, c] * t

@@ -16,10 +16,11 @@ from mb_contact.core.manifold_clip import W_X, W_Y
 from mb_contact.core.manifold_edges import edge_manifold
 from mb_contact.core.manifold_faces import face_manifold
 from mb_contact.core.manifold_normals import APART, NO_FACE, choose_normal
+from mb_contact.core.manifold_polish import polish_normal
 from mb_contact.core.manifold_reduce import reduce_points
 from mb_contact.types import OK, SHAPE_PLANE, TOO_MANY_CONTACTS
 
-PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, positive side
+PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the positive side
 
 
 @kernel
@@ -112,12 +113,13 @@ def pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work):
         found = face_manifold(
             kind, size, geom_R, geom_p, owner, x + y - owner, k, face % 2, w_face, w_other, margin, tol, work
         )
-        if face == PLANE_FACE or least_gap(work.points, found) <= distance + 2.0 * tol:
+        if least_gap(work.points, found) <= distance + 2.0 * tol:
             for i in range(3):
                 work.normal[i] = sign * work.frame[2, i]
             to_world(work.frame, work.points, found)
             return found
         # what is nearest lies beside the face: the normal is a matter of edges after all
+    polish_normal(kind, size, geom_R, geom_p, x, y, work)
     return edge_manifold(kind, size, geom_R, geom_p, x, y, margin, work)
 
 

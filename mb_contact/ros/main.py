@@ -124,6 +124,8 @@ def _run(scene, options, signals):
             stack.callback(recorder.close)
             recorder.attach(simulator_node, options.record_bulky)
         signals.target = simulator_node
+        if signals.received is not None:  # raised where Python drops exceptions, in a __del__ for instance
+            return None
         progress(f"{node.get_fully_qualified_name()} is up ({node.backend} backend)")
         if options.ready is not None:
             options.ready(simulator_node)
@@ -203,9 +205,18 @@ def run_and_report(scene, options):
 
     try:
         summary = run_node(scene, options)
+    except KeyboardInterrupt:  # outside of the run itself, which handles the signal
+        return 0
     except MbContactError as error:
         print(f"mb-contact: error: {error}", file=sys.stderr)
         return 1 if isinstance(error, (DynamicsError, SolverError)) else 2
+    except ModuleNotFoundError as error:
+        print(
+            f"mb-contact: error: the Python package '{error.name}' is missing in {sys.executable}: "
+            f"{sys.executable} -m pip install {error.name}",
+            file=sys.stderr,
+        )
+        return 2
     except FileNotFoundError as error:
         print(f"mb-contact: error: {error.filename}: no such file", file=sys.stderr)
         return 2

@@ -13,9 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.ros.names import sanitise
+from mb_contact.ros.output_arrays import ModelArrays, wanted
 from mb_contact.ros.qos import LATCHED, STATE
-
-_AXES = "axes=world;origin=frame;order=wx,wy,wz,vx,vy,vz"  #: key=value pairs, angular first
 
 
 class Outputs:
@@ -105,10 +104,6 @@ class _Maker:
         """Return a prepared message on a publisher of its own, and that publisher."""
         publisher = self.publisher(type_name, topic)
         return publisher.prepare(message), publisher
-
-
-def _wanted(publisher):
-    return publisher.tap is not None or publisher.get_subscription_count() > 0
 
 
 class Description:
@@ -207,74 +202,6 @@ class ContactWrenches:
         self.clear()
 
 
-class ModelArrays:
-    """operational_space/{inertia,compliance,jacobian,bias}, mass_matrix and nonlinear_effects.
-
-    Float64MultiArray, row major; ``data_offset`` is 2 and data[0:2] = (sec, nanosec) of the
-    joint state with the same stamp; the labels of ``layout.dim`` say what the rows and columns are.
-    """
-
-    def __init__(self, make, simulator):
-        self._simulator = simulator
-        self._frames = tuple(simulator.scene.operational_frames)
-        count, joints = 6 * len(self._frames), len(simulator.world.joint_names)
-        task = (f"frames={','.join(self._frames)};{_AXES}", count)
-        joint = (f"joints={','.join(simulator.world.joint_names)}", joints)
-        self._task = []
-        if self._frames:
-            shapes = {
-                "inertia": (task, task),
-                "compliance": (task, task),
-                "jacobian": (task, joint),
-                "bias": (task,),
-            }
-            self._task = [
-                (name, _FloatArray(make, f"operational_space/{name}", dims)) for name, dims in shapes.items()
-            ]
-        self._mass = _FloatArray(make, "mass_matrix", (joint, joint))
-        self._nonlinear = _FloatArray(make, "nonlinear_effects", (joint,))
-
-    def publish(self, stamp):
-        """Send what somebody listens to."""
-        wanted = [(name, array) for name, array in self._task if array.wanted()]
-        if wanted:
-            result = self._simulator.operational_space(self._frames)
-            for name, array in wanted:
-                array.publish(stamp, getattr(result, name))
-        if self._mass.wanted():
-            self._mass.publish(stamp, self._simulator.mass_matrix())
-        if self._nonlinear.wanted():
-            self._nonlinear.publish(stamp, self._simulator.nonlinear_effects())
-
-
-class _FloatArray:
-    """A Float64MultiArray with time in front."""
-
-    def __init__(self, make, topic, dims):
-        type_name = "std_msgs/msg/Float64MultiArray"
-        prototype = make.message(type_name)
-        stride = int(np.prod([size for _, size in dims]))
-        prototype.data = [0.0] * (stride + 2)
-        prototype.layout.data_offset = 2
-        for label, size in dims:
-            dim = make.message("std_msgs/msg/MultiArrayDimension")
-            dim.label, dim.size, dim.stride = label, size, stride
-            stride //= max(1, size)
-            prototype.layout.dim.append(dim)
-        self._message, self._publisher = make.prepared(type_name, topic, prototype)
-        self._data = self._message.array("data")
-
-    def wanted(self):
-        """Whether somebody listens."""
-        return _wanted(self._publisher)
-
-    def publish(self, stamp, values):
-        """Send ``values``."""
-        self._data[0], self._data[1] = divmod(stamp, 1_000_000_000)
-        self._data[2:] = np.ravel(values)
-        self._message.publish()
-
-
 def _fixed_frames(make, simulator, world_frame):
     """Publish /tf_static once: where the robots that are welded to the world stand."""
     publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
@@ -341,7 +268,7 @@ class Certificate:
 
     def publish(self, stamp, last):
         """Send the certificate of the step that led to the state stamped ``stamp``."""
-        if not _wanted(self._publisher):
+        if not wanted(self._publisher):
             return
         certificate = last.certificate
         solver = str(certificate.solver)

@@ -1,0 +1,243 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ``mb-contact`` command.
+
+Exit codes: 0 success; 1 the thing itself failed (a simulation, a lift, a problem without a solution);
+2 bad input, with one line on standard error; 130 after Ctrl-C.  Every command imports what it needs when it
+runs, so ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
+
+INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one line for an error instead of the usage and a line."""
+
+    def error(self, message):
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def build_parser():
+    """The parser of all commands; ``arguments.run(arguments)`` runs one and returns its exit code."""
+    import mb_contact
+
+    parser = _Parser(
+        prog="mb-contact",
+        description="Rigid-contact dynamics in minimal coordinates, with or without ROS 2.",
+        epilog="Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
+    )
+    parser.add_argument("--version", action="version", version=f"mb_contact {mb_contact.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_add_run, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
+        add(commands)
+    return parser
+
+
+def _command(commands, name, run, text):
+    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser.set_defaults(run=run)
+    return parser
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+def _add_run(commands):
+    from mb_contact.ros.main import add_run_arguments
+
+    parser = _command(commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration")
+    parser.epilog = "Everything from --ros-args on goes to ROS (-r, -p, --params-file)."
+    add_run_arguments(parser)
+    known = parser.format_help()
+    if "--headless" not in known:
+        parser.add_argument("--headless", action="store_true", help="no view (what happens anyway)")
+    if "--seed" not in known:
+        text = "seed of NumPy's random numbers; the simulation itself draws none"
+        parser.add_argument("--seed", type=int, metavar="N", help=text)
+
+
+def _run(arguments):
+    from mb_contact.ros.main import options_from_arguments, run_and_report
+
+    if getattr(arguments, "seed", None) is not None:
+        _seed(arguments.seed)
+    return run_and_report(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+
+
+def _seed(seed):
+    import numpy as np
+
+    if not 0 <= seed < 2**32:
+        raise InputError(f"--seed must be from 0 to {2**32 - 1}, got {seed}")
+    np.random.seed(seed)  # noqa: NPY002 (the global generator is the one that a user's code may share)
+
+
+# --- demo -----------------------------------------------------------------------------------------
+
+
+def _add_demo(commands):
+    parser = _command(commands, "demo", None, "run a demonstration that judges itself")
+    demos = parser.add_subparsers(title="demonstrations", metavar="NAME", required=True)
+    lift = _command(
+        demos, "lift", _demo_lift, "two arms lift a box: simulator and controller in two processes"
+    )
+    lift.add_argument(
+        "--out", default="out", metavar="DIR", help="folder for lift.mcap and lift.png (default: out)"
+    )
+    lift.add_argument(
+        "--backend", choices=("auto", "rclpy", "embedded"), default="auto", help="ROS 2 or the wheel"
+    )
+    pace = lift.add_mutually_exclusive_group()
+    pace.add_argument("--realtime", action="store_true", help="pace at real time (the default)")
+    pace.add_argument("--as-fast-as-possible", action="store_true", help="do not pace")
+    lift.add_argument("--view", action="store_true", help="open the web view")
+    lift.add_argument(
+        "--controller", metavar="FILE", help="script of another controller (it gets --backend, --wait)"
+    )
+
+
+def _demo_lift(arguments):
+    from mb_contact.demo.lift import LiftOptions, run_lift
+
+    if arguments.view:
+        print("the web view is not available yet: running without it", flush=True)
+    options = LiftOptions(
+        out=arguments.out,
+        backend=arguments.backend,
+        real_time=not arguments.as_fast_as_possible,
+        controller=arguments.controller,
+    )
+    return run_lift(options)
+
+
+# --- check, info ----------------------------------------------------------------------------------
+
+
+def _add_check(commands):
+    parser = _command(commands, "check", _check, "read a scene, build it, and say what is in it")
+    parser.add_argument("scene", metavar="SCENE", help="scene file (YAML)")
+
+
+def _check(arguments):
+    from mb_contact.inspection import describe_scene
+
+    print("\n".join(describe_scene(arguments.scene)))
+    return 0
+
+
+def _add_info(commands):
+    parser = _command(
+        commands, "info", _info, "read a robot and print its tree, inertias, limits and warnings"
+    )
+    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, a path or package://")
+    parser.add_argument("--floating", action="store_true", help="with a floating base")
+    parser.add_argument(
+        "--package-dir", action="append", default=[], metavar="DIR", help="folder of ROS packages"
+    )
+    parser.add_argument(
+        "--skip-meshes", action="store_true", help="leave out collision meshes instead of refusing"
+    )
+
+
+def _info(arguments):
+    from mb_contact.inspection import describe_model
+    from mb_contact.model.urdf import load_urdf
+
+    meshes = "skip" if arguments.skip_meshes else "error"
+    model = load_urdf(
+        arguments.urdf,
+        floating=arguments.floating,
+        package_dirs=arguments.package_dir,
+        collision_meshes=meshes,
+    )
+    print("\n".join(describe_model(model)))
+    return 0
+
+
+# --- lcp, bench -----------------------------------------------------------------------------------
+
+
+def _add_lcp(commands):
+    parser = _command(commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0")
+    parser.add_argument("problem", metavar="PROBLEM.npz", help="NumPy archive with M (n, n) and q (n,)")
+    parser.add_argument("--method", default="lemke", help="solver (default: lemke)")
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-9, metavar="T", help="residual that counts as solved"
+    )
+
+
+def _lcp(arguments):
+    from mb_contact.inspection import read_lcp
+    from mb_contact.solvers import solve_lcp
+
+    M, q = read_lcp(arguments.problem)
+    result = solve_lcp(M, q, method=arguments.method, tolerance=arguments.tolerance)
+    print("z          [" + ", ".join(f"{value:.12g}" for value in result.z) + "]")
+    print(f"status     {result.status}")
+    print(f"residual   {result.residual:.3e}")
+    print(f"iterations {result.iterations}")
+    return 0 if result.status == "solved" else 1
+
+
+def _add_bench(commands):
+    parser = _command(commands, "bench", _bench, "measure how long things take on this machine")
+    parser.add_argument("name", nargs="?", choices=("step",), default="step", help="what (default: step)")
+    parser.add_argument(
+        "--repeats", type=int, default=30, metavar="N", help="the least of N timings is reported"
+    )
+    parser.add_argument("--cold", action="store_true", help="also compile everything anew, in an empty cache")
+
+
+def _bench(arguments):
+    from mb_contact.bench.step import run_bench
+
+    if arguments.repeats < 1:
+        raise InputError(f"--repeats must be 1 or more, got {arguments.repeats}")
+    return run_bench(arguments.repeats, arguments.cold)
+
+
+# --- entry ----------------------------------------------------------------------------------------
+
+
+def main(argv=None):
+    """Entry point; returns the exit code (argparse exits by itself for --help and wrong options)."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    ros_args = []
+    if argv[:1] == ["run"]:
+        from mb_contact.ros.main import split_ros_arguments
+
+        argv, ros_args = split_ros_arguments(argv)
+    arguments = build_parser().parse_args(argv)
+    arguments.ros_args = ros_args
+    try:
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("mb-contact: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (MbContactError, OSError) as error:
+        print(f"mb-contact: error: {_one_line(error)}", file=sys.stderr)
+        return 1 if isinstance(error, (DynamicsError, SolverError)) else 2
+
+
+def _one_line(error):
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

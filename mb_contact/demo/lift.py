@@ -1,0 +1,242 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two arms lift a box: the node in this process, the example controller in another, over DDS, in lockstep."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from mb_contact.errors import CommunicationError
+from mb_contact.model.resources import find_resource
+
+SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
+CONTROLLER = "package://mb_contact/examples/dual_arm_lift.py"
+BOX = "box"
+HANDS = ("left_tcp", "right_tcp")
+INTERRUPTED = 130  #: exit code after Ctrl-C, as shells have it
+_GRACE = 3.0  #: seconds for the controller to end after SIGTERM
+_PATIENCE = 10.0  #: wall seconds to wait for one command: a busy machine must not end the demonstration
+
+
+@dataclass
+class LiftOptions:
+    """How to run the demonstration.
+
+    Attributes
+    ----------
+    out : path
+        Folder for lift.mcap and lift.png.
+    backend : str
+        'auto', 'rclpy' or 'embedded', for both processes.
+    real_time : bool
+        Pace at real time; otherwise as fast as possible.
+    controller : path, optional
+        Another controller's script; it gets ``--backend`` and ``--wait``.
+    """
+
+    out: str = "out"
+    backend: str = "auto"
+    real_time: bool = True
+    controller: str | None = None
+
+
+def say(text):
+    """One line of progress."""
+    print(text, flush=True)
+
+
+class ControllerProcess:
+    """The controller as a child; its end ends the simulation.
+
+    The child leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
+    """
+
+    def __init__(self, script, backend, clock):
+        self._command = [sys.executable, str(script), "--backend", backend, "--wait", "30"]
+        self._clock = clock
+        self._process = self._node = self._thread = None
+        self.phases = []  #: (name, start [s]) of its moves
+        self.code = None  #: exit code once it has ended by itself
+
+    def start(self, simulator_node):
+        """Start it; from now on its end stops ``simulator_node``."""
+        _refuse_second_simulator(simulator_node)
+        self._node = simulator_node
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace",
+            env=_environment(), start_new_session=True,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._follow, name="controller output", daemon=True)
+        self._thread.start()
+
+    def _follow(self):
+        for line in self._process.stdout:
+            line = line.rstrip()
+            name = line.removeprefix("controller: ")
+            if name != line and name != "done" and not name.startswith("error"):
+                self.phases.append((name, self._clock()))
+            say(f"  {self._clock():6.2f} s  {line}")
+        code = self._process.wait()
+        if self.code is None:
+            self.code = code
+        self._node.stop()
+
+    def stop(self):
+        """End it if it still runs, and wait for it."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._thread.join(_GRACE)
+
+
+def _environment():
+    """The child's environment: this very package, also when it runs from a checkout that is not installed."""
+    environment = dict(os.environ, PYTHONUNBUFFERED="1")
+    root = Path(__file__).resolve().parents[2]
+    if (root / "package.xml").exists():
+        paths = [str(root), *filter(None, [environment.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment
+
+
+def _refuse_second_simulator(simulator_node):
+    """Two simulators on the same topics would answer each other's controllers."""
+    node = simulator_node.node
+    probe = node.create_subscription("sensor_msgs/msg/JointState", "joint_states", lambda _: None, 1)
+    count = getattr(probe, "get_publisher_count", lambda: 1)()
+    if hasattr(node, "destroy_subscription"):
+        node.destroy_subscription(probe)
+    if count > 1:
+        raise CommunicationError(
+            "another simulator publishes joint_states in this ROS domain: end it, or set ROS_DOMAIN_ID"
+        )
+
+
+def run_lift(options=None):
+    """Run, judge, report; returns the exit code.
+
+    Returns
+    -------
+    int
+        0: lifted, held and set down; 1: not so, or the controller died; 130: Ctrl-C or SIGTERM.
+
+    Raises
+    ------
+    MbContactError
+        The ROS domain cannot be joined, a file cannot be written, the simulation failed.
+    """
+    options = options or LiftOptions()
+    script = _controller_script(options)
+    out = Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    watched = child = summary = None
+    old = _terminate_like_interrupt()
+    try:
+        say("Two arms lift a box: the simulator here, its controller in another process.")
+        from mb_contact.demo.watch import WatchedSimulator
+
+        watched = WatchedSimulator(
+            find_resource(SCENE), BOX, HANDS, progress=lambda text: say(f"  {text}"), on_sample=_tell
+        )
+        child = ControllerProcess(script, options.backend, lambda: watched.time)
+        summary = _run_node(watched, child, options, out / "lift.mcap")
+    except KeyboardInterrupt:
+        summary = None
+    finally:
+        ended_by_itself = child is not None and child.code is not None
+        if child is not None:
+            child.stop()
+        if old is not None:
+            signal.signal(signal.SIGTERM, old)
+    if summary is None or not ended_by_itself:
+        say("interrupted: simulator and controller have ended")
+        return INTERRUPTED
+    return _report(watched, child, summary, out)
+
+
+def _terminate_like_interrupt():
+    """Let SIGTERM end a run as Ctrl-C does; returns the old handler, None outside the main thread."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    try:
+        return signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:
+        return None
+
+
+def _controller_script(options):
+    if options.controller is None:
+        return find_resource(CONTROLLER)
+    script = Path(options.controller)
+    if not script.is_file():
+        raise FileNotFoundError(2, "no such controller script", str(script))
+    return script
+
+
+def _run_node(watched, child, options, bag):
+    from mb_contact.ros.main import RunOptions, run_node
+    from mb_contact.ros.options import NodeOptions
+
+    node = NodeOptions(
+        lockstep=True, lockstep_timeout=_PATIENCE, real_time_factor=1.0 if options.real_time else 0.0
+    )
+    run = RunOptions(
+        node=node, record=str(bag), backend=options.backend, progress=lambda text: say(f"  {text}"),
+        ready=child.start,
+    )  # fmt: skip
+    return run_node(watched, run)
+
+
+def _tell(watched):
+    """A line for every simulated second."""
+    if watched.step_count % round(1.0 / watched.time_step) == 0:
+        height = watched.samples[-1][1][2] - watched.samples[0][1][2]
+        force = sum(watched.samples[-1][4])
+        say(f"  {watched.time:6.2f} s  box {height:+.3f} m, forces on the fingers {force:.1f} N in all")
+
+
+def _report(watched, child, summary, out):
+    from mb_contact.demo.verdict import judge, print_table, table
+
+    record = watched.record()
+    verdict = judge(record)
+    say("")
+    print_table(table(verdict, summary, watched))
+    say("")
+    say(f"bag   {out / 'lift.mcap'}")
+    _plot(out / "lift.png", record, child, watched)
+    failures = verdict.failures
+    if child.code != 0:
+        how = f"exit code {child.code}" if child.code > 0 else f"signal {-child.code}"
+        failures.insert(0, f"the controller ended with {how}")
+    if failures:
+        print(f"mb-contact: error: the lift failed: {'; '.join(failures)}", file=sys.stderr, flush=True)
+        return 1
+    say("The box was lifted, held and set down.")
+    return 0
+
+
+def _plot(path, record, child, watched):
+    try:
+        from mb_contact.demo.plot import plot_lift
+
+        plot_lift(path, record, child.phases, watched.fingers, watched.world.joint_names)
+    except ImportError:
+        say("plot  left out: it needs matplotlib, pip install 'mb_contact[plot]'")
+        return
+    say(f"plot  {path}")

@@ -1,0 +1,79 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A simulator that keeps a record of itself: the truth that a demonstration is judged by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.simulation.simulator import Simulator
+
+
+class WatchedSimulator(Simulator):
+    """Simulator that samples an object, two hands, the contact forces and the joint efforts.
+
+    Parameters
+    ----------
+    scene : Scene or path
+    item : str
+        The free object to watch.
+    hands : sequence of str
+        Frames to express the object's position in.
+    progress : callable, optional
+    period : float
+        Between two samples [s].
+    on_sample : callable, optional
+        Called with this simulator after each sample, on the physics thread.
+    """
+
+    def __init__(self, scene, item, hands, progress=None, period=0.01, on_sample=None):
+        self._watching = False  # the warm-up step inside the constructor is none of the record's business
+        self._item, self._hands = item, tuple(hands)
+        self._on_sample = on_sample
+        self.samples = []
+        self.energy_balance = 0.0
+        super().__init__(scene, progress=progress)
+        self._every = max(1, round(period / self.time_step))
+        self.fingers = tuple(self.scene.contact_wrench_links)
+        self.energy_start = self.energy()
+        self._sample()
+        self._watching = True
+
+    def step(self, effort=None):
+        """Advance by one time step; see :meth:`Simulator.step`."""
+        result = super().step(effort)
+        if self._watching and self.step_count % self._every == 0:
+            self.energy_balance = result.certificate.energy_balance
+            self._sample()
+            if self._on_sample is not None:
+                self._on_sample(self)
+        return result
+
+    def _sample(self):
+        p, quaternion = self.link_pose(self._item)
+        in_hands = []
+        for hand in self._hands:
+            origin, orientation = self.link_pose(hand)
+            in_hands.append(_rotate_back(orientation, p - origin))
+        forces = [np.linalg.norm(self.contact_impulse(f)[3:]) / self.time_step for f in self.fingers]
+        self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts()))
+
+    def record(self):
+        """The samples as arrays.
+
+        Returns
+        -------
+        dict of str to ndarray
+            time (s,) [s]; position (s, 3) [m] and quaternion (s, 4) of the object; in_hands (s, hands, 3),
+            its position in the hands' frames [m]; forces (s, fingers) [N]; efforts (s, joints) [N m].
+        """
+        keys = ("time", "position", "quaternion", "in_hands", "forces", "efforts")
+        return {key: np.array(column) for key, column in zip(keys, zip(*self.samples))}
+
+
+def _rotate_back(quaternion, vector):
+    """Components of a world vector in the axes of a frame with this orientation (x y z w)."""
+    axis, w = -quaternion[:3], quaternion[3]
+    t = 2.0 * np.cross(axis, vector)
+    return vector + w * t + np.cross(axis, t)
