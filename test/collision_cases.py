@@ -148,31 +148,34 @@ def separations(a, b, n):
 
 
 def true_distance(a, b, rng, hints=()):
-    """Signed distance = largest separation over all directions, by random search and refinement."""
+    """Signed distance = largest separation over all directions: faces, pairs of edges, random search."""
     if b.kind == "plane":
         n = b.R[:, 2]
         return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, n[None])[0]
-    n = np.vstack([rng.normal(size=(400, 3)), *[np.atleast_2d(h) for h in hints]])
-    n /= np.linalg.norm(n, axis=1)[:, None]
+    crosses = np.cross(a.R.T[:, None, :], b.R.T[None, :, :]).reshape(-1, 3)
+    n = np.vstack([a.R.T, b.R.T, crosses, rng.normal(size=(200, 3)), *[np.atleast_2d(h) for h in hints]])
+    n = n[np.linalg.norm(n, axis=1) > 1e-6]
+    n = np.vstack([n, -n]) / np.linalg.norm(np.vstack([n, n]), axis=1)[:, None]
     values = separations(a, b, n)
-    best = -np.inf
+    best = values.max()
     for start in np.argsort(values)[-3:]:
         best = max(best, _refine(a, b, n[start]))
     return best
 
 
 def _refine(a, b, n):
+    """Pattern search on the sphere; stops after a while, for it creeps along ridges."""
     step, best = 0.1, separations(a, b, n[None])[0]
     angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
-    while step > 1e-9:
-        tangents = np.linalg.svd(n[None])[2][1:]
-        trial = n + step * np.column_stack([np.cos(angles), np.sin(angles)]) @ tangents
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    for _ in range(80):
+        trial = n + step * circle @ np.linalg.svd(n[None])[2][1:]
         trial /= np.linalg.norm(trial, axis=1)[:, None]
         values = separations(a, b, trial)
-        if values.max() > best + 1e-15:
+        if values.max() > best:
             best, n = values.max(), trial[values.argmax()]
         else:
-            step *= 0.5
+            step *= 0.4
     return best
 
 

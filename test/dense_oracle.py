@@ -38,6 +38,11 @@ def skew(x):
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
+def cross(a, b):
+    """Cross product of two vectors; np.cross spends its time on axes."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
 def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
     """A random forest of n bodies with named frames on every body (two each) and one on the world."""
     parent = np.array([WORLD if k < roots else rng.integers(0, k) for k in range(n)], dtype=np.int64)
@@ -122,7 +127,7 @@ class Dense:
         self.q = q
         self.v = np.zeros(N) if v is None else v
         self.R, self.p = np.empty((n, 3, 3)), np.empty((n, 3))
-        weights = np.zeros((6 * n, 6 * n))  # E_phi
+        self.phi = np.eye(6 * n)  # (1 - E_phi)^-1, a block column from the parent's: E_phi is nilpotent
         self.H = np.zeros((N, 6 * n))
         self.inertia = np.zeros((6 * n, 6 * n))
         for k in range(n):
@@ -136,15 +141,15 @@ class Dense:
             else:
                 self.R[k] = self.R[m] @ local_R
                 self.p[k] = self.p[m] + self.R[m] @ local_p
-                weights[6 * m : 6 * m + 6, block] = _phi(local_R, local_p)
+                self.phi[: 6 * k, block] = self.phi[: 6 * k, 6 * m : 6 * m + 6] @ _phi(local_R, local_p)
             self.H[tree.v_start[k] : tree.v_start[k] + tree.nv[k], block] = self._hinge(k)
             c = skew(tree.com[k])
             self.inertia[block, block] = np.block(
                 [[tree.inertia[k] - tree.mass[k] * c @ c, tree.mass[k] * c],
                  [-tree.mass[k] * c, tree.mass[k] * np.eye(3)]]
             )  # fmt: skip
-        self.phi = np.linalg.inv(np.eye(6 * n) - weights)
-        self.V = (self.phi.T @ self.H.T @ self.v).reshape(n, 6)
+        self.velocity_map = self.phi.T @ self.H.T  # all body velocities = velocity_map v
+        self.V = (self.velocity_map @ self.v).reshape(n, 6)
 
     def _motion(self, k):
         tree, s = self.tree, self.tree.q_start[k]
@@ -177,15 +182,15 @@ class Dense:
             w, u = self.V[k, :3], self.V[k, 3:]
             joint = self.H[rows, 6 * k : 6 * k + 6].T @ self.v[rows]
             if self.tree.joint_type[k] == JOINT_FLOATING:
-                a[k, 3:] = -np.cross(
+                a[k, 3:] = -cross(
                     w, u
                 )  # of R* v with v constant in world axes, relative to the moving axes
             # the apparent derivative plus V x joint velocity
-            a[k, :3] += np.cross(w, joint[:3])
-            a[k, 3:] += np.cross(w, joint[3:]) + np.cross(u, joint[:3])
+            a[k, :3] += cross(w, joint[:3])
+            a[k, 3:] += cross(w, joint[3:]) + cross(u, joint[:3])
             h = self.inertia[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] @ self.V[k]
-            b[k, :3] = np.cross(w, h[:3]) + np.cross(u, h[3:])
-            b[k, 3:] = np.cross(w, h[3:])
+            b[k, :3] = cross(w, h[:3]) + cross(u, h[3:])
+            b[k, 3:] = cross(w, h[3:])
         return a.ravel(), b.ravel()
 
     def nonlinear(self, gravity):
@@ -205,7 +210,7 @@ class Dense:
         """Angular and linear rows (6, N) of the point of ``body`` that is at world position x."""
         if body == WORLD:
             return np.zeros((6, self.N))
-        J = (self.phi.T @ self.H.T)[6 * body : 6 * body + 6]
+        J = self.velocity_map[6 * body : 6 * body + 6]
         angular = self.R[body] @ J[:3]
         return np.vstack((angular, self.R[body] @ J[3:] - skew(x - self.p[body]) @ angular))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from dense_oracle import Dense, skew
+from dense_oracle import Dense, cross, skew
 
 from mb_contact.types import WORLD
 
@@ -80,7 +80,7 @@ class PinocchioSource:
             inertia = R @ tree.inertia[k] @ R.T
             M[d : d + 3, d : d + 3] = inertia
             M[d + 3 : d + 6, d + 3 : d + 6] = tree.mass[k] * np.eye(3)
-            C[d : d + 3] = np.cross(v[d : d + 3], inertia @ v[d : d + 3])
+            C[d : d + 3] = cross(v[d : d + 3], inertia @ v[d : d + 3])
             C[d + 3 : d + 6] = -tree.mass[k] * self.world.gravity
             self.origin[k] = q[s : s + 3].copy()
         return M, C
@@ -139,7 +139,7 @@ class StepJudge:
         free = np.ones(len(v), bool)
         free[self.joints] = False
         near = self.near_limit(q, v_free)
-        dynamics = max(np.abs(left * unit)[free].max(initial=0.0), np.abs(left * unit)[self.joints][~near].max())
+        dynamics = max(np.abs(left * unit)[free].max(initial=0.0), np.abs(left * unit)[self.joints][~near].max(initial=0.0))
         return Verdict(max(worst, residual), dynamics, len(contacts), limits, left)
 
     def contact_frames(self, v, contacts):
@@ -163,7 +163,7 @@ class StepJudge:
             t = t - (t @ n) * n
             t = t / np.linalg.norm(t)
             remembered[key] = t
-            frames.append((np.vstack((n, t, np.cross(n, t))), J))
+            frames.append((np.vstack((n, t, cross(n, t))), J))
         self.tangents = remembered
         return frames
 
@@ -202,6 +202,6 @@ class StepJudge:
             push = np.where(gap >= 0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, LIMIT_SPEED))
             w = sign * v_next[self.joints] + push
             z = np.maximum(sign * impulse[self.joints], 0.0)
-            worst = max(worst, np.abs(np.minimum(z * s, w / s)).max())
+            worst = max(worst, np.abs(np.minimum(z * s, w / s)).max(initial=0.0))
             limits += int((z * s > 1e-6).sum())
         return worst, limits

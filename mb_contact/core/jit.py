@@ -39,6 +39,7 @@ def cache_directory():
 
 
 CACHE_DIRECTORY = cache_directory()
+DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
 
 
 def kernel(function):

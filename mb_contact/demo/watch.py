@@ -43,8 +43,8 @@ class WatchedSimulator(Simulator):
     def step(self, effort=None):
         """Advance by one time step; see :meth:`Simulator.step`."""
         result = super().step(effort)
+        self.energy_balance = result.certificate.energy_balance
         if self._watching and self.step_count % self._every == 0:
-            self.energy_balance = result.certificate.energy_balance
             self._sample()
             if self._on_sample is not None:
                 self._on_sample(self)

@@ -13,6 +13,7 @@ from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.handle import make_step_handle
+from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.dynamics import singular_hinge_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
@@ -21,6 +22,7 @@ from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
+from mb_contact.simulation.warm_up import compile_with_progress, is_compiled
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NAMES, TOO_MANY_CONTACTS, WORLD
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
@@ -34,7 +36,9 @@ class Simulator:
     ----------
     scene : Scene or path
     progress : callable, optional
-        Called with one line of text per stage while kernels are compiled or loaded.
+        Called with one line of text for each stage while kernels are compiled; not when they are cached.
+    warm_up : bool
+        Compile or load the kernels now; otherwise ``reset`` has to be called before the first step.
 
     Attributes
     ----------
@@ -44,7 +48,7 @@ class Simulator:
         [s]
     """
 
-    def __init__(self, scene, progress=None):
+    def __init__(self, scene, progress=None, warm_up=True):
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = build_world(self.scene)
         tree = self.world.tree
@@ -66,10 +70,11 @@ class Simulator:
         self._memory = None
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
-        if progress is not None:
-            progress("preparing kernels (the first run compiles them, about a minute)")
-        self.reset()
-        self._warm_up(progress)
+        self.step_count = 0
+        self._work_done = self._energy_start = 0.0
+        if warm_up:
+            self._warm_up(progress or _silent)
+            self.reset()
 
     # --- state ------------------------------------------------------------------------------
 
@@ -339,13 +344,12 @@ class Simulator:
         self._energy_start = self.energy()
 
     def _warm_up(self, progress):
-        """One step on a copy of the state, so that every kernel is compiled before time starts."""
-        state = self.save()
+        """Compile or load every kernel, and run one step, before time starts."""
+        if not is_compiled() and not DISABLE_JIT:
+            self._refresh()
+            compile_with_progress(self._handle, progress)
+        self.reset()
         self.step()
-        self.restore(state)
-        self._forget()
-        if progress is not None:
-            progress("kernels ready")
 
     def _error(self, status):
         if status == SINGULAR_HINGE:
@@ -356,3 +360,7 @@ class Simulator:
                 "lower the time step or the efforts"
             )
         return DynamicsError(f"the step failed with status {status}")
+
+
+def _silent(_line):
+    pass
