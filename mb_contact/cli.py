@@ -128,7 +128,7 @@ def _add_check(commands):
 
 
 def _check(arguments):
-    from mb_contact.inspection import describe_scene
+    from mb_contact.model.describe import describe_scene
 
     print("\n".join(describe_scene(arguments.scene)))
     return 0
@@ -149,7 +149,7 @@ def _add_info(commands):
 
 
 def _info(arguments):
-    from mb_contact.inspection import describe_model
+    from mb_contact.model.describe import describe_model
     from mb_contact.model.urdf import load_urdf
 
     meshes = "skip" if arguments.skip_meshes else "error"
@@ -176,16 +176,37 @@ def _add_lcp(commands):
 
 
 def _lcp(arguments):
-    from mb_contact.inspection import read_lcp
     from mb_contact.solvers import solve_lcp
 
-    M, q = read_lcp(arguments.problem)
+    M, q = _read_lcp(arguments.problem)
     result = solve_lcp(M, q, method=arguments.method, tolerance=arguments.tolerance)
     print("z          [" + ", ".join(f"{value:.12g}" for value in result.z) + "]")
     print(f"status     {result.status}")
     print(f"residual   {result.residual:.3e}")
     print(f"iterations {result.iterations}")
     return 0 if result.status == "solved" else 1
+
+
+def _read_lcp(path):
+    """M and q of a NumPy archive."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if not hasattr(archive, "files"):
+            raise InputError(f"{path} holds one array; it must be an .npz archive with M and q")
+        with archive:
+            missing = [name for name in ("M", "q") if name not in archive.files]
+            if missing:
+                held = ", ".join(archive.files) or "nothing"
+                raise InputError(f"{path} has no {' and no '.join(missing)}; it holds {held}")
+            return archive["M"], archive["q"]
+    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None
 
 
 def _add_bench(commands):

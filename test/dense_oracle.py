@@ -182,9 +182,7 @@ class Dense:
             w, u = self.V[k, :3], self.V[k, 3:]
             joint = self.H[rows, 6 * k : 6 * k + 6].T @ self.v[rows]
             if self.tree.joint_type[k] == JOINT_FLOATING:
-                a[k, 3:] = -cross(
-                    w, u
-                )  # of R* v with v constant in world axes, relative to the moving axes
+                a[k, 3:] = -cross(w, u)  # of R* v with v constant in world axes, relative to the moving axes
             # the apparent derivative plus V x joint velocity
             a[k, :3] += cross(w, joint[:3])
             a[k, 3:] += cross(w, joint[3:]) + cross(u, joint[:3])

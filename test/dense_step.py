@@ -138,8 +138,11 @@ class StepJudge:
         residual, limits = self.limit_residual(q, v_next, left, unit)
         free = np.ones(len(v), bool)
         free[self.joints] = False
-        near = self.near_limit(q, v_free)
-        dynamics = max(np.abs(left * unit)[free].max(initial=0.0), np.abs(left * unit)[self.joints][~near].max(initial=0.0))
+        near = self.near_limit(q, np.maximum(np.abs(v_free), np.abs(v_next)))
+        dynamics = max(
+            np.abs(left * unit)[free].max(initial=0.0),
+            np.abs(left * unit)[self.joints][~near].max(initial=0.0),
+        )
         return Verdict(max(worst, residual), dynamics, len(contacts), limits, left)
 
     def contact_frames(self, v, contacts):
@@ -188,10 +191,10 @@ class StepJudge:
         t = np.sqrt(0.5 * (W[1, 1] + W[2, 2]))
         return max(worst, abs(min((mu * p[0] - beta.sum()) * t, sigma / t)))
 
-    def near_limit(self, q, v_free):
+    def near_limit(self, q, speed):
         """Joints that could reach a limit in this step."""
         x = q[self.joint_q]
-        reach = 2 * self.dt * np.abs(v_free[self.joints]) + 1e-3
+        reach = 2 * self.dt * speed[self.joints] + 1e-3
         return (x - self.tree.lower[self.joints] < reach) | (self.tree.upper[self.joints] - x < reach)
 
     def limit_residual(self, q, v_next, impulse, unit):

@@ -78,7 +78,7 @@ def test_topics_agree_with_the_simulator():
 def test_ctrl_c_while_the_scene_is_prepared():
     with Session() as ros:
         node = run(ros, SCENE)
-        node.wait_for("preparing kernels", COMPILING)
+        node.wait_for("loading")
         node.signal(signal.SIGINT)
         assert node.wait() == 0, node.output()
         assert "Traceback" not in node.output()

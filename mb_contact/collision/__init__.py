@@ -21,7 +21,14 @@ import importlib
 from mb_contact.collision.buffers import CollisionBuffers, ManifoldWork, make_buffers, make_contacts
 from mb_contact.errors import CollisionError
 
-__all__ = ["ENGINES", "CollisionBuffers", "ManifoldWork", "make_buffers", "make_contacts", "make_narrow_phase"]
+__all__ = [
+    "ENGINES",
+    "CollisionBuffers",
+    "ManifoldWork",
+    "make_buffers",
+    "make_contacts",
+    "make_narrow_phase",
+]
 
 #: engine name -> module that defines its ``NarrowPhase``; imported only when asked for
 ENGINES = {"coal": "mb_contact.collision.coal_engine"}
@@ -47,9 +54,12 @@ def make_narrow_phase(geoms, engine="coal"):
         makes no shape.
     """
     if engine not in ENGINES:
-        raise CollisionError(f"collision engine {engine!r} is unknown; available: {', '.join(sorted(ENGINES))}")
+        available = ", ".join(sorted(ENGINES))
+        raise CollisionError(f"collision engine {engine!r} is unknown; available: {available}")
     try:
         module = importlib.import_module(ENGINES[engine])
     except ImportError as error:
-        raise CollisionError(f"collision engine {engine!r} needs a library that cannot be imported: {error}") from error
+        raise CollisionError(
+            f"collision engine {engine!r} cannot be imported ({error}); pip install {engine}"
+        ) from error
     return module.NarrowPhase(geoms)

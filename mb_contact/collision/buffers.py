@@ -77,7 +77,7 @@ def make_contacts(capacity):
     InputError
         The capacity is not a positive integer.
     """
-    if not isinstance(capacity, (int, np.integer)) or capacity < 1:
+    if isinstance(capacity, bool) or not isinstance(capacity, (int, np.integer)) or capacity < 1:
         raise InputError(f"capacity must be a positive integer, got {capacity!r}")
     return Contacts(
         count=np.zeros(1, dtype=np.int64),

@@ -21,6 +21,7 @@ from mb_contact.types import JOINT_FLOATING, JOINT_REVOLUTE
 
 SLIP_SPEED = 1e-3  # [m/s] above it the first friction direction follows the slip
 LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
+LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the problem
 
 
 @kernel
@@ -161,14 +162,20 @@ def _two_sided(kin, a, b, x, y, z, direction, i, rows, row):
 
 
 @kernel
-def limit_rows(tree, kin, q, v_free, dt, push_rate, memory, rows, cones, state):
-    """One scalar unit for every joint limit that this step could reach."""
+def limit_reach(speed, dt):
+    """Distance [rad, m] within which a limit of a joint of this speed is in the problem."""
+    return 2.0 * dt * speed + LIMIT_MARGIN
+
+
+@kernel
+def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
+    """One scalar unit for every joint limit that this step could reach at twice the ``speed`` (N,) of a joint."""
     for k in range(tree.parent.shape[0]):
         if tree.joint_type[k] == JOINT_FLOATING:
             continue
         d = tree.v_start[k]
         position = q[tree.q_start[k]]
-        reach = 2.0 * dt * abs(v_free[d]) + 1e-3
+        reach = limit_reach(speed[d], dt)
         _limit(tree, kin, k, d, 1.0, position - tree.lower[d], reach, 0, dt, push_rate, memory, rows, cones, state)
         _limit(tree, kin, k, d, -1.0, tree.upper[d] - position, reach, 1, dt, push_rate, memory, rows, cones, state)
 

@@ -9,7 +9,7 @@ import math
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.manifold_clip import W_X, W_Y
-from mb_contact.core.manifold_faces import EDGE, LATERAL, NEAREST
+from mb_contact.core.manifold_features import EDGE, LATERAL, NEAREST
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_SPHERE
 
 PARALLEL = 1e-3  #: sine of the angle between two lines below which they touch along a length
@@ -17,7 +17,7 @@ PARALLEL = 1e-3  #: sine of the angle between two lines below which they touch a
 
 @kernel
 def support_line(kind, size, geom_R, geom_p, g, normal, sign, margin, feature, row):
-    """The part of shape g farthest along sign * n: a line, if both ends of one are within the margin, or a point.
+    """The part of shape g farthest along sign * n: a point, or a line with both ends within the margin.
 
     Parameters
     ----------

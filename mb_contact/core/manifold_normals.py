@@ -23,6 +23,8 @@ from mb_contact.types import SHAPE_BOX
 APART = -2  #: the shapes are more than the margin apart
 NO_FACE = -1  #: the normal is not that of a face
 TIE = 1e-9  #: a later axis of a body must separate more by this much [m]; else the first one stays
+ALIKE = 0.98  #: cosine of two normals that may stand for each other
+ROUNDING = 1e-13  #: [m]
 
 
 @kernel
@@ -40,7 +42,7 @@ def choose_normal(kind, size, geom_R, geom_p, x, y, margin, snap, normal):
     snap : float
         A face wins even if it separates less by so much [m].
     normal : (3,), in, out
-        In: the engine's normal, from Y to X (not finite: there is none).  Out: the best normal that is not a face's.
+        In: the engine's normal, from Y to X (not finite: there is none).  Out: the one that separates most.
 
     Returns
     -------
@@ -62,19 +64,40 @@ def choose_normal(kind, size, geom_R, geom_p, x, y, margin, snap, normal):
     best = try_radial(kind, size, geom_R, geom_p, x, y, y, best, normal)
     if best > margin:
         return APART, best
-    best_of_all = max(best, sx, sy)
-    least = best_of_all - snap
-    if sx < least and sy < least:
-        return NO_FACE, best_of_all
-    if sx >= least and sy >= least:
+    best = offer_face(kind, size, geom_R, geom_p, x, y, x, kx, sx, best, normal)
+    best = offer_face(kind, size, geom_R, geom_p, x, y, y, ky, sy, best, normal)
+    good_x = sx >= best - allowance(geom_R, x, kx, snap, normal)
+    good_y = sy >= best - allowance(geom_R, y, ky, snap, normal)
+    if not (good_x or good_y):
+        return NO_FACE, best
+    owner_is_x = good_x
+    if good_x and good_y:
         owner_is_x = x_is_reference(kind, size, geom_p, x, y, kx, ky)
-    else:
-        owner_is_x = sx >= least
     if owner_is_x:
         face = 2 * kx + (0 if points_to(geom_R, geom_p, x, kx, y, x) else 1)
     else:
         face = 6 + 2 * ky + (1 if points_to(geom_R, geom_p, y, ky, y, x) else 0)
-    return face, best_of_all
+    return face, best
+
+
+@kernel
+def offer_face(kind, size, geom_R, geom_p, x, y, owner, k, s, best, normal):
+    """Take the face normal at axis k of ``owner`` if its separation s is more than ``best``."""
+    if s <= best:
+        return best
+    return offer(
+        kind, size, geom_R, geom_p, x, y, geom_R[owner, 0, k], geom_R[owner, 1, k], geom_R[owner, 2, k],
+        best, normal,
+    )  # fmt: skip
+
+
+@kernel
+def allowance(geom_R, owner, k, snap, normal):
+    """How much less than the best a face may separate and still win: nothing if it points elsewhere."""
+    cosine = (
+        geom_R[owner, 0, k] * normal[0] + geom_R[owner, 1, k] * normal[1] + geom_R[owner, 2, k] * normal[2]
+    )
+    return snap if abs(cosine) > ALIKE else ROUNDING
 
 
 @kernel
@@ -144,7 +167,7 @@ def face_area(kind, size, g, k):
 
 @kernel
 def x_is_reference(kind, size, geom_p, x, y, kx, ky):
-    """Which of two equally good faces is the reference: the larger, then the lower, the same in either order."""
+    """Which of two equally good faces is the reference: the larger, then the lower one."""
     ax = face_area(kind, size, x, kx)
     ay = face_area(kind, size, y, ky)
     if abs(ax - ay) > 1e-9 * (ax + ay):
@@ -175,11 +198,11 @@ def try_edges(kind, size, geom_R, geom_p, x, y, best, normal):
 
 @kernel
 def try_radial(kind, size, geom_R, geom_p, x, y, owner, best, normal):
-    """Offer the perpendiculars from the axis of a capsule or cylinder to the other's centre and nearest vertex."""
+    """Offer the perpendiculars from the axis of a capsule or cylinder to the other's centre and vertex."""
     if first_axis(kind[owner]) != 2:
         return best
     other = x + y - owner
-    toward = 1.0 if other == y else -1.0  # the other's nearest vertex lies along +normal from Y, -normal from X
+    toward = 1.0 if other == y else -1.0  # the nearest vertex of Y lies along the normal, of X against it
     for attempt in range(2):
         if attempt == 1 and kind[other] != SHAPE_BOX:
             break

@@ -19,7 +19,7 @@ DIRECTION_2 = 0.4971
 
 @kernel
 def best_point(points, count, tie):
-    """Point with the largest score (column 4), within ``tie`` the one farthest along the direction (column 5)."""
+    """Point with the largest score (column 4); within ``tie`` the one farthest along the direction (5)."""
     best = -np.inf
     for i in range(count):
         best = max(best, points[i, 4])

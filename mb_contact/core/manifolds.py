@@ -49,33 +49,38 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
     """
     margin = geoms.margin[0]
     tol = 1e-3 * margin + 1e-9
+    # fields taken out of the tuples once: each access counts a reference
+    kind, size, pairs = geoms.kind, geoms.size, geoms.pairs
     normal, points, ids = work.normal, work.points, work.ids
+    pair, feature, point, out_normal, gap = (
+        contacts.pair, contacts.feature, contacts.point, contacts.normal, contacts.gap
+    )  # fmt: skip
     written = 0
     status = OK
     for i in range(count):
         row = candidates[i]
-        a = geoms.pairs[row, 0]
-        b = geoms.pairs[row, 1]
-        swapped = y_comes_first(geoms.kind, geoms.size, a, b)
+        a = pairs[row, 0]
+        b = pairs[row, 1]
+        swapped = y_comes_first(kind, size, a, b)
         sign = -1.0 if swapped else 1.0
         x = b if swapped else a
         y = a if swapped else b
-        if geoms.kind[y] != SHAPE_PLANE and witness[i, 3] > margin + tol:
+        if kind[y] != SHAPE_PLANE and witness[i, 3] > margin:
             continue
         for j in range(3):
             normal[j] = sign * witness[i, j]
-        found = pair_manifold(geoms.kind, geoms.size, geom_R, geom_p, x, y, margin, tol, work)
+        found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
         found = reduce_points(points, ids, found, normal, tol)
         for j in range(found):
-            if written == contacts.pair.shape[0]:
+            if written == pair.shape[0]:
                 status = TOO_MANY_CONTACTS
                 break
-            contacts.pair[written] = row
-            contacts.feature[written] = ids[j]
-            contacts.gap[written] = points[j, 3]
+            pair[written] = row
+            feature[written] = ids[j]
+            gap[written] = points[j, 3]
             for k in range(3):
-                contacts.point[written, k] = points[j, k]
-                contacts.normal[written, k] = sign * normal[k] + 0.0  # no -0.0
+                point[written, k] = points[j, k]
+                out_normal[written, k] = sign * normal[k] + 0.0  # no -0.0
             written += 1
     contacts.count[0] = written
     return status

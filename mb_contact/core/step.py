@@ -21,6 +21,7 @@ from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark
 from mb_contact.core.contact_rows import (
     contact_frames,
     contact_rows,
+    limit_reach,
     limit_rows,
     row_impulses,
     row_sides,
@@ -35,7 +36,7 @@ from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
-from mb_contact.types import NOT_FINITE, OK
+from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
@@ -82,6 +83,7 @@ def smooth_dynamics(h):
     free_acceleration(tree, h.kin, h.art, h.gravity, work.effort, h.v, work.external, work.v_dot)
     for i in range(h.v.shape[0]):
         work.v_free[i] = h.v[i] + dt * work.v_dot[i]
+        work.speed[i] = abs(work.v_free[i])
     body_velocities(tree, h.kin, work.v_free, work.V_free)
     return OK
 
@@ -94,7 +96,7 @@ def assemble(h):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.kin, h.q, h.work.v_free, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
     n_rows = h.cones.rows[0]
     if n_rows == 0:
         return
@@ -248,6 +250,30 @@ def advance(h):
 
 
 @kernel
+def limits_missed(h):
+    """Whether impulses drive a joint past a limit that was not in the problem; its ``work.speed`` is raised.
+
+    Most limits of a robot are out of reach in most steps and cost nothing that way; but the impulse of a
+    contact or of another limit can throw a joint that was at rest.
+    """
+    dt = h.settings[0]
+    missed = False
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.joint_type[k] == JOINT_FLOATING:
+            continue
+        d = h.tree.v_start[k]
+        reach = limit_reach(h.work.speed[d], dt)
+        position = h.q[h.tree.q_start[k]]
+        after = position + dt * h.work.v_next[d]
+        below = position - h.tree.lower[d] >= reach and after < h.tree.lower[d]
+        above = h.tree.upper[d] - position >= reach and after > h.tree.upper[d]
+        if below or above:
+            h.work.speed[d] = abs(h.work.v_next[d])
+            missed = True
+    return missed
+
+
+@kernel
 def finish_step(h, candidates):
     """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status."""
     status = find_contacts(h, candidates)
@@ -256,11 +282,14 @@ def finish_step(h, candidates):
     status = smooth_dynamics(h)
     if status != OK:
         return status
-    assemble(h)
-    solve(h)
-    status = apply_impulses(h)
-    if status != OK:
-        return status
+    for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
+        assemble(h)
+        solve(h)
+        status = apply_impulses(h)
+        if status != OK:
+            return status
+        if not limits_missed(h):
+            break
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
     remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)

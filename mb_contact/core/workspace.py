@@ -152,6 +152,7 @@ class StepWork(NamedTuple):
 
     v_free: np.ndarray  #: (N,)
     V_free: np.ndarray  #: (n, 6)
+    speed: np.ndarray  #: (N,), speed that decides which limits are in the problem
     effort: np.ndarray  #: (N,), clamped
     v_dot: np.ndarray  #: (N,)
     dv: np.ndarray  #: (N,)
@@ -310,6 +311,7 @@ def make_step_work(n, N, g, capacity):
     return StepWork(
         v_free=np.zeros(N),
         V_free=np.zeros((n, 6)),
+        speed=np.zeros(N),
         effort=np.zeros(N),
         v_dot=np.zeros(N),
         dv=np.zeros(N),

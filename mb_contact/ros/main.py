@@ -135,6 +135,7 @@ def _run(scene, options, signals):
 def _simulator(scene, progress):
     if hasattr(scene, "step"):
         return scene
+    progress(f"loading {getattr(scene, 'path', scene)}")
     from mb_contact.simulation.simulator import Simulator
 
     return Simulator(scene, progress=progress)

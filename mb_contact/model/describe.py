@@ -1,15 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text about robots, scenes and problem files, for the command line."""
+"""Text about robots and scenes, for the command line."""
 
 from __future__ import annotations
 
-import zipfile
-
 import numpy as np
 
-from mb_contact.errors import InputError
 from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, WORLD
 
 
@@ -101,26 +98,3 @@ def describe_scene(path):
     for model in world.robot_models:
         lines += [f"warning: {model.name}: {text}" for text in model.warnings]
     return lines
-
-
-def read_lcp(path):
-    """M and q of a NumPy archive.
-
-    Raises
-    ------
-    InputError
-        Not such an archive, or M or q is not in it.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise InputError(f"{path} holds one array; it must be an .npz archive with M and q")
-            missing = [name for name in ("M", "q") if name not in archive.files]
-            if missing:
-                held = ", ".join(archive.files) or "nothing"
-                raise InputError(f"{path} has no {' and no '.join(missing)}; it holds {held}")
-            return archive["M"], archive["q"]
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None

@@ -1,0 +1,198 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a time step costs: the stages of a step in microseconds, a whole lift, and the time to the first step.
+
+Every number is the least of several repeats of the very same work: other programs can only add to it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.core import step as kernels
+from mb_contact.model.resources import find_resource
+from mb_contact.simulation.simulator import Simulator
+
+SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
+CONTROLLER = "package://mb_contact/examples/lift_controller.py"
+MOMENT = "load"  #: the move in whose middle a step is taken apart: box in both hands and still on the table
+
+_FIRST_STEP = """
+import sys, time
+import mb_contact as mb
+simulator = mb.Simulator(sys.argv[1])
+simulator.step()
+"""
+
+
+class Lift:
+    """The example's lift in this process, without ROS and without pacing."""
+
+    def __init__(self):
+        from mb_contact.model.urdf import load_urdf
+
+        self.law = _load(find_resource(CONTROLLER))
+        self.simulator = sim = Simulator(find_resource(SCENE))
+        box, _ = sim.link_pose("box")
+        model = load_urdf(sim.robot_description)
+        self.controller = self.law.LiftController(model, sim.world.joint_names, sim.joint_positions(), box)
+        self.effort()  # loads or compiles the operational-space kernels
+
+    def effort(self):
+        """Efforts for the state of now."""
+        sim, law = self.simulator, self.law
+        space = sim.operational_space(law.FRAMES)
+        terms = law.Terms(
+            space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects()
+        )
+        return self.controller.update(sim.time, sim.joint_positions(), sim.joint_velocities(), terms)
+
+    def run(self, until):
+        """Simulate until a time [s]; returns wall seconds in steps, in all, and the most contacts."""
+        inside, most = 0.0, 0
+        begin = time.perf_counter()
+        while self.simulator.time < until - 1e-9:
+            effort = self.effort()
+            start = time.perf_counter()
+            step = self.simulator.step(effort)
+            inside += time.perf_counter() - start
+            most = max(most, step.certificate.contacts)
+        return inside, time.perf_counter() - begin, most
+
+
+def _load(path):
+    """The example's module, from its file."""
+    spec = importlib.util.spec_from_file_location("lift_controller", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["lift_controller"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def measure_stages(sim, effort, repeats):
+    """Least times of the parts of one step from the simulator's present state, which is left as it was.
+
+    Returns
+    -------
+    dict of str to float
+        Microseconds; ``step`` is the whole of ``Simulator.step``.
+    """
+    state = sim.save()
+    runs = []
+    for _ in range(repeats + 1):  # the first one loads or compiles what the simulator never calls by itself
+        sim.restore(state)
+        runs.append(_staged_step(sim, effort))
+        sim.restore(state)
+        runs[-1].update(_plain_step(sim, effort))
+        sim.restore(state)
+        runs[-1]["step"] = _timed(sim.step, effort)[0]
+    sim.restore(state)
+    return {name: 1e6 * min(run[name] for run in runs[1:]) for name in runs[0]}
+
+
+def _timed(function, *arguments):
+    start = time.perf_counter()
+    result = function(*arguments)
+    return time.perf_counter() - start, result
+
+
+def _staged_step(sim, effort):
+    """One step by hand, stage by stage."""
+    h, b = sim._handle, sim._buffers
+    sim._effort[sim.world.joint_v] = effort
+    times = {}
+    times["kinematics"], _ = _timed(kernels.refresh, h)
+    times["broad"], count = _timed(kernels.begin_step, h)
+    times["narrow"], _ = _timed(sim._narrow.query, b.candidates, count, b.geom_R, b.geom_p, b.witness)
+    times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
+    times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
+    times["assembly"], _ = _timed(kernels.assemble, h)
+    times["solve"], _ = _timed(kernels.solve, h)
+    times["impulses"], _ = _timed(kernels.apply_impulses, h)
+    return times
+
+
+def _plain_step(sim, effort):
+    """One step in the two compiled calls of the simulator."""
+    h, b = sim._handle, sim._buffers
+    sim._effort[sim.world.joint_v] = effort
+    count = kernels.begin_step(h)
+    sim._narrow.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
+    return {"finish": _timed(kernels.finish_step, h, count)[0]}
+
+
+def stage_rows(times):
+    """(what, microseconds) of the breakdown; the rows add up to the whole step."""
+    rows = [
+        ("broad phase: shape poses, boxes, candidate pairs", times["broad"]),
+        ("narrow phase: witness points and normals (coal)", times["narrow"]),
+        ("manifolds: contact points", times["manifolds"]),
+        ("dynamics: articulated sweep, free velocity", times["dynamics"]),
+        ("assembly: contact rows, compliance, W and q", times["assembly"]),
+        ("solve: complementarity problem", times["solve"]),
+        ("impulse sweep: new velocity", times["impulses"]),
+        ("kinematics: poses, velocities, bias, energy", times["kinematics"]),
+    ]
+    compiled = sum(value for _, value in rows) - times["broad"] - times["narrow"]
+    rows.append(("integration and books", max(0.0, times["finish"] - compiled)))
+    python = times["step"] - times["broad"] - times["narrow"] - times["finish"]
+    rows.append(("Python: arguments, result", max(0.0, python)))
+    return rows
+
+
+def first_step_seconds(cache=None):
+    """Wall seconds of a new process from its start to the end of its first step.
+
+    Parameters
+    ----------
+    cache : path, optional
+        Folder of compiled kernels instead of the usual one.
+    """
+    root = Path(__file__).resolve().parents[2]
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environment.get("PYTHONPATH")]))
+    if cache is not None:
+        environment["MB_CONTACT_CACHE_DIR"] = str(cache)
+    command = [sys.executable, "-c", _FIRST_STEP, str(find_resource(SCENE))]
+    start = time.perf_counter()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def run_bench(repeats=30, cold=False):
+    """Measure and print; returns the exit code."""
+    lift = Lift()
+    sim, reference = lift.simulator, lift.controller.reference
+    i = reference.phases.index(MOMENT)
+    middle = 0.5 * (reference.times[i] + reference.times[i + 1])
+    first = lift.run(middle)
+    effort = lift.effort()
+    times = measure_stages(sim, effort, repeats)
+    contacts = sim.step(effort).certificate.contacts
+    print(
+        f"one step of the lift, box in both hands and on the table, {contacts} contacts (least of {repeats}):"
+    )
+    for what, value in stage_rows(times):
+        print(f"  {what:<50} {value:8.1f} us")
+    print(f"  {'the whole step':<50} {times['step']:8.1f} us")
+    second = lift.run(reference.duration)
+    inside, everything = np.array(first[:2]) + np.array(second[:2])
+    simulated, step, most = sim.time, 1e3 * sim.time_step, max(first[2], second[2])
+    print(f"the whole lift, {simulated:.1f} s at {step:g} ms, up to {most} contacts:")
+    print(f"  real-time factor, simulator alone                  {simulated / inside:8.1f}")
+    print(f"  real-time factor, with operational space and law   {simulated / everything:8.1f}")
+    warm = min(first_step_seconds() for _ in range(2))
+    print(f"a new process to its first step, kernels cached      {warm:8.2f} s")
+    if cold:
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"a new process to its first step, compiling           {first_step_seconds(folder):8.1f} s")
+    return 0
