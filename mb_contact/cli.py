@@ -66,10 +66,13 @@ def _add_run(commands):
 
 
 def _run(arguments):
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.world import build_world
     from mb_contact.ros.main import options_from_arguments, run_and_report
 
     if getattr(arguments, "seed", None) is not None:
         _seed(arguments.seed)
+    build_world(load_scene(arguments.scene))  # what is wrong with the scene comes before any word of progress
     return run_and_report(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
 
 

@@ -65,8 +65,9 @@ def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
     N = int(nv.sum())
     scalar = np.repeat(kind != JOINT_FLOATING, nv)
     tree = Tree(
-        parent=parent, joint_type=kind, q_start=np.cumsum(nq) - nq, v_start=np.cumsum(nv) - nv, nv=nv, root=root,
-        R_joint=Rotation.random(n, random_state=rng.integers(1 << 30)).as_matrix(), p_joint=rng.normal(size=(n, 3)),
+        parent=parent, joint_type=kind, q_start=np.cumsum(nq) - nq, v_start=np.cumsum(nv) - nv,
+        nv=nv, root=root, R_joint=Rotation.random(n, random_state=rng.integers(1 << 30)).as_matrix(),
+        p_joint=rng.normal(size=(n, 3)),
         axis=axis, mass=mass, com=rng.normal(scale=0.2, size=(n, 3)), inertia=inertia,
         armature=np.where(scalar, rng.uniform(0, 0.1, N), 0.0) if armature else np.zeros(N),
         damping=np.where(scalar, rng.uniform(0, 1.0, N), 0.0),
@@ -81,7 +82,7 @@ def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
 
 
 def read_only(tree):
-    """The tree with read-only arrays, as a Model's are: writable ones would compile every kernel once more."""
+    """The tree with read-only arrays, as a Model's are: writable ones would compile the kernels again."""
     for array in tree:
         array.setflags(write=False)
     return tree
@@ -238,5 +239,5 @@ class Dense:
 
 
 def _phi(R, p):
-    """Force transform from a child's frame (pose R, p in the parent) to the parent's: phi(p, k) in body axes."""
+    """phi(p, k) in body axes: forces from a child's frame (pose R, p in the parent) to the parent's."""
     return np.block([[R, skew(p) @ R], [np.zeros((3, 3)), R]])

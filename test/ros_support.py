@@ -158,6 +158,19 @@ class Peer:
         wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
         return publisher
 
+    def send_until(self, publisher, message, condition, timeout=TIMEOUT):
+        """Publish again and again until ``condition()`` is true.
+
+        Real-time commands are best effort: one that is sent before the reader's side has matched is lost.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            publisher.publish(message)
+            with self.changed:
+                if self.changed.wait_for(condition, 0.1):
+                    return
+            assert time.monotonic() < deadline, f"not within {timeout} s; received {self.counts()}"
+
     def call(self, service, service_type=TRIGGER, **fields):
         """Call a service and return its answer."""
         client = self.node.create_client(service_type, service)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint types: placement, hinge maps, and integration on the manifold (docs/notation.md has the conventions)."""
+"""Joint types: placement, hinge maps, and integration on the manifold (conventions: docs/notation.md)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_bias_is_the_acceleration_at_constant_joint_rates(seed):
         np.testing.assert_allclose(kin.a[k], want, atol=2e-6)
 
 
-# --- integration ------------------------------------------------------------------------------------
+# --- integration ----------------------------------------------------------------------------------
 
 
 @pytest.mark.nojit

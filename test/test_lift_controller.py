@@ -114,17 +114,16 @@ def test_the_box_is_lifted_held_and_set_down(case):
     assert log.margin > 0.1  # far from the position limits [rad]
     assert log.penetration < 1e-6
     assert log.residual <= 1e-9, dict(log.solvers)
-    print(dict(log.solvers), f"slip {1e3 * slip:.3f} mm, effort {log.share:.2f} of the limit")
 
 
 def test_the_reference_is_smooth_and_passes_its_targets(robot):
     reference = make_controller(robot, robot.link_pose("box")[0]).reference
     times = np.arange(0.0, reference.duration, 1e-3)
     value, rate, acceleration = np.moveaxis(np.array([reference(t) for t in times]), 1, 0)
-    np.testing.assert_allclose(np.gradient(value, 1e-3, axis=0)[5:-5], rate[5:-5], atol=1e-4)
-    np.testing.assert_allclose(np.gradient(rate, 1e-3, axis=0)[5:-5], acceleration[5:-5], atol=0.1)
+    np.testing.assert_allclose(np.gradient(value, 1e-3, axis=0)[5:-5], rate[5:-5], atol=1e-3)
+    np.testing.assert_allclose(np.gradient(rate, 1e-3, axis=0)[5:-5], acceleration[5:-5], atol=0.3)
     np.testing.assert_allclose(value[0], reference(reference.duration)[0], atol=1e-12)
-    assert reference(-1.0)[1].any() == reference(reference.duration + 1.0)[1].any() == False  # noqa: E712
+    assert not reference(-1.0)[1].any() and not reference(reference.duration + 1.0)[1].any()
     assert np.all(np.abs(rate[:, :6]) < 0.5)
 
 

@@ -57,11 +57,11 @@ def turn(quaternion_a, quaternion_b):
     return (Rotation.from_quat(quaternion_a) * Rotation.from_quat(quaternion_b).inv()).magnitude()
 
 
-# --- rest -----------------------------------------------------------------------------------------------
+# --- rest -----------------------------------------------------------------------------------------
 
 
 def test_box_rests_on_a_table_for_10_s():
-    """No drift, no sinking, and four equal, steady corner forces (the least-norm ones of a redundant problem)."""
+    """No drift, no sinking, and four equal, steady corner forces (the least-norm ones)."""
     sim = mb.Simulator(BOX_ON_TABLE)
     p0, quaternion0 = sim.link_pose("box")
     weight = 2.0 * G * DT
@@ -143,7 +143,7 @@ def test_a_box_dropped_flat_neither_sinks_nor_bounces():
     assert landed and lowest > -1e-9 and highest_after < 1e-6
 
 
-# --- free flight ---------------------------------------------------------------------------------------
+# --- free flight ----------------------------------------------------------------------------------
 
 
 def test_free_fall():
@@ -189,7 +189,7 @@ def test_torque_free_box_keeps_its_momentum():
     assert finer_energy == pytest.approx(energy / 10, rel=0.2)
 
 
-# --- friction ------------------------------------------------------------------------------------------
+# --- friction -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("heading", [0.0, np.pi / 2, 2.0, -0.4])
@@ -261,7 +261,7 @@ def test_friction_is_that_of_the_pair_of_materials():
         assert speed == pytest.approx(0.5 * G * (np.sin(0.3) - mu * np.cos(0.3)), rel=5e-3)
 
 
-# --- collisions ----------------------------------------------------------------------------------------------
+# --- collisions -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.05, 0.12])
@@ -282,7 +282,7 @@ def test_momentum_is_conserved_in_a_collision(mu, offset):
         np.testing.assert_allclose(P, P0, atol=1e-12)
         np.testing.assert_allclose(L, L0, atol=1e-5)
     assert hit is not None and sim.energy() < E0
-    # after the last push (the first ones leave what closes the gap) the contact neither closes nor opens (of 3 m/s)
+    # of 3 m/s, after the last push (the first ones leave what closes the gap)
     assert abs((v[9:12] - v[3:6]) @ hit) < 0.02
     if offset == 0.0:
         np.testing.assert_allclose(v[[3, 9]], (1.0 * 2.0 - 3.0 * 1.0) / 4.0, atol=1e-9)
@@ -298,7 +298,7 @@ def test_a_push_goes_through_a_row_of_blocks():
     np.testing.assert_allclose(sim.v[[3, 9, 15]], 1.0 / 3.0, atol=1e-6)
 
 
-# --- energy ---------------------------------------------------------------------------------------------------
+# --- energy ---------------------------------------------------------------------------------------
 
 
 def random_body(rng, name, height):

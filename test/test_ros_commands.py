@@ -59,22 +59,28 @@ def test_bad_messages_over_the_wire_are_rejected_whole_and_the_last_command_stay
             values = {pair.key: pair.value for pair in reports[-1].status[0].values} if reports else {}
             return int(values.get("rejected_commands", -1))
 
-        commands.publish(peer.joint_command(["joint_2", "joint_0"], [3.0, 1.0]))
-        peer.until(lambda: states and list(states[-1].effort) == [1.0, 0.0, 3.0])
+        float_array = peer.node.message_type("std_msgs/msg/Float64MultiArray")
+        peer.send_until(
+            arrays,
+            float_array(data=[7.0, 8.0, 9.0]),
+            lambda: states and list(states[-1].effort) == [7.0, 8.0, 9.0],
+        )
+        good = peer.joint_command(["joint_2", "joint_0"], [3.0, 1.0])
+        peer.send_until(commands, good, lambda: list(states[-1].effort) == [1.0, 8.0, 3.0])
         for count, (names, effort) in enumerate(BAD.values(), start=1):
             commands.publish(peer.joint_command(names, effort))
             peer.until(lambda n=count: rejected() == n)
-            assert list(states[-1].effort) == [1.0, 0.0, 3.0]
-        wrong = peer.node.message_type("std_msgs/msg/Float64MultiArray")(data=[9.0, 9.0])
+            assert list(states[-1].effort) == [1.0, 8.0, 3.0]
+        wrong = float_array(data=[9.0, 9.0])
         arrays.publish(wrong)
         peer.until(lambda: rejected() == len(BAD) + 1)
-        assert list(states[-1].effort) == [1.0, 0.0, 3.0]
+        assert list(states[-1].effort) == [1.0, 8.0, 3.0]
         assert "unknown joint 'elbow'" in node.wait_for("rejected a message")
         # many at once: one warning, not a flood
         for _ in range(200):
             arrays.publish(wrong)
-        arrays.publish(peer.node.message_type("std_msgs/msg/Float64MultiArray")(data=[4.0, 5.0, 6.0]))
-        peer.until(lambda: list(states[-1].effort) == [4.0, 5.0, 6.0])
+        right = float_array(data=[4.0, 5.0, 6.0])
+        peer.send_until(arrays, right, lambda: list(states[-1].effort) == [4.0, 5.0, 6.0])
         assert sum("rejected a message" in line for line in node.errors) <= 1 + len(BAD)
 
 
@@ -91,8 +97,8 @@ def test_pause_step_and_effort_limits_over_the_wire():
         peer.until(lambda: states[-1].header.stamp.nanosec != stamp.nanosec)
         assert peer.call("/mb_contact/pause", SET_BOOL, data=False).success
         peer.next_messages("joint_states", 10)
-        peer.publisher("joint_commands").publish(peer.joint_command(["joint_0"], [1e6]))
-        peer.until(lambda: states[-1].effort[0] == 50.0)
+        too_much = peer.joint_command(["joint_0"], [1e6])
+        peer.send_until(peer.publisher("joint_commands"), too_much, lambda: states[-1].effort[0] == 50.0)
 
 
 @pytest.mark.parametrize("names, effort", BAD.values(), ids=BAD.keys())

@@ -173,8 +173,8 @@ def test_two_nodes_in_namespaces_and_remapping():
         assert (len(left[-1].name), len(right[-1].name)) == (2, 3)
         assert peer.call("/left/mb_contact/reset").success
         assert peer.call("/right/sim/reset").success
-        peer.publisher("/right/joint_commands").publish(peer.joint_command(["joint_2"], [1.0]))
-        peer.until(lambda: right[-1].effort[2] == 1.0)
+        commands, command = peer.publisher("/right/joint_commands"), peer.joint_command(["joint_2"], [1.0])
+        peer.send_until(commands, command, lambda: right[-1].effort[2] == 1.0)
         assert not left[-1].effort.any()
 
 

@@ -134,13 +134,19 @@ def test_rosbags_decodes_the_raw_samples():
         raw = peer.listen("joint_states", qos=QoS(1000), raw=True)
         forces = peer.listen("contact_wrenches/right_finger", "geometry_msgs/msg/WrenchStamped")
         commands = peer.publisher("joint_commands")
-        commands.publish(peer.joint_command(["joint_4"], [2.5]))
         store = get_typestore(Stores.ROS2_JAZZY)  # its own classes, untouched by ours
-        peer.until(lambda: raw and store.deserialize_cdr(raw[-1], JOINT_STATE).effort[4] == 2.5)
+        peer.send_until(
+            commands,
+            peer.joint_command(["joint_4"], [2.5]),
+            lambda: raw and store.deserialize_cdr(raw[-1], JOINT_STATE).effort[4] == 2.5,
+        )
+        peer.next_messages("joint_states", 300)
         decoded = [store.deserialize_cdr(data, JOINT_STATE) for data in raw]
         assert decoded[-1].name == [f"joint_{i}" for i in range(5)]
         stamps = np.array([m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in decoded])
-        assert (np.diff(stamps) == 1_000_000).all()
+        assert (np.diff(stamps) > 0).all()
+        # a late joiner may miss one in its first instants: the writer keeps 10
+        assert (np.diff(stamps) == 1_000_000).mean() > 0.95
         # impulse over the interval: step n brings a force of n newtons, published every 10 steps
         first, second = peer.next_messages("contact_wrenches/right_finger", 2)
         step = (first.header.stamp.sec * 10**9 + first.header.stamp.nanosec) // 10**6
@@ -215,7 +221,8 @@ def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):
         ros.simulator("--joints", "3")
         ours = ros.peer()
         own = ours.listen("joint_states", qos=QoS(10_000))
-        ours.publisher("joint_commands").publish(ours.joint_command(["joint_1"], [0.5]))
+        commands = ours.publisher("joint_commands")
+        ours.send_until(commands, ours.joint_command(["joint_1"], [0.5]), lambda: own and own[-1].effort[1])
         arguments = [f"{topic}={kind}" for topic, kind in topics.items()]
         latched = arguments.pop()
         peer = ros.process("node", foxglove_peer / "subscriber.js", ros.domain, 50, *arguments)

@@ -53,7 +53,8 @@ JOINT = """
   <link name="bar"><inertial><origin xyz="{com}"/><mass value="2"/>
     <inertia ixx="0.1" iyy="0.1" izz="0.25" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="joint" type="{kind}"><parent link="base"/><child link="bar"/><axis xyz="{axis}"/>
-    <limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="100"/><dynamics damping="{damping}"/></joint>
+    <limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="100"/>
+    <dynamics damping="{damping}"/></joint>
 </robot>"""
 
 
@@ -67,7 +68,7 @@ def one_joint(
     return mb.Simulator(Scene(models=(SceneModel(text),), **options))
 
 
-# --- every step from scratch ------------------------------------------------------------------------------
+# --- every step from scratch ----------------------------------------------------------------------
 
 
 class Tally:
@@ -109,7 +110,7 @@ RESTING = {frozenset(("box", "table")), frozenset(("box", "ground"))}
 
 
 def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
-    """Mass matrix, efforts and Jacobians from Pinocchio; contacts, friction and limits judged from scratch."""
+    """Mass matrix, efforts and Jacobians from Pinocchio; contacts and limits judged from scratch."""
     source = PinocchioSource(dual_arm.world, pytest.importorskip("pinocchio"), URDF)
     tally = judged_run(dual_arm, source, random_efforts(dual_arm, 5000, 0))
     assert tally.residual <= 1e-9
@@ -138,7 +139,7 @@ def test_steps_of_tumbling_boxes_satisfy_the_dense_problem(n_f):
     boxes = tuple(
         Primitive(
             f"box_{i}", "box", tuple(rng.uniform(0.1, 0.3, 3)),
-            Pose(tuple(rng.uniform(-0.2, 0.2, 2)) + (0.3 + 0.3 * i,), tuple(rng.uniform(-1, 1, 3))), "free", 1.0 + i,
+            Pose((*rng.uniform(-0.2, 0.2, 2), 0.3 + 0.3 * i), tuple(rng.uniform(-1, 1, 3))), "free", 1.0 + i,
         )
         for i in range(3)
     )  # fmt: skip
@@ -150,7 +151,19 @@ def test_steps_of_tumbling_boxes_satisfy_the_dense_problem(n_f):
     assert tally.contact_steps >= 400 and "slip" in tally.states
 
 
-# --- save, restore, reset --------------------------------------------------------------------------------
+@pytest.mark.nojit
+def test_a_whole_step_without_jit():
+    """A ball on the ground and a bar on its limit, a few steps of the very same kernels as plain Python."""
+    ball = Primitive("ball", "sphere", (0.1,), Pose((1.0, 0.0, 0.1)), "free", 2.0)
+    text = JOINT.format(kind="revolute", com="0.5 0 0", axis="0 1 0", lower=-1, upper=0, effort=9, damping=1)
+    sim = mb.Simulator(Scene(models=(SceneModel(text),), primitives=(ball,), ground=Ground()))
+    tally = judged_run(sim, DenseSource(sim.world), np.zeros((5, 1)))
+    assert max(tally.residual, tally.dynamics) <= 1e-9 and tally.contact_steps == 5 and tally.limit_steps == 5
+    np.testing.assert_allclose(sim.v, 0.0, atol=1e-12)
+    assert sim.joint_efforts()[0] == pytest.approx(-2 * 9.81 * 0.5, rel=1e-9)
+
+
+# --- save, restore, reset -------------------------------------------------------------------------
 
 
 def bits(sim, efforts):
@@ -262,7 +275,7 @@ def test_more_contacts_than_the_first_capacity():
     assert bits(other, np.zeros((5, 0))) == first
 
 
-# --- input ----------------------------------------------------------------------------------------------------
+# --- input ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -349,7 +362,7 @@ def test_an_empty_scene_steps():
     assert sim.time == pytest.approx(0.001) and sim.energy() == 0.0
 
 
-# --- joints ---------------------------------------------------------------------------------------------------
+# --- joints ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damping, inertia", [(0.0, 0.75), (0.5, 0.75), (40.0, 0.75)])
@@ -377,10 +390,17 @@ def test_efforts_are_clamped_to_the_joint_s_limit():
     assert weak.joint_efforts()[0] == -50.0
 
 
-@pytest.mark.parametrize("kind, axis, sign", [("revolute", "0 1 0", 1), ("prismatic", "0 0 -1", 1),
-                                              ("revolute", "0 -1 0", -1), ("prismatic", "0 0 1", -1)])  # fmt: skip
+FALLS = [
+    ("revolute", "0 1 0", 1),
+    ("prismatic", "0 0 -1", 1),
+    ("revolute", "0 -1 0", -1),
+    ("prismatic", "0 0 1", -1),
+]
+
+
+@pytest.mark.parametrize("kind, axis, sign", FALLS)
 def test_a_bar_that_falls_onto_its_limit_stays_there(kind, axis, sign):
-    """From 0 to a limit at 0.3 under gravity: never past it, at rest in the end, and the limit bears the load."""
+    """From 0 to a limit at 0.3 under gravity: never past it, then at rest, and the limit bears the load."""
     sim = one_joint(kind=kind, axis=axis, lower=-0.3, upper=0.3)
     worst = 0.0
     for _ in range(1500):
@@ -409,7 +429,7 @@ def test_a_joint_thrown_at_its_limit_stops_there():
 
 
 def test_a_limit_holds_when_another_limit_s_impulse_drives_the_joint_into_it():
-    """Two bars: the first one's stop throws the second, until then at rest, at its own stop in the same step."""
+    """Two bars: the first one's stop throws the second, at rest until then, at its own stop."""
     sim = mb.Simulator(Scene(models=(SceneModel(WHIP),), gravity=(0.0, 0.0, 0.0)))
     sim.set_state([0.29, 0.29], [20.0, 0.0])
     for _ in range(5):
@@ -442,7 +462,7 @@ def test_a_joint_set_beyond_its_limit_returns_at_a_bounded_speed():
     assert sim.q[0] <= 0.3 + 1e-6
 
 
-# --- what a step hands out ------------------------------------------------------------------------------------
+# --- what a step hands out ------------------------------------------------------------------------
 
 
 def test_contact_impulses_add_up_to_those_of_the_links(dual_arm):
@@ -587,7 +607,7 @@ def test_robot_description_is_the_urdf(dual_arm):
 
 
 def test_contact_problem_of_a_step_is_the_one_solved():
-    """A box on the ground: 4 contacts, n_f + 2 unknowns each; the judge agrees with the step's certificate."""
+    """A box on the ground: 4 contacts, n_f + 2 unknowns each; the judge agrees with the step."""
     sim = mb.Simulator(box_scene(friction_directions=4, materials={"wood": Material(0.5)}))
     step = sim.step()
     problem = sim.contact_problem()

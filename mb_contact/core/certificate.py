@@ -23,7 +23,10 @@ WORST = 4  #: unit with the largest residual
 
 @kernel
 def certify(W, q, cones, r, u, judge):
-    """Fill ``judge``; u is recomputed as W r + q.  A unit with a NaN or an infinity counts as infinitely bad."""
+    """Fill ``judge``; u is recomputed as W r + q.
+
+    A unit with a NaN or an infinity counts as infinitely bad.
+    """
     n_f = cones.cosine.shape[0]
     rows = cones.rows[0]
     for i in range(judge.shape[0]):

@@ -169,7 +169,7 @@ def limit_reach(speed, dt):
 
 @kernel
 def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
-    """One scalar unit for every joint limit that this step could reach at twice the ``speed`` (N,) of a joint."""
+    """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``."""
     for k in range(tree.parent.shape[0]):
         if tree.joint_type[k] == JOINT_FLOATING:
             continue

@@ -232,6 +232,8 @@ def _report(watched, child, summary, out):
 
 
 def _plot(path, record, child, watched):
+    if len(record["time"]) < 2:
+        return  # it ended before there was anything to see
     try:
         from mb_contact.demo.plot import plot_lift
 

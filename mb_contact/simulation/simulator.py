@@ -13,7 +13,6 @@ from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.handle import make_step_handle
-from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.dynamics import singular_hinge_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
@@ -22,7 +21,7 @@ from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
-from mb_contact.simulation.warm_up import compile_with_progress, is_compiled
+from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NAMES, TOO_MANY_CONTACTS, WORLD
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
@@ -51,6 +50,7 @@ class Simulator:
     def __init__(self, scene, progress=None, warm_up=True):
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = build_world(self.scene)
+        first = FirstCompilation(progress or _silent) if warm_up and not is_compiled() else None
         tree = self.world.tree
         self.time_step = float(self.scene.time_step)
         self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity)])
@@ -73,8 +73,7 @@ class Simulator:
         self.step_count = 0
         self._work_done = self._energy_start = 0.0
         if warm_up:
-            self._warm_up(progress or _silent)
-            self.reset()
+            self._warm_up(first)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -343,13 +342,14 @@ class Simulator:
         self._work_done = 0.0
         self._energy_start = self.energy()
 
-    def _warm_up(self, progress):
+    def _warm_up(self, first):
         """Compile or load every kernel, and run one step, before time starts."""
-        if not is_compiled() and not DISABLE_JIT:
-            self._refresh()
-            compile_with_progress(self._handle, progress)
         self.reset()
+        if first is not None:
+            first.run(self._handle)
+            self.reset()
         self.step()
+        self.reset()
 
     def _error(self, status):
         if status == SINGULAR_HINGE:

@@ -15,7 +15,7 @@ import sys
 import time
 
 from mb_contact.core import step
-from mb_contact.core.jit import CACHE_DIRECTORY
+from mb_contact.core.jit import CACHE_DIRECTORY, DISABLE_JIT
 
 #: (what the user reads, kernel, arguments after the handle), in the order of a step
 STAGES = {
@@ -32,27 +32,45 @@ _CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stag
 
 
 def is_compiled():
-    """Whether this version's kernels are in the cache."""
-    return any(CACHE_DIRECTORY.glob("*/step.finish_step*.nbi"))
+    """Whether this version's kernels are in the cache (or need no compiling)."""
+    return DISABLE_JIT or any(CACHE_DIRECTORY.glob("*/step.finish_step*.nbi"))
 
 
-def compile_with_progress(handle, progress):
-    """Compile every kernel of the step for ``handle``; ``progress`` gets one line a stage."""
-    start = time.perf_counter()
-    child = _start_child()
-    mine = [name for name in STAGES if child is None or name not in SECOND_PROCESS]
-    total = len(STAGES) + 1
-    for number, name in enumerate(mine, 1):
-        progress(f"compiling {number}/{total}: {name} (first run only)")
-        run_stage(handle, name)
-    if child is not None:
-        for number, name in enumerate(SECOND_PROCESS, len(mine) + 1):
-            progress(f"compiling {number}/{total}: {name} (first run only)")
-            if number == total - 1:
-                child.wait()
-    progress(f"compiling {total}/{total}: the whole step (first run only)")
-    step.finish_step(handle, 0)
-    progress(f"compiled in {time.perf_counter() - start:.0f} s")
+class FirstCompilation:
+    """Compiles every kernel of the step; make it before the workspaces, ``run`` it with the handle.
+
+    Parameters
+    ----------
+    progress : callable
+        Gets one line of text a stage.
+    """
+
+    def __init__(self, progress):
+        self._progress = progress
+        self._start = time.perf_counter()
+        self._done = 0
+        self._total = len(STAGES) + 2
+        self._tell("workspaces")
+        self._child = _start_child()
+
+    def _tell(self, what):
+        self._done += 1
+        self._progress(f"compiling {self._done}/{self._total}: {what} (first run only)")
+
+    def run(self, handle):
+        """Compile all stages, then the whole step; advances the state that ``handle`` holds."""
+        later = SECOND_PROCESS if self._child is not None else ()
+        for name in STAGES:
+            if name not in later:
+                self._tell(name)
+                run_stage(handle, name)
+        for name in later:
+            self._tell(name)
+        if self._child is not None:
+            self._child.wait()
+        self._tell("the whole step")
+        step.finish_step(handle, 0)
+        self._progress(f"compiled in {time.perf_counter() - self._start:.0f} s")
 
 
 def run_stage(handle, name):
