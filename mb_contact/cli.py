@@ -28,14 +28,13 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser():
     """The parser of all commands; ``arguments.run(arguments)`` runs one and returns its exit code."""
-    import mb_contact
-
+    version = sys.modules["mb_contact"].__version__  # the package that this module is in, loaded before it
     parser = _Parser(
         prog="mb-contact",
         description="Rigid-contact dynamics in minimal coordinates, with or without ROS 2.",
         epilog="Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
     )
-    parser.add_argument("--version", action="version", version=f"mb_contact {mb_contact.__version__}")
+    parser.add_argument("--version", action="version", version=f"mb_contact {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_add_run, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
         add(commands)

@@ -418,6 +418,18 @@ def test_a_bar_that_falls_onto_its_limit_stays_there(kind, axis, sign):
     assert sim.joint_efforts()[0] == pytest.approx(-sign * load, rel=1e-6)  # motor + limit
 
 
+@pytest.mark.nojit
+def test_warm_start_of_contacts_and_limits_takes_one_iteration():
+    """At rest the last step's states are this step's: one linear solve, for limits as for contacts."""
+    text = JOINT.format(kind="revolute", com="0.5 0 0", axis="0 1 0", lower=-1, upper=0, effort=9, damping=1)
+    bar = mb.Simulator(Scene(models=(SceneModel(text),)))
+    for sim in (bar, mb.Simulator(box_scene())):
+        sim.step()
+        for _ in range(3):
+            certificate = sim.step().certificate
+            assert (certificate.solver, certificate.iterations) == ("block_pivoting", 1)
+
+
 def test_a_joint_thrown_at_its_limit_stops_there():
     """100 rad/s: 0.1 rad a step, still stopped at the limit within the step that would pass it."""
     sim = one_joint(axis="0 0 1", lower=-0.35, upper=0.35)

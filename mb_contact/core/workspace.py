@@ -69,8 +69,9 @@ class Rows(NamedTuple):
     on_a: np.ndarray  #: (R, 6)
     on_b: np.ndarray  #: (R, 6), signed
     offset: np.ndarray  #: (R,), added to the velocity: gap / dt or minus the push-out velocity
-    response: np.ndarray  #: (m, 6)
-    known: np.ndarray  #: int64 (m,)
+    a_T: np.ndarray  #: (6, R), on_a and on_b transposed
+    b_T: np.ndarray  #: (6, R)
+    response: np.ndarray  #: (m, 6, R), velocities of the essential bodies to unit row impulses
     touched: np.ndarray  #: int64 (n,)
     dof: np.ndarray  #: int64 (R,), degree of freedom of a joint-limit row, else -1
 
@@ -227,8 +228,9 @@ def make_rows(n, R):
         on_a=np.zeros((R, 6)),
         on_b=np.zeros((R, 6)),
         offset=np.zeros(R),
-        response=np.zeros((n, 6)),
-        known=np.zeros(n, np.int64),
+        a_T=np.zeros((6, R)),
+        b_T=np.zeros((6, R)),
+        response=np.zeros((n, 6, R)),
         touched=np.zeros(n, np.int64),
         dof=np.zeros(R, np.int64),
     )
