@@ -26,37 +26,58 @@ def articulated_inertias(tree, kin, dt, art):
     ``art.G`` and ``art.U`` hold one row of 6 for every degree of freedom; row i of the block
     of D^-1 of its joint stands in ``art.D_inv[i, :r]``.
     """
-    n = tree.parent.shape[0]
     P = art.P
+    U = art.U
+    G = art.G
+    D_inv = art.D_inv
+    L = art.hinge_scratch
+    Q = art.block_scratch
+    I = kin.I
+    mc = kin.mc
+    H = kin.H
+    l = kin.l
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    mass = tree.mass
+    armature = tree.armature
+    damping = tree.damping
+    n = parent.shape[0]
     for k in range(n):
         for i in range(3):
             for j in range(3):
-                P[k, i, j] = kin.I[k, i, j]
+                P[k, i, j] = I[k, i, j]
                 P[k, 3 + i, 3 + j] = 0.0
             P[k, i, 3 + i] = 0.0
-            P[k, 3 + i, 3 + i] = tree.mass[k]
-        _set_skew(P, k, kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2])
+            P[k, 3 + i, 3 + i] = mass[k]
+        _set_skew(P, k, mc[k, 0], mc[k, 1], mc[k, 2])
     for k in range(n - 1, -1, -1):
-        s = tree.v_start[k]
-        r = tree.nv[k]
+        s = v_start[k]
+        r = nv[k]
         for i in range(s, s + r):
             for c in range(6):
-                art.U[i, c] = 0.0
+                U[i, c] = 0.0
             for e in range(6):  # rows of the symmetric P, so that the loop vectorises
-                h = kin.H[i, e]
+                h = H[i, e]
                 for c in range(6):
-                    art.U[i, c] += P[k, e, c] * h
-        if not _invert_hinge(tree, kin, dt, k, art):
+                    U[i, c] += P[k, e, c] * h
+        for i in range(r):  # D, lower triangle
+            for j in range(i + 1):
+                d = 0.0
+                for c in range(6):
+                    d += H[s + i, c] * U[s + j, c]
+                L[i, j] = d
+            L[i, i] += armature[s + i] + dt * damping[s + i]
+        if not _invert_hinge(L, s, r, D_inv):
             return SINGULAR_HINGE, k
         for i in range(r):
             for c in range(6):
                 g = 0.0
                 for j in range(r):
-                    g += art.D_inv[s + i, j] * art.U[s + j, c]
-                art.G[s + i, c] = g
-        m = tree.parent[k]
-        if m >= 0:
-            _add_shifted(tree, kin, art, k, m)
+                    g += D_inv[s + i, j] * U[s + j, c]
+                G[s + i, c] = g
+        if parent[k] >= 0:
+            _add_shifted(P, G, U, Q, l, s, r, k, parent[k])
     return OK, -1
 
 
@@ -78,22 +99,12 @@ def _set_skew(P, k, x, y, z):
 
 
 @kernel
-def _invert_hinge(tree, kin, dt, k, art):
-    """D = H U + armature + dt damping of joint k and its inverse by Cholesky; False if not positive definite."""
-    s = tree.v_start[k]
-    r = tree.nv[k]
-    L = art.hinge_scratch
-    for i in range(r):
-        for j in range(i + 1):
-            d = 0.0
-            for c in range(6):
-                d += kin.H[s + i, c] * art.U[s + j, c]
-            L[i, j] = d
-        L[i, i] += tree.armature[s + i] + dt * tree.damping[s + i]
+def _invert_hinge(L, s, r, D_inv):
+    """Inverse of D (lower triangle in L, r x r) by Cholesky into ``D_inv[s:s + r]``; False if not positive definite."""
     if r == 1:
         if not L[0, 0] > 0.0:
             return False
-        art.D_inv[s, 0] = 1.0 / L[0, 0]
+        D_inv[s, 0] = 1.0 / L[0, 0]
         return True
     for i in range(r):
         for j in range(i + 1):
@@ -110,33 +121,29 @@ def _invert_hinge(tree, kin, dt, k, art):
         for i in range(r):
             d = 1.0 if i == col else 0.0
             for c in range(i):
-                d -= L[i, c] * art.D_inv[s + c, col]
-            art.D_inv[s + i, col] = d / L[i, i]
+                d -= L[i, c] * D_inv[s + c, col]
+            D_inv[s + i, col] = d / L[i, i]
         for i in range(r - 1, -1, -1):
-            d = art.D_inv[s + i, col]
+            d = D_inv[s + i, col]
             for c in range(i + 1, r):
-                d -= L[c, i] * art.D_inv[s + c, col]
-            art.D_inv[s + i, col] = d / L[i, i]
+                d -= L[c, i] * D_inv[s + c, col]
+            D_inv[s + i, col] = d / L[i, i]
     return True
 
 
 @kernel
-def _add_shifted(tree, kin, art, k, m):
+def _add_shifted(P, G, U, Q, l, s, r, k, m):
     """P(m) += phi(m, k) P+(k) phi*(m, k)."""
-    s = tree.v_start[k]
-    r = tree.nv[k]
-    Q = art.block_scratch
     for i in range(6):
         for j in range(i, 6):
-            x = art.P[k, i, j]
+            x = P[k, i, j]
             for d in range(s, s + r):
-                x -= art.G[d, i] * art.U[d, j]
+                x -= G[d, i] * U[d, j]
             Q[i, j] = x
             Q[j, i] = x
-    x = kin.l[k, 0]
-    y = kin.l[k, 1]
-    z = kin.l[k, 2]
-    P = art.P
+    x = l[k, 0]
+    y = l[k, 1]
+    z = l[k, 2]
     for j in range(3, 6):  # upper right: B' = B + l~ C
         c0 = Q[3, j]
         c1 = Q[4, j]
@@ -192,20 +199,34 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     external : (n, 6)
         Forces on the bodies at their origins, world axes.
     """
-    n = tree.parent.shape[0]
     z = art.z
+    nu = art.nu
+    eps = art.eps
+    P = art.P
+    G = art.G
+    D_inv = art.D_inv
+    H = kin.H
+    l = kin.l
+    a = kin.a
+    b = kin.b
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    damping = tree.damping
+    n = parent.shape[0]
     for k in range(n):
         for c in range(6):
-            z[k, c] = kin.b[k, c] - external[k, c]
+            z[k, c] = b[k, c] - external[k, c]
     for k in range(n - 1, -1, -1):
-        s = tree.v_start[k]
-        r = tree.nv[k]
-        for c in range(6):
-            for e in range(6):
-                z[k, c] += art.P[k, c, e] * kin.a[k, e]
+        s = v_start[k]
+        r = nv[k]
+        for e in range(6):
+            t = a[k, e]
+            for c in range(6):
+                z[k, c] += P[k, e, c] * t
         for i in range(s, s + r):
-            art.nu[i] = effort[i] - tree.damping[i] * v[i]
-        _absorb(tree, kin, art, k, s, r)
+            nu[i] = effort[i] - damping[i] * v[i]
+        _absorb(H, D_inv, G, l, z, eps, nu, s, r, k, parent[k])
     _scatter(tree, kin, art, gravity, v_dot)
 
 
@@ -221,52 +242,50 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     dv : (N,)
         Output.
     """
-    n = tree.parent.shape[0]
     z = art.z
+    nu = art.nu
+    eps = art.eps
+    alpha = art.alpha
+    G = art.G
+    D_inv = art.D_inv
+    H = kin.H
+    l = kin.l
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    n = parent.shape[0]
     for k in range(n):
         for c in range(6):
             z[k, c] = -impulse[k, c]
     for k in range(n - 1, -1, -1):
-        s = tree.v_start[k]
-        r = tree.nv[k]
-        for i in range(s, s + r):
-            art.nu[i] = joint_impulse[i]
-        _absorb(tree, kin, art, k, s, r)
+        s = v_start[k]
+        for i in range(s, s + nv[k]):
+            nu[i] = joint_impulse[i]
+        _absorb(H, D_inv, G, l, z, eps, nu, s, nv[k], k, parent[k])
     for k in range(n):  # no Coriolis terms in a velocity jump
-        m = tree.parent[k]
-        _shift_from_parent(kin, art.alpha, k, m)
-        s = tree.v_start[k]
-        for i in range(s, s + tree.nv[k]):
-            x = art.nu[i]
-            for c in range(6):
-                x -= art.G[i, c] * art.alpha[k, c]
-            dv[i] = x
-        for i in range(s, s + tree.nv[k]):
-            for c in range(6):
-                art.alpha[k, c] += kin.H[i, c] * dv[i]
+        _shift_from_parent(l, alpha, k, parent[k])
+        _open_hinge(H, G, nu, alpha, v_start[k], nv[k], k, dv)
 
 
 @kernel
-def _absorb(tree, kin, art, k, s, r):
-    """eps = T - H z, nu = D^-1 eps, z+ = z + G eps, and z(parent) += phi(p, k) z+."""
-    z = art.z
+def _absorb(H, D_inv, G, l, z, eps, nu, s, r, k, m):
+    """eps = T - H z (T comes in ``nu``), nu = D^-1 eps, z+ = z + G eps, and z(m) += phi(m, k) z+."""
     for i in range(s, s + r):
-        e = art.nu[i]
+        e = nu[i]
         for c in range(6):
-            e -= kin.H[i, c] * z[k, c]
-        art.eps[i] = e
+            e -= H[i, c] * z[k, c]
+        eps[i] = e
     for i in range(s, s + r):
         x = 0.0
         for j in range(r):
-            x += art.D_inv[i, j] * art.eps[s + j]
-        art.nu[i] = x
-    m = tree.parent[k]
+            x += D_inv[i, j] * eps[s + j]
+        nu[i] = x
     if m < 0:
         return
     for i in range(s, s + r):
         for c in range(6):
-            z[k, c] += art.G[i, c] * art.eps[i]
-    x, y, w = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], z[k, 3], z[k, 4], z[k, 5])
+            z[k, c] += G[i, c] * eps[i]
+    x, y, w = cross(l[k, 0], l[k, 1], l[k, 2], z[k, 3], z[k, 4], z[k, 5])
     z[m, 0] += z[k, 0] + x
     z[m, 1] += z[k, 1] + y
     z[m, 2] += z[k, 2] + w
@@ -276,13 +295,13 @@ def _absorb(tree, kin, art, k, s, r):
 
 
 @kernel
-def _shift_from_parent(kin, alpha, k, m):
+def _shift_from_parent(l, alpha, k, m):
     """alpha(k) := phi*(m, k) alpha(m), zero below the inertial frame."""
     if m < 0:
         for c in range(6):
             alpha[k, c] = 0.0
         return
-    x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], kin.l[k, 0], kin.l[k, 1], kin.l[k, 2])
+    x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], l[k, 0], l[k, 1], l[k, 2])
     alpha[k, 0] = alpha[m, 0]
     alpha[k, 1] = alpha[m, 1]
     alpha[k, 2] = alpha[m, 2]
@@ -292,23 +311,35 @@ def _shift_from_parent(kin, alpha, k, m):
 
 
 @kernel
+def _open_hinge(H, G, nu, alpha, s, r, k, out):
+    """v_dot = nu - G* alpha+ into ``out[s:s + r]``, then alpha = alpha+ + H* v_dot."""
+    for i in range(s, s + r):
+        x = nu[i]
+        for c in range(6):
+            x -= G[i, c] * alpha[k, c]
+        out[i] = x
+    for i in range(s, s + r):
+        for c in range(6):
+            alpha[k, c] += H[i, c] * out[i]
+
+
+@kernel
 def _scatter(tree, kin, art, gravity, v_dot):
     """alpha+ = phi* alpha(p), v_dot = nu - G* alpha+, alpha = alpha+ + H* v_dot + a, base to tips."""
     alpha = art.alpha
-    for k in range(tree.parent.shape[0]):
-        m = tree.parent[k]
-        _shift_from_parent(kin, alpha, k, m)
-        if m < 0:
+    nu = art.nu
+    G = art.G
+    H = kin.H
+    l = kin.l
+    a = kin.a
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    for k in range(parent.shape[0]):
+        _shift_from_parent(l, alpha, k, parent[k])
+        if parent[k] < 0:
             for c in range(3):
                 alpha[k, 3 + c] = -gravity[c]
-        s = tree.v_start[k]
-        for i in range(s, s + tree.nv[k]):
-            x = art.nu[i]
-            for c in range(6):
-                x -= art.G[i, c] * alpha[k, c]
-            v_dot[i] = x
-        for i in range(s, s + tree.nv[k]):
-            for c in range(6):
-                alpha[k, c] += kin.H[i, c] * v_dot[i]
+        _open_hinge(H, G, nu, alpha, v_start[k], nv[k], k, v_dot)
         for c in range(6):
-            alpha[k, c] += kin.a[k, c]
+            alpha[k, c] += a[k, c]

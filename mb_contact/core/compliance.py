@@ -50,118 +50,116 @@ def mark_essential(tree, touched, com):
 @kernel
 def compliance_sweep(tree, kin, art, com):
     """Scatter Upsilon and the path products Psi over the bodies on a path (base to tips)."""
-    for k in range(tree.parent.shape[0]):
-        if com.on_path[k] == 0:
+    Upsilon = com.Upsilon
+    Psi = com.Psi
+    T = com.block
+    w = com.columns
+    g = com.gram
+    near = com.near
+    essential = com.essential
+    on_path = com.on_path
+    H = kin.H
+    l = kin.l
+    G = art.G
+    D_inv = art.D_inv
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    for k in range(parent.shape[0]):
+        if on_path[k] == 0:
             continue
-        m = tree.parent[k]
-        s = tree.v_start[k]
-        r = tree.nv[k]
+        m = parent[k]
+        s = v_start[k]
+        r = nv[k]
+        near[k] = -1  # no essential ancestor
         if m >= 0:
-            _shifted_upsilon(com, kin, k, m)
-            _remove_hinge(tree, kin, art, com, k)
-            _path_product(tree, kin, art, com, k, m)
+            _shift_upsilon(Upsilon, T, l, k, m)
+            _close_hinge(Upsilon, H, G, w, g, s, r, k)
+            near[k] = essential[m] if essential[m] >= 0 else near[m]
+            if near[k] >= 0:
+                _path_product(Psi, T, l, H, G, s, r, k, m, essential[m] >= 0)
         else:
             for i in range(6):
                 for j in range(6):
-                    com.Upsilon[k, i, j] = 0.0
-            com.near[k] = -1  # no essential ancestor
+                    Upsilon[k, i, j] = 0.0
         for i in range(r):
             for j in range(r):
-                d = art.D_inv[s + i, j]
+                d = D_inv[s + i, j]
                 for c in range(6):
-                    h = kin.H[s + i, c] * d
+                    h = H[s + i, c] * d
                     if h != 0.0:
                         for e in range(6):
-                            com.Upsilon[k, c, e] += h * kin.H[s + j, e]
+                            Upsilon[k, c, e] += h * H[s + j, e]
 
 
 @kernel
-def _shifted_upsilon(com, kin, k, m):
+def _shift_upsilon(Upsilon, T, l, k, m):
     """Upsilon(k) := phi*(m, k) Upsilon(m) phi(m, k), phi* = [[1, 0], [-l~, 1]]."""
-    x = kin.l[k, 0]
-    y = kin.l[k, 1]
-    z = kin.l[k, 2]
-    T = com.block
+    x = l[k, 0]
+    y = l[k, 1]
+    z = l[k, 2]
     for j in range(6):  # rows: lower += -l~ upper = upper x l
-        a0 = com.Upsilon[m, 0, j]
-        a1 = com.Upsilon[m, 1, j]
-        a2 = com.Upsilon[m, 2, j]
+        a0 = Upsilon[m, 0, j]
+        a1 = Upsilon[m, 1, j]
+        a2 = Upsilon[m, 2, j]
         T[0, j] = a0
         T[1, j] = a1
         T[2, j] = a2
-        T[3, j] = com.Upsilon[m, 3, j] + a1 * z - a2 * y
-        T[4, j] = com.Upsilon[m, 4, j] + a2 * x - a0 * z
-        T[5, j] = com.Upsilon[m, 5, j] + a0 * y - a1 * x
+        T[3, j] = Upsilon[m, 3, j] + a1 * z - a2 * y
+        T[4, j] = Upsilon[m, 4, j] + a2 * x - a0 * z
+        T[5, j] = Upsilon[m, 5, j] + a0 * y - a1 * x
     for i in range(6):
         a0 = T[i, 0]
         a1 = T[i, 1]
         a2 = T[i, 2]
-        com.Upsilon[k, i, 0] = a0
-        com.Upsilon[k, i, 1] = a1
-        com.Upsilon[k, i, 2] = a2
-        com.Upsilon[k, i, 3] = T[i, 3] + a1 * z - a2 * y
-        com.Upsilon[k, i, 4] = T[i, 4] + a2 * x - a0 * z
-        com.Upsilon[k, i, 5] = T[i, 5] + a0 * y - a1 * x
+        Upsilon[k, i, 0] = a0
+        Upsilon[k, i, 1] = a1
+        Upsilon[k, i, 2] = a2
+        Upsilon[k, i, 3] = T[i, 3] + a1 * z - a2 * y
+        Upsilon[k, i, 4] = T[i, 4] + a2 * x - a0 * z
+        Upsilon[k, i, 5] = T[i, 5] + a0 * y - a1 * x
 
 
 @kernel
-def _remove_hinge(tree, kin, art, com, k):
+def _close_hinge(Upsilon, H, G, w, g, s, r, k):
     """Upsilon(k) := tau_bar* Upsilon(k) tau_bar with tau_bar = I - G H of joint k."""
-    s = tree.v_start[k]
-    r = tree.nv[k]
-    Y = com.Upsilon
-    w = com.columns  # rows of G* Y, one per degree of freedom
-    for i in range(r):
+    for i in range(r):  # w: rows of G* Upsilon, one per degree of freedom
         for c in range(6):
             w[i, c] = 0.0
         for e in range(6):
-            x = art.G[s + i, e]
+            x = G[s + i, e]
             for c in range(6):
-                w[i, c] += x * Y[k, e, c]
-    g = com.gram  # G* Y G
-    for i in range(r):
+                w[i, c] += x * Upsilon[k, e, c]
+    for i in range(r):  # g = G* Upsilon G
         for j in range(r):
             x = 0.0
             for c in range(6):
-                x += w[i, c] * art.G[s + j, c]
+                x += w[i, c] * G[s + j, c]
             g[i, j] = x
     for i in range(r):
         for c in range(6):
-            h = kin.H[s + i, c]
+            h = H[s + i, c]
+            t = w[i, c]
             for e in range(6):
-                Y[k, c, e] -= h * w[i, e]
-                Y[k, e, c] -= h * w[i, e]
+                Upsilon[k, c, e] -= h * w[i, e] + t * H[s + i, e]
         for j in range(r):
             for c in range(6):
-                h = kin.H[s + i, c] * g[i, j]
+                h = H[s + i, c] * g[i, j]
                 for e in range(6):
-                    Y[k, c, e] += h * kin.H[s + j, e]
+                    Upsilon[k, c, e] += h * H[s + j, e]
 
 
 @kernel
-def _path_product(tree, kin, art, com, k, m):
-    """Psi[k] := psi product from the nearest essential ancestor down to k; ``near[k]`` names that ancestor."""
-    if com.essential[m] >= 0:
-        com.near[k] = com.essential[m]
-    else:
-        com.near[k] = com.near[m]
-    if com.near[k] < 0:
-        return
-    s = tree.v_start[k]
-    r = tree.nv[k]
-    x = kin.l[k, 0]
-    y = kin.l[k, 1]
-    z = kin.l[k, 2]
-    T = com.block
-    fresh = com.essential[m] >= 0
+def _path_product(Psi, T, l, H, G, s, r, k, m, fresh):
+    """Psi[k] := Psi[m] psi(m, k), or psi(m, k) alone where the path starts at m (``fresh``)."""
+    x = l[k, 0]
+    y = l[k, 1]
+    z = l[k, 2]
     for i in range(6):
+        for j in range(6):
+            T[i, j] = 0.0 if fresh else Psi[m, i, j]
         if fresh:
-            for j in range(6):
-                T[i, j] = 0.0
             T[i, i] = 1.0
-        else:
-            for j in range(6):
-                T[i, j] = com.Psi[m, i, j]
         # times phi(m, k) = [[1, l~], [0, 1]]: right columns += left columns l~
         a0 = T[i, 0]
         a1 = T[i, 1]
@@ -170,48 +168,54 @@ def _path_product(tree, kin, art, com, k, m):
         T[i, 4] += a2 * x - a0 * z
         T[i, 5] += a0 * y - a1 * x
         for j in range(6):
-            com.Psi[k, i, j] = T[i, j]
+            Psi[k, i, j] = T[i, j]
         for d in range(s, s + r):  # times I - G H
             t = 0.0
             for c in range(6):
-                t += T[i, c] * art.G[d, c]
+                t += T[i, c] * G[d, c]
             for j in range(6):
-                com.Psi[k, i, j] -= t * kin.H[d, j]
+                Psi[k, i, j] -= t * H[d, j]
 
 
 @kernel
 def compliance_blocks(tree, com, count):
     """All blocks Omega(i, j) of the essential bodies; ``com.same_tree[i, j]`` is 0 where the block is zero."""
+    Omega = com.Omega
+    Upsilon = com.Upsilon
+    Psi = com.Psi
+    body = com.body
+    near = com.near
+    same_tree = com.same_tree
+    root = tree.root
     for j in range(count):
-        kj = com.body[j]
+        kj = body[j]
         for a in range(6):
             for b in range(6):
-                com.Omega[j, j, a, b] = com.Upsilon[kj, a, b]
-        com.same_tree[j, j] = 1
-        up = com.near[kj]
+                Omega[j, j, a, b] = Upsilon[kj, a, b]
+        same_tree[j, j] = 1
+        up = near[kj]
         for i in range(j):
-            if tree.root[com.body[i]] != tree.root[kj]:
-                com.same_tree[i, j] = 0
-                com.same_tree[j, i] = 0
+            same = 1 if root[body[i]] == root[kj] else 0
+            same_tree[i, j] = same
+            same_tree[j, i] = same
+            if same == 0:
                 continue
-            com.same_tree[i, j] = 1
-            com.same_tree[j, i] = 1
             for a in range(6):
                 for b in range(6):
-                    com.Omega[i, j, a, b] = 0.0
+                    Omega[i, j, a, b] = 0.0
                 for c in range(6):  # the inner loop runs along rows: it vectorises
-                    x = com.Omega[i, up, a, c]
+                    x = Omega[i, up, a, c]
                     for b in range(6):
-                        com.Omega[i, j, a, b] += x * com.Psi[kj, c, b]
+                        Omega[i, j, a, b] += x * Psi[kj, c, b]
             for a in range(6):
                 for b in range(6):
-                    com.Omega[j, i, b, a] = com.Omega[i, j, a, b]
+                    Omega[j, i, b, a] = Omega[i, j, a, b]
 
 
 @kernel
-def node_row(kin, k, px, py, pz, dx, dy, dz, row, i):
+def node_row(origin, k, px, py, pz, dx, dy, dz, row, i):
     """``row[i] := phi(k, node) [0; d]``: the velocity of the point (px, py, pz) of body k along d is row . V(k)."""
-    x, y, z = cross(px - kin.p[k, 0], py - kin.p[k, 1], pz - kin.p[k, 2], dx, dy, dz)
+    x, y, z = cross(px - origin[k, 0], py - origin[k, 1], pz - origin[k, 2], dx, dy, dz)
     row[i, 0] = x
     row[i, 1] = y
     row[i, 2] = z
@@ -228,41 +232,48 @@ def row_compliance(com, rows, n_rows, count, W):
     ``rows.side_b[r]`` with ``rows.on_b[r]`` (already signed); -1 stands for the inertial frame.
     Symmetric, filled for r, s < n_rows.
 
-    The rows' index runs innermost and contiguously everywhere, so that the loops vectorise:
-    48 rows on 9 bodies took 94 us row by row and take 25 us this way.
+    The rows' index runs innermost and contiguously everywhere, so that the loops vectorise.
     """
     a_T = rows.a_T
     b_T = rows.b_T
+    on_a = rows.on_a
+    on_b = rows.on_b
+    side_a = rows.side_a
+    side_b = rows.side_b
+    touched = rows.touched
     y = rows.response
+    Omega = com.Omega
+    same_tree = com.same_tree
+    body = com.body
     for r in range(n_rows):
         for c in range(6):
-            a_T[c, r] = rows.on_a[r, c]
-            b_T[c, r] = rows.on_b[r, c]
+            a_T[c, r] = on_a[r, c]
+            b_T[c, r] = on_b[r, c]
     start = 0
     while start < n_rows:
-        a = rows.side_a[start]
-        b = rows.side_b[start]
+        a = side_a[start]
+        b = side_b[start]
         end = start + 1
-        while end < n_rows and rows.side_a[end] == a and rows.side_b[end] == b:
+        while end < n_rows and side_a[end] == a and side_b[end] == b:
             end += 1
         for j in range(count):
-            if rows.touched[com.body[j]] == 0:
+            if touched[body[j]] == 0:
                 continue
             for c in range(6):
                 for s in range(start, end):
                     y[j, c, s] = 0.0
-            if a >= 0 and com.same_tree[j, a] != 0:
-                _respond(com.Omega, j, a, a_T, start, end, y)
-            if b >= 0 and com.same_tree[j, b] != 0:
-                _respond(com.Omega, j, b, b_T, start, end, y)
+            if a >= 0 and same_tree[j, a] != 0:
+                _respond(Omega, j, a, a_T, start, end, y)
+            if b >= 0 and same_tree[j, b] != 0:
+                _respond(Omega, j, b, b_T, start, end, y)
         start = end
     for r in range(n_rows):
         for s in range(r + 1):
             W[r, s] = 0.0
-        if rows.side_a[r] >= 0:
-            _project(rows.on_a, r, rows.side_a[r], y, W)
-        if rows.side_b[r] >= 0:
-            _project(rows.on_b, r, rows.side_b[r], y, W)
+        if side_a[r] >= 0:
+            _project(on_a, r, side_a[r], y, W)
+        if side_b[r] >= 0:
+            _project(on_b, r, side_b[r], y, W)
         for s in range(r):
             W[s, r] = W[r, s]
 

@@ -60,7 +60,7 @@ def mass_matrix(tree, kin, mass, force, M):
         s = tree.v_start[k]
         r = tree.nv[k]
         for i in range(r):
-            _composite_force(kin, mass[k], k, s + i, i, force)
+            _composite_force(kin.H, kin.I, kin.mc, mass[k], k, s + i, i, force)
         m = k
         while m >= 0:
             t = tree.v_start[m]
@@ -82,12 +82,12 @@ def mass_matrix(tree, kin, mass, force, M):
 
 
 @kernel
-def _composite_force(kin, mass, k, d, i, force):
+def _composite_force(H, I, mc, mass, k, d, i, force):
     """``force[i] := R(k) H*[d]``."""
-    ax, ay, az = kin.H[d, 0], kin.H[d, 1], kin.H[d, 2]
-    lx, ly, lz = kin.H[d, 3], kin.H[d, 4], kin.H[d, 5]
-    cx, cy, cz = kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2]
-    hx, hy, hz = rotate(kin.I, k, ax, ay, az)
+    ax, ay, az = H[d, 0], H[d, 1], H[d, 2]
+    lx, ly, lz = H[d, 3], H[d, 4], H[d, 5]
+    cx, cy, cz = mc[k, 0], mc[k, 1], mc[k, 2]
+    hx, hy, hz = rotate(I, k, ax, ay, az)
     x, y, z = cross(cx, cy, cz, lx, ly, lz)
     force[i, 0] = hx + x
     force[i, 1] = hy + y

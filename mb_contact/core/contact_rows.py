@@ -27,79 +27,83 @@ LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the proble
 @kernel
 def contact_frames(geoms, contacts, kin, memory, frames):
     """Tangent vectors: along the slip above SLIP_SPEED, otherwise the contact's previous frame carried over."""
+    pair = contacts.pair
+    feature = contacts.feature
+    point = contacts.point
+    normal = contacts.normal
+    body = geoms.body
+    pairs = geoms.pairs
+    V = kin.V
+    origin = kin.p
+    known = frames.known
+    aligned = frames.aligned
+    t1 = frames.t1
+    t2 = frames.t2
+    tangent = memory.tangent
     for i in range(contacts.count[0]):
-        frames.known[i] = _find_previous(contacts, memory, i)
-        nx = contacts.normal[i, 0]
-        ny = contacts.normal[i, 1]
-        nz = contacts.normal[i, 2]
-        ux, uy, uz = _relative_velocity(geoms, contacts, kin, i)
-        along = ux * nx + uy * ny + uz * nz
-        ux -= along * nx
-        uy -= along * ny
-        uz -= along * nz
-        size = np.sqrt(ux * ux + uy * uy + uz * uz)
-        frames.aligned[i] = 1 if size > SLIP_SPEED else 0
-        if frames.aligned[i] == 0:
-            j = frames.known[i]
+        known[i] = _find_previous(memory.count[0], memory.pair, memory.feature, pair[i], feature[i])
+        nx = normal[i, 0]
+        ny = normal[i, 1]
+        nz = normal[i, 2]
+        ux, uy, uz = _point_velocity(body[pairs[pair[i], 0]], V, origin, point, i)
+        bx, by, bz = _point_velocity(body[pairs[pair[i], 1]], V, origin, point, i)
+        ux, uy, uz, size = _tangential(ux - bx, uy - by, uz - bz, nx, ny, nz)
+        aligned[i] = 1 if size > SLIP_SPEED else 0
+        if aligned[i] == 0:
+            j = known[i]
             if j >= 0:
-                ux = memory.tangent[j, 0]
-                uy = memory.tangent[j, 1]
-                uz = memory.tangent[j, 2]
+                ux, uy, uz, size = _tangential(tangent[j, 0], tangent[j, 1], tangent[j, 2], nx, ny, nz)
             elif abs(nx) < 0.8:
-                ux, uy, uz = 1.0, 0.0, 0.0
+                ux, uy, uz, size = _tangential(1.0, 0.0, 0.0, nx, ny, nz)
             else:
-                ux, uy, uz = 0.0, 1.0, 0.0
-            along = ux * nx + uy * ny + uz * nz
-            ux -= along * nx
-            uy -= along * ny
-            uz -= along * nz
-            size = np.sqrt(ux * ux + uy * uy + uz * uz)
+                ux, uy, uz, size = _tangential(0.0, 1.0, 0.0, nx, ny, nz)
             if size < 1e-6:  # the carried tangent has become the normal
-                ux, uy, uz = cross(nx, ny, nz, nz, nx, ny)
-                size = np.sqrt(ux * ux + uy * uy + uz * uz)
-                if size < 1e-6:
-                    ux, uy, uz = cross(nx, ny, nz, -nz, nx, ny)
-                    size = np.sqrt(ux * ux + uy * uy + uz * uz)
+                if abs(nx) < 0.8:
+                    ux, uy, uz, size = _tangential(1.0, 0.0, 0.0, nx, ny, nz)
+                else:
+                    ux, uy, uz, size = _tangential(0.0, 1.0, 0.0, nx, ny, nz)
         ux /= size
         uy /= size
         uz /= size
-        frames.t1[i, 0] = ux
-        frames.t1[i, 1] = uy
-        frames.t1[i, 2] = uz
+        t1[i, 0] = ux
+        t1[i, 1] = uy
+        t1[i, 2] = uz
         x, y, z = cross(nx, ny, nz, ux, uy, uz)
-        frames.t2[i, 0] = x
-        frames.t2[i, 1] = y
-        frames.t2[i, 2] = z
+        t2[i, 0] = x
+        t2[i, 1] = y
+        t2[i, 2] = z
 
 
 @kernel
-def _find_previous(contacts, memory, i):
-    for j in range(memory.count[0]):
-        if memory.pair[j] == contacts.pair[i] and memory.feature[j] == contacts.feature[i]:
+def _tangential(x, y, z, nx, ny, nz):
+    """Part of (x, y, z) across the unit normal, and its length."""
+    along = x * nx + y * ny + z * nz
+    x -= along * nx
+    y -= along * ny
+    z -= along * nz
+    return x, y, z, np.sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def _find_previous(count, pairs, features, pair, feature):
+    for j in range(count):
+        if pairs[j] == pair and features[j] == feature:
             return j
     return -1
 
 
 @kernel
-def _relative_velocity(geoms, contacts, kin, i):
-    """Velocity of A's contact point relative to B's."""
-    x, y, z = _point_velocity(geoms.body[geoms.pairs[contacts.pair[i], 0]], contacts, kin, i)
-    bx, by, bz = _point_velocity(geoms.body[geoms.pairs[contacts.pair[i], 1]], contacts, kin, i)
-    return x - bx, y - by, z - bz
-
-
-@kernel
-def _point_velocity(k, contacts, kin, i):
+def _point_velocity(k, V, origin, point, i):
+    """Velocity of body k at contact point i."""
     if k < 0:
         return 0.0, 0.0, 0.0
-    V = kin.V
     x, y, z = cross(
         V[k, 0],
         V[k, 1],
         V[k, 2],
-        contacts.point[i, 0] - kin.p[k, 0],
-        contacts.point[i, 1] - kin.p[k, 1],
-        contacts.point[i, 2] - kin.p[k, 2],
+        point[i, 0] - origin[k, 0],
+        point[i, 1] - origin[k, 1],
+        point[i, 2] - origin[k, 2],
     )
     return x + V[k, 3], y + V[k, 4], z + V[k, 5]
 
@@ -112,26 +116,45 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
     ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
     """
     n_f = cones.cosine.shape[0]
-    for k in range(rows.touched.shape[0]):
-        rows.touched[k] = 0
+    touched = rows.touched
+    body_a = rows.body_a
+    body_b = rows.body_b
+    on_a = rows.on_a
+    on_b = rows.on_b
+    offset = rows.offset
+    dof = rows.dof
+    body = geoms.body
+    pairs = geoms.pairs
+    pair = contacts.pair
+    point = contacts.point
+    origin = kin.p
+    for k in range(touched.shape[0]):
+        touched[k] = 0
     c = contacts.count[0]
     for i in range(c):
-        a = geoms.body[geoms.pairs[contacts.pair[i], 0]]
-        b = geoms.body[geoms.pairs[contacts.pair[i], 1]]
-        x = contacts.point[i, 0]
-        y = contacts.point[i, 1]
-        z = contacts.point[i, 2]
+        a = body[pairs[pair[i], 0]]
+        b = body[pairs[pair[i], 1]]
         row = 3 * i
-        _two_sided(kin, a, b, x, y, z, contacts.normal, i, rows, row)
-        _two_sided(kin, a, b, x, y, z, frames.t1, i, rows, row + 1)
-        _two_sided(kin, a, b, x, y, z, frames.t2, i, rows, row + 2)
+        if a >= 0:
+            touched[a] = 1
+            _side(origin, a, point, contacts.normal, i, 1.0, on_a, row)
+            _side(origin, a, point, frames.t1, i, 1.0, on_a, row + 1)
+            _side(origin, a, point, frames.t2, i, 1.0, on_a, row + 2)
+        if b >= 0:
+            touched[b] = 1
+            _side(origin, b, point, contacts.normal, i, -1.0, on_b, row)
+            _side(origin, b, point, frames.t1, i, -1.0, on_b, row + 1)
+            _side(origin, b, point, frames.t2, i, -1.0, on_b, row + 2)
         gap = contacts.gap[i]
-        rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
-        rows.offset[row + 1] = 0.0
-        rows.offset[row + 2] = 0.0
+        for d in range(3):
+            body_a[row + d] = a
+            body_b[row + d] = b
+            dof[row + d] = -1
+            offset[row + d] = 0.0
+        offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3
-        cones.mu[i] = geoms.mu[contacts.pair[i]]
+        cones.mu[i] = geoms.mu[pair[i]]
         j = frames.known[i]
         if j < 0:
             state[i] = 0
@@ -145,20 +168,12 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
 
 
 @kernel
-def _two_sided(kin, a, b, x, y, z, direction, i, rows, row):
-    """One contact row along ``direction[i]`` at the point (x, y, z)."""
-    dx = direction[i, 0]
-    dy = direction[i, 1]
-    dz = direction[i, 2]
-    rows.body_a[row] = a
-    rows.body_b[row] = b
-    rows.dof[row] = -1
-    if a >= 0:
-        rows.touched[a] = 1
-        node_row(kin, a, x, y, z, dx, dy, dz, rows.on_a, row)
-    if b >= 0:
-        rows.touched[b] = 1
-        node_row(kin, b, x, y, z, -dx, -dy, -dz, rows.on_b, row)
+def _side(origin, k, point, direction, i, sign, on, row):
+    """Row along ``direction[i]`` at contact point i, on body k."""
+    node_row(
+        origin, k, point[i, 0], point[i, 1], point[i, 2],
+        sign * direction[i, 0], sign * direction[i, 1], sign * direction[i, 2], on, row,
+    )  # fmt: skip
 
 
 @kernel
@@ -170,39 +185,49 @@ def limit_reach(speed, dt):
 @kernel
 def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
     """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``."""
-    for k in range(tree.parent.shape[0]):
-        if tree.joint_type[k] == JOINT_FLOATING:
+    kind = tree.joint_type
+    q_start = tree.q_start
+    v_start = tree.v_start
+    lower = tree.lower
+    upper = tree.upper
+    for k in range(kind.shape[0]):
+        if kind[k] == JOINT_FLOATING:
             continue
-        d = tree.v_start[k]
-        position = q[tree.q_start[k]]
+        d = v_start[k]
         reach = limit_reach(speed[d], dt)
-        _limit(tree, kin, k, d, 1.0, position - tree.lower[d], reach, 0, dt, push_rate, memory, rows, cones, state)
-        _limit(tree, kin, k, d, -1.0, tree.upper[d] - position, reach, 1, dt, push_rate, memory, rows, cones, state)
+        for side in range(2):
+            gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
+            if gap < reach:
+                _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state)
+            else:
+                memory.limit_state[d, side] = -1
 
 
 @kernel
-def _limit(tree, kin, k, d, sign, gap, reach, side, dt, push_rate, memory, rows, cones, state):
-    if not gap < reach:
-        memory.limit_state[d, side] = -1
-        return
+def _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state):
+    """The row of one limit of joint k: side 0 lower, 1 upper."""
+    sign = 1.0 - 2.0 * side
     row = cones.rows[0]
     unit = cones.count[0]
     m = tree.parent[k]
+    H = kin.H
+    on_a = rows.on_a
+    on_b = rows.on_b
     rows.body_a[row] = k
     rows.body_b[row] = m
     rows.dof[row] = 2 * d + side
     rows.touched[k] = 1
     for c in range(6):
-        rows.on_a[row, c] = sign * kin.H[d, c]
+        on_a[row, c] = sign * H[d, c]
     if m >= 0:
         rows.touched[m] = 1
         for c in range(6):
-            rows.on_b[row, c] = -sign * kin.H[d, c]
+            on_b[row, c] = -sign * H[d, c]
         if tree.joint_type[k] != JOINT_REVOLUTE:  # phi(p, k) [0; h] = [l x h; h]
-            x, y, z = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], kin.H[d, 3], kin.H[d, 4], kin.H[d, 5])
-            rows.on_b[row, 0] -= sign * x
-            rows.on_b[row, 1] -= sign * y
-            rows.on_b[row, 2] -= sign * z
+            x, y, z = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], H[d, 3], H[d, 4], H[d, 5])
+            on_b[row, 0] -= sign * x
+            on_b[row, 1] -= sign * y
+            on_b[row, 2] -= sign * z
     rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
     cones.start[unit] = row
     cones.dim[unit] = 1
@@ -221,34 +246,43 @@ def row_sides(com, rows, n_rows):
 
 
 @kernel
-def row_velocity(rows, r, V):
-    """Velocity of row r for body velocities V."""
-    x = 0.0
-    k = rows.body_a[r]
-    if k >= 0:
-        for c in range(6):
-            x += rows.on_a[r, c] * V[k, c]
-    k = rows.body_b[r]
-    if k >= 0:
-        for c in range(6):
-            x += rows.on_b[r, c] * V[k, c]
-    return x
+def row_velocities(rows, n_rows, V, u):
+    """Velocities ``u[:n_rows]`` of the rows for body velocities V."""
+    body_a = rows.body_a
+    body_b = rows.body_b
+    on_a = rows.on_a
+    on_b = rows.on_b
+    for r in range(n_rows):
+        x = 0.0
+        k = body_a[r]
+        if k >= 0:
+            for c in range(6):
+                x += on_a[r, c] * V[k, c]
+        k = body_b[r]
+        if k >= 0:
+            for c in range(6):
+                x += on_b[r, c] * V[k, c]
+        u[r] = x
 
 
 @kernel
 def row_impulses(rows, n_rows, r, impulse):
     """Spatial impulses on the bodies from the rows' impulses r: J* p without a Jacobian."""
+    body_a = rows.body_a
+    body_b = rows.body_b
+    on_a = rows.on_a
+    on_b = rows.on_b
     for k in range(impulse.shape[0]):
         for c in range(6):
             impulse[k, c] = 0.0
     for i in range(n_rows):
         if r[i] == 0.0:
             continue
-        k = rows.body_a[i]
+        k = body_a[i]
         if k >= 0:
             for c in range(6):
-                impulse[k, c] += rows.on_a[i, c] * r[i]
-        k = rows.body_b[i]
+                impulse[k, c] += on_a[i, c] * r[i]
+        k = body_b[i]
         if k >= 0:
             for c in range(6):
-                impulse[k, c] += rows.on_b[i, c] * r[i]
+                impulse[k, c] += on_b[i, c] * r[i]

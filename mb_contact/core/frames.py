@@ -115,6 +115,6 @@ def frame_rows(kin, body, p, rows):
                 x = 1.0 if a == 3 else 0.0
                 y = 1.0 if a == 4 else 0.0
                 z = 1.0 if a == 5 else 0.0
-                node_row(kin, k, p[i, 0], p[i, 1], p[i, 2], x, y, z, rows.on_a, row)
+                node_row(kin.p, k, p[i, 0], p[i, 1], p[i, 2], x, y, z, rows.on_a, row)
         if k >= 0:
             rows.touched[k] = 1

@@ -12,6 +12,9 @@ and differentiating gives ``alpha(k) = phi* alpha(p) + H* dv(k) + a(k)`` with th
 
     a(k) = [ d(H_w*)/dt v ;  omega_p x (v(k) - v(p)) + d(H_v*)/dt v ].
 
+The functions take the few entries of the tree that they need, not the tree: a named tuple passed to a
+function called for every body costs a reference count for each of its arrays.
+
 To add a joint type: a constant in ``types.py``, a branch in each of these functions.
 """
 
@@ -23,19 +26,17 @@ from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE
 
 
 @kernel
-def joint_placement(tree, k, q, R_motion, p_motion):
-    """Motion of joint k, in its joint frame: rotation to ``R_motion[k]``, translation to ``p_motion[k]``."""
-    kind = tree.joint_type[k]
-    s = tree.q_start[k]
+def joint_placement(kind, s, axis, k, q, R_motion, p_motion):
+    """Motion of joint k (``s`` = q_start) in its joint frame: ``R_motion[k]`` and ``p_motion[k]``."""
     p_motion[k, 0] = 0.0
     p_motion[k, 1] = 0.0
     p_motion[k, 2] = 0.0
     if kind == JOINT_REVOLUTE:
-        set_axis_angle(R_motion, k, tree.axis[k, 0], tree.axis[k, 1], tree.axis[k, 2], q[s])
+        set_axis_angle(R_motion, k, axis[k, 0], axis[k, 1], axis[k, 2], q[s])
     elif kind == JOINT_PRISMATIC:
         set_axis_angle(R_motion, k, 1.0, 0.0, 0.0, 0.0)
         for i in range(3):
-            p_motion[k, i] = tree.axis[k, i] * q[s]
+            p_motion[k, i] = axis[k, i] * q[s]
     elif kind == JOINT_FLOATING:
         set_quaternion(R_motion, k, q[s + 3], q[s + 4], q[s + 5], q[s + 6])
         for i in range(3):
@@ -43,15 +44,13 @@ def joint_placement(tree, k, q, R_motion, p_motion):
 
 
 @kernel
-def joint_map(tree, k, R, H):
+def joint_map(kind, s, r, axis, k, R, H):
     """Rows of the hinge map H(k) (r x 6), world axes at the origin of body k, into ``H[v_start...]``.
 
     ``R[k]`` maps body to world; the axis of a revolute or prismatic joint is the same in the
     joint frame and in the body frame, since the motion leaves it fixed.
     """
-    kind = tree.joint_type[k]
-    s = tree.v_start[k]
-    for i in range(tree.nv[k]):
+    for i in range(r):
         for c in range(6):
             H[s + i, c] = 0.0
     if kind == JOINT_FLOATING:
@@ -60,17 +59,14 @@ def joint_map(tree, k, R, H):
     else:
         offset = 0 if kind == JOINT_REVOLUTE else 3
         for c in range(3):
-            H[s, offset + c] = (
-                R[k, c, 0] * tree.axis[k, 0] + R[k, c, 1] * tree.axis[k, 1] + R[k, c, 2] * tree.axis[k, 2]
-            )
+            H[s, offset + c] = R[k, c, 0] * axis[k, 0] + R[k, c, 1] * axis[k, 1] + R[k, c, 2] * axis[k, 2]
 
 
 @kernel
-def joint_bias(tree, k, H, v, V, a):
-    """Bias acceleration a(k) of joint k into ``a[k]`` (see the module's head)."""
+def joint_bias(kind, p, s, k, H, v, V, a):
+    """Bias acceleration a(k) of joint k on parent p (``s`` = v_start) into ``a[k]`` (see the module's head)."""
     for c in range(6):
         a[k, c] = 0.0
-    p = tree.parent[k]
     if p < 0:
         return
     wx = V[p, 0]
@@ -80,11 +76,10 @@ def joint_bias(tree, k, H, v, V, a):
     a[k, 3] = x
     a[k, 4] = y
     a[k, 5] = z
-    if tree.joint_type[k] == JOINT_FLOATING:
+    if kind == JOINT_FLOATING:
         return  # H is constant in world axes
-    s = tree.v_start[k]
     # the axis turns with the parent: dH*/dt v = omega_p x (H* v)
-    offset = 0 if tree.joint_type[k] == JOINT_REVOLUTE else 3
+    offset = 0 if kind == JOINT_REVOLUTE else 3
     x, y, z = cross(wx, wy, wz, H[s, offset] * v[s], H[s, offset + 1] * v[s], H[s, offset + 2] * v[s])
     a[k, offset] += x
     a[k, offset + 1] += y

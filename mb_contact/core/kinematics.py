@@ -18,41 +18,59 @@ def body_poses(tree, q, kin):
     """Poses, offsets l and hinge maps H of all bodies at q, into ``kin``."""
     R = kin.R
     p = kin.p
-    for k in range(tree.parent.shape[0]):
-        joint_placement(tree, k, q, kin.R_scratch, kin.p_scratch)
-        x, y, z = rotate(tree.R_joint, k, kin.p_scratch[k, 0], kin.p_scratch[k, 1], kin.p_scratch[k, 2])
-        x += tree.p_joint[k, 0]
-        y += tree.p_joint[k, 1]
-        z += tree.p_joint[k, 2]
-        multiply(tree.R_joint, k, kin.R_scratch, k, kin.R_local, k)
-        m = tree.parent[k]
+    l = kin.l
+    H = kin.H
+    R_motion = kin.R_scratch
+    p_motion = kin.p_scratch
+    R_local = kin.R_local
+    parent = tree.parent
+    kind = tree.joint_type
+    q_start = tree.q_start
+    v_start = tree.v_start
+    nv = tree.nv
+    axis = tree.axis
+    R_joint = tree.R_joint
+    p_joint = tree.p_joint
+    for k in range(parent.shape[0]):
+        joint_placement(kind[k], q_start[k], axis, k, q, R_motion, p_motion)
+        x, y, z = rotate(R_joint, k, p_motion[k, 0], p_motion[k, 1], p_motion[k, 2])
+        x += p_joint[k, 0]
+        y += p_joint[k, 1]
+        z += p_joint[k, 2]
+        multiply(R_joint, k, R_motion, k, R_local, k)
+        m = parent[k]
         if m >= 0:
             x, y, z = rotate(R, m, x, y, z)
-            multiply(R, m, kin.R_local, k, R, k)
+            multiply(R, m, R_local, k, R, k)
             p[k, 0] = p[m, 0] + x
             p[k, 1] = p[m, 1] + y
             p[k, 2] = p[m, 2] + z
         else:
             for i in range(3):
                 for j in range(3):
-                    R[k, i, j] = kin.R_local[k, i, j]
+                    R[k, i, j] = R_local[k, i, j]
             p[k, 0] = x
             p[k, 1] = y
             p[k, 2] = z
         # l is built from the joint, not from a difference of large positions
-        kin.l[k, 0] = x
-        kin.l[k, 1] = y
-        kin.l[k, 2] = z
-        joint_map(tree, k, R, kin.H)
+        l[k, 0] = x
+        l[k, 1] = y
+        l[k, 2] = z
+        joint_map(kind[k], v_start[k], nv[k], axis, k, R, H)
 
 
 @kernel
 def body_velocities(tree, kin, v, V):
     """Spatial velocities ``V(k) = phi*(p, k) V(p) + H*(k) v(k)`` into V (n, 6)."""
-    for k in range(tree.parent.shape[0]):
-        m = tree.parent[k]
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    l = kin.l
+    H = kin.H
+    for k in range(parent.shape[0]):
+        m = parent[k]
         if m >= 0:
-            x, y, z = cross(V[m, 0], V[m, 1], V[m, 2], kin.l[k, 0], kin.l[k, 1], kin.l[k, 2])
+            x, y, z = cross(V[m, 0], V[m, 1], V[m, 2], l[k, 0], l[k, 1], l[k, 2])
             V[k, 0] = V[m, 0]
             V[k, 1] = V[m, 1]
             V[k, 2] = V[m, 2]
@@ -62,11 +80,11 @@ def body_velocities(tree, kin, v, V):
         else:
             for c in range(6):
                 V[k, c] = 0.0
-        s = tree.v_start[k]
-        for i in range(tree.nv[k]):
+        s = v_start[k]
+        for i in range(nv[k]):
             w = v[s + i]
             for c in range(6):
-                V[k, c] += kin.H[s + i, c] * w
+                V[k, c] += H[s + i, c] * w
 
 
 @kernel
@@ -76,70 +94,84 @@ def body_inertias(tree, kin):
     The spatial inertia of body k is ``M(k) = [[I, m c~], [-m c~, m 1]]``.
     """
     R = kin.R
-    for k in range(tree.parent.shape[0]):
-        m = tree.mass[k]
-        cx, cy, cz = rotate(R, k, tree.com[k, 0], tree.com[k, 1], tree.com[k, 2])
-        kin.mc[k, 0] = m * cx
-        kin.mc[k, 1] = m * cy
-        kin.mc[k, 2] = m * cz
-        multiply(R, k, tree.inertia, k, kin.R_local, k)  # R Ic
+    I = kin.I
+    mc = kin.mc
+    R_local = kin.R_local
+    mass = tree.mass
+    com = tree.com
+    inertia = tree.inertia
+    for k in range(mass.shape[0]):
+        m = mass[k]
+        cx, cy, cz = rotate(R, k, com[k, 0], com[k, 1], com[k, 2])
+        mc[k, 0] = m * cx
+        mc[k, 1] = m * cy
+        mc[k, 2] = m * cz
+        multiply(R, k, inertia, k, R_local, k)  # R Ic
         for i in range(3):
             for j in range(i, 3):
                 s = 0.0
                 for c in range(3):
-                    s += kin.R_local[k, i, c] * R[k, j, c]
-                kin.I[k, i, j] = s
+                    s += R_local[k, i, c] * R[k, j, c]
+                I[k, i, j] = s
         cc = cx * cx + cy * cy + cz * cz
-        kin.I[k, 0, 0] += m * (cc - cx * cx)
-        kin.I[k, 1, 1] += m * (cc - cy * cy)
-        kin.I[k, 2, 2] += m * (cc - cz * cz)
-        kin.I[k, 0, 1] -= m * cx * cy
-        kin.I[k, 0, 2] -= m * cx * cz
-        kin.I[k, 1, 2] -= m * cy * cz
-        kin.I[k, 1, 0] = kin.I[k, 0, 1]
-        kin.I[k, 2, 0] = kin.I[k, 0, 2]
-        kin.I[k, 2, 1] = kin.I[k, 1, 2]
+        I[k, 0, 0] += m * (cc - cx * cx)
+        I[k, 1, 1] += m * (cc - cy * cy)
+        I[k, 2, 2] += m * (cc - cz * cz)
+        I[k, 0, 1] -= m * cx * cy
+        I[k, 0, 2] -= m * cx * cz
+        I[k, 1, 2] -= m * cy * cz
+        I[k, 1, 0] = I[k, 0, 1]
+        I[k, 2, 0] = I[k, 0, 2]
+        I[k, 2, 1] = I[k, 1, 2]
 
 
 @kernel
 def bias_terms(tree, kin, v):
     """Coriolis accelerations a(k) and gyroscopic forces b(k) = [w x I w; w x (w x m c)], from ``kin.V``."""
     V = kin.V
-    for k in range(tree.parent.shape[0]):
-        joint_bias(tree, k, kin.H, v, V, kin.a)
+    H = kin.H
+    I = kin.I
+    mc = kin.mc
+    a = kin.a
+    b = kin.b
+    parent = tree.parent
+    kind = tree.joint_type
+    v_start = tree.v_start
+    for k in range(parent.shape[0]):
+        joint_bias(kind[k], parent[k], v_start[k], k, H, v, V, a)
         wx = V[k, 0]
         wy = V[k, 1]
         wz = V[k, 2]
-        hx, hy, hz = rotate(kin.I, k, wx, wy, wz)
+        hx, hy, hz = rotate(I, k, wx, wy, wz)
         x, y, z = cross(wx, wy, wz, hx, hy, hz)
-        kin.b[k, 0] = x
-        kin.b[k, 1] = y
-        kin.b[k, 2] = z
-        x, y, z = cross(wx, wy, wz, kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2])
+        b[k, 0] = x
+        b[k, 1] = y
+        b[k, 2] = z
+        x, y, z = cross(wx, wy, wz, mc[k, 0], mc[k, 1], mc[k, 2])
         x, y, z = cross(wx, wy, wz, x, y, z)
-        kin.b[k, 3] = x
-        kin.b[k, 4] = y
-        kin.b[k, 5] = z
+        b[k, 3] = x
+        b[k, 4] = y
+        b[k, 5] = z
 
 
 @kernel
-def inertia_times(kin, mass, k, x, y, out):
-    """``out[y] := M(k) @ x[k]`` for spatial vectors (rows of x and out)."""
+def inertia_times(I, mc, mass, k, x, out):
+    """``out[k] := M(k) @ x[k]`` for spatial vectors (rows of x and out)."""
     ax = x[k, 0]
     ay = x[k, 1]
     az = x[k, 2]
     lx = x[k, 3]
     ly = x[k, 4]
     lz = x[k, 5]
-    cx = kin.mc[k, 0]
-    cy = kin.mc[k, 1]
-    cz = kin.mc[k, 2]
-    ux, uy, uz = rotate(kin.I, k, ax, ay, az)
+    cx = mc[k, 0]
+    cy = mc[k, 1]
+    cz = mc[k, 2]
+    ux, uy, uz = rotate(I, k, ax, ay, az)
     vx, vy, vz = cross(cx, cy, cz, lx, ly, lz)
-    out[y, 0] = ux + vx
-    out[y, 1] = uy + vy
-    out[y, 2] = uz + vz
+    out[k, 0] = ux + vx
+    out[k, 1] = uy + vy
+    out[k, 2] = uz + vz
     vx, vy, vz = cross(ax, ay, az, cx, cy, cz)
-    out[y, 3] = mass * lx + vx
-    out[y, 4] = mass * ly + vy
-    out[y, 5] = mass * lz + vz
+    out[k, 3] = mass * lx + vx
+    out[k, 4] = mass * ly + vy
+    out[k, 5] = mass * lz + vz

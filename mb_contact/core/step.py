@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias, free_acceleration, impulse_response
+from mb_contact.core.broadphase import candidate_pairs
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.contact_rows import (
     contact_frames,
@@ -25,17 +26,16 @@ from mb_contact.core.contact_rows import (
     limit_rows,
     row_impulses,
     row_sides,
-    row_velocity,
+    row_velocities,
 )
-from mb_contact.core.broadphase import candidate_pairs
 from mb_contact.core.geometry import aabbs, geometry_poses
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.jit import kernel
-from mb_contact.core.spatial import cross
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
+from mb_contact.core.spatial import cross
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
 RUNG = 0  # entries of StepWork.info
@@ -105,8 +105,9 @@ def assemble(h):
     compliance_blocks(h.tree, h.com, count)
     row_sides(h.com, h.rows, n_rows)
     row_compliance(h.com, h.rows, n_rows, count, h.sol.W)
+    row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
     for i in range(n_rows):
-        h.sol.q[i] = row_velocity(h.rows, i, h.work.V_free) + h.rows.offset[i]
+        h.sol.q[i] += h.rows.offset[i]
 
 
 @kernel
@@ -153,42 +154,45 @@ def remember(contacts, frames, cones, rows, memory, sol):
 @kernel
 def contact_impulses(geoms, contacts, kin, frames, sol, work):
     """Impulse vector of every contact (on A) and the sums on the geometries."""
-    for g in range(work.geom_impulse.shape[0]):
+    normal = contacts.normal
+    t1 = frames.t1
+    t2 = frames.t2
+    r = sol.r
+    impulse = work.contact_impulse
+    total = work.geom_impulse
+    pairs = geoms.pairs
+    body = geoms.body
+    for g in range(total.shape[0]):
         for a in range(6):
-            work.geom_impulse[g, a] = 0.0
+            total[g, a] = 0.0
     for i in range(contacts.count[0]):
         for a in range(3):
-            work.contact_impulse[i, a] = (
-                sol.r[3 * i] * contacts.normal[i, a]
-                + sol.r[3 * i + 1] * frames.t1[i, a]
-                + sol.r[3 * i + 2] * frames.t2[i, a]
-            )
-        _add_impulse(geoms, contacts, kin, i, 0, 1.0, work)
-        _add_impulse(geoms, contacts, kin, i, 1, -1.0, work)
+            impulse[i, a] = r[3 * i] * normal[i, a] + r[3 * i + 1] * t1[i, a] + r[3 * i + 2] * t2[i, a]
+        for side in range(2):
+            g = pairs[contacts.pair[i], side]
+            _add_impulse(contacts.point, impulse, i, kin.p, body[g], 1.0 - 2.0 * side, total, g)
 
 
 @kernel
-def _add_impulse(geoms, contacts, kin, i, side, sign, work):
-    """Add contact i's impulse to one of its geometries, about the body origin (world origin for world bodies)."""
-    g = geoms.pairs[contacts.pair[i], side]
-    k = geoms.body[g]
-    x = contacts.point[i, 0]
-    y = contacts.point[i, 1]
-    z = contacts.point[i, 2]
+def _add_impulse(point, impulse, i, origin, k, sign, total, g):
+    """Add contact i's impulse to geometry g, about the origin of its body k (the world's for the inertial frame)."""
+    x = point[i, 0]
+    y = point[i, 1]
+    z = point[i, 2]
     if k >= 0:
-        x -= kin.p[k, 0]
-        y -= kin.p[k, 1]
-        z -= kin.p[k, 2]
-    fx = sign * work.contact_impulse[i, 0]
-    fy = sign * work.contact_impulse[i, 1]
-    fz = sign * work.contact_impulse[i, 2]
+        x -= origin[k, 0]
+        y -= origin[k, 1]
+        z -= origin[k, 2]
+    fx = sign * impulse[i, 0]
+    fy = sign * impulse[i, 1]
+    fz = sign * impulse[i, 2]
     mx, my, mz = cross(x, y, z, fx, fy, fz)
-    work.geom_impulse[g, 0] += mx
-    work.geom_impulse[g, 1] += my
-    work.geom_impulse[g, 2] += mz
-    work.geom_impulse[g, 3] += fx
-    work.geom_impulse[g, 4] += fy
-    work.geom_impulse[g, 5] += fz
+    total[g, 0] += mx
+    total[g, 1] += my
+    total[g, 2] += mz
+    total[g, 3] += fx
+    total[g, 4] += fy
+    total[g, 5] += fz
 
 
 @kernel
@@ -205,8 +209,9 @@ def keep_books(tree, dt, v, kin, rows, cones, sol, work):
         work.joint_effort[i] = work.effort[i] + passive
         work.ledger[0] += work.effort[i] * mean
         work.ledger[1] += passive * mean
+    row_velocities(rows, cones.rows[0], kin.V, sol.before)
     for r in range(cones.rows[0]):
-        mean = 0.5 * (row_velocity(rows, r, kin.V) + sol.u[r] - rows.offset[r])
+        mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
         if dof < 0:
             work.ledger[2] += sol.r[r] * mean

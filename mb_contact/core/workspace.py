@@ -20,7 +20,7 @@ class Kinematics(NamedTuple):
     V: np.ndarray  #: (n, 6), spatial velocity
     a: np.ndarray  #: (n, 6), Coriolis acceleration
     b: np.ndarray  #: (n, 6), gyroscopic force
-    I: np.ndarray  # noqa: E741 -- (n, 3, 3), rotational inertia about the body origin
+    I: np.ndarray  #: (n, 3, 3), rotational inertia about the body origin
     mc: np.ndarray  #: (n, 3), mass times centre of mass
     R_local: np.ndarray
     R_scratch: np.ndarray
@@ -123,6 +123,7 @@ class Solution(NamedTuple):
     r: np.ndarray  #: (R,), impulses [N s, N m s]
     u: np.ndarray  #: (R,), W r + q
     state: np.ndarray  #: int64 (U,), see pivoting.py
+    before: np.ndarray  #: (R,), velocities of the rows at the start of the step
     best_r: np.ndarray
     best_state: np.ndarray
     judge: np.ndarray  #: (8,), the last certificate: see certificate.py
@@ -283,6 +284,7 @@ def make_solution(R, units):
         r=np.zeros(R),
         u=np.zeros(R),
         state=np.zeros(units, np.int64),
+        before=np.zeros(R),
         best_r=np.zeros(R),
         best_state=np.zeros(units, np.int64),
         judge=np.zeros(8),
