@@ -88,9 +88,9 @@ def mass_matrix(model, q):
     n, N, _ = _sizes(model)
     kin = _kinematics(model, q)
     mass = model.tree.mass.copy()
-    composite_inertias(model.tree, kin, mass)
+    composite_inertias(model.tree, kin.l, kin.I, kin.mc, mass)
     M = np.zeros((N, N))
-    _mass_matrix(model.tree, kin, mass, np.zeros((6, 6)), M)
+    _mass_matrix(model.tree, kin, kin.I, kin.mc, mass, np.zeros((6, 6)), M)
     return M
 
 
@@ -243,12 +243,28 @@ def invert_compliance(L):
     Rows are scaled to a unit diagonal first, since rad/s and m/s mix.
     """
     s = np.sqrt(np.maximum(np.diag(L), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(L / np.outer(s, s))
+    scale = np.outer(s, s)
+    scaled = L / scale
+    inverse = _regular_inverse(scaled)
+    if inverse is not None:
+        return inverse / scale, len(L)
+    values, vectors = np.linalg.eigh(scaled)
     keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
-    rank = int(keep.sum())
-    if rank == len(L):
-        # Cholesky-accurate inverse of the scaled matrix
-        inverse = np.linalg.inv(L / np.outer(s, s)) / np.outer(s, s)
-        return 0.5 * (inverse + inverse.T), rank
-    scaled = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
-    return scaled / np.outer(s, s), rank
+    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return inverse / scale, int(keep.sum())
+
+
+def _regular_inverse(scaled):
+    """Inverse of a matrix with unit diagonal, None unless its rank is certainly full.
+
+    The eigenvalues lie between 1 / trace(inverse) and n, so no eigenvalue need be computed.
+    """
+    n = len(scaled)
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = 0.5 * (inverse + inverse.T)
+    trace = inverse.trace()
+    positive = trace > 0.0 and inverse.diagonal().min() > 0.0
+    return inverse if positive and 1.0 / trace > RANK_TOLERANCE * n else None

@@ -50,11 +50,12 @@ CONTACT_STATE_NAMES = ("separate", "stick", "slip")
 # --- which rung of the solver ladder produced a result -------------------------------------
 SOLVER_NONE = 0  #: no unilateral row in this step
 SOLVER_PIVOTING = 1
-SOLVER_LEMKE = 2
-SOLVER_REGULARISED = 3
-SOLVER_FAILED = 4  #: best residual found; the certificate says how bad it is
+SOLVER_PROXIMAL = 2
+SOLVER_LEMKE = 3
+SOLVER_REGULARISED = 4
+SOLVER_FAILED = 5  #: best residual found; the certificate says how bad it is
 
-SOLVER_NAMES = ("none", "block_pivoting", "lemke", "regularised", "best_residual")
+SOLVER_NAMES = ("none", "block_pivoting", "proximal", "lemke", "regularised", "best_residual")
 
 
 class Tree(NamedTuple):

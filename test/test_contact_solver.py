@@ -9,6 +9,7 @@ friction impulses anew, and measures every pair (z, w) as z sqrt(W_ii), w / sqrt
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from mb_contact.types import (
     SOLVER_LEMKE,
     SOLVER_NONE,
     SOLVER_PIVOTING,
+    SOLVER_PROXIMAL,
     SOLVER_REGULARISED,
 )
 
@@ -165,7 +167,7 @@ def climb(problem, state=None):
 def good(problem, outcome):
     """The dense judge accepts, and agrees with the step's certificate."""
     own = dense_residual(*problem, outcome.problem.impulses)
-    assert outcome.rung in (SOLVER_PIVOTING, SOLVER_LEMKE, SOLVER_REGULARISED)
+    assert outcome.rung in (SOLVER_PIVOTING, SOLVER_PROXIMAL, SOLVER_LEMKE, SOLVER_REGULARISED)
     assert own <= 1e-9
     residuals = mb.certify(outcome.problem)
     certified = max(residuals.complementarity_gap, residuals.infeasibility)
@@ -396,6 +398,16 @@ def test_regularisation_is_the_last_rung_and_its_result_is_exact():
         good(problem, outcome)  # of the problem itself, not of the regularised one
         rungs.append(outcome.rung)
     assert SOLVER_REGULARISED in rungs
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parent / "data").glob("grasp_*.npz")), ids=lambda f: f.stem)
+def test_mirrored_grasps_on_which_pivoting_cycles_are_solved(file):
+    """Problems of the lift: 16 contacts of two hands and a table on one box."""
+    data = np.load(file)
+    problem = Problem(data["W"], data["q"], data["mu"], data["dim"], 8)
+    outcome = climb(problem)
+    assert outcome.rung in (SOLVER_PIVOTING, SOLVER_PROXIMAL)
+    good(problem, outcome)
 
 
 def test_pivoting_gives_up_within_its_limit_and_says_so():

@@ -279,7 +279,7 @@ def test_composite_inertia_of_the_root_is_that_of_the_whole_tree():
     body_poses(model.tree, q, kin)
     body_inertias(model.tree, kin)
     mass = model.tree.mass.copy()
-    composite_inertias(model.tree, kin, mass)
+    composite_inertias(model.tree, kin.l, kin.I, kin.mc, mass)
     com = np.array([dense.p[k] + dense.R[k] @ model.tree.com[k] for k in range(7)]) - dense.p[0]
     assert mass[0] == pytest.approx(model.tree.mass.sum(), rel=1e-14)
     np.testing.assert_allclose(kin.mc[0], model.tree.mass @ com, atol=1e-11)

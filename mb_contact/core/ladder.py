@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The solver ladder of a step: block pivoting, Lemke, regularisation, best residual; the judge decides.
+"""The solver ladder of a step: block pivoting, proximal points, Lemke, regularisation, best residual.
 
 No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the
 first residual within the tolerance ends the climb.
@@ -15,7 +15,15 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.lcp import impulses_of, lcp_assemble, states_of
 from mb_contact.core.lemke import lemke
 from mb_contact.core.pivoting import pivot_solve
-from mb_contact.types import SOLVER_FAILED, SOLVER_LEMKE, SOLVER_NONE, SOLVER_PIVOTING, SOLVER_REGULARISED
+from mb_contact.core.proximal import proximal_point
+from mb_contact.types import (
+    SOLVER_FAILED,
+    SOLVER_LEMKE,
+    SOLVER_NONE,
+    SOLVER_PIVOTING,
+    SOLVER_PROXIMAL,
+    SOLVER_REGULARISED,
+)
 
 TOLERANCE = 1e-10  # scaled residual that a rung must reach [sqrt(N s m/s)]
 PIVOT_LIMIT = 25
@@ -57,6 +65,10 @@ def solve_step(sol, cones, piv, lem):
     mean = 0.0
     for i in range(cones.rows[0]):
         mean += sol.W[i, i] / cones.rows[0]
+    total += proximal_point(sol, cones, piv, mean, SWEEPS, TOLERANCE)
+    best = _consider(sol, cones, best)
+    if best <= TOLERANCE:
+        return SOLVER_PROXIMAL, total
     weight = 0.0
     for attempt in range(LEMKE_ATTEMPTS):
         if attempt > 0:

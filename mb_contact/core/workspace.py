@@ -103,6 +103,9 @@ class PivotWork(NamedTuple):
     column_weight: np.ndarray
     proposal: np.ndarray
     guess: np.ndarray
+    W_near: np.ndarray  #: W plus a proximal weight on its diagonal
+    q_near: np.ndarray
+    state_near: np.ndarray
 
 
 class LemkeWork(NamedTuple):
@@ -264,6 +267,9 @@ def make_pivot_work(R):
         column_weight=np.zeros((R, 3)),
         proposal=np.zeros(R, np.int64),
         guess=np.zeros(R),
+        W_near=np.zeros((R, R)),
+        q_near=np.zeros(R),
+        state_near=np.zeros(R, np.int64),
     )
 
 

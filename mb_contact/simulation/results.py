@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.types import CONTACT_STATE_NAMES, SLIP
+from mb_contact.types import CONTACT_STATE_NAMES, SLIP, STICK
+
+STILL = 1e-10  #: slip speeds up to this are zero [m/s]
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -79,6 +81,7 @@ class Step:
         out["impulse"] = table[:, 6:9]
         out["gap"] = table[:, 9]
         codes = np.clip(table[:, 11] + 1, 0, SLIP).astype(int)  # pivoting states: -1 separate, 0 stick, above slip
+        codes[(codes == SLIP) & (table[:, 10] <= STILL)] = STICK  # at the pyramid's edge, and yet sigma = 0
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
         out["sigma"] = np.where(codes == SLIP, table[:, 10], 0.0)
         return out

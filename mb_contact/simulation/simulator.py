@@ -70,6 +70,8 @@ class Simulator:
         self._memory = None
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
+        self._state_count = 0  # changes with every new state
+        self._joint_space_of = -1
         self.step_count = 0
         self._work_done = self._energy_start = 0.0
         if warm_up:
@@ -182,14 +184,17 @@ class Simulator:
         """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
         if link not in self.world.frames:
             raise InputError(f"there is no link '{link}'; the links are {', '.join(sorted(self.world.frames))}")
+        geometries = self.world.link_geometries.get(link, ())
+        total = self._work.geom_impulse[list(geometries)].sum(axis=0)
+        if not total.any():
+            return total
         frame = self.world.frames[link]
-        total = np.zeros(6)
-        for g in self.world.link_geometries.get(link, ()):
-            total += self._work.geom_impulse[g]
         R, p = self._frame(link)
-        origin = self._kin.p[frame.body] if frame.body != WORLD else np.zeros(3)
-        moment = total[:3] + np.cross(origin - p, total[3:])
-        return np.concatenate((R.T @ moment, R.T @ total[3:]))
+        if frame.body != WORLD:
+            p = p - self._kin.p[frame.body]
+        force = total[3:]
+        moment = total[:3] - (p[[1, 2, 0]] * force[[2, 0, 1]] - p[[2, 0, 1]] * force[[1, 2, 0]])  # p x force
+        return np.concatenate((moment @ R, force @ R))
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -227,6 +232,7 @@ class Simulator:
         if status != OK:
             raise self._error(status)
         self.step_count += 1
+        self._state_count += 1
         self._work_done += sum(self._work.ledger.tolist())
         return self._result()
 
@@ -271,15 +277,15 @@ class Simulator:
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
         if frames not in self._monitors:
             self._monitors[frames] = OperationalMonitor(self.world, frames)
-        return self._monitors[frames].operational_space(self._kin)
+        return self._monitors[frames].operational_space(self._handle)
 
     def mass_matrix(self):
         """Mass matrix of the robots' joints (joints, joints)."""
-        return self._monitor().mass_matrix(self._kin)
+        return self._joint_space()[0]
 
     def nonlinear_effects(self):
         """Coriolis, centrifugal and gravity efforts of the robots' joints, without damping (joints,)."""
-        return self._monitor().nonlinear_effects(self._kin, self._gravity)
+        return self._joint_space()[1]
 
     @property
     def robot_description(self):
@@ -288,10 +294,15 @@ class Simulator:
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _monitor(self):
-        if () not in self._monitors:
-            self._monitors[()] = OperationalMonitor(self.world, ())
-        return self._monitors[()]
+    def _joint_space(self):
+        """Mass matrix and nonlinear effects of the current state, computed once a state."""
+        if self._joint_space_of != self._state_count:
+            if () not in self._monitors:
+                self._monitors[()] = OperationalMonitor(self.world, ())
+            self._joint_terms = self._monitors[()].joint_space(self._handle)
+            self._joint_space_of = self._state_count
+        M, effects = self._joint_terms
+        return M.copy(), effects.copy()
 
     def _frame(self, name):
         if name not in self.world.frames:
@@ -339,6 +350,7 @@ class Simulator:
 
     def _refresh(self):
         _step.refresh(self._handle)
+        self._state_count += 1
         self._work_done = 0.0
         self._energy_start = self.energy()
 
@@ -348,6 +360,9 @@ class Simulator:
         if first is not None:
             first.run(self._handle)
             self.reset()
+        if len(self.world.joint_names):
+            self._joint_space()
+            self.operational_space(next(iter(self.world.frames)))
         self.step()
         self.reset()
 

@@ -37,8 +37,8 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None):
     method : str
         ``"lemke"``: Lemke's algorithm with the lexicographic ratio test.
     tolerance : float
-        ``"solved"`` is only said if the recomputed residual is at most this times
-        ``max(1, max |q|)``.
+        ``"solved"`` is only said if the residual of the problem scaled to a unit diagonal
+        (rows with a positive diagonal entry) is at most this times the largest scaled ``|q|``.
     limit : int, optional
         Most pivots; by default 20 n + 50.
 
@@ -58,10 +58,15 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None):
     q = as_vector(q, n, "q")
     if method not in METHODS:
         raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
-    z = np.zeros(n)
     limit = 20 * n + 50 if limit is None else int(limit)
-    status, iterations = lemke(M, q, n, np.zeros((n, 2 * n + 2)), np.zeros(n, np.int64), z, limit)
+    # units of z and w may mix: z sqrt(M_ii) and w / sqrt(M_ii) compare
+    diagonal = np.diag(M)
+    s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = np.ascontiguousarray(M / np.outer(s, s))
+    z = np.zeros(n)
+    status, iterations = lemke(scaled, q / s, n, np.zeros((n, 2 * n + 2)), np.zeros(n, np.int64), z, limit)
+    z /= s
     w = M @ z + q
     residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))
-    good = residual <= tolerance * max(1.0, np.abs(q).max(initial=0.0))
+    good = np.abs(np.minimum(z * s, w / s)).max(initial=0.0) <= tolerance * np.abs(q / s).max(initial=0.0)
     return LcpResult(z, w, STATUS.get(status, "solved" if good else "inaccurate"), iterations, residual)
