@@ -26,7 +26,7 @@ help:
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
 run: $(VENV)/.ready-run
-	$(BIN)/mb-contact demo lift --out out
+	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view)
 
 test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest $(ARGS)
