@@ -44,7 +44,7 @@ def test_a_lockstep_run_is_recorded_completely(tmp_path):
     commands = [message for _, message in bag["/joint_commands"]]
     assert len(commands) >= 1000 and list(commands[0].name) == [f"joint_{i}" for i in range(4)]
     assert bag["/robot_description"][0][1].data.startswith("<robot")
-    assert len(bag["/contact_wrenches/left_finger"]) >= 1001
+    assert len(bag["/contact_wrenches/left_finger"]) >= 101  # at its own rate, also in lockstep
     assert "/operational_space/inertia" not in bag  # bulky, only on request
     assert bag["/certificate"][0][1].values[0].key == "stamp"
 

@@ -39,7 +39,7 @@ class NodeOptions:
     certificate_rate, tf_rate, diagnostics_rate : float
         Publishing rates [Hz], rounded to whole time steps; 0: never; negative: the scene's.
         Mass matrix and nonlinear effects follow ``operational_space_rate``.  In lockstep the joint
-        states, operational space, contact wrenches and clock come every control period.
+        states, operational space and clock come every control period.
     world_frame : str
         ``frame_id`` of /tf.
     start_paused : bool
@@ -118,4 +118,4 @@ class Schedule:
             rate = rates.get(f"{name}_rate", 100.0) if rate < 0.0 else rate
             setattr(self, name, max(1, round(1.0 / (rate * time_step))) if rate > 0.0 else 0)
         if options.lockstep:
-            self.joint_state = self.operational_space = self.clock = self.contact = self.control
+            self.joint_state = self.operational_space = self.clock = self.control
