@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -126,12 +127,16 @@ def run(node, wait=None, timeout=10.0):
     ------
     LiftError
         No simulator, or the box was lost.
+    KeyboardInterrupt
+        SIGINT or SIGTERM came.
     """
     lift = LiftNode(node)
     begun = time.monotonic()
     phase = None
     while not lift.done:
         node.spin_once(0.1)
+        if INTERRUPTED.is_set():
+            raise KeyboardInterrupt
         silence = time.monotonic() - (lift.last_heard or begun)
         limit = wait if lift.last_heard is None else timeout
         if limit is not None and silence > limit:
@@ -141,8 +146,12 @@ def run(node, wait=None, timeout=10.0):
             print(f"controller: {phase}", flush=True)
 
 
+#: Set by a signal.  An exception out of the handler could arise inside Cyclone DDS's wheel, which then crashes.
+INTERRUPTED = threading.Event()
+
+
 def _interrupt(*_):
-    raise KeyboardInterrupt
+    INTERRUPTED.set()
 
 
 def main(argv=None):

@@ -66,23 +66,25 @@ def _robot_description(scene):
 def _actions(context):
     scene = LaunchConfiguration("scene").perform(context)
     record = LaunchConfiguration("record").perform(context)
+    namespace = LaunchConfiguration("namespace").perform(context)
     controller = _truth(context, "controller")
     lockstep = LaunchConfiguration("lockstep").perform(context)
     lockstep = controller if lockstep == "auto" else _truth(context, "lockstep")
     simulator = Node(
         package="mb_contact",
         executable="simulator_node",
-        namespace=LaunchConfiguration("namespace"),
+        namespace=namespace,
         arguments=[scene, "--backend", "rclpy", *(["--record", record] if record else [])],
         # controllers on simulated time need the clock at every control period
         parameters=[{"lockstep": lockstep, "clock_rate": 1000.0}],
         output="screen",
     )
     actions = [simulator, _ends_the_launch(simulator)]
-    actions += _state_publisher(scene)
+    actions += _state_publisher(scene, namespace)
     if controller:
         script = SHARE / "examples" / "dual_arm_lift.py"
-        process = ExecuteProcess(cmd=[sys.executable, str(script)], name="dual_arm_lift", output="screen")
+        command = [sys.executable, str(script), *(["--namespace", namespace] if namespace else [])]
+        process = ExecuteProcess(cmd=command, name="dual_arm_lift", output="screen")
         actions += [process, _ends_the_launch(process)]
     if _truth(context, "rviz"):
         actions.append(_rviz())
@@ -96,7 +98,7 @@ def _ends_the_launch(process):
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=done))
 
 
-def _state_publisher(scene):
+def _state_publisher(scene, namespace):
     """robot_state_publisher gives the robots' links to /tf."""
     if not _has("robot_state_publisher"):
         return [LogInfo(msg="robot_state_publisher is not installed: /tf has the free objects only")]
@@ -104,7 +106,8 @@ def _state_publisher(scene):
     if not description:
         return []
     parameters = [{"robot_description": description, "use_sim_time": True}]
-    return [Node(package="robot_state_publisher", executable="robot_state_publisher", parameters=parameters)]
+    name = "robot_state_publisher"
+    return [Node(package=name, executable=name, namespace=namespace, parameters=parameters)]
 
 
 def _rviz():

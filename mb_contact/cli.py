@@ -4,8 +4,8 @@
 """The ``mb-contact`` command.
 
 Exit codes: 0 success; 1 the thing itself failed (a simulation, a lift, a problem without a solution);
-2 bad input, with one line on standard error; 130 after Ctrl-C.  Every command imports what it needs when it
-runs, so ``--help`` is quick.
+2 bad input, with one line on standard error; 130 after Ctrl-C, but 0 for ``run``, which is meant to end so.
+Every command imports what it needs when it runs, so ``--help`` is quick.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def build_parser():
     parser = _Parser(
         prog="mb-contact",
         description="Rigid-contact dynamics in minimal coordinates, with or without ROS 2.",
-        epilog="Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C.",
+        epilog="Exit codes: 0 success, 1 failure, 2 bad input, 130 after Ctrl-C (run: 0).",
     )
     parser.add_argument("--version", action="version", version=f"mb_contact {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

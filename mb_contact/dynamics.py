@@ -27,7 +27,7 @@ from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.types import OK
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
@@ -49,7 +49,7 @@ def _sizes(model):
     n = tree.parent.shape[0]
     N = tree.armature.shape[0]
     last = tree.joint_type[n - 1] if n else 0
-    nq = int(tree.q_start[n - 1]) + (1, 1, 7)[last] if n else 0
+    nq = int(tree.q_start[n - 1]) + JOINT_NQ[last] if n else 0
     return n, N, nq
 
 
@@ -57,6 +57,10 @@ def _kinematics(model, q, v=None):
     """Poses, inertias and, with v, velocities and bias terms."""
     n, N, nq = _sizes(model)
     q = as_vector(q, nq, "q")
+    for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
+        start = model.tree.q_start[k] + 3
+        if not q[start : start + 4].any():
+            raise InputError(f"the quaternion of '{model.body_names[k]}' in q is zero; give a rotation")
     kin = make_kinematics(n, N)
     body_poses(model.tree, q, kin)
     body_inertias(model.tree, kin)

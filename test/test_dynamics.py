@@ -423,3 +423,13 @@ def test_arguments_may_have_any_layout(dual_arm, states):
     want = mb.mass_matrix(dual_arm, q)
     np.testing.assert_array_equal(mb.mass_matrix(dual_arm, strided[:, 0]), want)
     np.testing.assert_array_equal(mb.mass_matrix(dual_arm, list(q)), want)
+
+
+def test_a_zero_quaternion_is_refused_by_name():
+    """It is no rotation, and would make everything NaN in silence."""
+    model = mb.load_urdf(DUAL_ARM, floating=True)
+    q = model.neutral_q()
+    mb.mass_matrix(model, q)
+    q[3:7] = 0.0
+    with pytest.raises(mb.InputError, match="the quaternion of 'base_link' in q is zero"):
+        mb.mass_matrix(model, q)

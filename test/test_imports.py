@@ -28,7 +28,7 @@ ALLOWED = {
     "core": {"types"},
     "solvers": BASE | {"core"},
     "model": BASE | {"core"},
-    "sko": BASE | {"core", "model"},
+    "sko": BASE | {"model"},
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},
     "contact": BASE | {"core", "model", "solvers"},

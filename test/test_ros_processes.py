@@ -202,3 +202,45 @@ def test_nodes_of_one_process_share_a_participant():
         first.destroy_node()
         second.destroy_node()
         second.destroy_node()  # twice does no harm
+
+
+INTERRUPTED_OFTEN = """
+import os, signal, threading, time
+from mb_contact.ros import QoS, create_node
+node = create_node("reader", "embedded")
+received = []
+node.create_subscription("std_msgs/msg/Float64MultiArray", "numbers", received.append, QoS(depth=50))
+publisher = node.create_publisher("std_msgs/msg/Float64MultiArray", "numbers", QoS(depth=50))
+message = node.message_type("std_msgs/msg/Float64MultiArray")()
+interruptions, end = 0, time.monotonic() + 3.0
+
+def interrupt():
+    while time.monotonic() < end:
+        time.sleep(0.0005)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+while not received:
+    publisher.publish(message)
+    node.spin_once(0.01)
+thread = threading.Thread(target=interrupt)
+thread.start()
+while True:
+    try:
+        while time.monotonic() < end:
+            for _ in range(20):
+                publisher.publish(message)
+            node.spin_once(0.01)
+        thread.join()
+        break
+    except KeyboardInterrupt:
+        interruptions += 1
+print("survived", interruptions > 100)
+"""
+
+
+def test_an_interrupt_while_samples_are_taken_does_not_crash():
+    """Python's own Ctrl-C raises in the middle of anything, the wheel's take included."""
+    with Session() as ros:
+        child = ros.process(sys.executable, "-u", "-c", INTERRUPTED_OFTEN)
+        assert child.wait() == 0, child.output()
+        assert "survived True" in child.output()

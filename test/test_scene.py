@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mb_contact.errors import SceneError
-from mb_contact.model import Material, Pose, Primitive, Scene, build_world, load_scene
+from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world, load_scene
 from mb_contact.model.scene import DEFAULT_RATES
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
@@ -319,3 +320,32 @@ def test_a_scene_in_python_is_checked_too():
         build_world(Scene(time_step=-1.0))
     with pytest.raises(SceneError, match="needs a Scene, got str; use load_scene"):
         build_world("scene.yaml")
+
+
+BALL = Primitive("ball", "sphere", (0.1,), base="free", mass=1.0)
+NOT_A_NUMBER = float("nan")
+IMPOSSIBLE = {
+    "friction_directions: must be an even whole number": {"friction_directions": 5},
+    "friction_directions: must be an even whole number from 4": {"friction_directions": 0},
+    "gravity: must be 3 finite numbers": {"gravity": (0.0, 0.0, NOT_A_NUMBER)},
+    "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
+    "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
+    "formulation: 'rmc' is not available; available: os": {"formulation": "rmc"},
+    "friction_model: 'magic' is not available": {"friction_model": "magic"},
+    "ground.height: must be a finite number": {"ground": Ground(NOT_A_NUMBER)},
+    "materials.ice.friction: must be a finite number": {"materials": {"ice": Material(-1.0)}},
+    "primitives.0..mass: a free body needs a mass": {"primitives": (replace(BALL, mass=np.inf),)},
+    "primitives.0..inertia: must be 3 finite": {"primitives": (replace(BALL, inertia=(1.0, 1.0, NOT_A_NUMBER)),)},
+    "primitives.0..pose.position: must be 3 finite": {
+        "primitives": (replace(BALL, pose=Pose((0.0, 0.0, NOT_A_NUMBER))),)
+    },
+    "primitives.0..pose.quat_xyzw: must be a unit": {
+        "primitives": (replace(BALL, pose=Pose(quat_xyzw=(0.0, 0.0, 0.0, 0.0))),)
+    },
+}
+
+
+@pytest.mark.parametrize("message", IMPOSSIBLE)
+def test_numbers_of_a_scene_in_python_are_checked_too(message):
+    with pytest.raises(SceneError, match=f"^scene: {message}"):
+        build_world(Scene(**IMPOSSIBLE[message]))

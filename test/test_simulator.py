@@ -230,6 +230,19 @@ def test_restore_refuses_the_state_of_another_scene(dual_arm):
         dual_arm.restore(mb.Simulator(box_scene()).save())
     np.testing.assert_array_equal(dual_arm.q, q)
     np.testing.assert_array_equal(dual_arm.v, v)
+    with pytest.raises(mb.InputError, match="needs a State"):
+        dual_arm.restore(q)
+
+
+def test_restore_refuses_a_scene_of_other_shapes_and_changes_nothing():
+    """q and v are as long, the number of collision shapes is not."""
+    sim, other = mb.Simulator(box_scene()), mb.Simulator(box_scene(ground=None))
+    assert len(sim.q) == len(other.q)
+    other.step()
+    before = sim.q
+    with pytest.raises(mb.InputError, match="another scene: its geom_impulse"):
+        sim.restore(other.save())
+    np.testing.assert_array_equal(sim.q, before)
 
 
 def test_reset_is_the_scene_s_initial_state(dual_arm):
@@ -589,8 +602,28 @@ def test_operational_space_equals_the_public_functions(dual_arm):
         np.testing.assert_allclose(Rotation.from_quat(quaternion).as_matrix(), R, atol=1e-14)
 
 
+def test_operational_space_of_more_frames_than_the_contacts_have_rows():
+    """The frames' rows share a workspace with the contacts', which has to grow for them."""
+    sim = mb.Simulator(LIFT)
+    twin = mb.Simulator(LIFT)
+    for effort in random_efforts(sim, 20, 5):
+        sim.step(effort)
+        twin.step(effort)
+    impulse = sim.contact_impulse("box")
+    frames = 3 * tuple(sim.world.frames)
+    space = sim.operational_space(frames)
+    expected = mb.operational_compliance(sim.world, sim.q, frames)
+    np.testing.assert_allclose(space.compliance, expected, atol=1e-9)
+    np.testing.assert_array_equal(sim.contact_impulse("box"), impulse)
+    sim.step()
+    twin.step()
+    np.testing.assert_array_equal(sim.q, twin.q)
+    with pytest.raises(mb.InputError, match="at least one frame"):
+        sim.operational_space(())
+
+
 def test_asking_questions_does_not_change_the_run(dual_arm):
-    """Monitors share nothing with the step: the same bits with and without them."""
+    """What the monitors write into the step's workspaces, no step reads: the same bits with and without them."""
     efforts = random_efforts(dual_arm, 100, 12)
     plain = bits(dual_arm, efforts)
     dual_arm.reset()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.certificate import CONE, GAP, INFEASIBLE, WORST
 from mb_contact.core.certificate import certify as _certify
 
@@ -29,10 +29,15 @@ def certify(problem, impulses=None):
     Returns
     -------
     Residuals
+
+    Raises
+    ------
+    InputError
+        The sizes of the problem's arrays, or of the impulses, do not fit.
     """
     rows = len(problem.q)
     r = problem.impulses if impulses is None else as_vector(impulses, rows, "impulses", finite=False)
     judge = np.zeros(8)
-    W = np.ascontiguousarray(problem.W)
-    _certify(W, problem.q, problem.cones(), r, np.zeros(rows), judge)
+    W, q = as_matrix(problem.W, name="W", finite=False), as_vector(problem.q, name="q", finite=False)
+    _certify(W, q, problem.cones(), r, np.zeros(rows), judge)
     return Residuals(float(judge[GAP]), float(judge[INFEASIBLE]), float(judge[CONE]), int(judge[WORST]))

@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.workspace import Cones, make_cones
+from mb_contact.errors import InputError
 
 
 class ContactProblem(NamedTuple):
@@ -37,10 +39,23 @@ class ContactProblem(NamedTuple):
         return int(lcp_size(self.cones()))
 
     def cones(self):
-        """Layout of the units for the kernels."""
+        """Layout of the units for the kernels.
+
+        Raises
+        ------
+        InputError
+            The sizes of W, q, mu and dim do not fit together.
+        """
+        rows = len(self.q)
+        if not set(np.unique(self.dim)) <= {1, 3} or np.sum(self.dim) != rows:
+            raise InputError(f"dim must hold 3 for each contact and 1 for each limit, {rows} in all, like q")
+        if np.shape(self.W) != (rows, rows) or len(self.mu) != len(self.dim):
+            raise InputError(f"W must be {rows} x {rows} and mu have {len(self.dim)} entries, like q and dim")
+        if self.directions < 4 or self.directions % 2:
+            raise InputError(f"directions must be an even number from 4 on, got {self.directions}")
         cones = make_cones(max(len(self.dim), 1), self.directions)
         cones.count[0] = len(self.dim)
-        cones.rows[0] = len(self.q)
+        cones.rows[0] = rows
         cones.dim[: len(self.dim)] = self.dim
         cones.mu[: len(self.dim)] = self.mu
         cones.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
@@ -52,13 +67,14 @@ class ContactProblem(NamedTuple):
         size = lcp_size(cones)
         M = np.zeros((size, size))
         h = np.zeros(size)
-        lcp_assemble(self.W, self.q, cones, M, h)
+        W, q = as_matrix(self.W, name="W", finite=False), as_vector(self.q, name="q", finite=False)
+        lcp_assemble(W, q, cones, M, h)
         return M, h
 
     def impulses_from(self, z):
-        """Impulses of the rows (R,) from a solution z of the linear complementarity problem."""
+        """Impulses of the rows (R,) from a solution z (size,) of the linear complementarity problem."""
         r = np.zeros(len(self.q))
-        impulses_of(self.cones(), np.ascontiguousarray(z, dtype=float), r)
+        impulses_of(self.cones(), as_vector(z, self.size, "z", finite=False), r)
         return r
 
 

@@ -23,6 +23,18 @@ from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAM
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
+#: What a scene may choose in this version.
+CHOICES = MappingProxyType({
+    "formulation": ("os",),
+    "solver": ("auto",),
+    "integrator": ("semi_implicit_euler",),
+    "collision_scheme": ("time_stepping",),
+    "friction_model": ("coulomb_polyhedral",),
+})
+
+#: Fewest and most friction directions of a contact.
+FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
+
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
 SHAPE_SIZES = MappingProxyType({
     "sphere": ("radius",),
@@ -200,8 +212,10 @@ def check_scene(scene):
     ------
     SceneError
         A free body without mass, a name used twice, a material that is not defined, a size
-        that does not belong to its shape, a period that is no multiple of the time step.
+        that does not belong to its shape, a number out of its range, a period that is no
+        multiple of the time step.
     """
+    _check_settings(scene)
     names = set()
     for i, primitive in enumerate(scene.primitives):
         _check_primitive(scene, primitive, f"primitives[{i}]")
@@ -211,13 +225,52 @@ def check_scene(scene):
         names.add(primitive.name)
         _check_material(scene, primitive.material, f"primitives[{i}].material")
     if scene.ground is not None:
+        _check_numbers(scene, "ground.height", scene.ground.height)
         _check_material(scene, scene.ground.material, "ground.material")
+    for name, material in scene.materials.items():
+        _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
     for i, model in enumerate(scene.models):
+        _check_pose(scene, model.pose, f"models[{i}].pose")
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
     _check_pairs(scene)
     _check_timing(scene)
+
+
+def _check_settings(scene):
+    for key, allowed in CHOICES.items():
+        if getattr(scene, key) not in allowed:
+            message = f"'{getattr(scene, key)}' is not available; available: {', '.join(allowed)}"
+            raise scene.error(key, message)
+    _check_numbers(scene, "gravity", scene.gravity, size=3)
+    _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
+    _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    n_f = scene.friction_directions
+    if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
+        message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"
+        raise scene.error("friction_directions", message)
+
+
+def _check_numbers(scene, key, value, size=1, low=-np.inf):
+    """Refuse anything but ``size`` finite numbers of at least ``low``."""
+    try:
+        numbers = np.asarray(value, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.full(size, np.nan)
+    if len(numbers) != size or not np.isfinite(numbers).all() or (numbers < low).any():
+        wanted = "a finite number" if size == 1 else f"{size} finite numbers"
+        bound = "" if np.isinf(low) else f" of at least {low:g}"
+        raise scene.error(key, f"must be {wanted}{bound}, got {value}")
+
+
+def _check_pose(scene, pose, key):
+    for name, size in (("position", 3), ("rpy", 3), ("quat_xyzw", 4)):
+        value = getattr(pose, name)
+        if value is not None:
+            _check_numbers(scene, f"{key}.{name}", value, size)
+    if pose.quat_xyzw is not None and abs(np.linalg.norm(pose.quat_xyzw) - 1.0) > 1e-3:
+        raise scene.error(f"{key}.quat_xyzw", "must be a unit quaternion x y z w")
 
 
 def _check_primitive(scene, primitive, key):
@@ -232,12 +285,15 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
+    _check_pose(scene, primitive.pose, f"{key}.pose")
     if primitive.base == "weld":
         return
     if primitive.kind() == SHAPE_PLANE:
         raise scene.error(f"{key}.base", "a plane has no mass and cannot be free; use base: weld")
-    if primitive.mass is None or not primitive.mass > 0.0:
-        raise scene.error(f"{key}.mass", "a free body needs a mass [kg] greater than zero")
+    if primitive.mass is None or not 0.0 < primitive.mass < np.inf:
+        raise scene.error(f"{key}.mass", "a free body needs a mass [kg] greater than zero and finite")
+    if primitive.inertia is not None:
+        _check_numbers(scene, f"{key}.inertia", primitive.inertia, size=3)
 
 
 def _check_material(scene, name, key):
@@ -254,6 +310,7 @@ def _check_pairs(scene):
         if frozenset(pair.materials) in seen:
             names = " and ".join(pair.materials)
             raise scene.error(f"pairs[{i}].materials", f"the pair {names} is listed twice")
+        _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
         seen.add(frozenset(pair.materials))
 
 
@@ -263,5 +320,5 @@ def _check_timing(scene):
     period = scene.rates.get("control_period", scene.time_step)
     steps = period / scene.time_step
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
-        message = f"{period} s must be a multiple of the time step {scene.time_step} s"
+        message = f"{period} s must be a multiple of the time step {scene.time_step} s; set both"
         raise scene.error("rates.control_period", message)

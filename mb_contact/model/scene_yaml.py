@@ -17,7 +17,10 @@ import yaml
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
+    CHOICES,
     DEFAULT_RATES,
+    FEWEST_DIRECTIONS,
+    MOST_DIRECTIONS,
     SHAPE_SIZES,
     CollisionFilters,
     Ground,
@@ -124,9 +127,10 @@ def zero_for_now(reader, node, key):
 
 def directions(reader, node, key):
     """Reader of the number of friction directions: they come in opposite pairs."""
-    value = number(low=4, high=32)(reader, node, key)
+    low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
+    value = number(low=low, high=high)(reader, node, key)
     if value % 2.0 != 0.0:
-        raise reader.error(node, key, f"must be an even whole number from 4 to 32, got {value:g}")
+        raise reader.error(node, key, f"must be an even whole number from {low} to {high}, got {value:g}")
     return int(value)
 
 
@@ -231,11 +235,11 @@ SCENE_READERS = {
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
-    "formulation": choice("os", later=("nmc", "mc", "rmc", "nmc_os", "hybrid")),
-    "solver": choice("auto"),
-    "integrator": choice("semi_implicit_euler"),
-    "collision_scheme": choice("time_stepping", later=("event",)),
-    "friction_model": choice("coulomb_polyhedral", later=("coulomb_cone", "viscous", "no_slip")),
+    "formulation": choice(*CHOICES["formulation"], later=("nmc", "mc", "rmc", "nmc_os", "hybrid")),
+    "solver": choice(*CHOICES["solver"]),
+    "integrator": choice(*CHOICES["integrator"]),
+    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "friction_model": choice(*CHOICES["friction_model"], later=("coulomb_cone", "viscous", "no_slip")),
     "friction_directions": directions,
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),

@@ -10,6 +10,7 @@ waiting is event-driven (a DDS wait set), never polling.
 from __future__ import annotations
 
 import itertools
+import signal
 import time
 from collections import deque
 
@@ -29,6 +30,7 @@ from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.qos import as_qos
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 class EmbeddedNode:
@@ -179,7 +181,17 @@ class EmbeddedNode:
             self._guard.set(True)
 
     def _collect(self):
-        """Take everything there is, repeatedly: what was written before a taken sample is then taken too."""
+        """Take everything there is, repeatedly: what was written before a taken sample is then taken too.
+
+        Signals wait meanwhile: the wheel crashes when a handler raises while it makes a sample's notice.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            self._take_all()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _take_all(self):
         batch = []
         for _ in range(4):
             before = len(batch)

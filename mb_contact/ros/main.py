@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import signal
 import sys
 from dataclasses import dataclass, field
@@ -148,7 +149,7 @@ def _print_progress(text):
 def add_run_arguments(parser):
     """Add the options of a run to a parser; the command line and the ament executable share them."""
     parser.add_argument("scene", help="scene file (YAML), a path or package://")
-    parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds (else until Ctrl-C)")
+    parser.add_argument("--duration", type=_seconds, metavar="S", help="simulated seconds (else until Ctrl-C)")
     parser.add_argument("--lockstep", action="store_true", help="wait for one command per control period")
     parser.add_argument(
         "--as-fast-as-possible", action="store_true", help="do not pace at real time (real_time_factor 0)"
@@ -160,6 +161,17 @@ def add_run_arguments(parser):
     parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
     parser.add_argument("--name", default="mb_contact", help="node name")
     parser.add_argument("--namespace", default="", help="node namespace")
+
+
+def _seconds(text):
+    """A duration: a finite number that is not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0.0):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds; leave it out to run until Ctrl-C")
+    return value
 
 
 def options_from_arguments(arguments, ros_args=()):

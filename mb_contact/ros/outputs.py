@@ -56,7 +56,7 @@ class Outputs:
             Steps since the start or the last reset.
         stamp : int
             Published time [ns].
-        last : StepResult, optional
+        last : Step, optional
             Of the step that led here.
         force : bool
             Publish everything again (a controller may have joined late).
@@ -264,7 +264,6 @@ class Certificate:
         self._publisher = make.publisher("diagnostic_msgs/msg/DiagnosticStatus", "certificate")
         self._type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._name = f"{node.get_fully_qualified_name()}: contact certificate"
-        self._hardware = getattr(simulator.scene, "name", "") or "mb_contact"
 
     def publish(self, stamp, last):
         """Send the certificate of the step that led to the state stamped ``stamp``."""
@@ -275,7 +274,7 @@ class Certificate:
         status = self._type()
         degraded = solver in ("regularised", "best_residual")
         status.level = self._type.WARN if degraded else self._type.OK
-        status.name, status.hardware_id = self._name, self._hardware
+        status.name, status.hardware_id = self._name, "mb_contact"
         status.message = f"{len(last.contacts)} contacts, solver {solver}"
         pairs = [("stamp", f"{stamp // 1_000_000_000}.{stamp % 1_000_000_000:09d}")]
         pairs += [(key, _text(value)) for key, value in certificate._asdict().items()]

@@ -127,9 +127,19 @@ class Simulator:
         )
 
     def restore(self, state):
-        """Continue from a saved state of the same scene."""
-        if state.q.shape != self._q.shape or state.v.shape != self._v.shape:
-            raise InputError("the saved state belongs to another scene: its q or v has another length")
+        """Continue from a saved state of the same scene.
+
+        Raises
+        ------
+        InputError
+            Not a State, or one of a scene with other joints, objects or shapes; nothing has changed.
+        """
+        if not isinstance(state, State):
+            raise InputError(f"restore needs a State from save, got {type(state).__name__}")
+        ours = {"q": self._q, "v": self._v, "effort": self._effort, "geom_impulse": self._work.geom_impulse}
+        for name, array in ours.items():
+            if getattr(state, name).shape != array.shape:
+                raise InputError(f"the saved state belongs to another scene: its {name} has another length")
         if len(state.memory[1]) != self._capacity:
             self._allocate(len(state.memory[1]))
         self._q[:] = state.q
@@ -273,8 +283,17 @@ class Simulator:
         -------
         OperationalSpace
             Columns follow ``world.joint_names``; angular first, world axes at the frame origins.
+
+        Raises
+        ------
+        InputError
+            No frame is named, or one that does not exist.
         """
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
+        if not frames:
+            raise InputError("frames must name at least one frame")
+        while 6 * len(frames) > len(self._rows.dof):  # the frames' rows take the place of the contacts'
+            self._allocate(2 * self._capacity)
         if frames not in self._monitors:
             self._monitors[frames] = OperationalMonitor(self.world, frames)
         return self._monitors[frames].operational_space(self._handle)
@@ -316,7 +335,7 @@ class Simulator:
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
-        scalars = 2 * self._N
+        scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
         rows = 3 * capacity + scalars
         units = capacity + scalars
         self._capacity = capacity
@@ -332,6 +351,7 @@ class Simulator:
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
+            work.geom_impulse[:] = self._work.geom_impulse
             for new, old in zip(memory, self._memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory

@@ -1,0 +1,151 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tree digraph of an SKO model (J11 sections 2.1, 7.1 and 8.2)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from operator import index
+
+from mb_contact.errors import ModelError
+from mb_contact.types import WORLD
+
+
+class TreeDigraph:
+    """A forest of n nodes that hang on the inertial frame, numbered in any order.
+
+    Parameters
+    ----------
+    parent : sequence of int
+        Parent of every node; ``WORLD`` (-1) for those on the inertial frame.
+
+    Raises
+    ------
+    ModelError
+        A directed cycle: E_A would not be nilpotent and (I - E_A)^-1 would not exist (J11 section 8.2).
+    """
+
+    def __init__(self, parent):
+        self.parent = tuple(index(p) for p in parent)
+        self.n = len(self.parent)
+        for k, p in enumerate(self.parent):
+            if not WORLD <= p < self.n:
+                raise ModelError(f"node {k} hangs on node {p}, but there are only nodes 0 to {self.n - 1}")
+        children = [[] for _ in range(self.n)]
+        for k, p in enumerate(self.parent):
+            if p != WORLD:
+                children[p].append(k)
+        self.children = tuple(map(tuple, children))
+        self.bases = tuple(k for k, p in enumerate(self.parent) if p == WORLD)  #: nodes on the inertial frame
+        self.order = self._base_to_tips()  #: every node after its parent
+
+    @classmethod
+    def from_edges(cls, n, edges):
+        """The digraph of n nodes with the given (parent, child) edges.
+
+        Raises
+        ------
+        ModelError
+            A node with two parents, whose hinge velocities would not be independent, or a cycle
+            (J11 section 8.2).
+        """
+        parent = [WORLD] * n
+        for p, k in edges:
+            for node in (p, k):
+                if not 0 <= node < n:
+                    raise ModelError(f"the edge ({p}, {k}) names node {node}, but there are only 0 to {n - 1}")
+            if parent[k] not in (WORLD, p):
+                raise ModelError(
+                    f"node {k} has two parents, {parent[k]} and {p}: its two hinge velocities would have to agree "
+                    "and are not independent; cut one edge or aggregate the loop into one node (sko.aggregate)"
+                )
+            parent[k] = p
+        return cls(parent)
+
+    def __repr__(self):
+        return f"TreeDigraph({list(self.parent)})"
+
+    def _base_to_tips(self):
+        order, stack = [], list(reversed(self.bases))
+        while stack:
+            k = stack.pop()
+            order.append(k)
+            stack.extend(reversed(self.children[k]))
+        if len(order) < self.n:
+            raise ModelError(
+                f"the edges form a directed cycle: {self._find_cycle(set(range(self.n)) - set(order))}; "
+                "E_A is not nilpotent and has no 1-resolvent, so a cycle cannot be an SKO model"
+            )
+        return tuple(order)
+
+    def _find_cycle(self, left):
+        k, seen = min(left), []
+        while k not in seen:
+            seen.append(k)
+            k = self.parent[k]
+        loop = [*seen[seen.index(k) :], k]
+        return " -> ".join(str(node) for node in reversed(loop))
+
+    @property
+    def is_canonical(self):
+        """Whether every parent comes before its children, the numbering of this package.
+
+        J11 numbers the other way round, tips to base; its lower-triangular operators are upper-triangular here.
+        """
+        return all(p < k for k, p in enumerate(self.parent))
+
+    @property
+    def is_chain(self):
+        """Whether all nodes form one serial chain (lemma 6)."""
+        return len(self.bases) <= 1 and all(len(c) <= 1 for c in self.children)
+
+    def path(self, k):
+        """Node k and its ancestors, from k towards the base."""
+        nodes = []
+        while k != WORLD:
+            nodes.append(k)
+            k = self.parent[k]
+        return nodes
+
+    def is_ancestor(self, i, k):
+        """Whether i is k or an ancestor of it: A(i, k) is not zero."""
+        return i in self.path(k)
+
+    def related(self, i, j):
+        """Whether a directed path connects i and j."""
+        return self.is_ancestor(i, j) or self.is_ancestor(j, i)
+
+    def common_ancestor(self, i, j):
+        """Closest common ancestor-or-self of i and j, ``WORLD`` where they share only the inertial frame."""
+        of_i = set(self.path(i))
+        return next((k for k in self.path(j) if k in of_i), WORLD)
+
+    @cached_property
+    def segments(self):
+        """Serial-chain segments (J11 section 7.1): tuples of nodes, base to tip, parents' segments first.
+
+        A segment starts at a node on the inertial frame and behind every branching.
+        """
+        segments, of_node = [], {}
+        for k in self.order:
+            p = self.parent[k]
+            if p != WORLD and len(self.children[p]) == 1:
+                of_node[k] = of_node[p]
+                segments[of_node[k]].append(k)
+            else:
+                of_node[k] = len(segments)
+                segments.append([k])
+        return tuple(map(tuple, segments))
+
+    @cached_property
+    def segment_of(self):
+        """For every node the index of its segment."""
+        found = {k: s for s, nodes in enumerate(self.segments) for k in nodes}
+        return tuple(found[k] for k in range(self.n))
+
+    @cached_property
+    def segment_tree(self):
+        """The tree of segments, homeomorphic to this one."""
+        heads = (self.parent[nodes[0]] for nodes in self.segments)
+        return TreeDigraph([WORLD if p == WORLD else self.segment_of[p] for p in heads])

@@ -1,0 +1,167 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""SKO and SPO operators with blocks of any size: E_A, A = (I - E_A)^-1, and lemmas 1 and 2 of J11."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from mb_contact.checks import as_matrix
+from mb_contact.errors import InputError, ModelError
+from mb_contact.types import WORLD
+
+
+def block_diag(blocks):
+    """Block-diagonal matrix of blocks of any shape; an r x 0 or 0 x m block keeps its place."""
+    rows = np.cumsum([0, *(X.shape[0] for X in blocks)])
+    columns = np.cumsum([0, *(X.shape[1] for X in blocks)])
+    full = np.zeros((rows[-1], columns[-1]))
+    for X, i, j in zip(blocks, rows, columns):
+        full[i : i + X.shape[0], j : j + X.shape[1]] = X
+    return full
+
+
+def slices_of(sizes):
+    """The slice of every block in a stacked vector."""
+    ends = np.cumsum([0, *sizes])
+    return tuple(slice(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:]))
+
+
+class Spo:
+    """An SPO operator: a tree, node sizes m(k), and a weight A(p(k), k) on every edge.
+
+    Parameters
+    ----------
+    tree : TreeDigraph
+    weights : sequence of n (array_like (m(p(k)), m(k)) or None)
+        Weight of the edge from the parent to k; None for nodes on the inertial frame.
+    sizes : sequence of int
+        Weight dimensions m(k).
+
+    Attributes
+    ----------
+    E : ndarray (m, m)
+        The SKO operator E_A: block (p(k), k) is A(p(k), k); nilpotent.
+    A : ndarray (m, m)
+        The SPO operator, 1-resolvent of E: block (i, k) is the product of the weights on the path from i to k.
+    tilde : ndarray (m, m)
+        A - I = E A = A E.
+
+    Raises
+    ------
+    ModelError
+        A weight is missing or does not fit the sizes of its two nodes.
+    """
+
+    def __init__(self, tree, weights, sizes):
+        self.tree = tree
+        self.sizes = tuple(int(m) for m in sizes)
+        if len(weights) != tree.n or len(self.sizes) != tree.n:
+            raise ModelError(f"{tree.n} nodes need as many weights and sizes, got {len(weights)}, {len(sizes)}")
+        self.m = sum(self.sizes)
+        self.slices = slices_of(self.sizes)
+        self.weights = tuple(self._checked(k, weight) for k, weight in enumerate(weights))
+
+    def _checked(self, k, weight):
+        p = self.tree.parent[k]
+        if p == WORLD:
+            if weight is not None:
+                raise ModelError(f"node {k} hangs on the inertial frame and must have no weight")
+            return None
+        if weight is None:
+            raise ModelError(f"the edge from node {p} to node {k} needs a weight")
+        try:
+            return as_matrix(weight, (self.sizes[p], self.sizes[k]), f"the weight of edge ({p}, {k})")
+        except InputError as error:
+            raise ModelError(str(error)) from None
+
+    def with_weights(self, weights):
+        """Another SPO operator on the same tree with the same sizes."""
+        return Spo(self.tree, weights, self.sizes)
+
+    def split(self, x, name="x"):
+        """Blocks x(k) of a stacked vector (m,) or stacked matrix (m, c)."""
+        x = np.asarray(x, dtype=np.float64)
+        if x.ndim == 0 or len(x) != self.m:
+            raise InputError(f"{name} must be stacked like this operator, {self.m} rows, got shape {x.shape}")
+        return [x[rows] for rows in self.slices]
+
+    def stack(self, blocks):
+        """Stacked vector or matrix of the blocks x(k)."""
+        return np.concatenate(list(blocks)) if self.tree.n else np.zeros(0)
+
+    def block(self, X, i, k):
+        """Block (i, k) of a full matrix."""
+        return X[self.slices[i], self.slices[k]]
+
+    @cached_property
+    def E(self):
+        """The SKO operator (m, m)."""
+        E = np.zeros((self.m, self.m))
+        for k, p in enumerate(self.tree.parent):
+            if p != WORLD:
+                E[self.slices[p], self.slices[k]] = self.weights[k]
+        return E
+
+    @cached_property
+    def A(self):
+        """The SPO operator (m, m), column by column down the paths (Eq. 6)."""
+        A = np.eye(self.m)
+        for k in self.tree.order:  # block column k from the parent's: A(:, k) = A(:, p) A(p, k) + e(k)
+            p = self.tree.parent[k]
+            if p != WORLD:
+                A[:, self.slices[k]] += A[:, self.slices[p]] @ self.weights[k]
+        return A
+
+    @property
+    def tilde(self):
+        """A - I (m, m)."""
+        return self.A - np.eye(self.m)
+
+    def product(self, i, k):
+        """A(i, k): product of the weights along the path from i down to k; I for i = k, 0 for no path."""
+        if not self.tree.is_ancestor(i, k):
+            return np.zeros((self.sizes[i], self.sizes[k]))
+        X = np.eye(self.sizes[k])
+        while k != i:
+            X = self.weights[k] @ X
+            k = self.tree.parent[k]
+        return X
+
+    def gather(self, x):
+        """y = A x, tips to base: y(k) = sum over children A(k, i) y(i) + x(k) (lemma 1, Eq. 4-5)."""
+        y = [block.copy() for block in self.split(x)]
+        for k in reversed(self.tree.order):
+            for i in self.tree.children[k]:
+                y[k] += self.weights[i] @ y[i]  # Eq. 5
+        return self.stack(y)
+
+    def scatter(self, x):
+        """y = A* x, base to tips: y(k) = A*(p(k), k) y(p(k)) + x(k) (lemma 2, Eq. 7-8)."""
+        y = [block.copy() for block in self.split(x)]
+        for k in self.tree.order:
+            if self.tree.parent[k] != WORLD:
+                y[k] += self.weights[k].T @ y[self.tree.parent[k]]  # Eq. 8
+        return self.stack(y)
+
+    def gather_strict(self, x):
+        """y = (A - I) x: y(k) = sum over children A(k, j) [y(j) + x(j)] (corollary 3.1)."""
+        x = self.split(x)
+        y = [np.zeros_like(block) for block in x]
+        for k in reversed(self.tree.order):
+            for j in self.tree.children[k]:
+                y[k] += self.weights[j] @ (y[j] + x[j])
+        return self.stack(y)
+
+    def scatter_strict(self, x):
+        """y = (A - I)* x: y(k) = A*(p(k), k) [y(p(k)) + x(p(k))] (corollary 3.1)."""
+        x = self.split(x)
+        y = [np.zeros_like(block) for block in x]
+        for k in self.tree.order:
+            p = self.tree.parent[k]
+            if p != WORLD:
+                y[k] += self.weights[k].T @ (y[p] + x[p])
+        return self.stack(y)
