@@ -428,6 +428,7 @@ def test_the_worked_example_of_the_docs():
     names = {}
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(code, "docs/spatial_operators.md", "exec"), names)
+    assert f"```\n{names['picture']}\n```" in text
     q, rates, gear, T = (names[x] for x in ("q", "rates", "gear", "T"))
     c, s = np.cos(q[1]), np.sin(q[1])
     l1, c1, c2, m1, m2, I1, I2 = 0.5, 0.25, 0.2, 2.0, 1.0, 0.05, 0.02

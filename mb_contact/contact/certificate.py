@@ -37,7 +37,7 @@ def certify(problem, impulses=None):
     """
     rows = len(problem.q)
     r = problem.impulses if impulses is None else as_vector(impulses, rows, "impulses", finite=False)
-    judge = np.zeros(8)
+    judge = np.zeros(4)
     W, q = as_matrix(problem.W, name="W", finite=False), as_vector(problem.q, name="q", finite=False)
     _certify(W, q, problem.cones(), r, np.zeros(rows), judge)
     return Residuals(float(judge[GAP]), float(judge[INFEASIBLE]), float(judge[CONE]), int(judge[WORST]))

@@ -161,8 +161,7 @@ def _add_shifted(P, G, U, Q, l, s, r, k, m):
         t0 = y * b2 - z * b1
         t1 = z * b0 - x * b2
         t2 = x * b1 - y * b0
-        if j >= 0:
-            P[m, 0, j] += t0
+        P[m, 0, j] += t0
         if j >= 1:
             P[m, 1, j] += t1
         if j >= 2:

@@ -17,8 +17,7 @@ from mb_contact.core.jit import kernel
 GAP = 0  #: largest min(z, w) over the pairs: complementarity gap
 INFEASIBLE = 1  #: largest negative part of a velocity, slack or normal impulse
 CONE = 2  #: largest friction beyond mu F_n, unscaled [N s]
-PENETRATING = 3  #: largest closing velocity of an active normal row, unscaled [m/s]
-WORST = 4  #: unit with the largest residual
+WORST = 3  #: unit with the largest residual
 
 
 @kernel
@@ -42,14 +41,12 @@ def certify(W, q, cones, r, u, judge):
         row = cones.start[i]
         s = np.sqrt(W[row, row])
         gap, infeasible = _pair(r[row] * s, u[row] / s)
-        finite = _finite(r, u, row, cones.dim[i])
+        finite = _finite(r, u, row, cones.dim[i]) and np.isfinite(cones.mu[i])
         if cones.dim[i] == 3 and finite:
             t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
             g, f = _friction(cones, n_f, i, r, u, row, t, judge)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
-        if -u[row] > judge[PENETRATING]:
-            judge[PENETRATING] = -u[row]
         if not finite or not gap <= 1e300 or not infeasible <= 1e300:
             gap = 1e300
             infeasible = 0.0

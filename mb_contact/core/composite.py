@@ -10,7 +10,8 @@ about the body origin (10 numbers), and shifted by the parallel-axis rule.
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.spatial import cross, rotate
+from mb_contact.core.kinematics import inertia_times
+from mb_contact.core.spatial import cross
 
 
 @kernel
@@ -65,7 +66,7 @@ def mass_matrix(tree, kin, I, mc, mass, force, M):
         s = v_start[k]
         r = nv[k]
         for i in range(r):
-            _composite_force(H, I, mc, mass[k], k, s + i, i, force)
+            inertia_times(I, mc, mass[k], k, H, s + i, force, i)  # f = R(k) H*
         m = k
         while m >= 0:
             t = v_start[m]
@@ -84,20 +85,3 @@ def mass_matrix(tree, kin, I, mc, mass, force, M):
             m = parent[m]
     for i in range(N):
         M[i, i] += tree.armature[i]
-
-
-@kernel
-def _composite_force(H, I, mc, mass, k, d, i, force):
-    """``force[i] := R(k) H*[d]``."""
-    ax, ay, az = H[d, 0], H[d, 1], H[d, 2]
-    lx, ly, lz = H[d, 3], H[d, 4], H[d, 5]
-    cx, cy, cz = mc[k, 0], mc[k, 1], mc[k, 2]
-    hx, hy, hz = rotate(I, k, ax, ay, az)
-    x, y, z = cross(cx, cy, cz, lx, ly, lz)
-    force[i, 0] = hx + x
-    force[i, 1] = hy + y
-    force[i, 2] = hz + z
-    x, y, z = cross(ax, ay, az, cx, cy, cz)
-    force[i, 3] = mass * lx + x
-    force[i, 4] = mass * ly + y
-    force[i, 5] = mass * lz + z

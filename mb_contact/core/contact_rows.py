@@ -199,8 +199,6 @@ def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
             gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
             if gap < reach:
                 _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state)
-            else:
-                memory.limit_state[d, side] = -1
 
 
 @kernel

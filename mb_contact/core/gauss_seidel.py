@@ -4,7 +4,8 @@
 """Projected Gauss-Seidel sweeps on the polyhedral contact problem: a cheap guess of the contact states.
 
 Never a solution by itself: its only use is to hand block pivoting a new starting point when that has
-cycled.  On random redundant problems it raises pivoting's success from 42 to over 90 per cent.
+cycled.  On redundant problems with much friction (cold start, 8 contacts on 6 degrees of freedom) it raises
+pivoting's success from 14 to 80 per cent.
 """
 
 from __future__ import annotations

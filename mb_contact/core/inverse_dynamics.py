@@ -40,7 +40,7 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
         for i in range(s, s + tree.nv[k]):
             for c in range(6):
                 alpha[k, c] += kin.H[i, c] * v_dot[i]
-        inertia_times(kin.I, kin.mc, tree.mass[k], k, alpha, force)
+        inertia_times(kin.I, kin.mc, tree.mass[k], k, alpha, k, force, k)
         for c in range(6):
             force[k, c] += kin.b[k, c]
     for k in range(n - 1, -1, -1):

@@ -155,23 +155,23 @@ def bias_terms(tree, kin, v):
 
 
 @kernel
-def inertia_times(I, mc, mass, k, x, out):
-    """``out[k] := M(k) @ x[k]`` for spatial vectors (rows of x and out)."""
-    ax = x[k, 0]
-    ay = x[k, 1]
-    az = x[k, 2]
-    lx = x[k, 3]
-    ly = x[k, 4]
-    lz = x[k, 5]
+def inertia_times(I, mc, mass, k, x, i, out, j):
+    """``out[j] := M(k) @ x[i]`` for spatial vectors (rows of x and out)."""
+    ax = x[i, 0]
+    ay = x[i, 1]
+    az = x[i, 2]
+    lx = x[i, 3]
+    ly = x[i, 4]
+    lz = x[i, 5]
     cx = mc[k, 0]
     cy = mc[k, 1]
     cz = mc[k, 2]
     ux, uy, uz = rotate(I, k, ax, ay, az)
     vx, vy, vz = cross(cx, cy, cz, lx, ly, lz)
-    out[k, 0] = ux + vx
-    out[k, 1] = uy + vy
-    out[k, 2] = uz + vz
+    out[j, 0] = ux + vx
+    out[j, 1] = uy + vy
+    out[j, 2] = uz + vz
     vx, vy, vz = cross(ax, ay, az, cx, cy, cz)
-    out[k, 3] = mass * lx + vx
-    out[k, 4] = mass * ly + vy
-    out[k, 5] = mass * lz + vz
+    out[j, 3] = mass * lx + vx
+    out[j, 4] = mass * ly + vy
+    out[j, 5] = mass * lz + vz

@@ -41,7 +41,6 @@ from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
-UNITS = 3
 
 
 @kernel
@@ -116,7 +115,6 @@ def solve(h):
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
-    h.work.info[UNITS] = h.cones.count[0]
 
 
 @kernel
@@ -146,6 +144,9 @@ def remember(contacts, frames, cones, rows, memory, sol):
         memory.state[i] = sol.state[i]
         for a in range(3):
             memory.tangent[i, a] = frames.t1[i, a]
+    for d in range(memory.limit_state.shape[0]):
+        memory.limit_state[d, 0] = -1
+        memory.limit_state[d, 1] = -1
     for i in range(c, cones.count[0]):
         dof = rows.dof[cones.start[i]]
         memory.limit_state[dof // 2, dof % 2] = sol.state[i]
@@ -230,7 +231,11 @@ def report(h):
             out[i, 3 + a] = h.contacts.normal[i, a]
             out[i, 6 + a] = h.work.contact_impulse[i, a]
         out[i, 9] = h.contacts.gap[i]
-        out[i, 10] = np.hypot(h.sol.u[3 * i + 1], h.sol.u[3 * i + 2])
+        sigma = 0.0
+        for d in range(h.cones.cosine.shape[0]):
+            closing = h.cones.cosine[d] * h.sol.u[3 * i + 1] + h.cones.sine[d] * h.sol.u[3 * i + 2]
+            sigma = max(sigma, -closing)
+        out[i, 10] = sigma
         out[i, 11] = h.sol.state[i]
         out[i, 12] = h.contacts.pair[i]
         out[i, 13] = h.contacts.feature[i]

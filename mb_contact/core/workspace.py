@@ -129,7 +129,7 @@ class Solution(NamedTuple):
     before: np.ndarray  #: (R,), velocities of the rows at the start of the step
     best_r: np.ndarray
     best_state: np.ndarray
-    judge: np.ndarray  #: (8,), the last certificate: see certificate.py
+    judge: np.ndarray  #: (4,), the last certificate: see certificate.py
 
 
 class Memory(NamedTuple):
@@ -171,7 +171,7 @@ class StepWork(NamedTuple):
     ledger: np.ndarray  #: (4,), work of efforts, damping, contacts, limits in this step [J]
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
-    info: np.ndarray  #: int64 (4,), solver rung, iterations, singular body, units
+    info: np.ndarray  #: int64 (3,), solver rung, iterations, singular body
 
 
 def make_kinematics(n, N):
@@ -293,7 +293,7 @@ def make_solution(R, units):
         before=np.zeros(R),
         best_r=np.zeros(R),
         best_state=np.zeros(units, np.int64),
-        judge=np.zeros(8),
+        judge=np.zeros(4),
     )
 
 
@@ -335,5 +335,5 @@ def make_step_work(n, N, g, capacity):
         ledger=np.zeros(4),
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
-        info=np.zeros(4, np.int64),
+        info=np.zeros(3, np.int64),
     )

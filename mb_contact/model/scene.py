@@ -44,9 +44,8 @@ SHAPE_SIZES = MappingProxyType({
     "plane": (),
 })
 
-#: Rates of publishing [Hz] and the period of the controller's commands [s].
+#: Rates of publishing [Hz]; a ``control_period`` [s] may join them, without it commands are taken every step.
 DEFAULT_RATES = MappingProxyType({
-    "control_period": 0.001,
     "joint_state_rate": 1000.0,
     "operational_space_rate": 1000.0,
     "clock_rate": 100.0,
@@ -320,5 +319,5 @@ def _check_timing(scene):
     period = scene.rates.get("control_period", scene.time_step)
     steps = period / scene.time_step
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
-        message = f"{period} s must be a multiple of the time step {scene.time_step} s; set both"
+        message = f"{period} s must be a multiple of the time step {scene.time_step} s"
         raise scene.error("rates.control_period", message)

@@ -37,6 +37,8 @@ from mb_contact.model.scene import (
 #: Keys of the published scene format that this version does not act on.
 LATER_KEYS = ("loop_closures", "srdf", "anisotropic_friction")
 
+RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
+
 
 def load_scene(path):
     """Read a scene file.
@@ -246,7 +248,8 @@ SCENE_READERS = {
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "rates": lambda reader, node, key: {
-        **DEFAULT_RATES, **reader.mapping(node, key, {name: number(above=0.0) for name in DEFAULT_RATES})
+        **DEFAULT_RATES,
+        **reader.mapping(node, key, dict.fromkeys(RATES, number(above=0.0))),
     },
 }
 

@@ -150,6 +150,7 @@ class Simulator:
             target[:] = source
         self._work.joint_effort[:] = state.joint_effort
         self._work.geom_impulse[:] = state.geom_impulse
+        self._solved = False
         self._refresh()
         self._work_done = state.work_done
         self._energy_start = state.energy_start
@@ -225,7 +226,7 @@ class Simulator:
         InputError
             The efforts have the wrong length or are not finite; nothing has changed.
         DynamicsError
-            A hinge carries no inertia, or the state ran away to infinity; nothing has changed.
+            A hinge carries no inertia, or the state ran away to infinity; the state has not changed.
         """
         if effort is not None:
             effort = as_vector(effort, len(self.world.joint_names), "effort")
@@ -243,6 +244,7 @@ class Simulator:
             raise self._error(status)
         self.step_count += 1
         self._state_count += 1
+        self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
         return self._result()
 
@@ -268,6 +270,8 @@ class Simulator:
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
+        if not self._solved:
+            raise InputError("there is no contact problem yet: take a step first")
         return contact_problem(self._cones, self._solution)
 
     # --- operational space ----------------------------------------------------------------------
@@ -363,6 +367,7 @@ class Simulator:
         )  # fmt: skip
 
     def _forget(self):
+        self._solved = False
         self._memory.count[0] = 0
         self._memory.limit_state[:] = -1
         self._work.joint_effort[:] = 0.0

@@ -58,6 +58,8 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None):
     q = as_vector(q, n, "q")
     if method not in METHODS:
         raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
+    if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 1):
+        raise InputError(f"limit must be a positive number of pivots, got {limit!r}")
     limit = 20 * n + 50 if limit is None else int(limit)
     # units of z and w may mix: z sqrt(M_ii) and w / sqrt(M_ii) compare
     diagonal = np.diag(M)
