@@ -1,7 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rclpy backend against the embedded one, where a ROS 2 with rmw_cyclonedds is sourced."""
+"""The rclpy backend against the embedded one, where a ROS 2 with rmw_cyclonedds is sourced.
+
+PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which newer pytests refuse.
+"""
 
 from __future__ import annotations
 
