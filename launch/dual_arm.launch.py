@@ -78,6 +78,7 @@ def _actions(context):
         # controllers on simulated time need the clock at every control period
         parameters=[{"lockstep": lockstep, "clock_rate": 1000.0}],
         output="screen",
+        sigterm_timeout="15",  # its writers wait some seconds for the answers of a controller that was killed
     )
     actions = [simulator, _ends_the_launch(simulator)]
     actions += _state_publisher(scene, namespace)

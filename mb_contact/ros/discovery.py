@@ -88,7 +88,9 @@ def _range_xml(selected, peers):
         discovery += "<Peers>" + "".join(f"<Peer address={quoteattr(p)}/>" for p in peers) + "</Peers>"
     return (
         f"<CycloneDDS><Domain><General>{general}</General>"
-        f"<Discovery>{discovery}</Discovery></Domain></CycloneDDS>"
+        f"<Discovery>{discovery}</Discovery>"
+        # by default a writer that closes waits 1 s for each reader that was killed and owes acknowledgements
+        "<Internal><WriterLingerDuration>100ms</WriterLingerDuration></Internal></Domain></CycloneDDS>"
     )
 
 

@@ -69,11 +69,17 @@ class _Signals:
         with contextlib.suppress(ValueError):  # not the main thread: the caller owns the signals
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._old[number] = signal.signal(number, self._handle)
+        self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
         return self
 
     def __exit__(self, *_):
+        sys.unraisablehook = self._unraisable
         for number, handler in self._old.items():
             signal.signal(number, handler)
+
+    def _unraised(self, unraisable):
+        if not issubclass(unraisable.exc_type, _Interrupted):  # ours is remembered in ``received``
+            self._unraisable(unraisable)
 
     def _handle(self, number, _frame):
         self.received = number
@@ -106,6 +112,11 @@ def run_node(scene, options=None):
             return _run(scene, options, signals)
         except _Interrupted:
             return None
+        except Exception:
+            # a compiler's callback drops exceptions and fails later for want of what it was to make
+            if signals.received is not None and signals.target is None:
+                return None
+            raise
 
 
 def _run(scene, options, signals):

@@ -15,6 +15,7 @@ from mb_contact.ros.qos import as_qos
 
 try:
     import rclpy
+    from rcl_interfaces.msg import ParameterDescriptor
     from rclpy.context import Context
     from rclpy.executors import ExternalShutdownException, ShutdownException, SingleThreadedExecutor
     from rclpy.node import Node
@@ -98,6 +99,12 @@ class RclpyNode(Node):
     def message_type(type_name):
         """Return the class of ``package/msg/Name``."""
         return message_class(type_name)
+
+    def declare_parameter(self, name, value=None, descriptor=None, ignore_override=False):
+        """Declare a parameter, by default a read-only one: the node reads its parameters once, when it starts."""
+        if descriptor is None and name != "use_sim_time":
+            descriptor = ParameterDescriptor(read_only=True)
+        return super().declare_parameter(name, value, descriptor or ParameterDescriptor(), ignore_override)
 
     def resolve(self, name):
         """Return the absolute name of a topic."""

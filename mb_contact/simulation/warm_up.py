@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 from mb_contact.core import step
-from mb_contact.core.jit import CACHE_DIRECTORY, DISABLE_JIT
+from mb_contact.core.jit import DISABLE_JIT
 
 #: (what the user reads, kernel, arguments after the handle), in the order of a step
 STAGES = {
@@ -32,8 +34,12 @@ _CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stag
 
 
 def is_compiled():
-    """Whether this version's kernels are in the cache (or need no compiling)."""
-    return DISABLE_JIT or any(CACHE_DIRECTORY.glob("*/step.finish_step*.nbi"))
+    """Whether the kernels of these files and this Python are in the cache (or need no compiling)."""
+    if DISABLE_JIT:
+        return True
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    folder = Path(step.finish_step.stats.cache_path)  # Numba's own, one for each folder of sources
+    return any(folder.glob(f"step.finish_step-*.{python}*.nbi"))
 
 
 class FirstCompilation:
@@ -84,9 +90,17 @@ def compile_stages(names=SECOND_PROCESS):
     from mb_contact.model.scene import Ground, Scene
     from mb_contact.simulation.simulator import Simulator
 
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     simulator = Simulator(Scene(ground=Ground()), warm_up=False)
     for name in names:
         run_stage(simulator._handle, name)
+
+
+def _end_with_the_parent():
+    """The pipe closes when the first process is gone, however it ended."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
 
 
 def _start_child():
@@ -95,7 +109,7 @@ def _start_child():
     try:
         return subprocess.Popen(
             [sys.executable, "-c", _CHILD],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
