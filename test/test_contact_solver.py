@@ -329,8 +329,7 @@ def test_lemke_solution_of_the_written_out_problem_satisfies_the_judge(seed):
     problem = random_problem([seed, 4], 3, 1, 12, 8)
     M, h = written_out(problem).lcp()
     result = mb.solve_lcp(M, h, "lemke")
-    if result.status != "solved":
-        pytest.skip("Lemke's algorithm gave up, which is why it is not the first rung")
+    assert result.status == "solved"  # these seeds; on harder problems Lemke gives up
     r = written_out(problem).impulses_from(result.z)
     residuals = mb.certify(written_out(problem), r)
     assert max(residuals[:2]) <= 1e-9
