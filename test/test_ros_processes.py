@@ -244,7 +244,7 @@ while time.monotonic() < end:
     except KeyboardInterrupt:
         pass
 thread.join()
-print("survived", interruptions > 100, flush=True)
+print("survived", interruptions >= 5, interruptions, flush=True)
 os._exit(0)
 """
 
