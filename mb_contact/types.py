@@ -19,9 +19,13 @@ import numpy as np
 JOINT_REVOLUTE = 0  #: q = angle; v = rate about the axis
 JOINT_PRISMATIC = 1  #: q = displacement; v = rate along the axis
 JOINT_FLOATING = 2  #: q = position (3), quaternion x y z w (4); v = [omega; v_origin], world axes
+JOINT_PLANAR = 3  #: q = two displacements, angle; v = their rates
+JOINT_SPHERICAL = 4  #: q = quaternion x y z w; v = omega relative to the parent, joint frame axes
+JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, which the first turns; v = their rates
 
-JOINT_NQ = (1, 1, 7)
-JOINT_NV = (1, 1, 6)
+JOINT_NQ = (1, 1, 7, 3, 4, 2)
+JOINT_NV = (1, 1, 6, 3, 3, 2)
+JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal")
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------
 SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
@@ -73,7 +77,8 @@ class Tree(NamedTuple):
     root: np.ndarray  #: int64 (n,), index of the root body of k's tree
     R_joint: np.ndarray  #: (n, 3, 3), joint frame to parent body frame
     p_joint: np.ndarray  #: (n, 3), joint origin in the parent body frame [m]
-    axis: np.ndarray  #: (n, 3), unit axis in the joint frame (zero for floating)
+    axis: np.ndarray  #: (n, 3), unit, joint frame: of the (first) rotation or displacement, normal of a plane; or 0
+    axis2: np.ndarray  #: (n, 3), unit: second axis of a universal joint, first direction in a plane; or 0
     mass: np.ndarray  #: (n,) [kg]
     com: np.ndarray  #: (n, 3), centre of mass in the body frame [m]
     inertia: np.ndarray  #: (n, 3, 3), about the centre of mass, body axes [kg m^2]

@@ -14,7 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE, WORLD, Tree
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    JOINT_NV,
+    JOINT_PLANAR,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
+    WORLD,
+    Tree,
+)
+
+QUATERNION = {JOINT_FLOATING: 3, JOINT_SPHERICAL: 0}  # joint type: where its quaternion starts in its part of q
 
 
 class Forest(NamedTuple):
@@ -43,20 +56,33 @@ def cross(a, b):
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
-    """A random forest of n bodies with named frames on every body (two each) and one on the world."""
+def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True, multi=0.0):
+    """A random forest of n bodies with named frames on every body (two each) and one on the world.
+
+    ``floating`` is the share of floating roots, ``prismatic`` of prismatic among the scalar joints, ``multi`` of
+    planar, spherical and universal joints among the others.
+    """
     parent = np.array([WORLD if k < roots else rng.integers(0, k) for k in range(n)], dtype=np.int64)
     kind = np.where(rng.random(n) < prismatic, JOINT_PRISMATIC, JOINT_REVOLUTE).astype(np.int64)
+    if multi > 0.0:
+        several = rng.choice([JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL], n)
+        kind = np.where(rng.random(n) < multi, several, kind)
     kind[(parent == WORLD) & (rng.random(n) < floating)] = JOINT_FLOATING
-    nv = np.where(kind == JOINT_FLOATING, 6, 1).astype(np.int64)
-    nq = np.where(kind == JOINT_FLOATING, 7, 1)
+    nv, nq = np.array(JOINT_NV)[kind], np.array(JOINT_NQ)[kind]
     root = np.arange(n)
     for k in range(n):
         if parent[k] != WORLD:
             root[k] = root[parent[k]]
     axis = rng.normal(size=(n, 3))
     axis /= np.linalg.norm(axis, axis=1)[:, None]
-    axis[kind == JOINT_FLOATING] = 0.0
+    axis2 = np.zeros((n, 3))
+    if multi > 0.0:
+        axis2 = rng.normal(size=(n, 3))
+        flat = kind == JOINT_PLANAR
+        axis2[flat] -= np.sum(axis2 * axis, axis=1)[flat, None] * axis[flat]
+        axis2 /= np.linalg.norm(axis2, axis=1)[:, None]
+        axis2[~flat & (kind != JOINT_UNIVERSAL)] = 0.0
+    axis[(kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)] = 0.0
     inertia = np.empty((n, 3, 3))
     mass = rng.uniform(0.2, 5.0, n)
     for k in range(n):  # of four point masses, so the triangle inequality holds
@@ -68,7 +94,7 @@ def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True):
         parent=parent, joint_type=kind, q_start=np.cumsum(nq) - nq, v_start=np.cumsum(nv) - nv,
         nv=nv, root=root, R_joint=Rotation.random(n, random_state=rng.integers(1 << 30)).as_matrix(),
         p_joint=rng.normal(size=(n, 3)),
-        axis=axis, mass=mass, com=rng.normal(scale=0.2, size=(n, 3)), inertia=inertia,
+        axis=axis, axis2=axis2, mass=mass, com=rng.normal(scale=0.2, size=(n, 3)), inertia=inertia,
         armature=np.where(scalar, rng.uniform(0, 0.1, N), 0.0) if armature else np.zeros(N),
         damping=np.where(scalar, rng.uniform(0, 1.0, N), 0.0),
         effort_limit=np.full(N, np.inf), lower=np.full(N, -np.inf), upper=np.full(N, np.inf),
@@ -91,16 +117,17 @@ def read_only(tree):
 def sizes(tree):
     """(bodies, degrees of freedom, length of q)."""
     N = int(tree.nv.sum())
-    return len(tree.parent), N, N + int((tree.joint_type == JOINT_FLOATING).sum())
+    return len(tree.parent), N, int(np.array(JOINT_NQ)[tree.joint_type].sum())
 
 
 def random_state(rng, tree):
     """Random coordinates and velocities."""
     n, N, nq = sizes(tree)
     q = rng.uniform(-2.0, 2.0, nq)
-    for k in np.flatnonzero(tree.joint_type == JOINT_FLOATING):
-        s = tree.q_start[k] + 3
-        q[s : s + 4] /= np.linalg.norm(q[s : s + 4])
+    for k in range(n):
+        if tree.joint_type[k] in QUATERNION:
+            s = tree.q_start[k] + QUATERNION[tree.joint_type[k]]
+            q[s : s + 4] /= np.linalg.norm(q[s : s + 4])
     return q, rng.normal(size=N)
 
 
@@ -109,8 +136,13 @@ def advance(tree, q, v, dt):
     q = q.copy()
     for k in range(len(tree.parent)):
         s, d = tree.q_start[k], tree.v_start[k]
+        if tree.joint_type[k] == JOINT_SPHERICAL:
+            turn = Rotation.from_rotvec(dt * v[d : d + 3])
+            q[s : s + 4] = (turn * Rotation.from_quat(q[s : s + 4])).as_quat()
+            continue
         if tree.joint_type[k] != JOINT_FLOATING:
-            q[s] += dt * v[d]
+            r = tree.nv[k]
+            q[s : s + r] += dt * v[d : d + r]
             continue
         R0 = tree.R_joint[k]
         q[s : s + 3] += dt * R0.T @ v[d + 3 : d + 6]
@@ -153,22 +185,49 @@ class Dense:
         self.V = (self.velocity_map @ self.v).reshape(n, 6)
 
     def _motion(self, k):
-        tree, s = self.tree, self.tree.q_start[k]
-        if tree.joint_type[k] == JOINT_FLOATING:
-            return Rotation.from_quat(self.q[s + 3 : s + 7]).as_matrix(), self.q[s : s + 3]
-        if tree.joint_type[k] == JOINT_PRISMATIC:
-            return np.eye(3), self.q[s] * tree.axis[k]
-        return Rotation.from_rotvec(self.q[s] * tree.axis[k]).as_matrix(), np.zeros(3)
+        tree, kind, q = self.tree, self.tree.joint_type[k], self.q[self.tree.q_start[k] :]
+        axis, axis2, still = tree.axis[k], tree.axis2[k], np.zeros(3)
+        if kind == JOINT_FLOATING:
+            return Rotation.from_quat(q[3:7]).as_matrix(), q[:3]
+        if kind == JOINT_PRISMATIC:
+            return np.eye(3), q[0] * axis
+        if kind == JOINT_PLANAR:
+            return Rotation.from_rotvec(q[2] * axis).as_matrix(), q[0] * axis2 + q[1] * cross(axis, axis2)
+        if kind == JOINT_SPHERICAL:
+            return Rotation.from_quat(q[:4]).as_matrix(), still
+        if kind == JOINT_UNIVERSAL:
+            return (Rotation.from_rotvec(q[0] * axis) * Rotation.from_rotvec(q[1] * axis2)).as_matrix(), still
+        return Rotation.from_rotvec(q[0] * axis).as_matrix(), still
 
     def _hinge(self, k):
         """Hinge map in body axes (r, 6)."""
-        if self.tree.joint_type[k] == JOINT_FLOATING:
+        kind, axis, axis2 = self.tree.joint_type[k], self.tree.axis[k], self.tree.axis2[k]
+        back, still = self._motion(k)[0].T, np.zeros(3)
+        if kind == JOINT_FLOATING:
             return np.kron(np.eye(2), self.R[k])  # (R* x)* : world components to body ones
-        zero = np.zeros(3)
-        axis = self.tree.axis[k]
-        return np.concatenate((zero, axis) if self.tree.joint_type[k] == JOINT_PRISMATIC else (axis, zero))[
-            None
-        ]
+        if kind == JOINT_PRISMATIC:
+            return np.concatenate((still, axis))[None]
+        if kind == JOINT_PLANAR:
+            return np.array([
+                [*still, *(back @ axis2)], [*still, *(back @ cross(axis, axis2))], [*axis, *still],
+            ])  # fmt: skip
+        if kind == JOINT_SPHERICAL:
+            return np.hstack((back.T, np.zeros((3, 3))))
+        if kind == JOINT_UNIVERSAL:
+            return np.array([[*(back @ axis), *still], [*axis2, *still]])
+        return np.concatenate((axis, still))[None]
+
+    def _apparent_rate(self, k, joint, rates):
+        """Rate of H*(k) v(k) in the body's own axes, v held."""
+        kind = self.tree.joint_type[k]
+        if kind == JOINT_FLOATING:  # R* v with v constant in world axes
+            return np.zeros(3), -cross(self.V[k, :3], self.V[k, 3:])
+        if kind == JOINT_PLANAR:  # the directions in the plane turn backwards
+            return np.zeros(3), -cross(joint[:3], joint[3:])
+        if kind == JOINT_UNIVERSAL:  # so does the first axis, about the second
+            second = self.tree.axis2[k] * rates[1]
+            return -cross(second, joint[:3] - second), np.zeros(3)
+        return np.zeros(3), np.zeros(3)
 
     def mass_matrix(self):
         """H phi M phi* H*, rotors included."""
@@ -182,9 +241,8 @@ class Dense:
             rows = slice(self.tree.v_start[k], self.tree.v_start[k] + self.tree.nv[k])
             w, u = self.V[k, :3], self.V[k, 3:]
             joint = self.H[rows, 6 * k : 6 * k + 6].T @ self.v[rows]
-            if self.tree.joint_type[k] == JOINT_FLOATING:
-                a[k, 3:] = -cross(w, u)  # of R* v with v constant in world axes, relative to the moving axes
             # the apparent derivative plus V x joint velocity
+            a[k, :3], a[k, 3:] = self._apparent_rate(k, joint, self.v[rows])
             a[k, :3] += cross(w, joint[:3])
             a[k, 3:] += cross(w, joint[3:]) + cross(u, joint[:3])
             h = self.inertia[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] @ self.V[k]

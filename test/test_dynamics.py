@@ -189,7 +189,7 @@ def forest(seed, n, roots, **options):
 
 @pytest.mark.parametrize("seed, n, roots", CASES)
 def test_random_forest_equals_dense_operators(seed, n, roots):
-    rng, model, q, v, dense = forest(seed, n, roots)
+    rng, model, q, v, dense = forest(seed, n, roots, multi=0.4)
     effort, v_dot = rng.normal(size=dense.N), rng.normal(size=dense.N)
     assert error(mb.mass_matrix(model, q), dense.mass_matrix()) <= 1e-12
     assert error(mb.nonlinear_effects(model, q, v, GRAVITY), dense.nonlinear(GRAVITY)) <= 1e-12
@@ -205,7 +205,7 @@ def test_random_forest_equals_dense_operators(seed, n, roots):
 @pytest.mark.parametrize("seed, n, roots", CASES)
 def test_random_forest_frames_equal_dense_operators(seed, n, roots):
     """Any frames: two on a body, on ancestors and descendants, on disjoint trees, on the world."""
-    rng, model, q, v, dense = forest(seed, n, roots)
+    rng, model, q, v, dense = forest(seed, n, roots, multi=0.4)
     names = [*rng.choice(list(model.frames), 5), "a0", "b0", "world"]
     frames = [model.frames[name] for name in names]
     assert error(mb.jacobian(model, q, names), dense.frame_jacobian(frames)) <= 1e-12
@@ -219,7 +219,7 @@ def test_random_forest_frames_equal_dense_operators(seed, n, roots):
 
 @pytest.mark.parametrize("seed, n, roots", CASES)
 def test_jacobian_bias_is_the_derivative_of_the_jacobian(seed, n, roots):
-    _, model, q, v, _ = forest(seed, n, roots)
+    _, model, q, v, _ = forest(seed, n, roots, multi=0.4)
     names = list(model.frames)[-4:]
     h = 1e-6
     after = mb.jacobian(model, advance(model.tree, q, v, h), names)
@@ -259,16 +259,13 @@ def test_mass_matrix_is_the_sum_of_the_bodies(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_determinant_of_the_mass_matrix_is_the_product_of_the_hinge_inertias(seed):
     """J11: det M = product of det D(k)."""
-    _, model, q, _, dense = forest(seed, 6, 2)
+    _, model, q, _, dense = forest(seed, 6, 2, multi=0.4)
     tree, (n, N, _) = model.tree, sizes(model.tree)
     kin, art = make_kinematics(n, N), make_articulated(n, N)
     body_poses(tree, q, kin)
     body_inertias(tree, kin)
     assert articulated_inertias(tree, kin, 0.0, art) == (OK, -1)
-    log = 0.0
-    for k in range(n):
-        s, r = tree.v_start[k], tree.nv[k]
-        log -= np.linalg.slogdet(art.D_inv[s : s + r, :r])[1]
+    log = -np.log(art.D_inv).sum()
     assert log == pytest.approx(np.linalg.slogdet(dense.mass_matrix())[1], rel=1e-10, abs=1e-10)
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dense_oracle import Dense, advance, random_forest, random_state, sizes
+from dense_oracle import QUATERNION, Dense, advance, random_forest, random_state, sizes
 from scipy.spatial.transform import Rotation
 
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.spatial import rotate_quaternion
 from mb_contact.core.workspace import make_kinematics
-from mb_contact.types import JOINT_FLOATING, WORLD
+from mb_contact.types import JOINT_FLOATING, JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL, WORLD
 
 
 def one_floating_body(seed=0):
@@ -47,7 +47,7 @@ def rotation_vector(R0, R1):
 @pytest.mark.parametrize("seed", range(3))
 def test_poses_equal_scipy_rotations(seed):
     rng = np.random.default_rng(seed)
-    tree = random_forest(rng, 5, 2).tree
+    tree = random_forest(rng, 5, 2, multi=0.5).tree
     q, v = random_state(rng, tree)
     kin, dense = kinematics(tree, q, v), Dense(tree, q, v)
     np.testing.assert_allclose(kin.R, dense.R, atol=1e-13)
@@ -78,7 +78,7 @@ def test_a_quaternion_need_not_be_normalised_to_place_a_body():
 def test_velocities_are_derivatives_of_poses(seed):
     """Every joint type: central differences of the poses along SciPy's exponential map."""
     rng = np.random.default_rng(seed)
-    tree = random_forest(rng, 8, 3).tree
+    tree = random_forest(rng, 8, 3, multi=0.5).tree
     q, v = random_state(rng, tree)
     h = 1e-6
     kin = kinematics(tree, q, v)
@@ -94,7 +94,7 @@ def test_velocities_are_derivatives_of_poses(seed):
 def test_bias_is_the_acceleration_at_constant_joint_rates(seed):
     """d V(k)/dt = phi* dV(p)/dt + a(k) with v held: the joint contract's a(q, v)."""
     rng = np.random.default_rng(seed)
-    tree = random_forest(rng, 8, 3).tree
+    tree = random_forest(rng, 8, 3, multi=0.5).tree
     q, v = random_state(rng, tree)
     h = 1e-6
     kin = kinematics(tree, q, v)
@@ -116,14 +116,17 @@ def test_bias_is_the_acceleration_at_constant_joint_rates(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_integration_equals_scipy_exponential_map(seed):
     rng = np.random.default_rng(seed)
-    tree = random_forest(rng, 5, 3, floating=0.9).tree
-    assert set(tree.joint_type) >= {JOINT_FLOATING}
+    tree = random_forest(rng, 24, 3, floating=0.9, multi=0.8).tree
+    assert set(tree.joint_type) >= {JOINT_FLOATING, JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL}
     q, v = random_state(rng, tree)
     got = q.copy()
     integrate_joints(tree, v, 0.1, got)
     want = advance(tree, q, v, 0.1)
-    for k in np.flatnonzero(tree.joint_type == JOINT_FLOATING):  # the same rotation, either sign
-        s = slice(tree.q_start[k] + 3, tree.q_start[k] + 7)
+    for k in range(len(tree.parent)):
+        if tree.joint_type[k] not in QUATERNION:
+            continue
+        first = tree.q_start[k] + QUATERNION[tree.joint_type[k]]
+        s = slice(first, first + 4)  # the same rotation, either sign
         want[s] *= np.sign(want[s] @ got[s])
     np.testing.assert_allclose(got, want, atol=1e-14)
 

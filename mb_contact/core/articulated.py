@@ -6,188 +6,202 @@
     P(k)  = sum_children phi(k,j) P+(j) phi*(k,j) + M(k)
     D     = H P H*,   G = P H* D^-1,   P+ = P - G D G* = (I - G H) P
 
+A joint with r degrees of freedom is swept as r joints of one, the last row of H(k) first, with massless bodies
+at the same origin between them.  The SKO model is the same (a node may be massless), P, P+, z and alpha of the real
+bodies are those of the paper, and D(k) comes out as its LDL* factors: every joint type runs through the same scalar
+code and no block is inverted.  U holds the columns P H* of these joints, so G = U D^-1.
+
 The damping d of a joint is treated implicitly: it enters as D = H P H* + armature + dt d, so the
 velocity after the step satisfies (M + dt d)(v+ - v) = dt (T - d v - C) + J* p exactly.
+
+Symmetric 6 x 6 matrices [[A, B], [B*, C]] are packed as 21 numbers: A 00 01 02 11 12 22, B by rows, C as A.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.spatial import cross
 from mb_contact.types import OK, SINGULAR_HINGE
 
+TOL_SINGULAR = 1e-14  # D(k) below this part of the body's P is rounding: the hinge moves nothing
+
 
 @kernel
 def articulated_inertias(tree, kin, dt, art):
-    """Gather P, D^-1, G and U = P H* from tips to base; returns (status, body of a singular hinge).
-
-    ``art.G`` and ``art.U`` hold one row of 6 for every degree of freedom; row i of the block
-    of D^-1 of its joint stands in ``art.D_inv[i, :r]``.
-    """
+    """Gather P, U = P H* and D^-1 from tips to base; returns (status, body of a singular hinge)."""
     P = art.P
     U = art.U
-    G = art.G
     D_inv = art.D_inv
-    L = art.hinge_scratch
-    Q = art.block_scratch
-    I = kin.I
-    mc = kin.mc
     H = kin.H
     l = kin.l
     parent = tree.parent
     v_start = tree.v_start
     nv = tree.nv
-    mass = tree.mass
     armature = tree.armature
     damping = tree.damping
-    n = parent.shape[0]
-    for k in range(n):
-        for i in range(3):
-            for j in range(3):
-                P[k, i, j] = I[k, i, j]
-                P[k, 3 + i, 3 + j] = 0.0
-            P[k, i, 3 + i] = 0.0
-            P[k, 3 + i, 3 + i] = mass[k]
-        _set_skew(P, k, mc[k, 0], mc[k, 1], mc[k, 2])
-    for k in range(n - 1, -1, -1):
+    _rigid_inertias(kin.I, kin.mc, tree.mass, P)
+    for k in range(parent.shape[0] - 1, -1, -1):
+        a0 = P[k, 0]
+        a1 = P[k, 1]
+        a2 = P[k, 2]
+        a3 = P[k, 3]
+        a4 = P[k, 4]
+        a5 = P[k, 5]
+        b0 = P[k, 6]
+        b1 = P[k, 7]
+        b2 = P[k, 8]
+        b3 = P[k, 9]
+        b4 = P[k, 10]
+        b5 = P[k, 11]
+        b6 = P[k, 12]
+        b7 = P[k, 13]
+        b8 = P[k, 14]
+        c0 = P[k, 15]
+        c1 = P[k, 16]
+        c2 = P[k, 17]
+        c3 = P[k, 18]
+        c4 = P[k, 19]
+        c5 = P[k, 20]
+        turning = TOL_SINGULAR * (a0 + a3 + a5)
+        moving = TOL_SINGULAR * (c0 + c3 + c5)
         s = v_start[k]
-        r = nv[k]
-        for i in range(s, s + r):
-            for c in range(6):
-                U[i, c] = 0.0
-            for e in range(6):  # rows of the symmetric P, so that the loop vectorises
-                h = H[i, e]
-                for c in range(6):
-                    U[i, c] += P[k, e, c] * h
-        for i in range(r):  # D, lower triangle
-            for j in range(i + 1):
-                d = 0.0
-                for c in range(6):
-                    d += H[s + i, c] * U[s + j, c]
-                L[i, j] = d
-            L[i, i] += armature[s + i] + dt * damping[s + i]
-        if not _invert_hinge(L, s, r, D_inv):
-            return SINGULAR_HINGE, k
-        for i in range(r):
-            for c in range(6):
-                g = 0.0
-                for j in range(r):
-                    g += D_inv[s + i, j] * U[s + j, c]
-                G[s + i, c] = g
-        if parent[k] >= 0:
-            _add_shifted(P, G, U, Q, l, s, r, k, parent[k])
+        for i in range(s + nv[k] - 1, s - 1, -1):
+            h0 = H[i, 0]
+            h1 = H[i, 1]
+            h2 = H[i, 2]
+            h3 = H[i, 3]
+            h4 = H[i, 4]
+            h5 = H[i, 5]
+            u0 = a0 * h0 + a1 * h1 + a2 * h2
+            u1 = a1 * h0 + a3 * h1 + a4 * h2
+            u2 = a2 * h0 + a4 * h1 + a5 * h2
+            u3 = b0 * h0 + b3 * h1 + b6 * h2
+            u4 = b1 * h0 + b4 * h1 + b7 * h2
+            u5 = b2 * h0 + b5 * h1 + b8 * h2
+            d = h0 * u0 + h1 * u1 + h2 * u2
+            least = turning
+            if h3 != 0.0 or h4 != 0.0 or h5 != 0.0:  # not a pure rotation
+                u0 += b0 * h3 + b1 * h4 + b2 * h5
+                u1 += b3 * h3 + b4 * h4 + b5 * h5
+                u2 += b6 * h3 + b7 * h4 + b8 * h5
+                u3 += c0 * h3 + c1 * h4 + c2 * h5
+                u4 += c1 * h3 + c3 * h4 + c4 * h5
+                u5 += c2 * h3 + c4 * h4 + c5 * h5
+                d = h0 * u0 + h1 * u1 + h2 * u2 + h3 * u3 + h4 * u4 + h5 * u5
+                least = turning * (h0 * h0 + h1 * h1 + h2 * h2) + moving * (h3 * h3 + h4 * h4 + h5 * h5)
+            d += armature[i] + dt * damping[i]
+            if not d > least:
+                return SINGULAR_HINGE, k
+            d = 1.0 / d
+            D_inv[i] = d
+            U[i, 0] = u0
+            U[i, 1] = u1
+            U[i, 2] = u2
+            U[i, 3] = u3
+            U[i, 4] = u4
+            U[i, 5] = u5
+            g0 = u0 * d
+            g1 = u1 * d
+            g2 = u2 * d
+            g3 = u3 * d
+            g4 = u4 * d
+            g5 = u5 * d
+            a0 -= g0 * u0  # P+ = P - G U*
+            a1 -= g0 * u1
+            a2 -= g0 * u2
+            a3 -= g1 * u1
+            a4 -= g1 * u2
+            a5 -= g2 * u2
+            b0 -= g0 * u3
+            b1 -= g0 * u4
+            b2 -= g0 * u5
+            b3 -= g1 * u3
+            b4 -= g1 * u4
+            b5 -= g1 * u5
+            b6 -= g2 * u3
+            b7 -= g2 * u4
+            b8 -= g2 * u5
+            c0 -= g3 * u3
+            c1 -= g3 * u4
+            c2 -= g3 * u5
+            c3 -= g4 * u4
+            c4 -= g4 * u5
+            c5 -= g5 * u5
+        m = parent[k]
+        if m < 0:
+            continue
+        # P(m) += phi(m, k) P+ phi*(m, k), phi = [[1, l~], [0, 1]]: C' = C, B' = B + l~ C, A' = A + l~ B* - B' l~
+        x = l[k, 0]
+        y = l[k, 1]
+        z = l[k, 2]
+        e0 = b0 + y * c2 - z * c1
+        e1 = b1 + y * c4 - z * c3
+        e2 = b2 + y * c5 - z * c4
+        e3 = b3 + z * c0 - x * c2
+        e4 = b4 + z * c1 - x * c4
+        e5 = b5 + z * c2 - x * c5
+        e6 = b6 + x * c1 - y * c0
+        e7 = b7 + x * c3 - y * c1
+        e8 = b8 + x * c4 - y * c2
+        P[m, 0] += a0 + y * b2 - z * b1 - (e1 * z - e2 * y)
+        P[m, 1] += a1 + y * b5 - z * b4 - (e2 * x - e0 * z)
+        P[m, 2] += a2 + y * b8 - z * b7 - (e0 * y - e1 * x)
+        P[m, 3] += a3 + z * b3 - x * b5 - (e5 * x - e3 * z)
+        P[m, 4] += a4 + z * b6 - x * b8 - (e3 * y - e4 * x)
+        P[m, 5] += a5 + x * b7 - y * b6 - (e6 * y - e7 * x)
+        P[m, 6] += e0
+        P[m, 7] += e1
+        P[m, 8] += e2
+        P[m, 9] += e3
+        P[m, 10] += e4
+        P[m, 11] += e5
+        P[m, 12] += e6
+        P[m, 13] += e7
+        P[m, 14] += e8
+        P[m, 15] += c0
+        P[m, 16] += c1
+        P[m, 17] += c2
+        P[m, 18] += c3
+        P[m, 19] += c4
+        P[m, 20] += c5
     return OK, -1
 
 
 @kernel
-def _set_skew(P, k, x, y, z):
-    """Off-diagonal blocks of a spatial inertia: P[:3, 3:] = c~, P[3:, :3] = -c~."""
-    P[k, 0, 4] = -z
-    P[k, 0, 5] = y
-    P[k, 1, 3] = z
-    P[k, 1, 5] = -x
-    P[k, 2, 3] = -y
-    P[k, 2, 4] = x
-    P[k, 4, 0] = -z
-    P[k, 5, 0] = y
-    P[k, 3, 1] = z
-    P[k, 5, 1] = -x
-    P[k, 3, 2] = -y
-    P[k, 4, 2] = x
-
-
-@kernel
-def _invert_hinge(L, s, r, D_inv):
-    """Inverse of D (lower triangle in L, r x r) by Cholesky into ``D_inv[s:s + r]``; False if not positive definite."""
-    if r == 1:
-        if not L[0, 0] > 0.0:
-            return False
-        D_inv[s, 0] = 1.0 / L[0, 0]
-        return True
-    for i in range(r):
-        for j in range(i + 1):
-            d = L[i, j]
-            for c in range(j):
-                d -= L[i, c] * L[j, c]
-            if i == j:
-                if not d > 1e-14 * L[i, i]:
-                    return False
-                L[i, i] = np.sqrt(d)
-            else:
-                L[i, j] = d / L[j, j]
-    for col in range(r):  # D^-1 column by column
-        for i in range(r):
-            d = 1.0 if i == col else 0.0
-            for c in range(i):
-                d -= L[i, c] * D_inv[s + c, col]
-            D_inv[s + i, col] = d / L[i, i]
-        for i in range(r - 1, -1, -1):
-            d = D_inv[s + i, col]
-            for c in range(i + 1, r):
-                d -= L[c, i] * D_inv[s + c, col]
-            D_inv[s + i, col] = d / L[i, i]
-    return True
-
-
-@kernel
-def _add_shifted(P, G, U, Q, l, s, r, k, m):
-    """P(m) += phi(m, k) P+(k) phi*(m, k)."""
-    for i in range(6):
-        for j in range(i, 6):
-            x = P[k, i, j]
-            for d in range(s, s + r):
-                x -= G[d, i] * U[d, j]
-            Q[i, j] = x
-            Q[j, i] = x
-    x = l[k, 0]
-    y = l[k, 1]
-    z = l[k, 2]
-    for j in range(3, 6):  # upper right: B' = B + l~ C
-        c0 = Q[3, j]
-        c1 = Q[4, j]
-        c2 = Q[5, j]
-        Q[0, j] += y * c2 - z * c1
-        Q[1, j] += z * c0 - x * c2
-        Q[2, j] += x * c1 - y * c0
-    for i in range(3):  # upper left: A' = A + l~ B* - B' l~, B* is still in the lower left
-        for j in range(i, 3):
-            P[m, i, j] += Q[i, j]
-    for j in range(3):
-        b0 = Q[3, j]
-        b1 = Q[4, j]
-        b2 = Q[5, j]
-        t0 = y * b2 - z * b1
-        t1 = z * b0 - x * b2
-        t2 = x * b1 - y * b0
-        P[m, 0, j] += t0
-        if j >= 1:
-            P[m, 1, j] += t1
-        if j >= 2:
-            P[m, 2, j] += t2
-    for i in range(3):
-        # - B' l~: columns (B1' z - B2' y, B2' x - B0' z, B0' y - B1' x) negated
-        u0 = Q[i, 3]
-        u1 = Q[i, 4]
-        u2 = Q[i, 5]
-        if i <= 0:
-            P[m, i, 0] -= u1 * z - u2 * y
-        if i <= 1:
-            P[m, i, 1] -= u2 * x - u0 * z
-        P[m, i, 2] -= u0 * y - u1 * x
-        for j in range(3, 6):
-            P[m, i, j] += Q[i, j]
-            P[m, j, i] = P[m, i, j]
-            P[m, 3 + i, j] += Q[3 + i, j]
-    P[m, 1, 0] = P[m, 0, 1]
-    P[m, 2, 0] = P[m, 0, 2]
-    P[m, 2, 1] = P[m, 1, 2]
+def _rigid_inertias(I, mc, mass, P):
+    """P(k) := M(k) = [[I, m c~], [-m c~, m 1]], packed."""
+    for k in range(mass.shape[0]):
+        P[k, 0] = I[k, 0, 0]
+        P[k, 1] = I[k, 0, 1]
+        P[k, 2] = I[k, 0, 2]
+        P[k, 3] = I[k, 1, 1]
+        P[k, 4] = I[k, 1, 2]
+        P[k, 5] = I[k, 2, 2]
+        x = mc[k, 0]
+        y = mc[k, 1]
+        z = mc[k, 2]
+        P[k, 6] = 0.0
+        P[k, 7] = -z
+        P[k, 8] = y
+        P[k, 9] = z
+        P[k, 10] = 0.0
+        P[k, 11] = -x
+        P[k, 12] = -y
+        P[k, 13] = x
+        P[k, 14] = 0.0
+        P[k, 15] = mass[k]
+        P[k, 16] = 0.0
+        P[k, 17] = 0.0
+        P[k, 18] = mass[k]
+        P[k, 19] = 0.0
+        P[k, 20] = mass[k]
 
 
 @kernel
 def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     """Accelerations without contact, ``v_dot`` (N,), from efforts, damping, gravity and external forces.
+
+    Gather z = sum phi z+ + P a + b, eps = T - H z, nu = D^-1 eps, z+ = z + G eps; then ``_open_hinges``.
 
     Parameters
     ----------
@@ -200,9 +214,8 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     """
     z = art.z
     nu = art.nu
-    eps = art.eps
     P = art.P
-    G = art.G
+    U = art.U
     D_inv = art.D_inv
     H = kin.H
     l = kin.l
@@ -217,16 +230,41 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
         for c in range(6):
             z[k, c] = b[k, c] - external[k, c]
     for k in range(n - 1, -1, -1):
+        a0 = a[k, 0]
+        a1 = a[k, 1]
+        a2 = a[k, 2]
+        a3 = a[k, 3]
+        a4 = a[k, 4]
+        a5 = a[k, 5]
+        z0 = z[k, 0] + P[k, 0] * a0 + P[k, 1] * a1 + P[k, 2] * a2 + P[k, 6] * a3 + P[k, 7] * a4 + P[k, 8] * a5
+        z1 = z[k, 1] + P[k, 1] * a0 + P[k, 3] * a1 + P[k, 4] * a2 + P[k, 9] * a3 + P[k, 10] * a4 + P[k, 11] * a5
+        z2 = z[k, 2] + P[k, 2] * a0 + P[k, 4] * a1 + P[k, 5] * a2 + P[k, 12] * a3 + P[k, 13] * a4 + P[k, 14] * a5
+        z3 = z[k, 3] + P[k, 6] * a0 + P[k, 9] * a1 + P[k, 12] * a2 + P[k, 15] * a3 + P[k, 16] * a4 + P[k, 17] * a5
+        z4 = z[k, 4] + P[k, 7] * a0 + P[k, 10] * a1 + P[k, 13] * a2 + P[k, 16] * a3 + P[k, 18] * a4 + P[k, 19] * a5
+        z5 = z[k, 5] + P[k, 8] * a0 + P[k, 11] * a1 + P[k, 14] * a2 + P[k, 17] * a3 + P[k, 19] * a4 + P[k, 20] * a5
         s = v_start[k]
-        r = nv[k]
-        for e in range(6):
-            t = a[k, e]
-            for c in range(6):
-                z[k, c] += P[k, e, c] * t
-        for i in range(s, s + r):
-            nu[i] = effort[i] - damping[i] * v[i]
-        _absorb(H, D_inv, G, l, z, eps, nu, s, r, k, parent[k])
-    _scatter(tree, kin, art, gravity, v_dot)
+        for i in range(s + nv[k] - 1, s - 1, -1):
+            x = effort[i] - damping[i] * v[i]
+            x -= H[i, 0] * z0 + H[i, 1] * z1 + H[i, 2] * z2 + H[i, 3] * z3 + H[i, 4] * z4 + H[i, 5] * z5
+            x *= D_inv[i]
+            nu[i] = x
+            z0 += U[i, 0] * x
+            z1 += U[i, 1] * x
+            z2 += U[i, 2] * x
+            z3 += U[i, 3] * x
+            z4 += U[i, 4] * x
+            z5 += U[i, 5] * x
+        m = parent[k]
+        if m < 0:
+            continue
+        x, y, w = cross(l[k, 0], l[k, 1], l[k, 2], z3, z4, z5)
+        z[m, 0] += z0 + x
+        z[m, 1] += z1 + y
+        z[m, 2] += z2 + w
+        z[m, 3] += z3
+        z[m, 4] += z4
+        z[m, 5] += z5
+    _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, a, -gravity[0], -gravity[1], -gravity[2], art.alpha, v_dot)
 
 
 @kernel
@@ -243,9 +281,7 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     """
     z = art.z
     nu = art.nu
-    eps = art.eps
-    alpha = art.alpha
-    G = art.G
+    U = art.U
     D_inv = art.D_inv
     H = kin.H
     l = kin.l
@@ -257,88 +293,77 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
         for c in range(6):
             z[k, c] = -impulse[k, c]
     for k in range(n - 1, -1, -1):
+        z0 = z[k, 0]
+        z1 = z[k, 1]
+        z2 = z[k, 2]
+        z3 = z[k, 3]
+        z4 = z[k, 4]
+        z5 = z[k, 5]
+        s = v_start[k]
+        for i in range(s + nv[k] - 1, s - 1, -1):
+            x = joint_impulse[i]
+            x -= H[i, 0] * z0 + H[i, 1] * z1 + H[i, 2] * z2 + H[i, 3] * z3 + H[i, 4] * z4 + H[i, 5] * z5
+            x *= D_inv[i]
+            nu[i] = x
+            z0 += U[i, 0] * x
+            z1 += U[i, 1] * x
+            z2 += U[i, 2] * x
+            z3 += U[i, 3] * x
+            z4 += U[i, 4] * x
+            z5 += U[i, 5] * x
+        m = parent[k]
+        if m < 0:
+            continue
+        x, y, w = cross(l[k, 0], l[k, 1], l[k, 2], z3, z4, z5)
+        z[m, 0] += z0 + x
+        z[m, 1] += z1 + y
+        z[m, 2] += z2 + w
+        z[m, 3] += z3
+        z[m, 4] += z4
+        z[m, 5] += z5
+    for k in range(n):  # no Coriolis terms in a velocity jump: z is free again and serves as a(k) = 0
+        for c in range(6):
+            z[k, c] = 0.0
+    _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z, 0.0, 0.0, 0.0, art.alpha, dv)
+
+
+@kernel
+def _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, a, x0, y0, z0, alpha, out):
+    """Scatter alpha+ = phi* alpha(p), v_dot = nu - G* alpha+ into ``out``, alpha = alpha+ + H* v_dot + a.
+
+    (x0, y0, z0) is the linear acceleration of the inertial frame.
+    """
+    for k in range(parent.shape[0]):
+        m = parent[k]
+        if m >= 0:
+            wx = alpha[m, 0]
+            wy = alpha[m, 1]
+            wz = alpha[m, 2]
+            x, y, z = cross(wx, wy, wz, l[k, 0], l[k, 1], l[k, 2])
+            x += alpha[m, 3]
+            y += alpha[m, 4]
+            z += alpha[m, 5]
+        else:
+            wx = 0.0
+            wy = 0.0
+            wz = 0.0
+            x = x0
+            y = y0
+            z = z0
         s = v_start[k]
         for i in range(s, s + nv[k]):
-            nu[i] = joint_impulse[i]
-        _absorb(H, D_inv, G, l, z, eps, nu, s, nv[k], k, parent[k])
-    for k in range(n):  # no Coriolis terms in a velocity jump
-        _shift_from_parent(l, alpha, k, parent[k])
-        _open_hinge(H, G, nu, alpha, v_start[k], nv[k], k, dv)
-
-
-@kernel
-def _absorb(H, D_inv, G, l, z, eps, nu, s, r, k, m):
-    """eps = T - H z (T comes in ``nu``), nu = D^-1 eps, z+ = z + G eps, and z(m) += phi(m, k) z+."""
-    for i in range(s, s + r):
-        e = nu[i]
-        for c in range(6):
-            e -= H[i, c] * z[k, c]
-        eps[i] = e
-    for i in range(s, s + r):
-        x = 0.0
-        for j in range(r):
-            x += D_inv[i, j] * eps[s + j]
-        nu[i] = x
-    if m < 0:
-        return
-    for i in range(s, s + r):
-        for c in range(6):
-            z[k, c] += G[i, c] * eps[i]
-    x, y, w = cross(l[k, 0], l[k, 1], l[k, 2], z[k, 3], z[k, 4], z[k, 5])
-    z[m, 0] += z[k, 0] + x
-    z[m, 1] += z[k, 1] + y
-    z[m, 2] += z[k, 2] + w
-    z[m, 3] += z[k, 3]
-    z[m, 4] += z[k, 4]
-    z[m, 5] += z[k, 5]
-
-
-@kernel
-def _shift_from_parent(l, alpha, k, m):
-    """alpha(k) := phi*(m, k) alpha(m), zero below the inertial frame."""
-    if m < 0:
-        for c in range(6):
-            alpha[k, c] = 0.0
-        return
-    x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], l[k, 0], l[k, 1], l[k, 2])
-    alpha[k, 0] = alpha[m, 0]
-    alpha[k, 1] = alpha[m, 1]
-    alpha[k, 2] = alpha[m, 2]
-    alpha[k, 3] = alpha[m, 3] + x
-    alpha[k, 4] = alpha[m, 4] + y
-    alpha[k, 5] = alpha[m, 5] + z
-
-
-@kernel
-def _open_hinge(H, G, nu, alpha, s, r, k, out):
-    """v_dot = nu - G* alpha+ into ``out[s:s + r]``, then alpha = alpha+ + H* v_dot."""
-    for i in range(s, s + r):
-        x = nu[i]
-        for c in range(6):
-            x -= G[i, c] * alpha[k, c]
-        out[i] = x
-    for i in range(s, s + r):
-        for c in range(6):
-            alpha[k, c] += H[i, c] * out[i]
-
-
-@kernel
-def _scatter(tree, kin, art, gravity, v_dot):
-    """alpha+ = phi* alpha(p), v_dot = nu - G* alpha+, alpha = alpha+ + H* v_dot + a, base to tips."""
-    alpha = art.alpha
-    nu = art.nu
-    G = art.G
-    H = kin.H
-    l = kin.l
-    a = kin.a
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
-    for k in range(parent.shape[0]):
-        _shift_from_parent(l, alpha, k, parent[k])
-        if parent[k] < 0:
-            for c in range(3):
-                alpha[k, 3 + c] = -gravity[c]
-        _open_hinge(H, G, nu, alpha, v_start[k], nv[k], k, v_dot)
-        for c in range(6):
-            alpha[k, c] += a[k, c]
+            t = U[i, 0] * wx + U[i, 1] * wy + U[i, 2] * wz + U[i, 3] * x + U[i, 4] * y + U[i, 5] * z
+            t = nu[i] - D_inv[i] * t
+            out[i] = t
+            wx += H[i, 0] * t
+            wy += H[i, 1] * t
+            wz += H[i, 2] * t
+            x += H[i, 3] * t
+            y += H[i, 4] * t
+            z += H[i, 5] * t
+        alpha[k, 0] = wx + a[k, 0]
+        alpha[k, 1] = wy + a[k, 1]
+        alpha[k, 2] = wz + a[k, 2]
+        alpha[k, 3] = x + a[k, 3]
+        alpha[k, 4] = y + a[k, 4]
+        alpha[k, 5] = z + a[k, 5]

@@ -10,15 +10,15 @@ about the body origin (10 numbers), and shifted by the parallel-axis rule.
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.kinematics import inertia_times
-from mb_contact.core.spatial import cross
+from mb_contact.core.spatial import cross, rotate
 
 
 @kernel
 def composite_inertias(tree, l, I, mc, mass):
     """Turn inertias I (n, 3, 3), first moments mc (n, 3) and masses (n,) from body to composite values, in place."""
-    for k in range(tree.parent.shape[0] - 1, -1, -1):
-        m = tree.parent[k]
+    parent = tree.parent
+    for k in range(parent.shape[0] - 1, -1, -1):
+        m = parent[k]
         if m < 0:
             continue
         x = l[k, 0]
@@ -48,40 +48,60 @@ def composite_inertias(tree, l, I, mc, mass):
 
 
 @kernel
-def mass_matrix(tree, kin, I, mc, mass, force, M):
-    """Fill M (N, N) from the composite values; ``force`` (>= 6, 6) is a workspace.
+def mass_matrix(tree, kin, I, mc, mass, M):
+    """Lower triangle of M (N, N) from the composite values; degrees of freedom with no path between them keep their 0.
 
-    Column of joint k: f = R(k) H*(k), carried up the path by phi and projected on every ancestor's hinge.
+    Column of a degree of freedom h of body k: f = R(k) h*, carried up the path by phi and projected on every hinge.
+    ``M`` must hold zeros where nothing is written: it is only filled along paths.
     """
     H = kin.H
     l = kin.l
     parent = tree.parent
     v_start = tree.v_start
     nv = tree.nv
-    N = H.shape[0]
-    for i in range(N):
-        for j in range(N):
-            M[i, j] = 0.0
+    armature = tree.armature
     for k in range(parent.shape[0]):
-        s = v_start[k]
-        r = nv[k]
-        for i in range(r):
-            inertia_times(I, mc, mass[k], k, H, s + i, force, i)  # f = R(k) H*
-        m = k
-        while m >= 0:
-            t = v_start[m]
-            for j in range(nv[m]):
-                for i in range(r):
-                    x = 0.0
-                    for c in range(6):
-                        x += H[t + j, c] * force[i, c]
-                    M[t + j, s + i] = x
-                    M[s + i, t + j] = x
-            for i in range(r):
-                x, y, z = cross(l[m, 0], l[m, 1], l[m, 2], force[i, 3], force[i, 4], force[i, 5])
-                force[i, 0] += x
-                force[i, 1] += y
-                force[i, 2] += z
-            m = parent[m]
-    for i in range(N):
-        M[i, i] += tree.armature[i]
+        cx = mc[k, 0]
+        cy = mc[k, 1]
+        cz = mc[k, 2]
+        w = mass[k]
+        for i in range(v_start[k], v_start[k] + nv[k]):
+            ax = H[i, 0]
+            ay = H[i, 1]
+            az = H[i, 2]
+            x = H[i, 3]
+            y = H[i, 4]
+            z = H[i, 5]
+            # f = R(k) h
+            nx, ny, nz = rotate(I, k, ax, ay, az)
+            tx, ty, tz = cross(cx, cy, cz, x, y, z)
+            nx += tx
+            ny += ty
+            nz += tz
+            fx, fy, fz = cross(ax, ay, az, cx, cy, cz)
+            fx += w * x
+            fy += w * y
+            fz += w * z
+            m = k
+            while m >= 0:
+                last = i + 1 if m == k else v_start[m] + nv[m]  # within its own joint only up to itself
+                for j in range(v_start[m], last):
+                    M[i, j] = H[j, 0] * nx + H[j, 1] * ny + H[j, 2] * nz + H[j, 3] * fx + H[j, 4] * fy + H[j, 5] * fz
+                tx, ty, tz = cross(l[m, 0], l[m, 1], l[m, 2], fx, fy, fz)
+                nx += tx
+                ny += ty
+                nz += tz
+                m = parent[m]
+            M[i, i] += armature[i]
+
+
+@kernel
+def mirror(M):
+    """Upper triangle of the symmetric M from the lower one, in tiles that stay in the cache."""
+    N = M.shape[0]
+    for top in range(0, N, 16):
+        bottom = min(top + 16, N)
+        for left in range(0, bottom, 16):
+            for i in range(top, bottom):
+                for j in range(left, min(left + 16, i)):
+                    M[j, i] = M[i, j]

@@ -17,7 +17,7 @@ import numpy as np
 from mb_contact.core.compliance import node_row
 from mb_contact.core.jit import kernel
 from mb_contact.core.spatial import cross
-from mb_contact.types import JOINT_FLOATING, JOINT_REVOLUTE
+from mb_contact.types import JOINT_REVOLUTE
 
 SLIP_SPEED = 1e-3  # [m/s] above it the first friction direction follows the slip
 LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
@@ -185,13 +185,13 @@ def limit_reach(speed, dt):
 @kernel
 def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
     """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``."""
-    kind = tree.joint_type
+    nv = tree.nv
     q_start = tree.q_start
     v_start = tree.v_start
     lower = tree.lower
     upper = tree.upper
-    for k in range(kind.shape[0]):
-        if kind[k] == JOINT_FLOATING:
+    for k in range(nv.shape[0]):
+        if nv[k] != 1:
             continue
         d = v_start[k]
         reach = limit_reach(speed[d], dt)

@@ -1,18 +1,22 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames fixed on bodies: poses, Jacobians, bias accelerations and compliance rows (world axes, frame origin)."""
+"""Nodes fixed on bodies: poses, Jacobians and their rates, velocities, bias accelerations (world axes, node origin).
+
+A node has six rows, angular first, or only the three of a point: ``first`` is 0 or 3, the first of the six that counts.
+The rows of all nodes are stacked.  Body -1 is the inertial frame.
+"""
 
 from __future__ import annotations
 
-from mb_contact.core.compliance import node_row
 from mb_contact.core.jit import kernel
+from mb_contact.core.joints import map_rate
 from mb_contact.core.spatial import cross, multiply, rotate
 
 
 @kernel
 def frame_poses(kin, body, R_frame, p_frame, R, p):
-    """World poses R (f, 3, 3), p (f, 3) of frames given in their bodies; body -1 is the inertial frame."""
+    """World poses R (f, 3, 3), p (f, 3) of frames given in their bodies."""
     for i in range(body.shape[0]):
         k = body[i]
         if k < 0:
@@ -29,36 +33,104 @@ def frame_poses(kin, body, R_frame, p_frame, R, p):
 
 
 @kernel
-def frame_jacobians(tree, kin, body, p, J):
-    """Stacked Jacobians J (6 f, N), angular rows first, of frames at world positions p (f, 3)."""
+def frame_jacobians(tree, kin, body, first, p, J):
+    """Stacked Jacobians of nodes at world positions p (f, 3), into J, which must hold zeros off the paths."""
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    H = kin.H
+    origin = kin.p
+    row = 0
     for i in range(body.shape[0]):
-        for a in range(6):
-            for d in range(J.shape[1]):
-                J[6 * i + a, d] = 0.0
         k = body[i]
+        skip = first[i]
         while k >= 0:
-            s = tree.v_start[k]
-            for d in range(s, s + tree.nv[k]):
-                x, y, z = cross(
-                    kin.H[d, 0],
-                    kin.H[d, 1],
-                    kin.H[d, 2],
-                    p[i, 0] - kin.p[k, 0],
-                    p[i, 1] - kin.p[k, 1],
-                    p[i, 2] - kin.p[k, 2],
-                )
-                J[6 * i, d] = kin.H[d, 0]
-                J[6 * i + 1, d] = kin.H[d, 1]
-                J[6 * i + 2, d] = kin.H[d, 2]
-                J[6 * i + 3, d] = kin.H[d, 3] + x
-                J[6 * i + 4, d] = kin.H[d, 4] + y
-                J[6 * i + 5, d] = kin.H[d, 5] + z
-            k = tree.parent[k]
+            rx = p[i, 0] - origin[k, 0]
+            ry = p[i, 1] - origin[k, 1]
+            rz = p[i, 2] - origin[k, 2]
+            for d in range(v_start[k], v_start[k] + nv[k]):
+                x, y, z = cross(H[d, 0], H[d, 1], H[d, 2], rx, ry, rz)
+                if skip == 0:
+                    J[row, d] = H[d, 0]
+                    J[row + 1, d] = H[d, 1]
+                    J[row + 2, d] = H[d, 2]
+                J[row + 3 - skip, d] = H[d, 3] + x
+                J[row + 4 - skip, d] = H[d, 4] + y
+                J[row + 5 - skip, d] = H[d, 5] + z
+            k = parent[k]
+        row += 6 - skip
 
 
 @kernel
-def frame_bias(tree, kin, body, p, alpha, bias):
-    """Bias accelerations dJ/dt v (6 f,): the frames' accelerations when v_dot = 0 and gravity is off.
+def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
+    """Time derivatives of the Jacobians at the velocity held in ``kin``; J_dot as J above, H_dot (N, 6) is a workspace.
+
+    A column is [h_w; h_v + h_w x r] with r from the joint's body to the node, so its rate is
+    [h_w'; h_v' + h_w' x r + h_w x r'], r' the difference of the two points' velocities.
+    """
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    H = kin.H
+    V = kin.V
+    origin = kin.p
+    for k in range(parent.shape[0]):
+        map_rate(tree.joint_type[k], parent[k], v_start[k], nv[k], H, V, v, H_dot)
+    row = 0
+    for i in range(body.shape[0]):
+        k = body[i]
+        skip = first[i]
+        sx = 0.0
+        sy = 0.0
+        sz = 0.0
+        if k >= 0:  # velocity of the node
+            x, y, z = cross(
+                V[k, 0], V[k, 1], V[k, 2], p[i, 0] - origin[k, 0], p[i, 1] - origin[k, 1], p[i, 2] - origin[k, 2]
+            )
+            sx = V[k, 3] + x
+            sy = V[k, 4] + y
+            sz = V[k, 5] + z
+        while k >= 0:
+            rx = p[i, 0] - origin[k, 0]
+            ry = p[i, 1] - origin[k, 1]
+            rz = p[i, 2] - origin[k, 2]
+            for d in range(v_start[k], v_start[k] + nv[k]):
+                x, y, z = cross(H_dot[d, 0], H_dot[d, 1], H_dot[d, 2], rx, ry, rz)
+                ux, uy, uz = cross(H[d, 0], H[d, 1], H[d, 2], sx - V[k, 3], sy - V[k, 4], sz - V[k, 5])
+                if skip == 0:
+                    J_dot[row, d] = H_dot[d, 0]
+                    J_dot[row + 1, d] = H_dot[d, 1]
+                    J_dot[row + 2, d] = H_dot[d, 2]
+                J_dot[row + 3 - skip, d] = H_dot[d, 3] + x + ux
+                J_dot[row + 4 - skip, d] = H_dot[d, 4] + y + uy
+                J_dot[row + 5 - skip, d] = H_dot[d, 5] + z + uz
+            k = parent[k]
+        row += 6 - skip
+
+
+@kernel
+def frame_velocities(kin, body, first, p, velocity):
+    """Stacked velocities of nodes, from ``kin.V``."""
+    row = 0
+    for i in range(body.shape[0]):
+        k = body[i]
+        skip = first[i]
+        for c in range(skip, 6):
+            velocity[row + c - skip] = kin.V[k, c] if k >= 0 else 0.0
+        if k >= 0:
+            rx = p[i, 0] - kin.p[k, 0]
+            ry = p[i, 1] - kin.p[k, 1]
+            rz = p[i, 2] - kin.p[k, 2]
+            x, y, z = cross(kin.V[k, 0], kin.V[k, 1], kin.V[k, 2], rx, ry, rz)
+            velocity[row + 3 - skip] += x
+            velocity[row + 4 - skip] += y
+            velocity[row + 5 - skip] += z
+        row += 6 - skip
+
+
+@kernel
+def frame_bias(tree, kin, body, first, p, alpha, bias):
+    """Bias accelerations dJ/dt v: the nodes' accelerations when v_dot = 0 and gravity is off, stacked.
 
     ``alpha`` (n, 6) is a workspace: alpha(k) = phi* alpha(p) + a(k).
     """
@@ -73,48 +145,21 @@ def frame_bias(tree, kin, body, p, alpha, bias):
             alpha[k, 3] += x
             alpha[k, 4] += y
             alpha[k, 5] += z
+    row = 0
     for i in range(body.shape[0]):
         k = body[i]
-        if k < 0:
-            for c in range(6):
-                bias[6 * i + c] = 0.0
-            continue
-        rx = p[i, 0] - kin.p[k, 0]
-        ry = p[i, 1] - kin.p[k, 1]
-        rz = p[i, 2] - kin.p[k, 2]
-        wx, wy, wz = kin.V[k, 0], kin.V[k, 1], kin.V[k, 2]
-        x, y, z = cross(wx, wy, wz, rx, ry, rz)
-        x, y, z = cross(wx, wy, wz, x, y, z)
-        ax, ay, az = cross(alpha[k, 0], alpha[k, 1], alpha[k, 2], rx, ry, rz)
-        for c in range(6):
-            bias[6 * i + c] = alpha[k, c]
-        bias[6 * i + 3] += x + ax
-        bias[6 * i + 4] += y + ay
-        bias[6 * i + 5] += z + az
-
-
-@kernel
-def frame_rows(kin, body, p, rows):
-    """Six one-sided rows a frame (angular first) for the compliance sweep; marks the touched bodies."""
-    for k in range(rows.touched.shape[0]):
-        rows.touched[k] = 0
-    for i in range(body.shape[0]):
-        k = body[i]
-        for a in range(6):
-            row = 6 * i + a
-            rows.body_a[row] = k
-            rows.body_b[row] = -1
-            rows.dof[row] = -1
-            for c in range(6):
-                rows.on_a[row, c] = 0.0
-            if k < 0:
-                continue
-            if a < 3:
-                rows.on_a[row, a] = 1.0
-            else:
-                x = 1.0 if a == 3 else 0.0
-                y = 1.0 if a == 4 else 0.0
-                z = 1.0 if a == 5 else 0.0
-                node_row(kin.p, k, p[i, 0], p[i, 1], p[i, 2], x, y, z, rows.on_a, row)
+        skip = first[i]
+        for c in range(skip, 6):
+            bias[row + c - skip] = alpha[k, c] if k >= 0 else 0.0
         if k >= 0:
-            rows.touched[k] = 1
+            rx = p[i, 0] - kin.p[k, 0]
+            ry = p[i, 1] - kin.p[k, 1]
+            rz = p[i, 2] - kin.p[k, 2]
+            wx, wy, wz = kin.V[k, 0], kin.V[k, 1], kin.V[k, 2]
+            x, y, z = cross(wx, wy, wz, rx, ry, rz)
+            x, y, z = cross(wx, wy, wz, x, y, z)
+            ax, ay, az = cross(alpha[k, 0], alpha[k, 1], alpha[k, 2], rx, ry, rz)
+            bias[row + 3 - skip] += x + ax
+            bias[row + 4 - skip] += y + ay
+            bias[row + 5 - skip] += z + az
+        row += 6 - skip

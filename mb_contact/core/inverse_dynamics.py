@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.kinematics import inertia_times
-from mb_contact.core.spatial import cross
+from mb_contact.core.spatial import cross, rotate
 
 
 @kernel
@@ -22,42 +21,89 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
     effort : (N,)
         Output.
     """
-    n = tree.parent.shape[0]
+    H = kin.H
+    l = kin.l
+    I = kin.I
+    mc = kin.mc
+    a = kin.a
+    b = kin.b
+    parent = tree.parent
+    v_start = tree.v_start
+    nv = tree.nv
+    mass = tree.mass
+    armature = tree.armature
+    n = parent.shape[0]
     for k in range(n):
-        m = tree.parent[k]
+        m = parent[k]
+        ax = a[k, 0]
+        ay = a[k, 1]
+        az = a[k, 2]
+        x = a[k, 3]
+        y = a[k, 4]
+        z = a[k, 5]
         if m >= 0:
-            x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], kin.l[k, 0], kin.l[k, 1], kin.l[k, 2])
-            for c in range(6):
-                alpha[k, c] = alpha[m, c] + kin.a[k, c]
-            alpha[k, 3] += x
-            alpha[k, 4] += y
-            alpha[k, 5] += z
+            ux = alpha[m, 0]
+            uy = alpha[m, 1]
+            uz = alpha[m, 2]
+            tx, ty, tz = cross(ux, uy, uz, l[k, 0], l[k, 1], l[k, 2])
+            ax += ux
+            ay += uy
+            az += uz
+            x += alpha[m, 3] + tx
+            y += alpha[m, 4] + ty
+            z += alpha[m, 5] + tz
         else:
-            for c in range(3):
-                alpha[k, c] = kin.a[k, c]
-                alpha[k, 3 + c] = kin.a[k, 3 + c] - gravity[c]
-        s = tree.v_start[k]
-        for i in range(s, s + tree.nv[k]):
-            for c in range(6):
-                alpha[k, c] += kin.H[i, c] * v_dot[i]
-        inertia_times(kin.I, kin.mc, tree.mass[k], k, alpha, k, force, k)
-        for c in range(6):
-            force[k, c] += kin.b[k, c]
+            x -= gravity[0]
+            y -= gravity[1]
+            z -= gravity[2]
+        s = v_start[k]
+        for i in range(s, s + nv[k]):
+            u = v_dot[i]
+            ax += H[i, 0] * u
+            ay += H[i, 1] * u
+            az += H[i, 2] * u
+            x += H[i, 3] * u
+            y += H[i, 4] * u
+            z += H[i, 5] * u
+        alpha[k, 0] = ax
+        alpha[k, 1] = ay
+        alpha[k, 2] = az
+        alpha[k, 3] = x
+        alpha[k, 4] = y
+        alpha[k, 5] = z
+        cx = mc[k, 0]
+        cy = mc[k, 1]
+        cz = mc[k, 2]
+        w = mass[k]
+        ux, uy, uz = rotate(I, k, ax, ay, az)
+        tx, ty, tz = cross(cx, cy, cz, x, y, z)
+        force[k, 0] = b[k, 0] + ux + tx  # f = M alpha + b
+        force[k, 1] = b[k, 1] + uy + ty
+        force[k, 2] = b[k, 2] + uz + tz
+        tx, ty, tz = cross(ax, ay, az, cx, cy, cz)
+        force[k, 3] = b[k, 3] + w * x + tx
+        force[k, 4] = b[k, 4] + w * y + ty
+        force[k, 5] = b[k, 5] + w * z + tz
     for k in range(n - 1, -1, -1):
-        s = tree.v_start[k]
-        for i in range(s, s + tree.nv[k]):
-            x = tree.armature[i] * v_dot[i]
-            for c in range(6):
-                x += kin.H[i, c] * force[k, c]
-            effort[i] = x
-        m = tree.parent[k]
+        ax = force[k, 0]
+        ay = force[k, 1]
+        az = force[k, 2]
+        x = force[k, 3]
+        y = force[k, 4]
+        z = force[k, 5]
+        s = v_start[k]
+        for i in range(s, s + nv[k]):  # T = H f
+            u = H[i, 0] * ax + H[i, 1] * ay + H[i, 2] * az + H[i, 3] * x + H[i, 4] * y + H[i, 5] * z
+            effort[i] = u + armature[i] * v_dot[i]
+        m = parent[k]
         if m >= 0:
-            x, y, z = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], force[k, 3], force[k, 4], force[k, 5])
-            for c in range(6):
-                force[m, c] += force[k, c]
-            force[m, 0] += x
-            force[m, 1] += y
-            force[m, 2] += z
+            tx, ty, tz = cross(l[k, 0], l[k, 1], l[k, 2], x, y, z)
+            force[m, 0] += ax + tx
+            force[m, 1] += ay + ty
+            force[m, 2] += az + tz
+            force[m, 3] += x
+            force[m, 4] += y
+            force[m, 5] += z
 
 
 @kernel

@@ -3,7 +3,7 @@
 
 """Operational-space and joint-space terms of the current state, for those who subscribe to them.
 
-Between steps the workspaces ``art``, ``com`` and ``rows`` of the step are free; they are used again here.
+Between steps the workspaces ``art`` and ``com`` of the step are free; they are used again here.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias
-from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
-from mb_contact.core.composite import composite_inertias, mass_matrix
-from mb_contact.core.contact_rows import row_sides
-from mb_contact.core.frames import frame_bias, frame_jacobians, frame_poses, frame_rows
+from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, node_compliance
+from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.frames import frame_bias, frame_jacobians, frame_poses
 from mb_contact.core.inverse_dynamics import inverse_dynamics
 from mb_contact.core.jit import kernel
 from mb_contact.types import OK
@@ -26,6 +25,8 @@ class OperationalWork(NamedTuple):
     """Frames and results; f frames, n bodies, N degrees of freedom."""
 
     body: np.ndarray  #: int64 (f,), body of each frame or WORLD
+    first: np.ndarray  #: int64 (f,), zeros: six rows each
+    touched: np.ndarray  #: int64 (n,), 1 for the bodies of the frames
     R_frame: np.ndarray  #: (f, 3, 3), frames in their bodies
     p_frame: np.ndarray  #: (f, 3)
     R: np.ndarray  #: (f, 3, 3), in the world
@@ -35,7 +36,6 @@ class OperationalWork(NamedTuple):
     compliance: np.ndarray  #: (6 f, 6 f)
     alpha: np.ndarray  #: (n, 6)
     force: np.ndarray  #: (n, 6)
-    column: np.ndarray  #: (6, 6)
     mass: np.ndarray  #: (n,), composite
     inertia: np.ndarray  #: (n, 3, 3), composite
     moment: np.ndarray  #: (n, 3), composite
@@ -46,8 +46,12 @@ class OperationalWork(NamedTuple):
 
 def make_operational_work(n, N, body, R_frame, p_frame):
     f = len(body)
+    touched = np.zeros(n, np.int64)
+    touched[body[body >= 0]] = 1
     return OperationalWork(
         body=body,
+        first=np.zeros(f, np.int64),
+        touched=touched,
         R_frame=R_frame,
         p_frame=p_frame,
         R=np.zeros((f, 3, 3)),
@@ -57,7 +61,6 @@ def make_operational_work(n, N, body, R_frame, p_frame):
         compliance=np.zeros((6 * f, 6 * f)),
         alpha=np.zeros((n, 6)),
         force=np.zeros((n, 6)),
-        column=np.zeros((6, 6)),
         mass=np.zeros(n),
         inertia=np.zeros((n, 3, 3)),
         moment=np.zeros((n, 3)),
@@ -71,17 +74,15 @@ def make_operational_work(n, N, body, R_frame, p_frame):
 def operational_terms(h, o):
     """Jacobian, bias and compliance of the frames, without joint damping; (status, body of a singular hinge)."""
     frame_poses(h.kin, o.body, o.R_frame, o.p_frame, o.R, o.p)
-    frame_jacobians(h.tree, h.kin, o.body, o.p, o.J)
-    frame_bias(h.tree, h.kin, o.body, o.p, o.alpha, o.bias)
+    frame_jacobians(h.tree, h.kin, o.body, o.first, o.p, o.J)
+    frame_bias(h.tree, h.kin, o.body, o.first, o.p, o.alpha, o.bias)
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
     if status != OK:
         return status, body
-    frame_rows(h.kin, o.body, o.p, h.rows)
-    count = mark_essential(h.tree, h.rows.touched, h.com)
+    count = mark_essential(h.tree, o.touched, h.com)
     compliance_sweep(h.tree, h.kin, h.art, h.com)
     compliance_blocks(h.tree, h.com, count)
-    row_sides(h.com, h.rows, o.bias.shape[0])
-    row_compliance(h.com, h.rows, o.bias.shape[0], count, o.compliance)
+    node_compliance(h.com, h.kin.p, o.body, o.first, o.p, o.compliance)
     return OK, -1
 
 
@@ -95,5 +96,6 @@ def joint_terms(h, o):
             for b in range(3):
                 o.inertia[k, a, b] = h.kin.I[k, a, b]
     composite_inertias(h.tree, h.kin.l, o.inertia, o.moment, o.mass)
-    mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.column, o.M)
+    mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.M)
+    mirror(o.M)
     inverse_dynamics(h.tree, h.kin, h.gravity, o.still, o.alpha, o.force, o.effort)

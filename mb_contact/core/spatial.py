@@ -41,9 +41,7 @@ def set_axis_angle(R, k, x, y, z, angle):
     """``R[k]`` := rotation by ``angle`` [rad] about the unit axis (x, y, z) (Rodrigues)."""
     c = np.cos(angle)
     s = np.sin(angle)
-    # 1 - cos without cancellation for small angles
-    h = np.sin(0.5 * angle)
-    d = 2.0 * h * h
+    d = 1.0 - c
     R[k, 0, 0] = c + d * x * x
     R[k, 0, 1] = d * x * y - s * z
     R[k, 0, 2] = d * x * z + s * y
@@ -53,6 +51,30 @@ def set_axis_angle(R, k, x, y, z, angle):
     R[k, 2, 0] = d * z * x - s * y
     R[k, 2, 1] = d * z * y + s * x
     R[k, 2, 2] = c + d * z * z
+
+
+@kernel
+def set_identity(R, k):
+    """``R[k]`` := 1."""
+    for i in range(3):
+        for j in range(3):
+            R[k, i, j] = 0.0
+        R[k, i, i] = 1.0
+
+
+@kernel
+def turn_about(A, i, x, y, z, angle, C, k):
+    """``C[k]`` := ``A[i]`` times the rotation by ``angle`` about the unit axis (x, y, z); C[k] must not be A[i]."""
+    c = np.cos(angle)
+    s = np.sin(angle)
+    for r in range(3):
+        a = A[i, r, 0]
+        b = A[i, r, 1]
+        e = A[i, r, 2]
+        d = (1.0 - c) * (a * x + b * y + e * z)
+        C[k, r, 0] = c * a + s * (b * z - e * y) + d * x
+        C[k, r, 1] = c * b + s * (e * x - a * z) + d * y
+        C[k, r, 2] = c * e + s * (a * y - b * x) + d * z
 
 
 @kernel

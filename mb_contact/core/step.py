@@ -36,7 +36,7 @@ from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, bo
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
-from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
+from mb_contact.types import NOT_FINITE, OK
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
@@ -269,7 +269,7 @@ def limits_missed(h):
     dt = h.settings[0]
     missed = False
     for k in range(h.tree.parent.shape[0]):
-        if h.tree.joint_type[k] == JOINT_FLOATING:
+        if h.tree.nv[k] != 1:
             continue
         d = h.tree.v_start[k]
         reach = limit_reach(h.work.speed[d], dt)

@@ -22,24 +22,20 @@ class Kinematics(NamedTuple):
     b: np.ndarray  #: (n, 6), gyroscopic force
     I: np.ndarray  #: (n, 3, 3), rotational inertia about the body origin
     mc: np.ndarray  #: (n, 3), mass times centre of mass
-    R_local: np.ndarray
-    R_scratch: np.ndarray
-    p_scratch: np.ndarray
+    base: np.ndarray  #: (1, 3, 3), scratch: joint frame to world
+    turn: np.ndarray  #: (2, 3, 3), scratch: a joint's rotation
+    shift: np.ndarray  #: (1, 3), scratch: a joint's displacement
 
 
 class Articulated(NamedTuple):
-    """Results of the Riccati sweep and the sweeps that use it."""
+    """Results of the Riccati sweep and the sweeps that use it; every degree of freedom counts as a joint of its own."""
 
-    P: np.ndarray  #: (n, 6, 6), articulated-body inertia
+    P: np.ndarray  #: (n, 21), articulated-body inertia, packed as articulated.py says
     U: np.ndarray  #: (N, 6), rows (P H*)*
-    G: np.ndarray  #: (N, 6), rows of G*
-    D_inv: np.ndarray  #: (N, 6), rows of D^-1 within the joint's block
+    D_inv: np.ndarray  #: (N,)
     z: np.ndarray  #: (n, 6), residual forces
-    eps: np.ndarray  #: (N,)
     nu: np.ndarray  #: (N,)
     alpha: np.ndarray  #: (n, 6), accelerations or velocity jumps
-    hinge_scratch: np.ndarray
-    block_scratch: np.ndarray
 
 
 class Compliance(NamedTuple):
@@ -50,13 +46,10 @@ class Compliance(NamedTuple):
     essential: np.ndarray  #: int64 (n,), number of the body among the essential ones, or -1
     body: np.ndarray  #: int64 (m,), body of an essential number
     near: np.ndarray  #: int64 (n,), nearest essential proper ancestor, or -1
-    Upsilon: np.ndarray  #: (n, 6, 6)
+    Upsilon: np.ndarray  #: (n, 21), packed as articulated.py says
     Psi: np.ndarray  #: (n, 6, 6)
     Omega: np.ndarray  #: (m, m, 6, 6)
     same_tree: np.ndarray  #: int64 (m, m)
-    block: np.ndarray
-    columns: np.ndarray
-    gram: np.ndarray
 
 
 class Rows(NamedTuple):
@@ -185,41 +178,36 @@ def make_kinematics(n, N):
         b=np.zeros((n, 6)),
         I=np.zeros((n, 3, 3)),
         mc=np.zeros((n, 3)),
-        R_local=np.zeros((n, 3, 3)),
-        R_scratch=np.zeros((n, 3, 3)),
-        p_scratch=np.zeros((n, 3)),
+        base=np.zeros((1, 3, 3)),
+        turn=np.zeros((2, 3, 3)),
+        shift=np.zeros((1, 3)),
     )
 
 
 def make_articulated(n, N):
     return Articulated(
-        P=np.zeros((n, 6, 6)),
+        P=np.zeros((n, 21)),
         U=np.zeros((N, 6)),
-        G=np.zeros((N, 6)),
-        D_inv=np.zeros((N, 6)),
+        D_inv=np.zeros(N),
         z=np.zeros((n, 6)),
-        eps=np.zeros(N),
         nu=np.zeros(N),
         alpha=np.zeros((n, 6)),
-        hinge_scratch=np.zeros((6, 6)),
-        block_scratch=np.zeros((6, 6)),
     )
 
 
-def make_compliance(n):
+def make_compliance(n, essential=None):
+    """For at most ``essential`` bodies that are touched or stand where paths meet (all n by default)."""
+    m = n if essential is None else min(n, essential)
     return Compliance(
         branches=np.zeros(n, np.int64),
         on_path=np.zeros(n, np.int64),
         essential=np.zeros(n, np.int64),
-        body=np.zeros(n, np.int64),
+        body=np.zeros(m, np.int64),
         near=np.zeros(n, np.int64),
-        Upsilon=np.zeros((n, 6, 6)),
+        Upsilon=np.zeros((n, 21)),
         Psi=np.zeros((n, 6, 6)),
-        Omega=np.zeros((n, n, 6, 6)),
-        same_tree=np.zeros((n, n), np.int64),
-        block=np.zeros((6, 6)),
-        columns=np.zeros((6, 6)),
-        gram=np.zeros((6, 6)),
+        Omega=np.zeros((m, m, 6, 6)),
+        same_tree=np.zeros((m, m), np.int64),
     )
 
 

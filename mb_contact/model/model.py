@@ -12,7 +12,15 @@ import numpy as np
 
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.rotations import quat_to_matrix, rotation_about
-from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, WORLD, Tree
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_PLANAR,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    WORLD,
+    Tree,
+)
 
 
 class Frame(NamedTuple):
@@ -78,7 +86,7 @@ class Model:
 
     @property
     def nq(self):
-        """Length of q: N plus one for each floating joint."""
+        """Length of q: N plus one for each floating or spherical joint."""
         return len(self.neutral)
 
     @property
@@ -150,13 +158,8 @@ def tree_poses(tree, q):
     n = len(tree.parent)
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     for k in range(n):
-        start, parent = tree.q_start[k], tree.parent[k]
-        if tree.joint_type[k] == JOINT_FLOATING:
-            R_move, p_move = quat_to_matrix(q[start + 3:start + 7]), q[start:start + 3]
-        elif tree.joint_type[k] == JOINT_PRISMATIC:
-            R_move, p_move = np.eye(3), q[start] * tree.axis[k]
-        else:
-            R_move, p_move = rotation_about(tree.axis[k], q[start]), np.zeros(3)
+        parent = tree.parent[k]
+        R_move, p_move = joint_motion(tree, k, q)
         R_local = tree.R_joint[k] @ R_move
         p_local = tree.p_joint[k] + tree.R_joint[k] @ p_move
         if parent == WORLD:
@@ -164,3 +167,20 @@ def tree_poses(tree, q):
         else:
             R[k], p[k] = R[parent] @ R_local, p[parent] + R[parent] @ p_local
     return R, p
+
+
+def joint_motion(tree, k, q):
+    """Rotation (3, 3) and displacement (3,) [m] of joint k in its joint frame, out of all coordinates q."""
+    kind, q = tree.joint_type[k], q[tree.q_start[k]:]
+    axis, axis2, still = tree.axis[k], tree.axis2[k], np.zeros(3)
+    if kind == JOINT_REVOLUTE:
+        return rotation_about(axis, q[0]), still
+    if kind == JOINT_PRISMATIC:
+        return np.eye(3), q[0] * axis
+    if kind == JOINT_FLOATING:
+        return quat_to_matrix(q[3:7]), q[:3].copy()
+    if kind == JOINT_PLANAR:
+        return rotation_about(axis, q[2]), q[0] * axis2 + q[1] * np.cross(axis, axis2)
+    if kind == JOINT_SPHERICAL:
+        return quat_to_matrix(q[:4]), still
+    return rotation_about(axis, q[0]) @ rotation_about(axis2, q[1]), still  # universal

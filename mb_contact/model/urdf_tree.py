@@ -158,6 +158,7 @@ class TreeBuilder:
             R_joint=np.array([body[2] for body in self.bodies]).reshape(n, 3, 3),
             p_joint=np.array([body[3] for body in self.bodies]).reshape(n, 3),
             axis=np.array([body[0].axis for body in self.bodies]).reshape(n, 3),
+            axis2=np.zeros((n, 3)),
             mass=np.array([inertia.mass for inertia in inertias]),
             com=np.array([inertia.com for inertia in inertias]).reshape(n, 3),
             inertia=np.array([inertia.inertia for inertia in inertias]).reshape(n, 3, 3),

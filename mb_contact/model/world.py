@@ -18,10 +18,10 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
 from mb_contact.model.urdf import load_urdf
-from mb_contact.types import JOINT_FLOATING, SHAPE_PLANE, WORLD, Geoms, Tree
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Tree
 
 #: Arrays of Tree by what their first axis counts.
-BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "mass", "com", "inertia")
+BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 
 
@@ -262,7 +262,7 @@ class _Builder:
         n = len(self.parents)
         kinds = np.array(self.bodies["joint_type"], dtype=np.int64)
         nv = np.array(self.bodies["nv"], dtype=np.int64)
-        nq = nv + (kinds == JOINT_FLOATING)
+        nq = np.array(JOINT_NQ)[kinds]
         root = np.arange(n, dtype=np.int64)
         for k, parent in enumerate(self.parents):
             if parent != WORLD:
@@ -319,7 +319,7 @@ def _free_body(primitive, inertia):
     return Tree(
         parent=np.array([WORLD]), joint_type=np.array([JOINT_FLOATING]), q_start=np.zeros(1, dtype=np.int64),
         v_start=np.zeros(1, dtype=np.int64), nv=np.array([6]), root=np.zeros(1, dtype=np.int64),
-        R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)),
+        R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)), axis2=np.zeros((1, 3)),
         mass=np.array([primitive.mass]), com=np.zeros((1, 3)), inertia=inertia[None],
         armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
         lower=np.full(6, -np.inf), upper=np.full(6, np.inf),

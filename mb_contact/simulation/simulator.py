@@ -22,7 +22,16 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
-from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NAMES, TOO_MANY_CONTACTS, WORLD
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_SPHERICAL,
+    NOT_FINITE,
+    OK,
+    SINGULAR_HINGE,
+    SOLVER_NAMES,
+    TOO_MANY_CONTACTS,
+    WORLD,
+)
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
@@ -101,8 +110,9 @@ class Simulator:
         q = as_vector(q, len(self._q), "q").copy()
         v = as_vector(v, self._N, "v")
         tree = self.world.tree
-        for k in np.flatnonzero(tree.nv == 6):
-            quaternion = q[tree.q_start[k] + 3 : tree.q_start[k] + 7]
+        for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
+            start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
+            quaternion = q[start : start + 4]
             norm = np.linalg.norm(quaternion)
             if norm < 1e-6:
                 raise InputError(f"the quaternion of '{self.world.body_names[k]}' in q is zero; give a rotation")
@@ -296,8 +306,6 @@ class Simulator:
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
         if not frames:
             raise InputError("frames must name at least one frame")
-        while 6 * len(frames) > len(self._rows.dof):  # the frames' rows take the place of the contacts'
-            self._allocate(2 * self._capacity)
         if frames not in self._monitors:
             self._monitors[frames] = OperationalMonitor(self.world, frames)
         return self._monitors[frames].operational_space(self._handle)

@@ -13,7 +13,16 @@ from mb_contact.model.model import tree_poses
 from mb_contact.sko.digraph import TreeDigraph
 from mb_contact.sko.model import SkoModel
 from mb_contact.sko.operators import Spo
-from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE, WORLD
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    JOINT_PLANAR,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
+    WORLD,
+)
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 
@@ -47,13 +56,15 @@ def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
     """
     tree = getattr(model, "tree", model)
     n, N = len(tree.parent), int(np.sum(tree.nv))
-    nq = N + int(np.count_nonzero(np.asarray(tree.joint_type) == JOINT_FLOATING))
+    names = getattr(model, "body_names", None) or [f"body {k}" for k in range(n)]
+    for k in np.flatnonzero(np.asarray(tree.joint_type) >= len(JOINT_NQ)):
+        raise ModelError(f"the joint of {names[k]} has type {tree.joint_type[k]}, which sko.rigid_tree does not know")
+    nq = int(np.array(JOINT_NQ)[tree.joint_type].sum())
     q = as_vector(q, nq, "q")
     v = np.zeros(N) if v is None else as_vector(v, N, "v")
     gravity = as_vector(gravity, 3, "gravity")
-    names = getattr(model, "body_names", None) or [f"body {k}" for k in range(n)]
     R, p = tree_poses(tree, q)
-    hinge = [_hinge(tree, k, R[k], names[k]) for k in range(n)]
+    hinge = [_hinge(tree, k, R) for k in range(n)]
     rotors = [_rotors(tree, k, armature) for k in range(n)]
     V, a = _velocities(tree, p, hinge, v, gravity)
     sizes = [6 + len(rotors[k]) for k in range(n)]
@@ -127,16 +138,23 @@ def _padded(X, rows, columns):
     return full
 
 
-def _hinge(tree, k, R, name):
+def _hinge(tree, k, R):
     """H(k) (r, 6) in world axes."""
-    kind, zero, axis = tree.joint_type[k], np.zeros(3), R @ tree.axis[k]
+    kind, parent, zero = tree.joint_type[k], tree.parent[k], np.zeros((3, 3))
+    base = tree.R_joint[k] if parent == WORLD else R[parent] @ tree.R_joint[k]  # the joint frame, fixed in the parent
+    axis, in_plane = base @ tree.axis[k], base @ tree.axis2[k]
     if kind == JOINT_FLOATING:
         return np.eye(6)
     if kind == JOINT_PRISMATIC:
-        return np.concatenate((zero, axis))[None]
+        return np.concatenate((zero[0], axis))[None]
     if kind == JOINT_REVOLUTE:
-        return np.concatenate((axis, zero))[None]
-    raise ModelError(f"the joint of {name} has type {kind}, which sko.rigid_tree does not know")
+        return np.concatenate((axis, zero[0]))[None]
+    if kind == JOINT_PLANAR:
+        return np.array([[*zero[0], *in_plane], [*zero[0], *cross(axis, in_plane)], [*axis, *zero[0]]])
+    if kind == JOINT_SPHERICAL:
+        return np.hstack((base.T, zero))
+    # universal: the second axis is fixed in the body
+    return np.array([[*axis, *zero[0]], [*(R[k] @ tree.axis2[k]), *zero[0]]])
 
 
 def _rotors(tree, k, armature):
@@ -157,18 +175,23 @@ def _velocities(tree, p, hinge, v, gravity):
     """Body velocities V(k), and the Coriolis accelerations a(k) with -g at the bodies on the inertial frame.
 
     With l the vector between the origins: d/dt (omega_p x l) leaves omega_p x (v - v_p) beside the terms of phi* alpha,
-    and d/dt of an axis fixed in the parent omega_p x axis.  The axes of a floating body are the inertial frame's.
+    and d/dt of an axis fixed in the parent omega_p x axis; the first axis of a universal joint turns the second too.
+    The axes of a floating body are the inertial frame's.
     """
     V, a = [], []
     for k in range(len(tree.parent)):
-        joint = hinge[k].T @ v[tree.v_start[k] : tree.v_start[k] + tree.nv[k]]
+        rates = v[tree.v_start[k] : tree.v_start[k] + tree.nv[k]]
+        joint = hinge[k].T @ rates
+        own = np.zeros(3)
+        if tree.joint_type[k] == JOINT_UNIVERSAL:
+            own = cross(hinge[k][0, :3], hinge[k][1, :3]) * rates[0] * rates[1]
         parent = tree.parent[k]
         if parent == WORLD:
             V.append(joint)
-            a.append(np.concatenate((np.zeros(3), -gravity)))
+            a.append(np.concatenate((own, -gravity)))
             continue
         w = V[parent][:3]
         V.append(_shift(p[k] - p[parent]).T @ V[parent] + joint)
         linear = cross(w, V[k][3:] - V[parent][3:])
-        a.append(np.concatenate((cross(w, joint[:3]), linear + cross(w, joint[3:]))))
+        a.append(np.concatenate((own + cross(w, joint[:3]), linear + cross(w, joint[3:]))))
     return V, a

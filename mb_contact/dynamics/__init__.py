@@ -1,0 +1,81 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checked, friendly access to the sweeps: what a robot's tree does, without contact.
+
+``model`` is a :class:`~mb_contact.model.model.Model` or a :class:`~mb_contact.model.world.World`: anything
+with a ``tree`` and named ``frames``.  Coordinates q (nq,), velocities v (N,) and efforts (N,) follow the
+tree; 6-vectors are angular first, in world axes at the node's origin.  Nothing here is kept between
+calls; the simulator calls the same kernels on workspaces of its own.
+
+``joint_space``   mass matrix and its products, forward and inverse dynamics, energy
+``nodes``         frames and points: poses, Jacobians and their rates, velocities, accelerations
+``operational``   operational-space compliance, inertia, dynamically consistent inverse
+``centroidal``    centre of mass, momentum, momentum matrix
+"""
+
+from __future__ import annotations
+
+from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message
+from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
+from mb_contact.dynamics.joint_space import (
+    energy,
+    forward_dynamics,
+    inverse_dynamics,
+    mass_log_determinant,
+    mass_matrix,
+    mass_solve,
+    mass_times,
+    nonlinear_effects,
+)
+from mb_contact.dynamics.nodes import (
+    Node,
+    Point,
+    acceleration,
+    frame_pose,
+    jacobian,
+    jacobian_bias,
+    jacobian_rate,
+    velocity,
+)
+from mb_contact.dynamics.operational import (
+    RANK_TOLERANCE,
+    OperationalSpace,
+    consistent_inverse,
+    invert_compliance,
+    operational_compliance,
+    operational_inertia,
+    operational_space,
+)
+
+__all__ = [
+    "GRAVITY",
+    "RANK_TOLERANCE",
+    "Centroidal",
+    "Node",
+    "OperationalSpace",
+    "Point",
+    "acceleration",
+    "centre_of_mass",
+    "centroidal",
+    "consistent_inverse",
+    "energy",
+    "forward_dynamics",
+    "frame_pose",
+    "inverse_dynamics",
+    "invert_compliance",
+    "jacobian",
+    "jacobian_bias",
+    "jacobian_rate",
+    "mass_log_determinant",
+    "mass_matrix",
+    "mass_solve",
+    "mass_times",
+    "momentum",
+    "nonlinear_effects",
+    "operational_compliance",
+    "operational_inertia",
+    "operational_space",
+    "singular_hinge_message",
+    "velocity",
+]

@@ -1,0 +1,87 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Centre of mass and momentum of all moving bodies together; what is welded to the world does not count."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core.composite import composite_inertias
+from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
+from mb_contact.core.momentum import centre_of_mass as _centre_of_mass
+from mb_contact.core.momentum import forces_about, momentum_matrix, total_momentum
+from mb_contact.dynamics.arguments import kinematics, sizes
+from mb_contact.errors import DynamicsError
+
+
+class Centroidal(NamedTuple):
+    """Centroidal quantities, angular first, moments about the centre of mass, world axes."""
+
+    mass: float  #: [kg]
+    com: np.ndarray  #: (3,) [m]
+    com_velocity: np.ndarray  #: (3,) [m/s]
+    momentum: np.ndarray  #: h (6,) = [angular [N m s]; linear [N s]]
+    matrix: np.ndarray  #: centroidal momentum matrix A (6, N), h = A v
+    bias: np.ndarray  #: dA/dt v (6,): dh/dt = A v_dot + bias, the wrench of all outer forces about the centre of mass
+    inertia: np.ndarray  #: (6, 6), of all bodies frozen together
+    com_jacobian: np.ndarray  #: (3, N)
+
+
+def centre_of_mass(model, q):
+    """Mass [kg] and centre of mass (3,) [m] of all moving bodies, world axes."""
+    c = np.zeros(3)
+    mass = _centre_of_mass(model.tree, kinematics(model, q), c)
+    return mass, c
+
+
+def momentum(model, q, v, about=(0.0, 0.0, 0.0)):
+    """Momentum (6,) = [angular about ``about`` (3,) [m]; linear] of all moving bodies, world axes; without rotors."""
+    h = np.zeros(6)
+    total_momentum(model.tree, kinematics(model, q, v), as_vector(about, 3, "about"), h)
+    return h
+
+
+def centroidal(model, q, v):
+    """Centre of mass, momentum, momentum matrix and its rate times v, and locked inertia, in O(N).
+
+    Returns
+    -------
+    Centroidal
+
+    Raises
+    ------
+    DynamicsError
+        Nothing that moves has a mass.
+    """
+    n, N, _ = sizes(model)
+    kin = kinematics(model, q, v)
+    com, h, bias, A = np.zeros(3), np.zeros(6), np.zeros(6), np.zeros((6, N))
+    mass = _centre_of_mass(model.tree, kin, com)
+    if not mass > 0.0:
+        raise DynamicsError("there is no centre of mass: no moving body has a mass")
+    total_momentum(model.tree, kin, com, h)
+    force = np.zeros((n, 6))
+    _inverse_dynamics(model.tree, kin, np.zeros(3), np.zeros(N), np.zeros((n, 6)), force, np.zeros(N))
+    forces_about(model.tree, kin, force, com, bias)
+    inertia = _locked_inertia(model.tree, kin, com)
+    composite = model.tree.mass.copy()
+    composite_inertias(model.tree, kin.l, kin.I, kin.mc, composite)
+    momentum_matrix(model.tree, kin, kin.I, kin.mc, composite, com, A)
+    return Centroidal(mass, com, h[3:] / mass, h, A, bias, inertia, A[3:] / mass)
+
+
+def _locked_inertia(tree, kin, com):
+    """Spatial inertia (6, 6) about the centre of mass of all bodies frozen together."""
+    total = np.zeros((6, 6))
+    for k, mass in enumerate(tree.mass):
+        r = kin.p[k] - com
+        c = kin.mc[k]
+        # parallel axes from the body's origin: I + 2 (r . mc) 1 - r mc* - mc r* + m (r . r 1 - r r*)
+        total[:3, :3] += kin.I[k] + (2.0 * r @ c + mass * (r @ r)) * np.eye(3)
+        total[:3, :3] -= np.outer(r, c) + np.outer(c, r) + mass * np.outer(r, r)
+        total[3:, 3:] += mass * np.eye(3)
+    return total

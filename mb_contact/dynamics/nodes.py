@@ -1,0 +1,139 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes, the places that tasks and contacts act on: poses, Jacobians and their rates, velocities, accelerations.
+
+A node is the name of a frame (six rows: angular and linear, at the frame's origin), a :class:`Node` (six rows, at
+another point of that frame) or a :class:`Point` (three linear rows).  Rows of several nodes are stacked in their order;
+axes are always the world's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core import frames as _frames
+from mb_contact.dynamics.arguments import kinematics, sizes
+from mb_contact.errors import InputError
+
+
+class Node(NamedTuple):
+    """Six rows, angular first, at ``position`` [m] of a frame, given in that frame's axes."""
+
+    frame: str
+    position: tuple = (0.0, 0.0, 0.0)
+
+
+class Point(NamedTuple):
+    """Three linear rows at ``position`` [m] of a frame, given in that frame's axes."""
+
+    frame: str
+    position: tuple = (0.0, 0.0, 0.0)
+
+
+class NodeArrays(NamedTuple):
+    """Nodes as the kernels take them."""
+
+    names: tuple  #: of the frames
+    body: np.ndarray  #: int64 (f,), or WORLD
+    first: np.ndarray  #: int64 (f,), 0 or 3: the first of the six rows that counts
+    R: np.ndarray  #: (f, 3, 3), frame to body
+    p: np.ndarray  #: (f, 3), node in the body [m]
+
+    @property
+    def rows(self):
+        """Number of stacked rows."""
+        return int(6 * len(self.first) - self.first.sum())
+
+    def world(self, kin):
+        """Rotations (f, 3, 3) and positions (f, 3) in the world."""
+        R, p = np.zeros_like(self.R), np.zeros_like(self.p)
+        _frames.frame_poses(kin, self.body, self.R, self.p, R, p)
+        return R, p
+
+
+def node_arrays(model, nodes):
+    """Checked NodeArrays of one node or a sequence of nodes.
+
+    Raises
+    ------
+    InputError
+        No node, an unknown frame, or a position that is not three numbers.
+    """
+    nodes = (nodes,) if isinstance(nodes, (str, Node, Point)) else tuple(nodes)
+    if not nodes:
+        raise InputError("frames must name at least one frame")
+    nodes = [Node(node) if isinstance(node, str) else node for node in nodes]
+    R, p = [], []
+    for node in nodes:
+        if not isinstance(node, (Node, Point)):
+            raise InputError(f"{node!r} is no frame's name, Node or Point")
+        if node.frame not in model.frames:
+            known = ", ".join(sorted(model.frames))
+            raise InputError(f"there is no frame '{node.frame}'; the frames are {known}")
+        frame = model.frames[node.frame]
+        R.append(frame.R)
+        p.append(frame.p + frame.R @ as_vector(node.position, 3, f"position in '{node.frame}'"))
+    return NodeArrays(
+        names=tuple(node.frame for node in nodes),
+        body=np.array([model.frames[node.frame].body for node in nodes], np.int64),
+        first=np.array([0 if isinstance(node, Node) else 3 for node in nodes], np.int64),
+        R=np.array(R, float),
+        p=np.array(p, float),
+    )
+
+
+def frame_pose(model, q, frame):
+    """World pose (R (3, 3), p (3,)) of a node."""
+    nodes = node_arrays(model, frame if isinstance(frame, (str, Node, Point)) else (frame,))
+    R, p = nodes.world(kinematics(model, q))
+    return R[0], p[0]
+
+
+def jacobian(model, q, frames):
+    """Jacobian J (rows, N) of stacked nodes: ``[omega; velocity of the origin] = J v``, world axes."""
+    nodes = node_arrays(model, frames)
+    kin = kinematics(model, q)
+    J = np.zeros((nodes.rows, sizes(model)[1]))
+    _frames.frame_jacobians(model.tree, kin, nodes.body, nodes.first, nodes.world(kin)[1], J)
+    return J
+
+
+def jacobian_rate(model, q, v, frames):
+    """Time derivative dJ/dt (rows, N) of the Jacobian of stacked nodes at velocity v."""
+    nodes = node_arrays(model, frames)
+    N = sizes(model)[1]
+    v = as_vector(v, N, "v")
+    kin = kinematics(model, q, v)
+    J_dot = np.zeros((nodes.rows, N))
+    p = nodes.world(kin)[1]
+    _frames.frame_jacobian_rates(model.tree, kin, nodes.body, nodes.first, p, v, np.zeros((N, 6)), J_dot)
+    return J_dot
+
+
+def jacobian_bias(model, q, v, frames):
+    """Bias accelerations dJ/dt v (rows,) of stacked nodes, without forming dJ/dt."""
+    nodes = node_arrays(model, frames)
+    kin = kinematics(model, q, v)
+    bias = np.zeros(nodes.rows)
+    p = nodes.world(kin)[1]
+    _frames.frame_bias(model.tree, kin, nodes.body, nodes.first, p, np.zeros((sizes(model)[0], 6)), bias)
+    return bias
+
+
+def velocity(model, q, v, frames):
+    """Velocities J v (rows,) of stacked nodes [rad/s, m/s], without forming J."""
+    nodes = node_arrays(model, frames)
+    kin = kinematics(model, q, v)
+    out = np.zeros(nodes.rows)
+    _frames.frame_velocities(kin, nodes.body, nodes.first, nodes.world(kin)[1], out)
+    return out
+
+
+def acceleration(model, q, v, v_dot, frames):
+    """Accelerations J v_dot + dJ/dt v (rows,) of stacked nodes, of the material point [rad/s^2, m/s^2]."""
+    v_dot = as_vector(v_dot, sizes(model)[1], "v_dot")
+    return jacobian(model, q, frames) @ v_dot + jacobian_bias(model, q, v, frames)
