@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mb_contact.errors import InputError
@@ -59,6 +61,9 @@ def _as_float_array(value, name):
 
 
 def _require_finite(array, name):
+    flat = array.ravel()
+    if math.isfinite(flat.dot(flat)):  # 0.2 us instead of the 2 us of isfinite and all
+        return
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])

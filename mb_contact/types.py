@@ -43,6 +43,7 @@ OK = 0
 SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definite
 TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
+ZERO_QUATERNION = 4
 
 # --- contact states ------------------------------------------------------------------------
 SEPARATE = 0

@@ -19,14 +19,14 @@ Symmetric 6 x 6 matrices [[A, B], [B*, C]] are packed as 21 numbers: A 00 01 02 
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import sweep
 from mb_contact.core.spatial import cross
 from mb_contact.types import OK, SINGULAR_HINGE
 
 TOL_SINGULAR = 1e-14  # D(k) below this part of the body's P is rounding: the hinge moves nothing
 
 
-@kernel
+@sweep
 def articulated_inertias(tree, kin, dt, art):
     """Gather P, U = P H* and D^-1 from tips to base; returns (status, body of a singular hinge)."""
     P = art.P
@@ -167,7 +167,7 @@ def articulated_inertias(tree, kin, dt, art):
     return OK, -1
 
 
-@kernel
+@sweep
 def _rigid_inertias(I, mc, mass, P):
     """P(k) := M(k) = [[I, m c~], [-m c~, m 1]], packed."""
     for k in range(mass.shape[0]):
@@ -197,7 +197,7 @@ def _rigid_inertias(I, mc, mass, P):
         P[k, 20] = mass[k]
 
 
-@kernel
+@sweep
 def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     """Accelerations without contact, ``v_dot`` (N,), from efforts, damping, gravity and external forces.
 
@@ -267,7 +267,7 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, a, -gravity[0], -gravity[1], -gravity[2], art.alpha, v_dot)
 
 
-@kernel
+@sweep
 def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     """Velocity change ``dv = (M + dt d)^-1 (J* p + p_joint)``, and ``art.alpha`` the bodies' (one O(N) sweep).
 
@@ -327,7 +327,7 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z, 0.0, 0.0, 0.0, art.alpha, dv)
 
 
-@kernel
+@sweep
 def _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, a, x0, y0, z0, alpha, out):
     """Scatter alpha+ = phi* alpha(p), v_dot = nu - G* alpha+ into ``out``, alpha = alpha+ + H* v_dot + a.
 

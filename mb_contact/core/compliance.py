@@ -18,11 +18,11 @@ So the cost is O(N) for the sweep and O(n_c^2) for the blocks.
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.spatial import cross
 
 
-@kernel
+@sweep
 def mark_essential(tree, touched, com):
     """Number the essential bodies from the flags ``touched`` (n,); returns how many there are.
 
@@ -47,7 +47,7 @@ def mark_essential(tree, touched, com):
     return count
 
 
-@kernel
+@sweep
 def compliance_sweep(tree, kin, art, com):
     """Scatter Upsilon and the path products Psi over the bodies on a path (base to tips).
 
@@ -196,7 +196,7 @@ def compliance_sweep(tree, kin, art, com):
         Upsilon[k, 20] = c5
 
 
-@kernel
+@sweep
 def _path_product(Psi, l, H, U, D_inv, s, r, k, m, fresh):
     """Psi[k] := Psi[m] psi(m, k), or psi(m, k) alone where the path starts at m (``fresh``); psi = phi (1 - G H)."""
     x = l[k, 0]
@@ -237,7 +237,7 @@ def _path_product(Psi, l, H, U, D_inv, s, r, k, m, fresh):
         Psi[k, a, 5] = t5
 
 
-@kernel
+@sweep
 def compliance_blocks(tree, com, count):
     """All blocks Omega(i, j) of the essential bodies; ``com.same_tree[i, j]`` is 0 where the block is zero."""
     Omega = com.Omega
@@ -260,7 +260,7 @@ def compliance_blocks(tree, com, count):
                 _block(Omega, i, up, Psi, kj, j)
 
 
-@kernel
+@sweep
 def _unpack(Upsilon, k, Omega, j):
     """Omega(j, j) := Upsilon(k) of the body k with number j."""
     c = 0
@@ -277,7 +277,7 @@ def _unpack(Upsilon, k, Omega, j):
             Omega[j, j, 3 + b, a] = Upsilon[k, 6 + 3 * a + b]
 
 
-@kernel
+@sweep
 def _block(Omega, i, up, Psi, k, j):
     """Omega(i, j) := Omega(i, up) Psi(k), and its transpose."""
     for a in range(6):
@@ -294,7 +294,7 @@ def _block(Omega, i, up, Psi, k, j):
             Omega[j, i, b, a] = x
 
 
-@kernel
+@sweep
 def node_compliance(com, origin, body, first, p, L):
     """Lambda = B* Omega B of nodes at world positions p (f, 3): blocks phi*(i, a) Omega(i, j) phi(j, b), stacked.
 
@@ -325,7 +325,7 @@ def node_compliance(com, origin, body, first, p, L):
         row += 6 - first[a]
 
 
-@kernel
+@sweep
 def _node_block(Omega, i, j, origin, k, m, p, a, b, L, row, column, skip, skip_b):
     """L block := phi*(k, a) Omega(i, j) phi(m, b): lower rows += upper x r_a, right columns += left x r_b."""
     x = p[a, 0] - origin[k, 0]

@@ -9,11 +9,13 @@ about the body origin (10 numbers), and shifted by the parallel-axis rule.
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+import numpy as np
+
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.spatial import cross, rotate
 
 
-@kernel
+@sweep
 def composite_inertias(tree, l, I, mc, mass):
     """Turn inertias I (n, 3, 3), first moments mc (n, 3) and masses (n,) from body to composite values, in place."""
     parent = tree.parent
@@ -47,15 +49,45 @@ def composite_inertias(tree, l, I, mc, mass):
         mass[m] += w
 
 
-@kernel
-def mass_matrix(tree, kin, I, mc, mass, M):
+@sweep
+def serial_runs(tree, top):
+    """First body of the serial run that each body stands in: numbered one after the other, each the parent of the next.
+
+    The path from a body to its root is a few runs, and the degrees of freedom of a run stand side by side (the
+    serial-chain segments of J11 section 7).
+    """
+    for k in range(tree.parent.shape[0]):
+        top[k] = top[k - 1] if k > 0 and tree.parent[k] == k - 1 else k
+
+
+@sweep
+def joint_screws(tree, kin, screws):
+    """Hinge maps and origins by component, ``screws`` (9, N): h (6) and p (3), so that a run's are contiguous."""
+    H = kin.H
+    p = kin.p
+    v_start = tree.v_start
+    nv = tree.nv
+    for k in range(v_start.shape[0]):
+        for i in range(v_start[k], v_start[k] + nv[k]):
+            for c in range(6):
+                screws[c, i] = H[i, c]
+            for c in range(3):
+                screws[6 + c, i] = p[k, c]
+
+
+@sweep
+def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
     """Lower triangle of M (N, N) from the composite values; degrees of freedom with no path between them keep their 0.
 
-    Column of a degree of freedom h of body k: f = R(k) h*, carried up the path by phi and projected on every hinge.
-    ``M`` must hold zeros where nothing is written: it is only filled along paths.
+    Row of a degree of freedom h of body k: the force f = R(k) h*, shifted by phi to every hinge on the path,
+    M_ij = h_j [N + (p_k - p_j) x F; F].  Not hinge by hinge up the path, but a whole run at once, so that the loop
+    vectorises (300 bodies in a chain 185 -> 50 us).  ``M`` must hold zeros where nothing is written: only what is on
+    paths is filled.
     """
+    serial_runs(tree, top)
+    joint_screws(tree, kin, screws)
     H = kin.H
-    l = kin.l
+    p = kin.p
     parent = tree.parent
     v_start = tree.v_start
     nv = tree.nv
@@ -75,9 +107,6 @@ def mass_matrix(tree, kin, I, mc, mass, M):
             # f = R(k) h
             nx, ny, nz = rotate(I, k, ax, ay, az)
             tx, ty, tz = cross(cx, cy, cz, x, y, z)
-            nx += tx
-            ny += ty
-            nz += tz
             fx, fy, fz = cross(ax, ay, az, cx, cy, cz)
             fx += w * x
             fy += w * y
@@ -85,14 +114,32 @@ def mass_matrix(tree, kin, I, mc, mass, M):
             m = k
             while m >= 0:
                 last = i + 1 if m == k else v_start[m] + nv[m]  # within its own joint only up to itself
-                for j in range(v_start[m], last):
-                    M[i, j] = H[j, 0] * nx + H[j, 1] * ny + H[j, 2] * nz + H[j, 3] * fx + H[j, 4] * fy + H[j, 5] * fz
-                tx, ty, tz = cross(l[m, 0], l[m, 1], l[m, 2], fx, fy, fz)
-                nx += tx
-                ny += ty
-                nz += tz
-                m = parent[m]
+                first = v_start[top[m]]
+                _along_run(
+                    screws, first, last, p[k, 0], p[k, 1], p[k, 2], nx + tx, ny + ty, nz + tz, fx, fy, fz, M[i]
+                )
+                m = parent[top[m]]
             M[i, i] += armature[i]
+
+
+@sweep
+def _along_run(screws, first, last, px, py, pz, nx, ny, nz, fx, fy, fz, row):
+    """``row[j]`` := h_j [N + (p - p_j) x F; F] for the degrees of freedom first <= j < last."""
+    hx = screws[0]
+    hy = screws[1]
+    hz = screws[2]
+    vx = screws[3]
+    vy = screws[4]
+    vz = screws[5]
+    ox = screws[6]
+    oy = screws[7]
+    oz = screws[8]
+    for j in range(np.uint64(first), np.uint64(last)):  # an index that may be negative would not vectorise
+        x = px - ox[j]
+        y = py - oy[j]
+        z = pz - oz[j]
+        m = hx[j] * (nx + (y * fz - z * fy)) + hy[j] * (ny + (z * fx - x * fz)) + hz[j] * (nz + (x * fy - y * fx))
+        row[j] = m + (vx[j] * fx + vy[j] * fy + vz[j] * fz)
 
 
 @kernel

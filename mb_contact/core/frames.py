@@ -9,12 +9,12 @@ The rows of all nodes are stacked.  Body -1 is the inertial frame.
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.joints import map_rate
 from mb_contact.core.spatial import cross, multiply, rotate
 
 
-@kernel
+@sweep
 def frame_poses(kin, body, R_frame, p_frame, R, p):
     """World poses R (f, 3, 3), p (f, 3) of frames given in their bodies."""
     for i in range(body.shape[0]):
@@ -32,7 +32,7 @@ def frame_poses(kin, body, R_frame, p_frame, R, p):
         p[i, 2] = kin.p[k, 2] + z
 
 
-@kernel
+@sweep
 def frame_jacobians(tree, kin, body, first, p, J):
     """Stacked Jacobians of nodes at world positions p (f, 3), into J, which must hold zeros off the paths."""
     parent = tree.parent

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.spatial import cross, rotate
 
 
-@kernel
+@sweep
 def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
     """Generalised forces for accelerations ``v_dot`` at the velocity held in ``kin``; without joint damping.
 

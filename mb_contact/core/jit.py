@@ -45,13 +45,33 @@ DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels ru
 def kernel(function):
     """Compile ``function`` on first call; cached on disk, NumPy division semantics, no fastmath.
 
-    Integer constants in a caller are passed as plain int64: Numba would otherwise compile one
+    A kernel works on arrays that its caller owns: it makes none and keeps none, and is compiled without Numba's
+    reference counts (30 atomic operations a call with two named tuples: forward dynamics of 7 bodies 2.3 -> 1.8 us).
+    """
+    return _compiled(function, _nrt=False)
+
+
+def sweep(function):
+    """As ``kernel``, and copied into compiled callers: handing two named tuples over pushes 300 words on the stack.
+
+    For sweeps over a tree (forward dynamics of 7 bodies 1.8 -> 1.1 us); elsewhere it would only cost compile time.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def entry(function):
+    """As ``kernel``, for functions that take or make a handle, whose references must be counted."""
+    return _compiled(function)
+
+
+def _compiled(function, **options):
+    """Integer constants in a caller are passed as plain int64: Numba would otherwise compile one
     specialisation for every literal (a sixth of the whole compile time).
     """
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_DIRECTORY)
     try:
-        compiled = numba.njit(cache=True, error_model="numpy")(function)
+        compiled = numba.njit(cache=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = previous
     if compiled is function:

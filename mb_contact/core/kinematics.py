@@ -11,13 +11,13 @@ reload everything (poses of a revolute chain 107 -> 30 ns a body, inertias 38 ->
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.joints import joint_bias, joint_map, joint_motion, revolute_motion
 from mb_contact.core.spatial import cross, multiply, rotate
 from mb_contact.types import JOINT_REVOLUTE
 
 
-@kernel
+@sweep
 def body_poses(tree, q, kin):
     """Poses, offsets l and hinge maps H of all bodies at q, into ``kin``."""
     R = kin.R
@@ -123,7 +123,7 @@ def body_poses(tree, q, kin):
         p[k, 2] = z
 
 
-@kernel
+@sweep
 def body_velocities(tree, kin, v, V):
     """Spatial velocities ``V(k) = phi*(p, k) V(p) + H*(k) v(k)`` into V (n, 6)."""
     parent = tree.parent
@@ -164,7 +164,7 @@ def body_velocities(tree, kin, v, V):
         V[k, 5] = z
 
 
-@kernel
+@sweep
 def body_inertias(tree, kin):
     """World-axes rotational inertia about the body origin and first moment, into ``kin.I`` and ``kin.mc``.
 
@@ -231,7 +231,7 @@ def body_inertias(tree, kin):
         mc[k, 2] = mz
 
 
-@kernel
+@sweep
 def bias_terms(tree, kin, v):
     """Coriolis accelerations a(k) and gyroscopic forces b(k) = [w x I w; w x (w x m c)], from ``kin.V``."""
     V = kin.V

@@ -17,7 +17,7 @@ from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark
 from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.frames import frame_bias, frame_jacobians, frame_poses
 from mb_contact.core.inverse_dynamics import inverse_dynamics
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry
 from mb_contact.types import OK
 
 
@@ -39,6 +39,8 @@ class OperationalWork(NamedTuple):
     mass: np.ndarray  #: (n,), composite
     inertia: np.ndarray  #: (n, 3, 3), composite
     moment: np.ndarray  #: (n, 3), composite
+    top: np.ndarray  #: int64 (n,)
+    screws: np.ndarray  #: (9, N)
     M: np.ndarray  #: (N, N)
     effort: np.ndarray  #: (N,)
     still: np.ndarray  #: (N,), zeros
@@ -64,13 +66,15 @@ def make_operational_work(n, N, body, R_frame, p_frame):
         mass=np.zeros(n),
         inertia=np.zeros((n, 3, 3)),
         moment=np.zeros((n, 3)),
+        top=np.zeros(n, np.int64),
+        screws=np.zeros((9, N)),
         M=np.zeros((N, N)),
         effort=np.zeros(N),
         still=np.zeros(N),
     )
 
 
-@kernel
+@entry
 def operational_terms(h, o):
     """Jacobian, bias and compliance of the frames, without joint damping; (status, body of a singular hinge)."""
     frame_poses(h.kin, o.body, o.R_frame, o.p_frame, o.R, o.p)
@@ -86,7 +90,7 @@ def operational_terms(h, o):
     return OK, -1
 
 
-@kernel
+@entry
 def joint_terms(h, o):
     """Mass matrix ``o.M`` by composite bodies and nonlinear effects ``o.effort``."""
     for k in range(o.mass.shape[0]):
@@ -96,6 +100,6 @@ def joint_terms(h, o):
             for b in range(3):
                 o.inertia[k, a, b] = h.kin.I[k, a, b]
     composite_inertias(h.tree, h.kin.l, o.inertia, o.moment, o.mass)
-    mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.M)
+    mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.top, o.screws, o.M)
     mirror(o.M)
     inverse_dynamics(h.tree, h.kin, h.gravity, o.still, o.alpha, o.force, o.effort)

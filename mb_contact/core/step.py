@@ -30,7 +30,7 @@ from mb_contact.core.contact_rows import (
 )
 from mb_contact.core.geometry import aabbs, geometry_poses
 from mb_contact.core.inverse_dynamics import mechanical_energy
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.ladder import solve_step
@@ -43,7 +43,7 @@ ITERATIONS = 1
 BAD_BODY = 2
 
 
-@kernel
+@entry
 def refresh(h):
     """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy."""
     body_poses(h.tree, h.q, h.kin)
@@ -57,7 +57,7 @@ def refresh(h):
     h.work.energy[1] = potential
 
 
-@kernel
+@entry
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
     b = h.buffers
@@ -66,7 +66,7 @@ def find_contacts(h, candidates):
     )
 
 
-@kernel
+@entry
 def smooth_dynamics(h):
     """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``."""
     tree = h.tree
@@ -87,7 +87,7 @@ def smooth_dynamics(h):
     return OK
 
 
-@kernel
+@entry
 def assemble(h):
     """Rows, warm states, W = B* Omega B and q = B* V_free + offset of the OS problem (J14 Eq. 53)."""
     dt = h.settings[0]
@@ -109,7 +109,7 @@ def assemble(h):
         h.sol.q[i] += h.rows.offset[i]
 
 
-@kernel
+@entry
 def solve(h):
     """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
@@ -117,7 +117,7 @@ def solve(h):
     h.work.info[ITERATIONS] = iterations
 
 
-@kernel
+@entry
 def apply_impulses(h):
     """v_next = v_free + M^-1 J* p by one impulse sweep; a status."""
     work = h.work
@@ -221,7 +221,7 @@ def keep_books(tree, dt, v, kin, rows, cones, sol, work):
             work.joint_effort[dof // 2] += (1.0 - 2.0 * (dof % 2)) * sol.r[r] / dt
 
 
-@kernel
+@entry
 def report(h):
     """What a user reads of the contacts, one row of ``work.report`` each (REPORT_*)."""
     out = h.work.report
@@ -241,7 +241,7 @@ def report(h):
         out[i, 13] = h.contacts.feature[i]
 
 
-@kernel
+@entry
 def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
     b = h.buffers
@@ -250,7 +250,7 @@ def begin_step(h):
     return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
 
 
-@kernel
+@entry
 def advance(h):
     """Write the new velocity and position, and all that follows from them."""
     for i in range(h.v.shape[0]):
@@ -259,7 +259,7 @@ def advance(h):
     refresh(h)
 
 
-@kernel
+@entry
 def limits_missed(h):
     """Whether impulses drive a joint past a limit that was not in the problem; its ``work.speed`` is raised.
 
@@ -283,7 +283,7 @@ def limits_missed(h):
     return missed
 
 
-@kernel
+@entry
 def finish_step(h, candidates):
     """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status."""
     status = find_contacts(h, candidates)

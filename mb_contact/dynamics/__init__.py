@@ -9,7 +9,8 @@ tree; 6-vectors are angular first, in world axes at the node's origin.  Nothing 
 calls; the simulator calls the same kernels on workspaces of its own.
 
 ``joint_space``   mass matrix and its products, forward and inverse dynamics, energy
-``nodes``         frames and points: poses, Jacobians and their rates, velocities, accelerations
+``nodes``         what a task or contact acts on: a frame, another point of it, with six rows or three
+``jacobians``     of nodes: poses, Jacobians and their rates, velocities, accelerations
 ``operational``   operational-space compliance, inertia, dynamically consistent inverse
 ``centroidal``    centre of mass, momentum, momentum matrix
 """
@@ -18,6 +19,14 @@ from __future__ import annotations
 
 from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message
 from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
+from mb_contact.dynamics.jacobians import (
+    acceleration,
+    frame_pose,
+    jacobian,
+    jacobian_bias,
+    jacobian_rate,
+    velocity,
+)
 from mb_contact.dynamics.joint_space import (
     energy,
     forward_dynamics,
@@ -28,16 +37,7 @@ from mb_contact.dynamics.joint_space import (
     mass_times,
     nonlinear_effects,
 )
-from mb_contact.dynamics.nodes import (
-    Node,
-    Point,
-    acceleration,
-    frame_pose,
-    jacobian,
-    jacobian_bias,
-    jacobian_rate,
-    velocity,
-)
+from mb_contact.dynamics.nodes import Node, Point
 from mb_contact.dynamics.operational import (
     RANK_TOLERANCE,
     OperationalSpace,

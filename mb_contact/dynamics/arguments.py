@@ -46,7 +46,12 @@ def _refuse_zero_quaternions(model, q):
     for k in np.flatnonzero((kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)):
         start = model.tree.q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
         if not q[start : start + 4].any():
-            raise InputError(f"the quaternion of '{model.body_names[k]}' in q is zero; give a rotation")
+            raise InputError(zero_quaternion_message(model, k))
+
+
+def zero_quaternion_message(model, body):
+    """One sentence about a quaternion that is no rotation."""
+    return f"the quaternion of '{model.body_names[body]}' in q is zero; give a rotation"
 
 
 def articulated(model, kin):

@@ -8,23 +8,27 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.articulated import free_acceleration, impulse_response
-from mb_contact.core.composite import composite_inertias, mirror
-from mb_contact.core.composite import mass_matrix as _mass_matrix
+from mb_contact.core.articulated import impulse_response
+from mb_contact.core.evaluate import (
+    evaluate_forward_dynamics,
+    evaluate_full_mass_matrix,
+    evaluate_inverse_dynamics,
+)
 from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, sizes
+from mb_contact.dynamics.evaluator import evaluator, gravity_vector, refuse, vector
+from mb_contact.types import OK
 
 
 def mass_matrix(model, q):
     """Mass matrix M(q), (N, N), by composite bodies (J11 algorithm 4.2); armature included."""
-    _, N, _ = sizes(model)
-    kin = kinematics(model, q)
-    mass = model.tree.mass.copy()
-    composite_inertias(model.tree, kin.l, kin.I, kin.mc, mass)
-    M = np.zeros((N, N))
-    _mass_matrix(model.tree, kin, kin.I, kin.mc, mass, M)
-    mirror(M)
+    e = evaluator(model)
+    q = vector(q, e.nq, "q")
+    M = np.zeros((e.N, e.N))
+    status, body = evaluate_full_mass_matrix(e.handle, q, M)
+    if status != OK:
+        refuse(model, status, body, q=q)
     return M
 
 
@@ -104,12 +108,13 @@ def mass_log_determinant(model, q):
 
 def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
     """Efforts T (N,) with ``M v_dot + C(q, v) + g(q) = T``; joint damping left out."""
-    n, N, _ = sizes(model)
-    v_dot = as_vector(v_dot, N, "v_dot")
-    gravity = as_vector(gravity, 3, "gravity")
-    kin = kinematics(model, q, v)
-    effort = np.zeros(N)
-    _inverse_dynamics(model.tree, kin, gravity, v_dot, np.zeros((n, 6)), np.zeros((n, 6)), effort)
+    e = evaluator(model)
+    q, v, v_dot = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(v_dot, e.N, "v_dot")
+    gravity = gravity_vector(gravity)
+    effort = np.empty(e.N)
+    status, body = evaluate_inverse_dynamics(e.handle, q, v, v_dot, gravity, effort)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v, v_dot=v_dot)
     return effort
 
 
@@ -126,14 +131,13 @@ def forward_dynamics(model, q, v, effort, gravity=GRAVITY):
     DynamicsError
         A hinge carries no inertia.
     """
-    n, N, _ = sizes(model)
-    effort = as_vector(effort, N, "effort")
-    gravity = as_vector(gravity, 3, "gravity")
-    v = as_vector(v, N, "v")
-    kin = kinematics(model, q, v)
-    art = articulated(model, kin)
-    v_dot = np.zeros(N)
-    free_acceleration(model.tree, kin, art, gravity, effort, v, np.zeros((n, 6)), v_dot)
+    e = evaluator(model)
+    q, v, effort = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(effort, e.N, "effort")
+    gravity = gravity_vector(gravity)
+    v_dot = np.empty(e.N)
+    status, body = evaluate_forward_dynamics(e.handle, q, v, effort, gravity, v_dot)
+    if status != OK:
+        refuse(model, status, body, q=q, v=v, effort=effort)
     return v_dot
 
 

@@ -12,9 +12,12 @@ import numpy as np
 from mb_contact.core import compliance as _compliance
 from mb_contact.core import frames as _frames
 from mb_contact.core.articulated import impulse_response
+from mb_contact.core.evaluate import evaluate_compliance
 from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import articulated, kinematics, sizes
+from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.nodes import node_arrays
+from mb_contact.types import OK
 
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
 
@@ -46,9 +49,14 @@ def operational_compliance(model, q, frames):
         Names of frames, :class:`~mb_contact.dynamics.nodes.Node` or :class:`~mb_contact.dynamics.nodes.Point`: several
         on one body, on ancestors and descendants, in different trees, or on the world.
     """
-    nodes = node_arrays(model, frames)
-    kin = kinematics(model, q)
-    return _compliance_matrix(model, kin, articulated(model, kin), nodes, nodes.world(kin)[1])
+    e = evaluator(model)
+    q = vector(q, e.nq, "q")
+    nodes, rows = e.nodes(model, frames)
+    L = np.empty((rows, rows))
+    status, body = evaluate_compliance(e.handle, nodes, q, L)
+    if status != OK:
+        refuse(model, status, body, q=q)
+    return L
 
 
 def _compliance_matrix(model, kin, art, nodes, p):

@@ -1,0 +1,154 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whole algorithms from coordinates to results, one compiled call each, on the workspaces of a TreeHandle.
+
+``h`` is a TreeHandle, ``nodes`` a NodesHandle (``handle.py``).  Inputs are judged here, where it costs nothing: every
+function returns (status, body), and nothing of its output may be used unless the status is OK.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, node_compliance
+from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.frames import frame_jacobians, frame_poses
+from mb_contact.core.inverse_dynamics import inverse_dynamics
+from mb_contact.core.jit import entry, sweep
+from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK, ZERO_QUATERNION
+
+
+@sweep
+def _judge(x):
+    """Whether all numbers of x are finite: x - x is 0 then, NaN otherwise."""
+    t = 0.0
+    for i in range(x.shape[0]):
+        t += x[i] - x[i]
+    return t == 0.0
+
+
+@sweep
+def _judge_quaternions(kind, q_start, q):
+    """First body whose quaternion in q is zero, or -1."""
+    for k in range(kind.shape[0]):
+        if kind[k] == JOINT_FLOATING or kind[k] == JOINT_SPHERICAL:
+            s = q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
+            if q[s] == 0.0 and q[s + 1] == 0.0 and q[s + 2] == 0.0 and q[s + 3] == 0.0:
+                return k
+    return -1
+
+
+@sweep
+def place(tree, kin, q):
+    """Poses and inertias at q; (status, body)."""
+    if not _judge(q):
+        return NOT_FINITE, -1
+    k = _judge_quaternions(tree.joint_type, tree.q_start, q)
+    if k >= 0:
+        return ZERO_QUATERNION, k
+    body_poses(tree, q, kin)
+    body_inertias(tree, kin)
+    return OK, -1
+
+
+@sweep
+def move(tree, kin, q, v):
+    """Poses, inertias, velocities and bias terms at (q, v); (status, body)."""
+    if not _judge(v):
+        return NOT_FINITE, -1
+    status, k = place(tree, kin, q)
+    if status == OK:
+        body_velocities(tree, kin, v, kin.V)
+        bias_terms(tree, kin, v)
+    return status, k
+
+
+@entry
+def evaluate_mass_matrix(h, q, M):
+    """Lower triangle of the mass matrix into M (N, N), which holds zeros; (status, body)."""
+    tree = h.tree
+    kin = h.kin
+    status, k = place(tree, kin, q)
+    if status != OK:
+        return status, k
+    mass = h.mass
+    for i in range(mass.shape[0]):
+        mass[i] = tree.mass[i]
+    composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
+    mass_matrix(tree, kin, kin.I, kin.mc, mass, h.top, h.screws, M)
+    return OK, -1
+
+
+@entry
+def evaluate_full_mass_matrix(h, q, M):
+    """Mass matrix into M (N, N), which holds zeros; (status, body)."""
+    status, k = evaluate_mass_matrix(h, q, M)
+    if status == OK:
+        mirror(M)
+    return status, k
+
+
+@entry
+def evaluate_inverse_dynamics(h, q, v, v_dot, gravity, effort):
+    """Efforts for accelerations v_dot, without joint damping; (status, body)."""
+    if not _judge(v_dot) or not _judge(gravity):
+        return NOT_FINITE, -1
+    tree = h.tree
+    kin = h.kin
+    status, k = move(tree, kin, q, v)
+    if status == OK:
+        inverse_dynamics(tree, kin, gravity, v_dot, h.alpha, h.force, effort)
+    return status, k
+
+
+@entry
+def evaluate_forward_dynamics(h, q, v, effort, gravity, v_dot):
+    """Accelerations from efforts, joint damping included; (status, body)."""
+    if not _judge(effort) or not _judge(gravity):
+        return NOT_FINITE, -1
+    tree = h.tree
+    kin = h.kin
+    art = h.art
+    status, k = move(tree, kin, q, v)
+    if status != OK:
+        return status, k
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status == OK:
+        free_acceleration(tree, kin, art, gravity, effort, v, h.still, v_dot)
+    return status, k
+
+
+@entry
+def evaluate_jacobian(h, nodes, q, J):
+    """Stacked Jacobians of the nodes into J, which holds zeros; (status, body)."""
+    tree = h.tree
+    kin = h.kin
+    status, k = place(tree, kin, q)
+    if status == OK:
+        frame_poses(kin, nodes.body, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p)
+        frame_jacobians(tree, kin, nodes.body, nodes.first, nodes.p, J)
+    return status, k
+
+
+@entry
+def evaluate_compliance(h, nodes, q, L):
+    """Operational-space compliance of the nodes (J14 section 8) into L; (status, body)."""
+    tree = h.tree
+    kin = h.kin
+    art = h.art
+    com = nodes.com
+    body = nodes.body
+    p = nodes.p
+    status, k = place(tree, kin, q)
+    if status != OK:
+        return status, k
+    frame_poses(kin, body, nodes.R_frame, nodes.p_frame, nodes.R, p)
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status != OK:
+        return status, k
+    count = mark_essential(tree, nodes.touched, com)
+    compliance_sweep(tree, kin, art, com)
+    compliance_blocks(tree, com, count)
+    node_compliance(com, kin.p, body, nodes.first, p, L)
+    return OK, -1

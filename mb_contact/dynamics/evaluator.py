@@ -1,0 +1,124 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Workspaces of a model, made once, so that a call from Python costs 3 us and not 50.
+
+An evaluator belongs to a model and is found again through it.  Each of its calls is one compiled function and writes
+into an array of its own, so threads may share it.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core.handle import make_nodes_handle, make_tree_handle
+from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, sizes, zero_quaternion_message
+from mb_contact.dynamics.nodes import node_arrays
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.types import OK, SINGULAR_HINGE, ZERO_QUATERNION
+
+FLOAT = np.dtype(np.float64)
+GRAVITY_ARRAY = np.array(GRAVITY)
+MOST_NODE_SETS = 32  # of a model that are remembered
+
+_EVALUATORS = {}  # id of a model to (weak reference, Evaluator)
+
+
+class Evaluator:
+    """The handle of a model's tree, and the handles of the nodes that were asked for."""
+
+    def __init__(self, model):
+        tree = model.tree
+        self.n, self.N, self.nq = n, N, _ = sizes(model)
+        self._node_sets = {}
+        self.handle = make_tree_handle(
+            tree,
+            make_kinematics(n, N),
+            make_articulated(n, N),
+            np.zeros((n, 6)),
+            np.zeros((n, 6)),
+            np.zeros((n, 6)),
+            np.zeros(n),
+            np.zeros(n, np.int64),
+            np.zeros((9, N)),
+        )
+
+    def nodes(self, model, frames):
+        """(handle, number of rows) of nodes, remembered by what they are called."""
+        try:
+            return self._node_sets[frames]
+        except (KeyError, TypeError):  # new, or a list
+            pass
+        nodes = node_arrays(model, frames)
+        f = len(nodes.body)
+        touched = np.zeros(self.n, np.int64)
+        touched[nodes.body[nodes.body >= 0]] = 1
+        handle = make_nodes_handle(
+            nodes.body,
+            nodes.first,
+            nodes.R,
+            nodes.p,
+            np.zeros((f, 3, 3)),
+            np.zeros((f, 3)),
+            touched,
+            make_compliance(self.n, 2 * int(touched.sum())),  # fewer paths meet than there are
+        )
+        found = handle, nodes.rows
+        try:
+            if len(self._node_sets) >= MOST_NODE_SETS:
+                self._node_sets.clear()
+            self._node_sets[frames] = found
+        except TypeError:
+            pass
+        return found
+
+
+def evaluator(model):
+    """The Evaluator of a model; a new one each time for models that cannot be referred to weakly."""
+    entry = _EVALUATORS.get(id(model))
+    if entry is not None and entry[0]() is model:
+        return entry[1]
+    new = Evaluator(model)
+    try:
+        key = id(model)
+        _EVALUATORS[key] = (weakref.ref(model, lambda _: _EVALUATORS.pop(key, None)), new)
+    except TypeError:
+        pass
+    return new
+
+
+def vector(x, size, name):
+    """C-contiguous float64 of the right size; the kernels find out whether it is finite."""
+    if type(x) is np.ndarray and x.dtype is FLOAT and x.ndim == 1 and x.shape[0] == size and x.flags.c_contiguous:
+        return x
+    return as_vector(x, size, name, finite=False)
+
+
+def gravity_vector(gravity):
+    """Gravity as an array (3,)."""
+    return GRAVITY_ARRAY if gravity is GRAVITY else as_vector(gravity, 3, "gravity")
+
+
+def refuse(model, status, body, **inputs):
+    """Raise what a status of ``core.evaluate`` means; ``inputs`` are the arrays by name.
+
+    Raises
+    ------
+    InputError
+        An entry is not finite, or a quaternion is zero.
+    DynamicsError
+        A hinge carries no inertia.
+    """
+    if status == OK:
+        return
+    if status == SINGULAR_HINGE:
+        raise DynamicsError(singular_hinge_message(model, body))
+    if status == ZERO_QUATERNION:
+        raise InputError(zero_quaternion_message(model, body))
+    for name, x in inputs.items():
+        as_vector(x, None, name)  # says which entry
+    raise DynamicsError("a result is not finite although all inputs are; are the masses and lengths sensible?")
