@@ -14,8 +14,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
 from pinocchio_peer import Peer, example_robots  # noqa: E402
+
+import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 STATES = 8  #: different states that every timed loop cycles through
@@ -24,11 +25,17 @@ DUAL_ARM = ROOT / "urdf" / "dual_arm.urdf"
 #: name, file in example-robot-data, floating base, links that carry a 6-D constraint
 ROBOTS = (
     ("ur5", "ur_description/urdf/ur5_robot.urdf", False, ("tool0",)),
-    ("panda", "panda_description/urdf/panda.urdf", False, ("panda_link8",)),
     ("kinova", "kinova_description/robots/kinova.urdf", False, ("j2s6s200_end_effector",)),
-    ("xarm7", "xarm_description/urdf/xarm7.urdf", False, ("link7",)),
+    ("panda", "panda_description/urdf/panda.urdf", False, ("panda_hand",)),
+    ("allegro", "allegro_hand_description/urdf/allegro_left_hand.urdf", False, 4),
+    ("baxter", "baxter_description/urdf/baxter.urdf", False, ("left_gripper", "right_gripper")),
+    ("pr2", "pr2_description/urdf/pr2.urdf", False, ("l_gripper_tool_frame", "r_gripper_tool_frame")),
+    ("tiago dual", "tiago_description/robots/tiago_dual.urdf", False, 2),
     ("solo12", "solo_description/robots/solo12.urdf", True, ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")),
-    ("a1", "a1_description/urdf/a1.urdf", True, ("FL_foot", "FR_foot", "RL_foot", "RR_foot")),
+    ("anymal", "anymal_b_simple_description/robots/anymal.urdf", True, ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")),
+    ("icub", "icub_description/robots/icub.urdf", True, ("l_sole", "r_sole")),
+    ("romeo", "romeo_description/urdf/romeo_small.urdf", True, ("l_sole", "r_sole")),
+    ("talos", "talos_data/robots/talos_reduced.urdf", True, ("left_sole_link", "right_sole_link")),
 )
 
 
@@ -109,11 +116,13 @@ def _case(name, path, bodies, floating, links, size, offset=None):
 
     import pinocchio
 
-    model = mb.load_urdf(path, floating=floating, collision_meshes="skip")
+    model = mb.load_urdf(path, floating=floating, collision_meshes="skip", mimic="independent", inertia_errors="warn")
     # Pinocchio's aba knows no joint damping
     tree = model.tree._replace(damping=np.zeros_like(model.tree.damping))
     model = dataclasses.replace(model, tree=tree)
     peer = Peer(pinocchio, model, path, GRAVITY)
+    if isinstance(links, int):
+        links = _tips(model, links)
     frames = [model.frames[link] for link in links]
     p = np.array([frame.p if offset is None else frame.p + frame.R @ offset for frame in frames])
     case = Case(name, Path(path), bodies, model, peer, np.array([f.body for f in frames], np.int64),
@@ -124,14 +133,21 @@ def _case(name, path, bodies, floating, links, size, offset=None):
     return case
 
 
+def _tips(model, count):
+    """The moving links deepest in the tree, one to a branch."""
+    parent = model.tree.parent
+    depth = np.zeros(model.n, int)
+    for k in range(model.n):
+        depth[k] = depth[parent[k]] + 1 if parent[k] >= 0 else 1
+    tips = sorted(set(range(model.n)) - set(parent.tolist()), key=lambda k: -depth[k])
+    return tuple(model.body_names[k] for k in tips[:count])
+
+
 def _random_q(model, rng):
     q = model.neutral_q()
     q[model.joint_q] = rng.uniform(-1.0, 1.0, len(model.joint_q))
-    if peer_floats(model):
+    if model.nq > model.N:  # a floating base
         quat = rng.normal(size=4)
         q[:7] = np.concatenate([rng.normal(size=3), quat / np.linalg.norm(quat)])
     return q
 
-
-def peer_floats(model):
-    return model.nq > model.N
