@@ -140,6 +140,9 @@ class TreeBuilder:
             geometries=tuple(self._geometries()), adjacent_pairs=self._adjacent_pairs(tree),
             velocity_limit=self._per_dof("velocity", np.inf),
             neutral=self._neutral(q_start, int(nq.sum())), warnings=tuple(self.reader.warnings), urdf=text,
+            still_mass=float(sum(self.links[link].inertia.mass for link, frame in self.frames.items()
+                                 if frame.body == WORLD)),
+            lenient=tuple(self.reader.lenient.items()),
         )
         _freeze(model)
         return model

@@ -71,6 +71,7 @@ class UrdfReader(ElementReader):
 
     def __init__(self, source, collision_meshes="error", inertia_errors="error", mimic="error"):
         super().__init__(source)
+        self.lenient = {}  # options without which the file would have been refused
         self.collision_meshes = collision_meshes
         self.inertia_errors = inertia_errors
         self.mimic = mimic
@@ -176,6 +177,7 @@ class UrdfReader(ElementReader):
             if self.inertia_errors == "error":
                 remedy = "correct <inertia>, or load with inertia_errors='warn' to use it as given"
                 raise self.error(element, f"{message}; {remedy}")
+            self.lenient["inertia_errors"] = "warn"
             self.warn(element, f"{message}; used as given: the mass matrix need not be positive definite")
         elif low <= rounding:
             self.warn(element, f"{name}: the inertia is singular, {values}, as if the body had no width; used as given")
@@ -198,6 +200,7 @@ class UrdfReader(ElementReader):
     def _mesh(self, shape, link):
         file = shape.get("filename", "")
         if self.collision_meshes == "skip":
+            self.lenient["collision_meshes"] = "skip"
             self.warn(shape, f"link '{link}': collision mesh '{file}' skipped; nothing will touch it")
             return None
         message = f"link '{link}': collision mesh '{file}': meshes are not supported yet; use box, sphere, "
@@ -250,6 +253,7 @@ class UrdfReader(ElementReader):
             message = f"joint '{joint}': mimic joints are not supported yet; "
             remedy = "load with mimic='independent' to let it move on its own, remove <mimic>, or make the joint fixed"
             raise self.error(element, message + remedy)
+        self.lenient["mimic"] = "independent"
         followed = element.get("joint", "nothing")
         self.warn(element, f"joint '{joint}': its <mimic> of '{followed}' is left out: it moves on its own")
 
