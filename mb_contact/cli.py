@@ -138,15 +138,13 @@ def _check(arguments):
 
 def _add_info(commands):
     parser = _command(
-        commands, "info", _info, "read a robot and print its tree, inertias, limits and warnings"
+        commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings"
     )
+    parser.epilog = "What load_urdf refuses by default but can load (meshes, mimic joints, inertias) is a warning here."
     parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, a path or package://")
     parser.add_argument("--floating", action="store_true", help="with a floating base")
     parser.add_argument(
         "--package-dir", action="append", default=[], metavar="DIR", help="folder of ROS packages"
-    )
-    parser.add_argument(
-        "--skip-meshes", action="store_true", help="leave out collision meshes instead of refusing"
     )
 
 
@@ -154,12 +152,13 @@ def _info(arguments):
     from mb_contact.model.describe import describe_model
     from mb_contact.model.urdf import load_urdf
 
-    meshes = "skip" if arguments.skip_meshes else "error"
     model = load_urdf(
         arguments.urdf,
         floating=arguments.floating,
         package_dirs=arguments.package_dir,
-        collision_meshes=meshes,
+        collision_meshes="skip",
+        inertia_errors="warn",
+        mimic="independent",
     )
     print("\n".join(describe_model(model)))
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_oracle import Dense, advance, random_forest, random_state, read_only, sizes
+from pinocchio_peer import Peer
 
 import mb_contact as mb
 from mb_contact.core.articulated import articulated_inertias, impulse_response
@@ -34,56 +35,6 @@ def error(got, want):
 # --- Pinocchio, the dual arm ----------------------------------------------------------------------
 
 
-class Peer:
-    """The same URDF in Pinocchio, in our order of joints and with angular rows first."""
-
-    def __init__(self, pin, model):
-        self.pin = pin
-        self.model = pin.buildModelFromUrdf(str(DUAL_ARM))
-        self.model.gravity.linear = GRAVITY
-        self.data = self.model.createData()
-        self.order = np.array([self.model.joints[self.model.getJointId(j)].idx_v for j in model.joint_names])
-        self.inverse = np.argsort(self.order)
-
-    def theirs(self, x):
-        return x[self.inverse]
-
-    def update(self, q, v):
-        self.q, self.v = self.theirs(q), self.theirs(v)
-        self.pin.computeJointJacobians(self.model, self.data, self.q)
-        self.pin.forwardKinematics(self.model, self.data, self.q, self.v, 0 * self.v)
-        self.pin.updateFramePlacements(self.model, self.data)
-
-    def mass_matrix(self):
-        M = self.pin.crba(self.model, self.data, self.q).copy()
-        M = np.triu(M) + np.triu(M, 1).T
-        return M[np.ix_(self.order, self.order)]
-
-    def inverse_dynamics(self, v_dot):
-        return self.pin.rnea(self.model, self.data, self.q, self.v, self.theirs(v_dot))[self.order]
-
-    def forward_dynamics(self, effort):
-        return self.pin.aba(self.model, self.data, self.q, self.v, self.theirs(effort))[self.order]
-
-    def jacobian(self, frames):
-        world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        blocks = []
-        for name in frames:
-            J = self.pin.getFrameJacobian(self.model, self.data, self.model.getFrameId(name), world)
-            blocks.append(np.vstack((J[3:], J[:3]))[:, self.order])
-        return np.vstack(blocks)
-
-    def bias(self, frames):
-        world = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        parts = []
-        for name in frames:
-            a = self.pin.getFrameClassicalAcceleration(
-                self.model, self.data, self.model.getFrameId(name), world
-            )
-            parts += [a.angular, a.linear]
-        return np.concatenate(parts)
-
-
 @pytest.fixture(scope="module")
 def dual_arm():
     return mb.load_urdf(DUAL_ARM)
@@ -91,7 +42,7 @@ def dual_arm():
 
 @pytest.fixture(scope="module")
 def peer(dual_arm):
-    return Peer(pytest.importorskip("pinocchio"), dual_arm)
+    return Peer(pytest.importorskip("pinocchio"), dual_arm, DUAL_ARM, GRAVITY)
 
 
 @pytest.fixture(scope="module")

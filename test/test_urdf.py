@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pinocchio_peer import Peer, example_robots
 
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model import find_resource, load_urdf
@@ -69,25 +69,10 @@ def arm(content="", kind="continuous", tip=SOLID):
 
 
 def example_robot(file):
-    try:
-        data = distribution("example-robot-data")
-    except PackageNotFoundError:
+    folder = example_robots()
+    if folder is None:
         pytest.skip("example-robot-data is not installed")
-    return Path(data.locate_file("cmeel.prefix/share/example-robot-data/robots")) / file
-
-
-def pinocchio_q(pin, other, model, q):
-    """Pinocchio's coordinates of ours: joints in its order, continuous ones as cosine and sine."""
-    values = pin.neutral(other)
-    for k, name in enumerate(model.body_joint_names):
-        start = model.tree.q_start[k]
-        floating = model.tree.joint_type[k] == JOINT_FLOATING
-        mine = q[start : start + (7 if floating else 1)]
-        theirs = other.joints[other.getJointId("root_joint" if floating else name)]
-        if theirs.nq == 2:
-            mine = np.array([np.cos(mine[0]), np.sin(mine[0])])
-        values[theirs.idx_q : theirs.idx_q + theirs.nq] = mine
-    return values
+    return folder / file
 
 
 def random_q(model, rng):
@@ -103,15 +88,15 @@ def random_q(model, rng):
 def compare(path, floating=False):
     pin = pytest.importorskip("pinocchio")
     model = load_urdf(path, floating=floating, collision_meshes="skip")
-    base = (pin.JointModelFreeFlyer(),) if floating else ()
-    other = pin.buildModelFromUrdf(str(path), *base)
-    assert model.n == other.njoints - 1 and other.nv == model.N
+    peer = Peer(pin, model, path, np.zeros(3))
+    other = peer.model
+    assert peer.agrees_in_size()
     compare_joints(other, model)
     compare_masses(other, model)
     data, rng = other.createData(), np.random.default_rng(1)
     for _ in range(3):
         q = random_q(model, rng)
-        pin.framesForwardKinematics(other, data, pinocchio_q(pin, other, model, q))
+        pin.framesForwardKinematics(other, data, peer.position(q))
         R, p = model.body_poses(q)
         for name, frame in model.frames.items():
             theirs = data.oMf[other.getFrameId(name, pin.FrameType.BODY)]
@@ -260,6 +245,8 @@ def test_tags_of_other_programs_pass_in_silence():
         (arm(tip='<inertial><origin xyz="1 1 0"/><mass value="1"/></inertial>'), "point mass"),
         (arm(tip=SOLID.replace("0.1", "0").replace("<mass", '<origin xyz="0 1 0"/><mass')), "point mass"),
         (arm(tip=SOLID.replace('izz="0.1"', 'izz="0.3"')), "principal moments"),
+        (arm(tip=SOLID.replace('izz="0.1"', 'izz="0"')), "the inertia is singular, moments 0, 0.1, 0.1"),
+        (arm(tip=SOLID.replace('izz="0.1"', 'izz="-1e-12"')), "the inertia is singular"),
         (arm('<limit lower="-1" effort="1" velocity="1"/>', "revolute"), "'upper' is missing and defaults"),
         (arm('<limit effort="0" velocity="1"/>'), "cannot be driven"),
         (arm('<limit velocity="1"/>'), "'effort' is missing"),
@@ -279,6 +266,31 @@ def test_collision_meshes_can_be_skipped():
         load_urdf(text)
     model = load_urdf(text, collision_meshes="skip")
     assert model.geometries == () and "a.stl" in model.warnings[0]
+
+
+def test_an_indefinite_inertia_can_be_used_as_given():
+    text = arm(tip=SOLID.replace('izz="0.1"', 'izz="-0.02"'))
+    with pytest.raises(ModelError, match="indefinite"):
+        load_urdf(text)
+    model = load_urdf(text, inertia_errors="warn")
+    assert model.tree.inertia[0, 2, 2] == -0.02
+    assert len(model.warnings) == 1 and ":3: link 'tip': the inertia is indefinite" in model.warnings[0]
+
+
+def test_an_inertia_of_rounding_errors_is_singular_and_no_more():
+    """iCub's head: moments of 1e-35 of either sign."""
+    tensor = 'ixx="2e-35" iyy="0" izz="-2e-35"'
+    text = robot(link("base", f'<inertial><mass value="2"/><inertia {tensor}/></inertial>'))
+    assert ["the inertia is singular" in warning for warning in load_urdf(text).warnings] == [True]
+
+
+def test_mimic_joints_can_move_on_their_own():
+    text = arm('<mimic joint="other" multiplier="2"/>')
+    model = load_urdf(text, mimic="independent")
+    assert model.joint_names == ("hinge",)
+    assert [w.split(": ", 1)[1] for w in model.warnings] == [
+        "joint 'hinge': its <mimic> of 'other' is left out: it moves on its own"
+    ]
 
 
 # --- wrong files ---------------------------------------------------------------------------
@@ -320,7 +332,7 @@ WRONG = {
     ),
     "unknown type": (arm(kind="screw"), "4: joint 'hinge': type 'screw' is not known; allowed: revolute"),
     "planar": (arm(kind="planar"), "4: joint 'hinge': planar joints are not supported yet; use"),
-    "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge': mimic joints are not supported yet; remove"),
+    "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge': mimic joints are not supported yet; load with mimic="),
     "no limit": (arm(kind="revolute"), "4: joint 'hinge': a revolute joint needs a <limit>"),
     "no limit, prismatic": (arm(kind="prismatic"), "4: joint 'hinge': a prismatic joint needs a <limit>"),
     "crossed limits": (
@@ -339,12 +351,16 @@ WRONG = {
     "negative mass": (arm(tip=SOLID.replace("2", "-2")), "3: link 'tip': mass -2 kg is negative"),
     "indefinite inertia": (
         arm(tip=SOLID.replace('ixx="0.1"', 'ixx="-0.1"')),
-        "3: link 'tip': the inertia is not positive",
+        "3: link 'tip': the inertia is indefinite, moments -0.1, 0.1, 0.1 kg m\\^2; correct <inertia>, or load with",
     ),
     "incomplete inertia": (arm(tip=SOLID.replace('izz="0.1"', "")), "3: <inertia> has no attribute 'izz'"),
     "moving without mass": (arm(tip=""), "4: joint 'hinge' moves link 'tip', which has no mass and"),
     "point mass on the axis": (
         arm(tip='<inertial><mass value="1"/></inertial>'),
+        "4: joint 'hinge' moves .* no inertia along",
+    ),
+    "thin rod along the axis": (
+        arm(tip=SOLID.replace('ixx="0.1"', 'ixx="0"')),
         "4: joint 'hinge' moves .* no inertia along",
     ),
     "unknown shape": (
@@ -380,6 +396,10 @@ def test_missing_file(tmp_path):
         load_urdf(None)
     with pytest.raises(InputError, match="'error' or 'skip'"):
         load_urdf(DUAL_ARM, collision_meshes="hull")
+    with pytest.raises(InputError, match="inertia_errors must be 'error' or 'warn', got 'ignore'"):
+        load_urdf(DUAL_ARM, inertia_errors="ignore")
+    with pytest.raises(InputError, match="mimic must be 'error' or 'independent', got True"):
+        load_urdf(DUAL_ARM, mimic=True)
 
 
 # --- xacro and packages --------------------------------------------------------------------

@@ -70,6 +70,8 @@ class Model:
     neutral: np.ndarray  #: (nq,), zero joint positions; floating bodies where the file puts them
     warnings: tuple[str, ...] = ()
     urdf: str = ""
+    still_mass: float = 0.0  #: of the links that stand on the inertial frame [kg]
+    lenient: tuple[tuple[str, str], ...] = ()  #: options of load_urdf without which the file would be refused
 
     def __repr__(self):
         return f"Model('{self.name}', n={self.n}, N={self.N}, joints={len(self.joint_names)})"

@@ -89,6 +89,7 @@ class SceneModel:
 
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``.
+    ``collision_meshes``, ``inertia_errors`` and ``mimic`` are those of :func:`~mb_contact.model.urdf.load_urdf`.
     """
 
     urdf: str
@@ -98,6 +99,8 @@ class SceneModel:
     joints: dict[str, float] = field(default_factory=dict)
     materials: ModelMaterials = ModelMaterials()
     collision_meshes: str = "error"
+    inertia_errors: str = "error"
+    mimic: str = "error"
 
 
 @dataclass(frozen=True)

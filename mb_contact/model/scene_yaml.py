@@ -214,6 +214,8 @@ _model = record(SceneModel, {
     "joints": named(number()),
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
     "collision_meshes": choice("error", "skip", later=("convex_hull",)),
+    "inertia_errors": choice("error", "warn"),
+    "mimic": choice("error", "independent"),
 }, required=("urdf",))
 
 _primitive = record(Primitive, {

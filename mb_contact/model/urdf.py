@@ -12,8 +12,23 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 
+CHOICES = {
+    "collision_meshes": ("error", "skip"),
+    "inertia_errors": ("error", "warn"),
+    "mimic": ("error", "independent"),
+}
 
-def load_urdf(source, *, floating=False, package_dirs=(), collision_meshes="error", xacro_args=None):
+
+def load_urdf(
+    source,
+    *,
+    floating=False,
+    package_dirs=(),
+    collision_meshes="error",
+    inertia_errors="error",
+    mimic="error",
+    xacro_args=None,
+):
     """Read a URDF file, a xacro file or URDF text.
 
     Parameters
@@ -26,6 +41,12 @@ def load_urdf(source, *, floating=False, package_dirs=(), collision_meshes="erro
         Folders that hold ROS packages, for ``package://`` addresses.
     collision_meshes : {"error", "skip"}
         What to do with collision meshes: refuse the file, or leave them out with a warning.
+    inertia_errors : {"error", "warn"}
+        What to do with an inertia that has a negative principal moment: refuse the file, or use it as given
+        with a warning; the mass matrix is then positive definite only where the rest of the body makes it so.
+        A singular inertia (a thin rod) is always used as given, with a warning.
+    mimic : {"error", "independent"}
+        What to do with joints that mimic another: refuse the file, or let them move on their own, with a warning.
     xacro_args : mapping of str to str, optional
         Arguments of a xacro file.
 
@@ -39,10 +60,13 @@ def load_urdf(source, *, floating=False, package_dirs=(), collision_meshes="erro
         The file is missing, is not XML, or does not describe a tree of rigid bodies; the
         message names file, line and element.
     """
-    if collision_meshes not in ("error", "skip"):
-        raise InputError(f"collision_meshes must be 'error' or 'skip', got '{collision_meshes}'")
+    chosen = {"collision_meshes": collision_meshes, "inertia_errors": inertia_errors, "mimic": mimic}
+    for option, value in chosen.items():
+        if value not in CHOICES[option]:
+            allowed = " or ".join(f"'{choice}'" for choice in CHOICES[option])
+            raise InputError(f"{option} must be {allowed}, got {value!r}")
     text, name = _read(source, package_dirs, xacro_args)
-    reader = UrdfReader(name, collision_meshes)
+    reader = UrdfReader(name, **chosen)
     robot, links, joints = reader.parse(text)
     return TreeBuilder(reader, robot, links, joints, floating).model(text.decode("utf-8", errors="replace"))
 

@@ -30,6 +30,7 @@ KERNEL_JOINT = {
     "prismatic": JOINT_PRISMATIC,
     "floating": JOINT_FLOATING,
 }
+TOL_HINGE = 1e-12  #: inertia about a hinge, relative to the body's largest: below it is rounding, and nothing resists
 FLOATING_SUFFIXES = ("_wx", "_wy", "_wz", "_vx", "_vy", "_vz")
 
 
@@ -139,6 +140,9 @@ class TreeBuilder:
             geometries=tuple(self._geometries()), adjacent_pairs=self._adjacent_pairs(tree),
             velocity_limit=self._per_dof("velocity", np.inf),
             neutral=self._neutral(q_start, int(nq.sum())), warnings=tuple(self.reader.warnings), urdf=text,
+            still_mass=float(sum(self.links[link].inertia.mass for link, frame in self.frames.items()
+                                 if frame.body == WORLD)),
+            lenient=tuple(self.reader.lenient.items()),
         )
         _freeze(model)
         return model
@@ -257,8 +261,10 @@ def _resists(kind, axis, body):
     if kind == "prismatic":
         return body.mass > 0.0
     if kind == "floating":
-        return body.mass > 0.0 and np.linalg.eigvalsh(body.inertia)[0] > 0.0
-    return axis @ body.about_origin() @ axis > 0.0
+        low, _, high = np.linalg.eigvalsh(body.inertia)
+        return body.mass > 0.0 and low > TOL_HINGE * high
+    inertia = body.about_origin()
+    return axis @ inertia @ axis > TOL_HINGE * np.abs(inertia).max()
 
 
 def _freeze(model):

@@ -22,7 +22,8 @@ from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPH
 
 MOVABLE = ("revolute", "continuous", "prismatic")
 JOINT_TYPES = (*MOVABLE, "fixed", "floating")
-TOL_DEFINITE = 1e-12  #: smallest principal moment over the largest that still counts as positive
+TOL_DEFINITE = 1e-9  #: principal moments below this part of the largest count as zero: files round their numbers
+GYRATION = 1e-9  #: [m] a moment below mass * GYRATION^2 counts as zero too: no body is that small
 
 
 @dataclass
@@ -68,9 +69,12 @@ class JointSpec:
 class UrdfReader(ElementReader):
     """Reads the links and joints of one file."""
 
-    def __init__(self, source, collision_meshes="error"):
+    def __init__(self, source, collision_meshes="error", inertia_errors="error", mimic="error"):
         super().__init__(source)
+        self.lenient = {}  # options without which the file would have been refused
         self.collision_meshes = collision_meshes
+        self.inertia_errors = inertia_errors
+        self.mimic = mimic
 
     def parse(self, text):
         """Return (robot name, links by name, joints by name) of a URDF given as bytes.
@@ -158,17 +162,28 @@ class UrdfReader(ElementReader):
             if mass > 0.0:
                 self.warn(element, f"link '{link}' has a zero inertia; taken as a point mass of {mass:g} kg")
             return inertia
-        low, _, high = moments = np.linalg.eigvalsh(inertia)
-        values = ", ".join(f"{moment:.6g}" for moment in moments)
-        if low <= TOL_DEFINITE * abs(high):
-            message = f"link '{link}': the inertia is not positive definite, moments {values} kg m^2; "
-            raise self.error(element, message + "correct <inertia> (a thin rod, too, needs three moments)")
-        if breaks_triangle_inequality(inertia):
-            message = f"link '{link}': no body has the principal moments {values} kg m^2"
-            self.warn(element, message + " (the largest exceeds the sum of the others); used as given")
+        self._judge(element, inertia, mass, f"link '{link}'")
         if mass == 0.0:
             self.warn(element, f"link '{link}' has an inertia but no mass; used as given")
         return inertia
+
+    def _judge(self, element, inertia, mass, name):
+        """Refuse an indefinite inertia, unless asked to take it as given; warn of what no body has."""
+        low, _, high = moments = np.linalg.eigvalsh(inertia)
+        values = f"moments {', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"
+        rounding = max(TOL_DEFINITE * max(abs(low), abs(high)), mass * GYRATION ** 2)
+        if low < -rounding:
+            message = f"{name}: the inertia is indefinite, {values}"
+            if self.inertia_errors == "error":
+                remedy = "correct <inertia>, or load with inertia_errors='warn' to use it as given"
+                raise self.error(element, f"{message}; {remedy}")
+            self.lenient["inertia_errors"] = "warn"
+            self.warn(element, f"{message}; used as given: the mass matrix need not be positive definite")
+        elif low <= rounding:
+            self.warn(element, f"{name}: the inertia is singular, {values}, as if the body had no width; used as given")
+        elif breaks_triangle_inequality(inertia):
+            message = f"{name}: no body has the principal {values}"
+            self.warn(element, message + " (the largest exceeds the sum of the others); used as given")
 
     def _collision(self, element, link):
         geometry = element.find("geometry")
@@ -185,6 +200,7 @@ class UrdfReader(ElementReader):
     def _mesh(self, shape, link):
         file = shape.get("filename", "")
         if self.collision_meshes == "skip":
+            self.lenient["collision_meshes"] = "skip"
             self.warn(shape, f"link '{link}': collision mesh '{file}' skipped; nothing will touch it")
             return None
         message = f"link '{link}': collision mesh '{file}': meshes are not supported yet; use box, sphere, "
@@ -221,9 +237,8 @@ class UrdfReader(ElementReader):
         if kind not in JOINT_TYPES:
             message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
             raise self.error(element, message)
-        if element.find("mimic") is not None:
-            message = f"joint '{name}': mimic joints are not supported yet; "
-            raise self.error(element.find("mimic"), message + "remove <mimic> or make the joint fixed")
+        if kind != "fixed" and element.find("mimic") is not None:
+            self._mimic(element.find("mimic"), name)
         R, p = self.origin(element)
         ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))
         joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
@@ -232,6 +247,15 @@ class UrdfReader(ElementReader):
             self._limit(element, joint)
             self._dynamics(element.find("dynamics"), joint)
         return joint
+
+    def _mimic(self, element, joint):
+        if self.mimic == "error":
+            message = f"joint '{joint}': mimic joints are not supported yet; "
+            remedy = "load with mimic='independent' to let it move on its own, remove <mimic>, or make the joint fixed"
+            raise self.error(element, message + remedy)
+        self.lenient["mimic"] = "independent"
+        followed = element.get("joint", "nothing")
+        self.warn(element, f"joint '{joint}': its <mimic> of '{followed}' is left out: it moves on its own")
 
     def _reference(self, element, joint, role):
         reference = element.find(role)

@@ -141,7 +141,13 @@ class _Builder:
                 source = find_resource(source, start=start)
             except FileNotFoundError as error:
                 raise self.scene.error(f"{key}.urdf", str(error)) from None
-        return load_urdf(source, floating=entry.base == "free", collision_meshes=entry.collision_meshes)
+        return load_urdf(
+            source,
+            floating=entry.base == "free",
+            collision_meshes=entry.collision_meshes,
+            inertia_errors=entry.inertia_errors,
+            mimic=entry.mimic,
+        )
 
     def _append_tree(self, tree, R, p):
         """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""

@@ -1,0 +1,149 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pinocchio as an independent reference: the same URDF, results in this package's coordinates and order.
+
+Pinocchio's velocity of joint k is ``S_k(q) v_k``, with v_k ours:
+
+* revolute, prismatic: the same number; a continuous joint's position is (cos, sin) there;
+* floating: ``[R* v; R* omega]`` there, body axes, linear part first; ``[omega; v]`` in world axes here.
+
+So M = S* M' S, T = S* T', J = J' S and v_dot' = S v_dot + s with ``s = dS/dt v``.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.types import JOINT_FLOATING
+
+
+def example_robots():
+    """Folder of the robots of example-robot-data, or None where that package is not installed."""
+    try:
+        data = distribution("example-robot-data")
+    except PackageNotFoundError:
+        return None
+    return Path(data.locate_file("cmeel.prefix/share/example-robot-data/robots"))
+
+
+class Peer:
+    """One URDF in Pinocchio, seen through the coordinates of ``model`` (a Model of the same file).
+
+    Parameters
+    ----------
+    pin : module
+        ``pinocchio``.
+    model : Model
+    path : path
+        The URDF file that ``model`` was read from.
+    gravity : (3,)
+    """
+
+    def __init__(self, pin, model, path, gravity):
+        self.pin, self.ours = pin, model
+        tree = model.tree
+        self.floating = model.n > 0 and tree.joint_type[0] == JOINT_FLOATING
+        base = (pin.JointModelFreeFlyer(),) if self.floating else ()
+        self.model = pin.buildModelFromUrdf(str(path), *base)
+        self.model.gravity.linear = np.asarray(gravity, float)
+        self._data = None
+        names = ["root_joint" if kind == JOINT_FLOATING else name
+                 for kind, name in zip(tree.joint_type, model.body_joint_names)]
+        self.joint_ids = np.array([self.model.getJointId(name) for name in names], int)
+        self.joints = [self.model.joints[int(i)] for i in self.joint_ids]
+        self.world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+
+    @property
+    def data(self):
+        """Pinocchio's Data, made when first needed: it holds four N^3 tensors."""
+        if self._data is None:
+            self._data = self.model.createData()
+        return self._data
+
+    def agrees_in_size(self):
+        """Whether both readers found the same joints."""
+        return self.model.nv == self.ours.N and self.model.njoints - 1 == self.ours.n
+
+    # --- coordinates --------------------------------------------------------------------------
+
+    def position(self, q):
+        """Pinocchio's q of ours."""
+        out = self.pin.neutral(self.model)
+        tree = self.ours.tree
+        for k, joint in enumerate(self.joints):
+            start = tree.q_start[k]
+            if tree.joint_type[k] == JOINT_FLOATING:
+                out[joint.idx_q : joint.idx_q + 7] = q[start : start + 7]
+            elif joint.nq == 2:
+                out[joint.idx_q : joint.idx_q + 2] = np.cos(q[start]), np.sin(q[start])
+            else:
+                out[joint.idx_q] = q[start]
+        return out
+
+    def transformation(self, q, v):
+        """S (N, N) and dS/dt v (N,)."""
+        tree = self.ours.tree
+        S, s = np.zeros((self.model.nv, self.ours.N)), np.zeros(self.model.nv)
+        for k, joint in enumerate(self.joints):
+            mine, theirs = tree.v_start[k], joint.idx_v
+            if tree.joint_type[k] == JOINT_FLOATING:
+                start = tree.q_start[k] + 3
+                R = quat_to_matrix(q[start : start + 4])
+                S[theirs : theirs + 3, mine + 3 : mine + 6] = R.T
+                S[theirs + 3 : theirs + 6, mine : mine + 3] = R.T
+                s[theirs : theirs + 3] = -R.T @ np.cross(v[mine : mine + 3], v[mine + 3 : mine + 6])
+            else:
+                S[theirs, mine] = 1.0
+        return S, s
+
+    def update(self, q, v):
+        """Take a state: kinematics, Jacobians and, with zero v_dot, accelerations."""
+        self.q = self.position(q)
+        self.S, self.s = self.transformation(q, v)
+        self.v = self.S @ v
+        self.pin.computeJointJacobians(self.model, self.data, self.q)
+        self.pin.forwardKinematics(self.model, self.data, self.q, self.v, self.s)
+        self.pin.updateFramePlacements(self.model, self.data)
+
+    # --- joint space --------------------------------------------------------------------------
+
+    def mass_matrix(self):
+        M = self.pin.crba(self.model, self.data, self.q).copy()
+        M = np.triu(M) + np.triu(M, 1).T
+        return self.S.T @ M @ self.S
+
+    def inverse_dynamics(self, v_dot):
+        return self.S.T @ self.pin.rnea(self.model, self.data, self.q, self.v, self.S @ v_dot + self.s)
+
+    def forward_dynamics(self, effort):
+        theirs = np.linalg.solve(self.S.T, effort)
+        v_dot = self.pin.aba(self.model, self.data, self.q, self.v, theirs)
+        return np.linalg.solve(self.S, v_dot - self.s)
+
+    # --- frames -------------------------------------------------------------------------------
+
+    def frame(self, link):
+        return self.model.getFrameId(link, self.pin.FrameType.BODY)
+
+    def jacobian(self, links):
+        blocks = []
+        for link in links:
+            J = self.pin.getFrameJacobian(self.model, self.data, self.frame(link), self.world)
+            blocks.append(np.vstack((J[3:], J[:3])) @ self.S)
+        return np.vstack(blocks)
+
+    def bias(self, links):
+        parts = []
+        for link in links:
+            a = self.pin.getFrameClassicalAcceleration(self.model, self.data, self.frame(link), self.world)
+            parts += [a.angular, a.linear]
+        return np.concatenate(parts)
+
+    def compliance(self, links):
+        J = self.jacobian(links)
+        return J @ np.linalg.solve(self.mass_matrix(), J.T)
