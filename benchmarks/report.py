@@ -57,6 +57,10 @@ def summary(rows, why):
     exact = [row["deviation"] for row in rows if "inverse" not in row["peer"]]  # the inverse loses digits to 1/mu
     if exact:
         lines.append(f"worst deviation of the results: {max(exact):.1e} (damped inverse left out)")
+    for row in rows:
+        loose = [f"{name} {value:.1e}" for name, value in row["deviations"].items() if value > 1e-9]
+        if loose and "inverse" not in row["peer"]:
+            lines.append(f"{row['case']}: these of Pinocchio's variants deviate by more than 1e-9: {', '.join(loose)}")
     if why:
         lines.append(f"no compiled loop: {why}")
     return lines
