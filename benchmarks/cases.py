@@ -53,6 +53,7 @@ class Case:
     p: np.ndarray  #: (f, 3), node origins in the body
     size: int  #: rows of a node: 6, or 3 for a point
     links: tuple
+    offset: object  #: (3,), of the points in their links, or None
     states: list = field(default_factory=list)  #: (q, v, effort, v_dot) each
 
     @property
@@ -126,7 +127,7 @@ def _case(name, path, bodies, floating, links, size, offset=None):
     frames = [model.frames[link] for link in links]
     p = np.array([frame.p if offset is None else frame.p + frame.R @ offset for frame in frames])
     case = Case(name, Path(path), bodies, model, peer, np.array([f.body for f in frames], np.int64),
-                np.array([f.R for f in frames]), p, size, links)
+                np.array([f.R for f in frames]), p, size, links, offset)
     rng = np.random.default_rng(11)
     for _ in range(STATES):
         case.states.append((_random_q(model, rng), *rng.normal(size=(3, model.N))))
