@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.types import JOINT_FLOATING
+from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE
 
 
 def example_robots():
@@ -74,32 +74,35 @@ class Peer:
     def position(self, q):
         """Pinocchio's q of ours."""
         out = self.pin.neutral(self.model)
-        tree = self.ours.tree
+        still = np.zeros(self.ours.N)
         for k, joint in enumerate(self.joints):
-            start = tree.q_start[k]
-            if tree.joint_type[k] == JOINT_FLOATING:
-                out[joint.idx_q : joint.idx_q + 7] = q[start : start + 7]
-            elif joint.nq == 2:
-                out[joint.idx_q : joint.idx_q + 2] = np.cos(q[start]), np.sin(q[start])
-            else:
-                out[joint.idx_q] = q[start]
+            out[joint.idx_q : joint.idx_q + joint.nq], _, _ = self._joint(k, q, still)
         return out
 
     def transformation(self, q, v):
         """S (N, N) and dS/dt v (N,)."""
-        tree = self.ours.tree
         S, s = np.zeros((self.model.nv, self.ours.N)), np.zeros(self.model.nv)
         for k, joint in enumerate(self.joints):
-            mine, theirs = tree.v_start[k], joint.idx_v
-            if tree.joint_type[k] == JOINT_FLOATING:
-                start = tree.q_start[k] + 3
-                R = quat_to_matrix(q[start : start + 4])
-                S[theirs : theirs + 3, mine + 3 : mine + 6] = R.T
-                S[theirs + 3 : theirs + 6, mine : mine + 3] = R.T
-                s[theirs : theirs + 3] = -R.T @ np.cross(v[mine : mine + 3], v[mine + 3 : mine + 6])
-            else:
-                S[theirs, mine] = 1.0
+            mine, theirs = self._dofs(k), slice(joint.idx_v, joint.idx_v + joint.nv)
+            _, S[theirs, mine], s[theirs] = self._joint(k, q, v)
         return S, s
+
+    def _dofs(self, k):
+        start = self.ours.tree.v_start[k]
+        return slice(start, start + self.ours.tree.nv[k])
+
+    def _joint(self, k, q, v):
+        """Pinocchio's q of joint k, its block of S and its part of dS/dt v: one branch for each kind of joint."""
+        tree, joint = self.ours.tree, self.joints[k]
+        kind, at = tree.joint_type[k], tree.q_start[k]
+        if kind == JOINT_FLOATING:
+            R, w = quat_to_matrix(q[at + 3 : at + 7]), v[self._dofs(k)]
+            S = np.block([[np.zeros((3, 3)), R.T], [R.T, np.zeros((3, 3))]])
+            return q[at : at + 7], S, np.concatenate([-R.T @ np.cross(w[:3], w[3:]), np.zeros(3)])
+        if kind in (JOINT_REVOLUTE, JOINT_PRISMATIC):
+            position = [np.cos(q[at]), np.sin(q[at])] if joint.nq == 2 else [q[at]]
+            return np.array(position), np.eye(1), np.zeros(1)
+        raise NotImplementedError(f"{joint.shortname()}: how its coordinates go over into ours is not written down yet")
 
     def update(self, q, v):
         """Take a state: kinematics, Jacobians and, with zero v_dot, accelerations."""

@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (".ci", "benchmarks", "config", "examples", "launch", "mb_contact", "test", "urdf")
-SUFFIXES = {".py", ".urdf", ".xacro", ".srdf", ".xml", ".yaml", ".yml", ".toml", ".cfg", ".cff", ".sh", ".js"}
+SUFFIXES = {".py", ".urdf", ".xacro", ".srdf", ".xml", ".yaml", ".yml", ".toml", ".cfg", ".cff", ".sh", ".js",
+            ".cpp"}
 NAMES = {"Makefile", "run"}
 HEADER = ("Copyright 2026 The mb_contact authors", "SPDX-License-Identifier: Apache-2.0")
 FIRST_LINES = 8  # room for a shebang, an XML declaration and the banner that xacro writes

@@ -319,3 +319,23 @@ def test_welding_two_halves_gives_the_whole():
     assert whole.mass == 2.0
     np.testing.assert_allclose(whole.com, 0.0, atol=1e-15)
     np.testing.assert_allclose(whole.inertia, solid(SHAPE_BOX, (0.1, 0.2, 1.0), 2.0), atol=1e-15)
+
+
+def test_options_of_load_urdf_reach_a_scene_file(tmp_path):
+    """A robot with a mimic joint, an impossible inertia and a mesh: three options, each of them needed."""
+    odd = SOLID.replace('izz="0.1"', 'izz="-0.01"')
+    mesh = '<collision><geometry><mesh filename="a.stl"/></geometry></collision>'
+    text = arm().replace("<axis", '<mimic joint="other"/><axis', 1).replace(SOLID + BALL, odd + mesh, 1)
+    (tmp_path / "arm.urdf").write_text(text)
+    options = {"collision_meshes": "skip", "inertia_errors": "warn", "mimic": "independent"}
+    for left_out in (None, *options):
+        lines = [f"    {name}: {value}" for name, value in options.items() if name != left_out]
+        file = tmp_path / "scene.yaml"
+        file.write_text("\n".join(["models:", "  - urdf: arm.urdf", *lines, ""]))
+        if left_out is None:
+            assert build_world(load_scene(file)).robot_models[0].lenient == tuple(
+                (name, options[name]) for name in ("inertia_errors", "collision_meshes", "mimic")
+            )
+        else:
+            with pytest.raises(ModelError, match="mesh|indefinite|mimic"):
+                build_world(load_scene(file))
