@@ -16,12 +16,7 @@ import numpy as np
 from cases import GRAVITY, mb
 from numba import njit
 
-from mb_contact.core.evaluate import (
-    evaluate_compliance,
-    evaluate_forward_dynamics,
-    evaluate_inverse_dynamics,
-    evaluate_mass_matrix,
-)
+from mb_contact.core.evaluate import compliance_at, forward_dynamics_at, inverse_dynamics_at, mass_matrix_at
 from mb_contact.dynamics.evaluator import Evaluator
 
 
@@ -43,9 +38,10 @@ class Work:
 
 @njit(error_model="numpy")
 def _aba(h, gravity, Q, V, E, out, first, R):
+    tree, kin, art, still = h.tree, h.kin, h.art, h.still
     for r in range(first, first + R):
         s = r % Q.shape[0]
-        evaluate_forward_dynamics(h, Q[s], V[s], E[s], gravity, out)
+        forward_dynamics_at(tree, kin, art, still, Q[s], V[s], E[s], gravity, out)
 
 
 def ours_aba(case):
@@ -60,8 +56,9 @@ def ours_aba(case):
 
 @njit(error_model="numpy")
 def _crba(h, M, Q, first, R):
+    tree, kin, mass, top, screws = h.tree, h.kin, h.mass, h.top, h.screws
     for r in range(first, first + R):
-        evaluate_mass_matrix(h, Q[r % Q.shape[0]], M)  # one triangle, as theirs
+        mass_matrix_at(tree, kin, mass, top, screws, Q[r % Q.shape[0]], M)  # one triangle, as theirs
 
 
 def ours_crba(case):
@@ -77,9 +74,10 @@ def ours_crba(case):
 
 @njit(error_model="numpy")
 def _rnea(h, gravity, Q, V, A, out, first, R):
+    tree, kin, alpha, force = h.tree, h.kin, h.alpha, h.force
     for r in range(first, first + R):
         s = r % Q.shape[0]
-        evaluate_inverse_dynamics(h, Q[s], V[s], A[s], gravity, out)
+        inverse_dynamics_at(tree, kin, alpha, force, Q[s], V[s], A[s], gravity, out)
 
 
 def ours_rnea(case):
@@ -94,8 +92,11 @@ def ours_rnea(case):
 
 @njit(error_model="numpy")
 def _oscm(h, nodes, L, Q, first, R):
+    tree, kin, art, com, touched = h.tree, h.kin, h.art, nodes.com, nodes.touched
+    body, rows, R_frame, p_frame, turn, p = nodes.body, nodes.first, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p
     for r in range(first, first + R):
-        evaluate_compliance(h, nodes, Q[r % Q.shape[0]], L)
+        s = r % Q.shape[0]
+        compliance_at(tree, kin, art, com, touched, body, rows, R_frame, p_frame, turn, p, Q[s], L)
 
 
 def ours_oscm(case):

@@ -23,7 +23,7 @@ from mb_contact.core.jit import sweep
 from mb_contact.core.spatial import cross
 from mb_contact.types import OK, SINGULAR_HINGE
 
-TOL_SINGULAR = 1e-14  # D(k) below this part of the body's P is rounding: the hinge moves nothing
+TOL_SINGULAR = 1e-15  # D(k) below this part of the body's P is rounding: the hinge moves nothing
 
 
 @sweep

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import sweep
 from mb_contact.core.spatial import cross, rotate
+
+LONG_RUN = 16  # degrees of freedom of a run from which on whole runs pay (300 bodies in a chain: 185 -> 36 us)
 
 
 @sweep
@@ -50,49 +52,21 @@ def composite_inertias(tree, l, I, mc, mass):
 
 
 @sweep
-def serial_runs(tree, top):
-    """First body of the serial run that each body stands in: numbered one after the other, each the parent of the next.
-
-    The path from a body to its root is a few runs, and the degrees of freedom of a run stand side by side (the
-    serial-chain segments of J11 section 7).
-    """
-    for k in range(tree.parent.shape[0]):
-        top[k] = top[k - 1] if k > 0 and tree.parent[k] == k - 1 else k
-
-
-@sweep
-def joint_screws(tree, kin, screws):
-    """Hinge maps and origins by component, ``screws`` (9, N): h (6) and p (3), so that a run's are contiguous."""
-    H = kin.H
-    p = kin.p
-    v_start = tree.v_start
-    nv = tree.nv
-    for k in range(v_start.shape[0]):
-        for i in range(v_start[k], v_start[k] + nv[k]):
-            for c in range(6):
-                screws[c, i] = H[i, c]
-            for c in range(3):
-                screws[6 + c, i] = p[k, c]
-
-
-@sweep
 def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
     """Lower triangle of M (N, N) from the composite values; degrees of freedom with no path between them keep their 0.
 
-    Row of a degree of freedom h of body k: the force f = R(k) h*, shifted by phi to every hinge on the path,
-    M_ij = h_j [N + (p_k - p_j) x F; F].  Not hinge by hinge up the path, but a whole run at once, so that the loop
-    vectorises (300 bodies in a chain 185 -> 50 us).  ``M`` must hold zeros where nothing is written: only what is on
-    paths is filled.
+    Row of a degree of freedom h of body k: the force f = R(k) h*, shifted by phi to every hinge on the path, and
+    M_ij = h_j phi(j, k) f.  ``M`` must hold zeros where nothing is written: only what is on paths is filled.
+    ``top`` (n,) and ``screws`` (9, N) are workspaces.
     """
-    serial_runs(tree, top)
-    joint_screws(tree, kin, screws)
     H = kin.H
-    p = kin.p
-    parent = tree.parent
     v_start = tree.v_start
     nv = tree.nv
     armature = tree.armature
-    for k in range(parent.shape[0]):
+    by_runs = serial_runs(tree.parent, v_start, nv, top) >= LONG_RUN
+    if by_runs:
+        joint_screws(v_start, nv, H, kin.p, screws)
+    for k in range(v_start.shape[0]):
         cx = mc[k, 0]
         cy = mc[k, 1]
         cz = mc[k, 2]
@@ -108,18 +82,68 @@ def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
             nx, ny, nz = rotate(I, k, ax, ay, az)
             tx, ty, tz = cross(cx, cy, cz, x, y, z)
             fx, fy, fz = cross(ax, ay, az, cx, cy, cz)
+            nx += tx
+            ny += ty
+            nz += tz
             fx += w * x
             fy += w * y
             fz += w * z
-            m = k
-            while m >= 0:
-                last = i + 1 if m == k else v_start[m] + nv[m]  # within its own joint only up to itself
-                first = v_start[top[m]]
-                _along_run(
-                    screws, first, last, p[k, 0], p[k, 1], p[k, 2], nx + tx, ny + ty, nz + tz, fx, fy, fz, M[i]
-                )
-                m = parent[top[m]]
+            if by_runs:
+                _row_by_runs(tree.parent, v_start, nv, kin.p, top, screws, k, i, nx, ny, nz, fx, fy, fz, M)
+            else:
+                _row_by_hinges(tree.parent, v_start, nv, kin.l, H, k, i, nx, ny, nz, fx, fy, fz, M)
             M[i, i] += armature[i]
+
+
+@sweep
+def _row_by_hinges(parent, v_start, nv, l, H, k, i, nx, ny, nz, fx, fy, fz, M):
+    """Row i up the path of body k: f goes from hinge to hinge."""
+    m = k
+    while m >= 0:
+        last = i + 1 if m == k else v_start[m] + nv[m]  # within its own joint only up to itself
+        for j in range(v_start[m], last):
+            M[i, j] = H[j, 0] * nx + H[j, 1] * ny + H[j, 2] * nz + H[j, 3] * fx + H[j, 4] * fy + H[j, 5] * fz
+        x, y, z = cross(l[m, 0], l[m, 1], l[m, 2], fx, fy, fz)
+        nx += x
+        ny += y
+        nz += z
+        m = parent[m]
+
+
+@sweep
+def serial_runs(parent, v_start, nv, top):
+    """First body of the serial run that each body stands in, into top; returns the degrees of freedom of the longest.
+
+    In a run every body is the parent of the next and numbered just before it.  A path to the root is a few runs, and
+    the degrees of freedom of a run stand side by side (the serial-chain segments of J11 section 7).
+    """
+    longest = 0
+    for k in range(parent.shape[0]):
+        top[k] = top[k - 1] if k > 0 and parent[k] == k - 1 else k
+        longest = max(longest, v_start[k] + nv[k] - v_start[top[k]])
+    return longest
+
+
+@sweep
+def joint_screws(v_start, nv, H, p, screws):
+    """Hinge maps and origins by component, ``screws`` (9, N): h (6) and p (3); those of a run are contiguous."""
+    for k in range(v_start.shape[0]):
+        for i in range(v_start[k], v_start[k] + nv[k]):
+            for c in range(6):
+                screws[c, i] = H[i, c]
+            for c in range(3):
+                screws[6 + c, i] = p[k, c]
+
+
+@sweep
+def _row_by_runs(parent, v_start, nv, p, top, screws, k, i, nx, ny, nz, fx, fy, fz, M):
+    """Row i up the path of body k, a whole run at once: M_ij = h_j [N + (p_k - p_j) x F; F], a loop that vectorises."""
+    m = k
+    while m >= 0:
+        last = i + 1 if m == k else v_start[m] + nv[m]
+        first = v_start[top[m]]
+        _along_run(screws, first, last, p[k, 0], p[k, 1], p[k, 2], nx, ny, nz, fx, fy, fz, M[i])
+        m = parent[top[m]]
 
 
 @sweep
@@ -142,7 +166,7 @@ def _along_run(screws, first, last, px, py, pz, nx, ny, nz, fx, fy, fz, row):
         row[j] = m + (vx[j] * fx + vy[j] * fy + vz[j] * fz)
 
 
-@kernel
+@sweep
 def mirror(M):
     """Upper triangle of the symmetric M from the lower one, in tiles that stay in the cache."""
     N = M.shape[0]

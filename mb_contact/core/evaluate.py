@@ -1,9 +1,10 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whole algorithms from coordinates to results, one compiled call each, on the workspaces of a TreeHandle.
+"""Whole algorithms from coordinates to results.
 
-``h`` is a TreeHandle, ``nodes`` a NodesHandle (``handle.py``).  Inputs are judged here, where it costs nothing: every
+``..._at`` works on named tuples, for compiled callers; ``evaluate_...`` is one call from Python, on the workspaces of a
+TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are judged here, where it costs nothing: every
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
@@ -64,26 +65,65 @@ def move(tree, kin, q, v):
     return status, k
 
 
-@entry
-def evaluate_mass_matrix(h, q, M):
+@sweep
+def mass_matrix_at(tree, kin, mass, top, screws, q, M):
     """Lower triangle of the mass matrix into M (N, N), which holds zeros; (status, body)."""
-    tree = h.tree
-    kin = h.kin
     status, k = place(tree, kin, q)
     if status != OK:
         return status, k
-    mass = h.mass
     for i in range(mass.shape[0]):
         mass[i] = tree.mass[i]
     composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
-    mass_matrix(tree, kin, kin.I, kin.mc, mass, h.top, h.screws, M)
+    mass_matrix(tree, kin, kin.I, kin.mc, mass, top, screws, M)
+    return OK, -1
+
+
+@sweep
+def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
+    """Efforts for accelerations v_dot, without joint damping; (status, body)."""
+    if not _judge(v_dot) or not _judge(gravity):
+        return NOT_FINITE, -1
+    status, k = move(tree, kin, q, v)
+    if status == OK:
+        inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
+    return status, k
+
+
+@sweep
+def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
+    """Accelerations from efforts, joint damping included; ``still`` (n, 6) holds zeros; (status, body)."""
+    if not _judge(effort) or not _judge(gravity):
+        return NOT_FINITE, -1
+    status, k = move(tree, kin, q, v)
+    if status != OK:
+        return status, k
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status == OK:
+        free_acceleration(tree, kin, art, gravity, effort, v, still, v_dot)
+    return status, k
+
+
+@sweep
+def compliance_at(tree, kin, art, com, touched, body, first, R_frame, p_frame, R, p, q, L):
+    """Operational-space compliance of nodes (J14 section 8) into L; (status, body)."""
+    status, k = place(tree, kin, q)
+    if status != OK:
+        return status, k
+    frame_poses(kin, body, R_frame, p_frame, R, p)
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status != OK:
+        return status, k
+    count = mark_essential(tree, touched, com)
+    compliance_sweep(tree, kin, art, com)
+    compliance_blocks(tree, com, count)
+    node_compliance(com, kin.p, body, first, p, L)
     return OK, -1
 
 
 @entry
-def evaluate_full_mass_matrix(h, q, M):
-    """Mass matrix into M (N, N), which holds zeros; (status, body)."""
-    status, k = evaluate_mass_matrix(h, q, M)
+def evaluate_mass_matrix(h, q, M):
+    """Mass matrix, both triangles, into M (N, N), which holds zeros; (status, body)."""
+    status, k = mass_matrix_at(h.tree, h.kin, h.mass, h.top, h.screws, q, M)
     if status == OK:
         mirror(M)
     return status, k
@@ -91,32 +131,14 @@ def evaluate_full_mass_matrix(h, q, M):
 
 @entry
 def evaluate_inverse_dynamics(h, q, v, v_dot, gravity, effort):
-    """Efforts for accelerations v_dot, without joint damping; (status, body)."""
-    if not _judge(v_dot) or not _judge(gravity):
-        return NOT_FINITE, -1
-    tree = h.tree
-    kin = h.kin
-    status, k = move(tree, kin, q, v)
-    if status == OK:
-        inverse_dynamics(tree, kin, gravity, v_dot, h.alpha, h.force, effort)
-    return status, k
+    """``inverse_dynamics_at`` of a handle."""
+    return inverse_dynamics_at(h.tree, h.kin, h.alpha, h.force, q, v, v_dot, gravity, effort)
 
 
 @entry
 def evaluate_forward_dynamics(h, q, v, effort, gravity, v_dot):
-    """Accelerations from efforts, joint damping included; (status, body)."""
-    if not _judge(effort) or not _judge(gravity):
-        return NOT_FINITE, -1
-    tree = h.tree
-    kin = h.kin
-    art = h.art
-    status, k = move(tree, kin, q, v)
-    if status != OK:
-        return status, k
-    status, k = articulated_inertias(tree, kin, 0.0, art)
-    if status == OK:
-        free_acceleration(tree, kin, art, gravity, effort, v, h.still, v_dot)
-    return status, k
+    """``forward_dynamics_at`` of a handle."""
+    return forward_dynamics_at(h.tree, h.kin, h.art, h.still, q, v, effort, gravity, v_dot)
 
 
 @entry
@@ -133,22 +155,8 @@ def evaluate_jacobian(h, nodes, q, J):
 
 @entry
 def evaluate_compliance(h, nodes, q, L):
-    """Operational-space compliance of the nodes (J14 section 8) into L; (status, body)."""
-    tree = h.tree
-    kin = h.kin
-    art = h.art
-    com = nodes.com
-    body = nodes.body
-    p = nodes.p
-    status, k = place(tree, kin, q)
-    if status != OK:
-        return status, k
-    frame_poses(kin, body, nodes.R_frame, nodes.p_frame, nodes.R, p)
-    status, k = articulated_inertias(tree, kin, 0.0, art)
-    if status != OK:
-        return status, k
-    count = mark_essential(tree, nodes.touched, com)
-    compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
-    node_compliance(com, kin.p, body, nodes.first, p, L)
-    return OK, -1
+    """``compliance_at`` of a handle and its nodes."""
+    return compliance_at(
+        h.tree, h.kin, h.art, nodes.com, nodes.touched, nodes.body, nodes.first,
+        nodes.R_frame, nodes.p_frame, nodes.R, nodes.p, q, L,
+    )  # fmt: skip

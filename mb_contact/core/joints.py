@@ -23,8 +23,6 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 
 from __future__ import annotations
 
-import numpy as np
-
 from mb_contact.core.jit import inlined, kernel
 from mb_contact.core.spatial import (
     cross,
@@ -46,8 +44,10 @@ from mb_contact.types import (
 
 
 @inlined
-def revolute_motion(b, axis, angle):
+def revolute_motion(b, axis, s, c):
     """Body axes and world axis of a revolute joint: (R as 9 scalars by rows, h) from the joint frame's axes b.
+
+    s and c are the sine and cosine of the angle.
 
     Row i of R is row i of b turned about the axis: c b_i + s (b_i x axis) + (1 - c) h_i axis, h = b axis (Rodrigues).
     """
@@ -56,8 +56,6 @@ def revolute_motion(b, axis, angle):
     hx = b00 * x + b01 * y + b02 * z
     hy = b10 * x + b11 * y + b12 * z
     hz = b20 * x + b21 * y + b22 * z
-    c = np.cos(angle)
-    s = np.sin(angle)
     d = 1.0 - c
     sx = s * x
     sy = s * y

@@ -14,6 +14,7 @@ from __future__ import annotations
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.joints import joint_bias, joint_map, joint_motion, revolute_motion
 from mb_contact.core.spatial import cross, multiply, rotate
+from mb_contact.core.trigonometry import sines_and_cosines
 from mb_contact.types import JOINT_REVOLUTE
 
 
@@ -26,6 +27,9 @@ def body_poses(tree, q, kin):
     H = kin.H
     base = kin.base
     turn = kin.turn
+    sine = kin.sine
+    cosine = kin.cosine
+    sines_and_cosines(q, kin.angle, sine, cosine)
     shift = kin.shift
     parent = tree.parent
     kind = tree.joint_type
@@ -88,7 +92,9 @@ def body_poses(tree, q, kin):
                 R[k, 2, 0], R[k, 2, 1], R[k, 2, 2],
                 H[s, 0], H[s, 1], H[s, 2],
             ) = revolute_motion(
-                (b00, b01, b02, b10, b11, b12, b20, b21, b22), (axis[k, 0], axis[k, 1], axis[k, 2]), q[q_start[k]]
+                (b00, b01, b02, b10, b11, b12, b20, b21, b22),
+                (axis[k, 0], axis[k, 1], axis[k, 2]),
+                sine[q_start[k]], cosine[q_start[k]],
             )  # fmt: skip
             H[s, 3] = 0.0
             H[s, 4] = 0.0

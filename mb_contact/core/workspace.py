@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.trigonometry import padded
+
 
 class Kinematics(NamedTuple):
     """Poses and velocities; world axes, each body about its own origin."""
@@ -22,6 +24,9 @@ class Kinematics(NamedTuple):
     b: np.ndarray  #: (n, 6), gyroscopic force
     I: np.ndarray  #: (n, 3, 3), rotational inertia about the body origin
     mc: np.ndarray  #: (n, 3), mass times centre of mass
+    angle: np.ndarray  #: (nq,) padded, see trigonometry.py
+    sine: np.ndarray
+    cosine: np.ndarray
     base: np.ndarray  #: (1, 3, 3), scratch: joint frame to world
     turn: np.ndarray  #: (2, 3, 3), scratch: a joint's rotation
     shift: np.ndarray  #: (1, 3), scratch: a joint's displacement
@@ -168,6 +173,7 @@ class StepWork(NamedTuple):
 
 
 def make_kinematics(n, N):
+    angles = padded(N + n)  # q has at most one entry more than v for each joint
     return Kinematics(
         R=np.zeros((n, 3, 3)),
         p=np.zeros((n, 3)),
@@ -178,6 +184,9 @@ def make_kinematics(n, N):
         b=np.zeros((n, 6)),
         I=np.zeros((n, 3, 3)),
         mc=np.zeros((n, 3)),
+        angle=np.zeros(angles),
+        sine=np.zeros(angles),
+        cosine=np.zeros(angles),
         base=np.zeros((1, 3, 3)),
         turn=np.zeros((2, 3, 3)),
         shift=np.zeros((1, 3)),

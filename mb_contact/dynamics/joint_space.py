@@ -11,8 +11,8 @@ from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.articulated import impulse_response
 from mb_contact.core.evaluate import (
     evaluate_forward_dynamics,
-    evaluate_full_mass_matrix,
     evaluate_inverse_dynamics,
+    evaluate_mass_matrix,
 )
 from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.inverse_dynamics import mechanical_energy
@@ -26,7 +26,7 @@ def mass_matrix(model, q):
     e = evaluator(model)
     q = vector(q, e.nq, "q")
     M = np.zeros((e.N, e.N))
-    status, body = evaluate_full_mass_matrix(e.handle, q, M)
+    status, body = evaluate_mass_matrix(e.handle, q, M)
     if status != OK:
         refuse(model, status, body, q=q)
     return M
