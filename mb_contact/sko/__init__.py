@@ -18,6 +18,14 @@ paper in hand.
 from __future__ import annotations
 
 from mb_contact.sko.aggregation import aggregate, constraint_map, split_hinges
+from mb_contact.sko.augmented import (
+    augmented_system,
+    blocks,
+    eliminate_abm,
+    eliminate_crbm,
+    eliminate_modified_abm,
+    grouped_system,
+)
 from mb_contact.sko.composite import composite_inertias, mass_matrix, mass_matrix_terms
 from mb_contact.sko.digraph import TreeDigraph
 from mb_contact.sko.factors import (
@@ -54,14 +62,19 @@ __all__ = [
     "Spo",
     "TreeDigraph",
     "aggregate",
+    "augmented_system",
     "backward_block",
     "backward_lyapunov",
     "backward_product",
     "backward_terms",
     "block_diag",
+    "blocks",
     "compliance_kernel",
     "composite_inertias",
     "constraint_map",
+    "eliminate_abm",
+    "eliminate_crbm",
+    "eliminate_modified_abm",
     "expand",
     "forward_dynamics",
     "forward_dynamics_operators",
@@ -69,6 +82,7 @@ __all__ = [
     "forward_product",
     "forward_terms",
     "frame_picks",
+    "grouped_system",
     "identities",
     "log_det_mass",
     "mass_factors",
