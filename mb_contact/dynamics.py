@@ -25,11 +25,13 @@ from mb_contact.core.contact_rows import row_sides
 from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+METHODS = ("abm", "modified_abm", "crbm")  #: of :func:`forward_dynamics`
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
 
 
@@ -80,11 +82,52 @@ def _articulated(model, kin):
     return art
 
 
+def _modified_articulated(model, kin):
+    n, N, _ = _sizes(model)
+    art = make_articulated(n, N)
+    status, body = factored_inertias(model.tree, kin, 0.0, make_factors(n), art)
+    if status != OK:
+        raise DynamicsError(singular_hinge_message(model, body))
+    return art
+
+
+def _solve_mass_matrix(model, q, effort):
+    """``M^-1 effort`` by Cholesky's factor of the mass matrix."""
+    from scipy.linalg import solve_triangular  # 0.1 s to import, and only this method needs it
+
+    M = mass_matrix(model, q)
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        # the sweeps know which hinge it is; where they can still do it, rounding is to blame
+        _articulated(model, _kinematics(model, q))
+        message = "the mass matrix is not positive definite in double precision: use method 'abm' or 'modified_abm'"
+        raise DynamicsError(message) from None
+    return solve_triangular(L, solve_triangular(L, effort, lower=True), lower=True, trans=1)
+
+
 def singular_hinge_message(model, body):
-    """One sentence about a hinge without inertia."""
-    names = getattr(model, "body_names", None)
-    name = names[body] if names else f"body {body}"
-    return f"the joint that moves '{name}' carries no inertia along its axis: give that link or one below it a mass"
+    """One sentence about a hinge without inertia: its joint and its link by name, as far as the model has names."""
+    link = getattr(model, "body_names", None)
+    joint = hinge_name(model, body)
+    moves = f" that moves '{link[body]}'" if link else ("" if joint else f" of body {body}")
+    name = f"joint '{joint}'" if joint else "the joint"
+    return (
+        f"{name}{moves} carries no inertia along its axis: give that link or one below it a mass and an inertia, "
+        "or the joint an armature"
+    )
+
+
+def hinge_name(model, body):
+    """Name of the joint that moves a body, None where it has none (a free object, a bare tree)."""
+    names = getattr(model, "body_joint_names", None)
+    if names is not None:
+        return names[body]
+    for robot in getattr(model, "robot_models", ()):  # a World: its robots come first, in order
+        if body < robot.n:
+            return robot.body_joint_names[body]
+        body -= robot.n
+    return None
 
 
 def mass_matrix(model, q):
@@ -114,20 +157,37 @@ def nonlinear_effects(model, q, v, gravity=GRAVITY):
     return inverse_dynamics(model, q, v, np.zeros(_sizes(model)[1]), gravity)
 
 
-def forward_dynamics(model, q, v, effort, gravity=GRAVITY):
-    """Accelerations v_dot (N,) by the articulated-body sweeps (J11 lemma 12); joint damping included.
+def forward_dynamics(model, q, v, effort, gravity=GRAVITY, method="abm"):
+    """Accelerations v_dot (N,) with ``M v_dot + C(q, v) + g(q) = effort - damping v``.
+
+    Parameters
+    ----------
+    model : Model or World
+    q, v, effort : array_like (nq,), (N,), (N,)
+    gravity : array_like (3,)
+        [m/s^2]
+    method : {"abm", "modified_abm", "crbm"}
+        ``abm``: articulated-body sweeps (J11 lemma 12), O(N).
+        ``modified_abm``: the same with factored inertias (P00 section 7), O(N): small inertias keep their digits beside
+        large ones.  ``crbm``: the mass matrix and its Cholesky factor, O(N^3).
 
     Raises
     ------
     DynamicsError
         A hinge carries no inertia.
+    InputError
+        An argument does not fit.
     """
     n, N, _ = _sizes(model)
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is not known; available: {', '.join(METHODS)}")
     effort = as_vector(effort, N, "effort")
     gravity = as_vector(gravity, 3, "gravity")
     v = as_vector(v, N, "v")
+    if method == "crbm":
+        return _solve_mass_matrix(model, q, effort - model.tree.damping * v - nonlinear_effects(model, q, v, gravity))
     kin = _kinematics(model, q, v)
-    art = _articulated(model, kin)
+    art = _articulated(model, kin) if method == "abm" else _modified_articulated(model, kin)
     v_dot = np.zeros(N)
     free_acceleration(model.tree, kin, art, gravity, effort, v, np.zeros((n, 6)), v_dot)
     return v_dot
