@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from mb_contact.sko.aggregation import aggregate, constraint_map, split_hinges
 from mb_contact.sko.augmented import (
+    Blocks,
     augmented_system,
     blocks,
     eliminate_abm,
@@ -56,6 +57,7 @@ from mb_contact.sko.rigid import frame_picks, pickoff, rigid_tree
 
 __all__ = [
     "Articulated",
+    "Blocks",
     "MassFactors",
     "Motion",
     "SkoModel",

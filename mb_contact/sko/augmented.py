@@ -249,23 +249,32 @@ def _eliminate(model, T, pivot):
     for k in system.order:
         f, alpha, joint = system.f[k], system.alpha[k], system.joint[k]
         H, M_hat, p = model.H[k], X[f, alpha].copy(), model.tree.parent[k]
+        D[k] = pivot(H, model.M[k], M_tilde[k])
         _add_rows(X, y, joint, -H, f)  # [0, -H M_hat, 0 | T - H b_hat]
-        _add_rows(X, y, joint, H @ M_hat, alpha)  # [0, 0, D, .. -H M_hat phi* | T - c]
-        D[k] = X[joint, joint] = pivot(H, model.M[k], M_tilde[k])
-        if p == WORLD:
-            continue
-        f_p, alpha_p, before = system.f[p], system.alpha[p], X[system.f[p], system.alpha[p]].copy()
-        phi = model.phi[k]
-        _add_rows(X, y, f_p, phi, f)  # removes -phi from the parent's row
-        _add_rows(X, y, f_p, -phi @ M_hat, alpha)  # removes -alpha(k)
-        if len(H):
+        if p != WORLD:
             name = f"the hinge of {model.names[k]}"
-            gain = _solve(D[k], H @ M_hat, name).T  # M_hat H* D^-1, D being symmetric
-            _add_rows(X, y, f_p, phi @ gain, joint)  # removes theta_ddot(k)
-        X[f_p, joint] = 0 * X[f_p, joint]  # zero but for rounding
-        M_tilde[p] = M_tilde[p] + (X[f_p, alpha_p] - before)
+            gain = _solve(D[k], H @ M_hat, name).T if len(H) else H.T  # M_hat H* D^-1, D being symmetric
+            M_tilde[p] = M_tilde[p] + _clear_parent(X, y, system, k, p, model.phi[k], gain)
+        _add_rows(X, y, joint, H @ M_hat, alpha)  # [0, 0, D, .. -H M_hat phi* | T - c]
+        X[joint, joint] = D[k]
     M_hat = {k: X[system.f[k], system.alpha[k]] for k in system.order}
     return AbmElimination(X, y, system, M_hat, D, _back_substitution(model, system, X, y))
+
+
+def _clear_parent(X, y, system, k, p, phi, gain):
+    """Eliminate f(k), -alpha(k) and theta_ddot(k) from row f(p); returns what comes to M(p).
+
+    The combination of the three rows of body k is formed before it is added, so the projected inertia
+    ``phi [M_hat - gain H M_hat] phi*`` stands by itself once: this is where ABM keeps digits that CRBM has lost.
+    """
+    f, alpha, joint, f_p = system.f[k], system.alpha[k], system.joint[k], system.f[p]
+    row, right = X[f] + gain @ X[joint], y[f] + gain @ y[joint]  # [I, M_hat - gain H M_hat, 0 | ..]
+    projected = row[:, alpha]
+    row, right = row - projected @ X[alpha], right - projected @ y[alpha]  # [I, 0, .. projected phi* | ..]
+    X[f_p], y[f_p] = X[f_p] + phi @ row, y[f_p] + phi @ right
+    for column in (f, alpha, joint):
+        X[f_p, column] = 0 * X[f_p, column]  # zero but for rounding
+    return phi @ row[:, system.alpha[p]]
 
 
 def _add_rows(X, y, rows, factor, others):
