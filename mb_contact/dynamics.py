@@ -95,12 +95,10 @@ def _solve_mass_matrix(model, q, effort):
     """``M^-1 effort`` by Cholesky's factor of the mass matrix."""
     from scipy.linalg import solve_triangular  # 0.1 s to import, and only this method needs it
 
-    M = mass_matrix(model, q)
+    _articulated(model, _kinematics(model, q))  # names a hinge without inertia; in M it could hide in rounding
     try:
-        L = np.linalg.cholesky(M)
+        L = np.linalg.cholesky(mass_matrix(model, q))
     except np.linalg.LinAlgError:
-        # the sweeps know which hinge it is; where they can still do it, rounding is to blame
-        _articulated(model, _kinematics(model, q))
         message = "the mass matrix is not positive definite in double precision: use method 'abm' or 'modified_abm'"
         raise DynamicsError(message) from None
     return solve_triangular(L, solve_triangular(L, effort, lower=True), lower=True, trans=1)

@@ -256,6 +256,7 @@ def _eliminate(model, T, pivot):
             gain = _solve(D[k], H @ M_hat, name).T if len(H) else H.T  # M_hat H* D^-1, D being symmetric
             M_tilde[p] = M_tilde[p] + _clear_parent(X, y, system, k, p, model.phi[k], gain)
         _add_rows(X, y, joint, H @ M_hat, alpha)  # [0, 0, D, .. -H M_hat phi* | T - c]
+        X[joint, alpha] = 0 * X[joint, alpha]
         X[joint, joint] = D[k]
     M_hat = {k: X[system.f[k], system.alpha[k]] for k in system.order}
     return AbmElimination(X, y, system, M_hat, D, _back_substitution(model, system, X, y))
