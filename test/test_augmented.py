@@ -18,7 +18,7 @@ import mb_contact as mb
 from mb_contact import sko
 from mb_contact.core.articulated import articulated_inertias
 from mb_contact.core.kinematics import body_inertias, body_poses
-from mb_contact.core.modified_articulated import factored_inertias, make_factors
+from mb_contact.core.modified_articulated import _compress, factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK, WORLD
@@ -199,6 +199,25 @@ def test_factored_sweep_fills_the_same_workspace(seed):
             assert error(getattr(factored, name), getattr(plain, name)) <= 1e-12
         for s, r in zip(model.tree.v_start, model.tree.nv):
             assert error(factored.D_inv[s : s + r, :r], plain.D_inv[s : s + r, :r]) <= 1e-12
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("first", [1e-7, 1.0])
+def test_small_rows_keep_their_digits_beside_a_large_row(first):
+    """Along h the large row vanishes exactly; what is left there is the small rows', to 1e-13 of themselves.
+
+    With ``first`` = 1e-7 a reflection of the first column first would mix the large row into all small ones.
+    """
+    rng = np.random.default_rng(0)
+    S = np.zeros((12, 6))
+    S[:6] = 1e-8 * rng.normal(size=(6, 6))
+    S[6] = [first, 0.7, 0.7, 0.3, 0.1, 0.9]
+    h = np.array([0.0, 1.0, -1.0, 0.0, 0.0, 0.0])
+    want, gram = np.sum((S @ h) ** 2), S.T @ S
+    _compress(S, np.zeros(6, np.int64))
+    assert np.sum((S[:6] @ h) ** 2) == pytest.approx(want, rel=1e-13)
+    assert error(S[:6].T @ S[:6], gram) <= 1e-14
+    assert not S[6:].any()
 
 
 def test_unknown_method_is_refused():

@@ -185,20 +185,41 @@ def in_line(n, masses, seed, length=0.3):
     return model._replace(tree=read_only(tree)), rng.uniform(-2.0, 2.0, n), rng.normal(size=n)
 
 
+def redundant_arm(n, masses, seed):
+    """A chain of random shape: with n > 6 small links the load can stay while they move."""
+    rng = np.random.default_rng(seed)
+    model = random_forest(rng, n, 1, floating=0.0, prismatic=0.0, armature=False)
+    masses = np.array(masses)
+    tree = model.tree._replace(parent=np.arange(n) - 1, root=np.zeros(n, np.int64), mass=masses, damping=np.zeros(n),
+                               inertia=model.tree.inertia * (masses / model.tree.mass)[:, None, None])  # fmt: skip
+    return model._replace(tree=read_only(tree)), rng.uniform(-2.0, 2.0, n), rng.normal(size=n)
+
+
 @pytest.mark.parametrize("ratio", [1e6, 1e12])
 def test_modified_abm_keeps_the_digits_of_a_small_inertia(ratio):
     """P00 section 7 against 40 digits, from q on: ABM and CRBM lose the mass ratio, the modified ABM nothing."""
-    lost = np.zeros(3)
-    for seed in range(5):
-        model, q, T = in_line(3, [1.0 / ratio, 1.0 / ratio, 1.0], seed)
-        zero = np.zeros(3)
+    lost, rest = np.zeros(3), np.zeros(3)
+    for seed in range(6):
+        make, n = (in_line, 3) if seed < 4 else (redundant_arm, 8)
+        model, q, T = make(n, [1.0 / ratio] * (n - 1) + [1.0], seed)
+        zero = np.zeros(n)
         with mpmath.workdps(40):
-            want = Reference(model.tree, q, zero, MPMATH).forward(T, zero)
+            want = Reference(model.tree, q, zero, MPMATH).forward(T, rest)
             for i, method in enumerate(("modified_abm", "abm", "crbm")):
-                lost[i] = max(lost[i], error(mb.forward_dynamics(model, q, zero, T, zero, method), want))
+                lost[i] = max(lost[i], error(mb.forward_dynamics(model, q, zero, T, rest, method), want))
     assert lost[0] <= 1e-13
     assert (lost[1:] >= 1e-17 * ratio).all()  # or this test would show nothing
     assert (lost[1:] <= 1e-13 * ratio).all()
+
+
+def test_modified_abm_where_the_plain_sweep_sees_rounding_only():
+    """10 m of lever make of a mass ratio of 1e14 one of 1e16 in D: the factors still carry it."""
+    for seed in range(5):
+        model, q, T = in_line(3, [1.0, 1e-14, 1.0], seed, length=10.0)
+        zero = np.zeros(3)
+        with mpmath.workdps(40):
+            want = Reference(model.tree, q, zero, MPMATH).forward(T, zero)
+            assert error(mb.forward_dynamics(model, q, zero, T, zero, "modified_abm"), want) <= 1e-11
 
 
 # --- hinges without inertia -----------------------------------------------------------------------
