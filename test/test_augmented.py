@@ -215,7 +215,7 @@ def test_small_rows_keep_their_digits_beside_a_large_row(first):
     h = np.array([0.0, 1.0, -1.0, 0.0, 0.0, 0.0])
     want, gram = np.sum((S @ h) ** 2), S.T @ S
     _compress(S, np.zeros(6, np.int64))
-    assert np.sum((S[:6] @ h) ** 2) == pytest.approx(want, rel=1e-13)
+    assert np.sum((S[:6] @ h) ** 2) == pytest.approx(want, rel=1e-13, abs=0.0)
     assert error(S[:6].T @ S[:6], gram) <= 1e-14
     assert not S[6:].any()
 
