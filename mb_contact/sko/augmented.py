@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.errors import InputError
 from mb_contact.sko.digraph import TreeDigraph
+from mb_contact.sko.numbers import identity, solve, zeros
 from mb_contact.sko.operators import slices_of
 from mb_contact.types import WORLD
 
@@ -138,12 +139,12 @@ def augmented_system(model, T):
     f, alpha, joint = (dict(zip(order, parts[i::3])) for i in range(3))
     total = sum(sizes)
     dtype = np.result_type(T.dtype, *(X.dtype for X in model.M))
-    matrix, rhs = _zeros((total, total), dtype), _zeros(total, dtype)
+    matrix, rhs = zeros((total, total), dtype), zeros(total, dtype)
     for k in order:
         p = model.tree.parent[k]
-        matrix[f[k], f[k]] = _identity(len(model.M[k]), dtype)  # (2)
+        matrix[f[k], f[k]] = identity(len(model.M[k]), dtype)  # (2)
         matrix[f[k], alpha[k]] = model.M[k]
-        matrix[alpha[k], alpha[k]] = _identity(len(model.M[k]), dtype)  # (3)
+        matrix[alpha[k], alpha[k]] = identity(len(model.M[k]), dtype)  # (3)
         matrix[alpha[k], joint[k]] = model.H[k].T
         matrix[joint[k], f[k]] = model.H[k]  # (4)
         if p != WORLD:
@@ -197,7 +198,7 @@ def eliminate_crbm(model, T):
     X[joints, accelerations] = 0 * X[joints, accelerations]
 
     mass = X[joints, theta_ddot]
-    theta_ddot = _solve(mass, y[joints], "the mass matrix")
+    theta_ddot = solve(mass, y[joints], "the mass matrix")
     minus_alpha = A @ (y[kinematics] - H @ theta_ddot)
     f = A.T @ (y[dynamics] - M @ minus_alpha)
     return CrbmElimination(X, y, mass, Solution(theta_ddot, -minus_alpha, f))
@@ -253,7 +254,7 @@ def _eliminate(model, T, pivot):
         _add_rows(X, y, joint, -H, f)  # [0, -H M_hat, 0 | T - H b_hat]
         if p != WORLD:
             name = f"the hinge of {model.names[k]}"
-            gain = _solve(D[k], H @ M_hat, name).T if len(H) else H.T  # M_hat H* D^-1, D being symmetric
+            gain = solve(D[k], H @ M_hat, name).T if len(H) else H.T  # M_hat H* D^-1, D being symmetric
             M_tilde[p] = M_tilde[p] + _clear_parent(X, y, system, k, p, model.phi[k], gain)
         _add_rows(X, y, joint, H @ M_hat, alpha)  # [0, 0, D, .. -H M_hat phi* | T - c]
         X[joint, alpha] = 0 * X[joint, alpha]
@@ -291,13 +292,13 @@ def _back_substitution(model, system, X, y):
         f, alpha, joint, p = system.f[k], system.alpha[k], system.joint[k], model.tree.parent[k]
         known = [] if p == WORLD else [system.alpha[p]]
         right = y[joint] - sum(X[joint, part] @ x[part] for part in known)
-        x[joint] = _solve(X[joint, joint], right, f"the hinge of {model.names[k]}")
+        x[joint] = solve(X[joint, joint], right, f"the hinge of {model.names[k]}")
         x[alpha] = y[alpha] - X[alpha, joint] @ x[joint] - sum(X[alpha, part] @ x[part] for part in known)
         x[f] = y[f] - X[f, alpha] @ x[alpha]
     return Solution(x[_numbers(system.joint)], -x[_numbers(system.alpha)], x[_numbers(system.f)])
 
 
-# --- any number type -----------------------------------------------------------------------------
+# --- parts ---------------------------------------------------------------------------------------
 
 
 def _as_blocks(model):
@@ -318,38 +319,12 @@ def _numbers(part):
     return np.concatenate([np.zeros(0, int), *(np.arange(s.start, s.stop) for _, s in sorted(part.items()))])
 
 
-def _zeros(shape, dtype):
-    return np.full(shape, 0, dtype=dtype)
-
-
-def _identity(m, dtype):
-    X = _zeros((m, m), dtype)
-    X[range(m), range(m)] = 1
-    return X
-
-
 def _spo(model, dtype):
     """phi = (I - E_phi)^-1, block column by block column as ``Spo.A``."""
     slices = slices_of([len(M) for M in model.M])
-    phi = _identity(slices[-1].stop if slices else 0, dtype)
+    phi = identity(slices[-1].stop if slices else 0, dtype)
     for k in model.tree.order:
         p = model.tree.parent[k]
         if p != WORLD:
             phi[:, slices[k]] = phi[:, slices[k]] + phi[:, slices[p]] @ model.phi[k]
     return phi
-
-
-def _solve(S, B, name):
-    """``S^-1 B`` for a symmetric positive definite S of any number type, by S = L D L*."""
-    n = len(S)
-    L, X = S.copy(), B.copy()
-    for i in range(n):  # row i of the upper triangle stays, the part below is eliminated
-        if not L[i, i] > 0:
-            raise DynamicsError(f"{name} carries no inertia: the pivot {i} of its inertia is not positive")
-        for j in range(i + 1, n):
-            factor = L[j, i] / L[i, i]
-            L[j, i:] = L[j, i:] - factor * L[i, i:]
-            X[j] = X[j] - factor * X[i]
-    for i in range(n - 1, -1, -1):
-        X[i] = (X[i] - L[i, i + 1 :] @ X[i + 1 :]) / L[i, i] if i + 1 < n else X[i] / L[i, i]
-    return X
