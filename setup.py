@@ -30,6 +30,7 @@ PLOT = ["matplotlib>=3.8"]
 TEST = PLOT + [
     "pytest>=7.4",
     "hypothesis>=6.90",
+    "mpmath>=1.3",  # references of 40 and 60 digits: test/extended_precision.py, benchmarks/formulation_stiffness.py
     "pin>=3.0",
     "example-robot-data>=4.2",
     "yourdfpy>=0.0.56",

@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.checks import as_vector
 from mb_contact.core.articulated import articulated_inertias
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, OK
@@ -70,13 +71,35 @@ def articulated(model, kin):
     return art
 
 
+def modified_articulated(model, kin):
+    """The gather of factored inertias (P00's modified ABM); raises as :func:`articulated` does."""
+    n, N, _ = sizes(model)
+    art = make_articulated(n, N)
+    status, body = factored_inertias(model.tree, kin, 0.0, make_factors(n), art)
+    if status != OK:
+        raise DynamicsError(singular_hinge_message(model, body))
+    return art
+
+
 def singular_hinge_message(model, body):
-    """One sentence about a hinge without inertia."""
-    names = getattr(model, "body_names", None)
-    joints = getattr(model, "body_joint_names", None)
-    joint = f"joint '{joints[body]}'" if joints else "the joint"
-    link = f"link '{names[body]}'" if names else f"body {body}"
+    """One sentence about a hinge without inertia: its joint and its link by name, as far as the model has names."""
+    link = getattr(model, "body_names", None)
+    joint = hinge_name(model, body)
+    moves = f" that moves '{link[body]}'" if link else ("" if joint else f" of body {body}")
+    name = f"joint '{joint}'" if joint else "the joint"
     return (
-        f"{joint} moves {link}, which has no inertia along that motion: give that link or one below it a mass, "
-        "or make the joint fixed"
+        f"{name}{moves} carries no inertia along its axis: give that link or one below it a mass and an inertia, "
+        "or the joint an armature"
     )
+
+
+def hinge_name(model, body):
+    """Name of the joint that moves a body, None where it has none (a free object, a bare tree)."""
+    names = getattr(model, "body_joint_names", None)
+    if names is not None:
+        return names[body]
+    for robot in getattr(model, "robot_models", ()):  # a World: its robots come first, in order
+        if body < robot.n:
+            return robot.body_joint_names[body]
+        body -= robot.n
+    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.articulated import impulse_response
+from mb_contact.core.articulated import free_acceleration, impulse_response
 from mb_contact.core.evaluate import (
     evaluate_forward_dynamics,
     evaluate_inverse_dynamics,
@@ -16,9 +16,12 @@ from mb_contact.core.evaluate import (
 )
 from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.inverse_dynamics import mechanical_energy
-from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, sizes
+from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, modified_articulated, sizes
 from mb_contact.dynamics.evaluator import evaluator, gravity_vector, refuse, vector
+from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
+
+METHODS = ("abm", "modified_abm", "crbm")  #: of :func:`forward_dynamics`
 
 
 def mass_matrix(model, q):
@@ -123,22 +126,65 @@ def nonlinear_effects(model, q, v, gravity=GRAVITY):
     return inverse_dynamics(model, q, v, np.zeros(sizes(model)[1]), gravity)
 
 
-def forward_dynamics(model, q, v, effort, gravity=GRAVITY):
-    """Accelerations v_dot (N,) by the articulated-body sweeps (J11 lemma 12); joint damping included.
+def forward_dynamics(model, q, v, effort, gravity=GRAVITY, method="abm"):
+    """Accelerations v_dot (N,) with ``M v_dot + C(q, v) + g(q) = effort - damping v``.
+
+    Parameters
+    ----------
+    model : Model or World
+    q, v, effort : array_like (nq,), (N,), (N,)
+    gravity : array_like (3,)
+        [m/s^2]
+    method : {"abm", "modified_abm", "crbm"}
+        ``abm``: articulated-body sweeps (J11 lemma 12), O(N).
+        ``modified_abm``: the same with factored inertias (P00 section 7), O(N): small inertias keep their digits beside
+        large ones.  ``crbm``: the mass matrix and its Cholesky factor, O(N^3).
 
     Raises
     ------
     DynamicsError
         A hinge carries no inertia.
+    InputError
+        An argument does not fit.
     """
     e = evaluator(model)
     q, v, effort = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(effort, e.N, "effort")
     gravity = gravity_vector(gravity)
+    if method != "abm":
+        return _forward_dynamics_otherwise(model, q, v, effort, gravity, method)
     v_dot = np.empty(e.N)
     status, body = evaluate_forward_dynamics(e.handle, q, v, effort, gravity, v_dot)
     if status != OK:
         refuse(model, status, body, q=q, v=v, effort=effort)
     return v_dot
+
+
+def _forward_dynamics_otherwise(model, q, v, effort, gravity, method):
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is not known; available: {', '.join(METHODS)}")
+    effort = as_vector(effort, None, "effort")
+    kin = kinematics(model, q, v)
+    if method == "crbm":
+        articulated(model, kin)  # names a hinge without inertia; in M it could hide in rounding
+        return _solve_mass_matrix(
+            mass_matrix(model, q), effort - model.tree.damping * v - nonlinear_effects(model, q, v, gravity)
+        )
+    v_dot = np.zeros(len(v))
+    art = modified_articulated(model, kin)
+    free_acceleration(model.tree, kin, art, gravity, effort, v, np.zeros_like(kin.V), v_dot)
+    return v_dot
+
+
+def _solve_mass_matrix(M, effort):
+    """``M^-1 effort`` by Cholesky's factor of the mass matrix."""
+    from scipy.linalg import solve_triangular  # 0.1 s to import, and only this method needs it
+
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        message = "the mass matrix is not positive definite in double precision: use method 'abm' or 'modified_abm'"
+        raise DynamicsError(message) from None
+    return solve_triangular(L, solve_triangular(L, effort, lower=True), lower=True, trans=1)
 
 
 def energy(model, q, v, gravity=GRAVITY):

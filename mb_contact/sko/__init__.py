@@ -18,6 +18,15 @@ paper in hand.
 from __future__ import annotations
 
 from mb_contact.sko.aggregation import aggregate, constraint_map, split_hinges
+from mb_contact.sko.augmented import (
+    Blocks,
+    augmented_system,
+    blocks,
+    eliminate_abm,
+    eliminate_crbm,
+    eliminate_modified_abm,
+    grouped_system,
+)
 from mb_contact.sko.composite import composite_inertias, mass_matrix, mass_matrix_terms
 from mb_contact.sko.digraph import TreeDigraph
 from mb_contact.sko.factors import (
@@ -48,20 +57,26 @@ from mb_contact.sko.rigid import frame_picks, pickoff, rigid_tree
 
 __all__ = [
     "Articulated",
+    "Blocks",
     "MassFactors",
     "Motion",
     "SkoModel",
     "Spo",
     "TreeDigraph",
     "aggregate",
+    "augmented_system",
     "backward_block",
     "backward_lyapunov",
     "backward_product",
     "backward_terms",
     "block_diag",
+    "blocks",
     "compliance_kernel",
     "composite_inertias",
     "constraint_map",
+    "eliminate_abm",
+    "eliminate_crbm",
+    "eliminate_modified_abm",
     "expand",
     "forward_dynamics",
     "forward_dynamics_operators",
@@ -69,6 +84,7 @@ __all__ = [
     "forward_product",
     "forward_terms",
     "frame_picks",
+    "grouped_system",
     "identities",
     "log_det_mass",
     "mass_factors",
