@@ -19,7 +19,14 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, JOINT_REVOLUTE
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_PLANAR,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
+)
 
 
 def example_robots():
@@ -29,6 +36,15 @@ def example_robots():
     except PackageNotFoundError:
         return None
     return Path(data.locate_file("cmeel.prefix/share/example-robot-data/robots"))
+
+
+def depth_first(parent):
+    """Bodies of a forest, every subtree in one piece."""
+    order, stack = [], [k for k in reversed(range(len(parent))) if parent[k] < 0]
+    while stack:
+        order.append(stack.pop())
+        stack += [k for k in reversed(range(len(parent))) if parent[k] == order[-1]]
+    return order
 
 
 class Peer:
@@ -58,6 +74,36 @@ class Peer:
         self.joints = [self.model.joints[int(i)] for i in self.joint_ids]
         self.world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
+    @classmethod
+    def of_tree(cls, pin, ours, gravity):
+        """A peer of any tree, its model built joint by joint; ``ours`` has a tree and body_names."""
+        peer = cls.__new__(cls)
+        peer.pin, peer.ours, peer._data = pin, ours, None
+        peer.model = pin.Model()
+        peer.model.gravity.linear = np.asarray(gravity, float)
+        tree, ids = ours.tree, {}
+        for k in depth_first(tree.parent):  # the order that Pinocchio's algorithms want
+            kind, axis, axis2 = tree.joint_type[k], tree.axis[k], tree.axis2[k]
+            joint, *axes = {
+                JOINT_REVOLUTE: (pin.JointModelRevoluteUnaligned, axis),
+                JOINT_PRISMATIC: (pin.JointModelPrismaticUnaligned, axis),
+                JOINT_FLOATING: (pin.JointModelFreeFlyer,),
+                JOINT_PLANAR: (pin.JointModelPlanar,),
+                JOINT_SPHERICAL: (pin.JointModelSpherical,),
+                JOINT_UNIVERSAL: (pin.JointModelUniversal, axis, axis2),
+            }[int(kind)]
+            parent = ids[tree.parent[k]] if tree.parent[k] >= 0 else 0
+            placement = pin.SE3(tree.R_joint[k], tree.p_joint[k])
+            ids[k] = peer.model.addJoint(parent, joint(*axes), placement, f"joint_{k}")
+            inertia = pin.Inertia(tree.mass[k], tree.com[k], tree.inertia[k])
+            peer.model.appendBodyToJoint(ids[k], inertia, pin.SE3.Identity())
+            frame = pin.Frame(ours.body_names[k], ids[k], 0, pin.SE3.Identity(), pin.FrameType.BODY)
+            peer.model.addFrame(frame)
+        peer.joint_ids = np.array([ids[k] for k in range(len(ids))])
+        peer.joints = [peer.model.joints[int(i)] for i in peer.joint_ids]
+        peer.world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return peer
+
     @property
     def data(self):
         """Pinocchio's Data, made when first needed: it holds four N^3 tensors."""
@@ -65,23 +111,28 @@ class Peer:
             self._data = self.model.createData()
         return self._data
 
+    @property
+    def dofs(self):
+        """Degrees of freedom of our model."""
+        return int(self.ours.tree.nv.sum())
+
     def agrees_in_size(self):
         """Whether both readers found the same joints."""
-        return self.model.nv == self.ours.N and self.model.njoints - 1 == self.ours.n
+        return self.model.nv == self.dofs and self.model.njoints - 1 == self.ours.n
 
     # --- coordinates --------------------------------------------------------------------------
 
     def position(self, q):
         """Pinocchio's q of ours."""
         out = self.pin.neutral(self.model)
-        still = np.zeros(self.ours.N)
+        still = np.zeros(self.dofs)
         for k, joint in enumerate(self.joints):
             out[joint.idx_q : joint.idx_q + joint.nq], _, _ = self._joint(k, q, still)
         return out
 
     def transformation(self, q, v):
         """S (N, N) and dS/dt v (N,)."""
-        S, s = np.zeros((self.model.nv, self.ours.N)), np.zeros(self.model.nv)
+        S, s = np.zeros((self.model.nv, self.dofs)), np.zeros(self.model.nv)
         for k, joint in enumerate(self.joints):
             mine, theirs = self._dofs(k), slice(joint.idx_v, joint.idx_v + joint.nv)
             _, S[theirs, mine], s[theirs] = self._joint(k, q, v)
@@ -96,13 +147,20 @@ class Peer:
         tree, joint = self.ours.tree, self.joints[k]
         kind, at = tree.joint_type[k], tree.q_start[k]
         if kind == JOINT_FLOATING:
-            R, w = quat_to_matrix(q[at + 3 : at + 7]), v[self._dofs(k)]
+            R, w = tree.R_joint[k] @ quat_to_matrix(q[at + 3 : at + 7]), v[self._dofs(k)]
             S = np.block([[np.zeros((3, 3)), R.T], [R.T, np.zeros((3, 3))]])
             return q[at : at + 7], S, np.concatenate([-R.T @ np.cross(w[:3], w[3:]), np.zeros(3)])
         if kind in (JOINT_REVOLUTE, JOINT_PRISMATIC):
             position = [np.cos(q[at]), np.sin(q[at])] if joint.nq == 2 else [q[at]]
             return np.array(position), np.eye(1), np.zeros(1)
-        raise NotImplementedError(f"{joint.shortname()}: how its coordinates go over into ours is not written down yet")
+        if kind == JOINT_SPHERICAL:  # body axes there, the joint frame's here
+            return q[at : at + 4], quat_to_matrix(q[at : at + 4]).T, np.zeros(3)
+        if kind == JOINT_PLANAR:  # the same; its plane is x y
+            c, s = np.cos(q[at + 2]), np.sin(q[at + 2])
+            S = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+            x, y, spin = S @ v[self._dofs(k)]
+            return np.array([q[at], q[at + 1], c, s]), S, np.array([spin * y, -spin * x, 0.0])
+        return q[at : at + 2], np.eye(2), np.zeros(2)  # universal
 
     def update(self, q, v):
         """Take a state: kinematics, Jacobians and, with zero v_dot, accelerations."""

@@ -331,7 +331,6 @@ WRONG = {
         "'j' has no <parent",
     ),
     "unknown type": (arm(kind="screw"), "4: joint 'hinge': type 'screw' is not known; allowed: revolute"),
-    "planar": (arm(kind="planar"), "4: joint 'hinge': planar joints are not supported yet; use"),
     "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge': mimic joints are not supported yet; load with mimic="),
     "no limit": (arm(kind="revolute"), "4: joint 'hinge': a revolute joint needs a <limit>"),
     "no limit, prismatic": (arm(kind="prismatic"), "4: joint 'hinge': a prismatic joint needs a <limit>"),

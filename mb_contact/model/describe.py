@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from mb_contact.model.segments import depth, mass_matrix_nonzeros, segment_pattern, serial_segments
-from mb_contact.types import JOINT_FLOATING, JOINT_PRISMATIC, WORLD
+from mb_contact.types import JOINT_FLOATING, JOINT_NAMES, JOINT_PRISMATIC, WORLD
 
 PICTURE_LIMIT = 40  #: segments; a larger picture of the blocks would not fit on a screen
 GROUP_FROM = 2  #: more warnings than this that differ only in names and numbers are written as one
@@ -119,7 +119,7 @@ def _body(model, k):
 def _joint(model, k):
     tree, kind = model.tree, model.tree.joint_type[k]
     if tree.nv[k] > 1:
-        return "floating" if kind == JOINT_FLOATING else f"{tree.nv[k]} degrees of freedom"
+        return f"{JOINT_NAMES[kind]}, {tree.nv[k]} degrees of freedom"
     i = tree.v_start[k]
     unit, effort = ("m", "N") if kind == JOINT_PRISMATIC else ("rad", "N m")
     lower, upper = model.lower[i], model.upper[i]

@@ -18,8 +18,11 @@ from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NQ,
     JOINT_NV,
+    JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
     WORLD,
     Tree,
 )
@@ -29,9 +32,17 @@ KERNEL_JOINT = {
     "continuous": JOINT_REVOLUTE,
     "prismatic": JOINT_PRISMATIC,
     "floating": JOINT_FLOATING,
+    "planar": JOINT_PLANAR,
+    "spherical": JOINT_SPHERICAL,
+    "universal": JOINT_UNIVERSAL,
 }
 TOL_HINGE = 1e-12  #: inertia about a hinge, relative to the body's largest: below it is rounding, and nothing resists
-FLOATING_SUFFIXES = ("_wx", "_wy", "_wz", "_vx", "_vy", "_vz")
+DOF_SUFFIXES = {  # of the names of degrees of freedom
+    "floating": ("_wx", "_wy", "_wz", "_vx", "_vy", "_vz"),
+    "planar": ("_x", "_y", "_angle"),
+    "spherical": ("_wx", "_wy", "_wz"),
+    "universal": ("_1", "_2"),
+}
 
 
 class TreeBuilder:
@@ -127,7 +138,7 @@ class TreeBuilder:
         nq, nv = np.array(JOINT_NQ)[kinds], np.array(JOINT_NV)[kinds]
         q_start, v_start = np.cumsum(nq) - nq, np.cumsum(nv) - nv
         tree = self._tree(kinds, q_start, v_start, nv)
-        scalar = [k for k in range(len(kinds)) if kinds[k] != JOINT_FLOATING]
+        scalar = np.flatnonzero(nv == 1)
         joints = [body[0] for body in self.bodies]
         model = Model(
             name=self.robot, root_link=self.root, tree=tree,
@@ -162,7 +173,7 @@ class TreeBuilder:
             R_joint=np.array([body[2] for body in self.bodies]).reshape(n, 3, 3),
             p_joint=np.array([body[3] for body in self.bodies]).reshape(n, 3),
             axis=np.array([body[0].axis for body in self.bodies]).reshape(n, 3),
-            axis2=np.zeros((n, 3)),
+            axis2=np.array([body[0].axis2 for body in self.bodies]).reshape(n, 3),
             mass=np.array([inertia.mass for inertia in inertias]),
             com=np.array([inertia.com for inertia in inertias]).reshape(n, 3),
             inertia=np.array([inertia.inertia for inertia in inertias]).reshape(n, 3, 3),
@@ -197,15 +208,15 @@ class TreeBuilder:
             if below[k] == 0.0 and spin[k] == 0.0:
                 message = f"{name}, which has no mass and none below it; "
                 raise self.fail(joint.line, message + "give it an <inertial> or make the joint fixed")
-            if not has_child[k] and not _resists(joint.kind, joint.axis, body):
+            if not has_child[k] and not _resists(joint, body):
                 message = f"{name}, which has no inertia along that motion; give it an <inertia>"
                 raise self.fail(joint.line, message)
 
     def _per_dof(self, attribute, floating_value):
         values = []
         for joint, *_ in self.bodies:
-            free = joint.kind == "floating"
-            values.extend([floating_value] * 6 if free else [getattr(joint, attribute)])
+            value = floating_value if joint.kind == "floating" else getattr(joint, attribute)
+            values.extend([value] * JOINT_NV[KERNEL_JOINT[joint.kind]])
         return np.array(values, dtype=np.float64)
 
     def _neutral(self, q_start, size):
@@ -214,6 +225,8 @@ class TreeBuilder:
             if joint.kind == "floating":
                 R, p = self.zero_poses[k]
                 q[q_start[k]:q_start[k] + 7] = np.concatenate([p, matrix_to_quat(R)])
+            elif joint.kind == "spherical":
+                q[q_start[k] + 3] = 1.0
         return q
 
     # --- geometry -----------------------------------------------------------------------
@@ -251,20 +264,21 @@ class TreeBuilder:
 
 
 def _dof_names(joint):
-    if joint.kind == "floating":
-        return [joint.name + suffix for suffix in FLOATING_SUFFIXES]
-    return [joint.name]
+    return [joint.name + suffix for suffix in DOF_SUFFIXES.get(joint.kind, ("",))]
 
 
-def _resists(kind, axis, body):
+def _resists(joint, body):
     """Whether a body at the tip of a tree has inertia in every direction in which its joint moves it."""
-    if kind == "prismatic":
+    if joint.kind == "prismatic":
         return body.mass > 0.0
-    if kind == "floating":
+    if joint.kind == "floating":
         low, _, high = np.linalg.eigvalsh(body.inertia)
         return body.mass > 0.0 and low > TOL_HINGE * high
+    if joint.kind == "planar":  # the plane holds the body anywhere: about the centre of mass
+        return body.mass > 0.0 and joint.axis @ body.inertia @ joint.axis > TOL_HINGE * np.abs(body.inertia).max()
     inertia = body.about_origin()
-    return axis @ inertia @ axis > TOL_HINGE * np.abs(inertia).max()
+    axes = {"spherical": np.eye(3), "universal": np.array([joint.axis, joint.axis2])}.get(joint.kind, joint.axis[None])
+    return np.linalg.eigvalsh(axes @ inertia @ axes.T)[0] > TOL_HINGE * np.abs(inertia).max()
 
 
 def _freeze(model):

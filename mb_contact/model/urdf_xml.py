@@ -20,8 +20,10 @@ from mb_contact.model.inertia import MASSLESS, RigidInertia, breaks_triangle_ine
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
 
-MOVABLE = ("revolute", "continuous", "prismatic")
-JOINT_TYPES = (*MOVABLE, "fixed", "floating")
+SCALAR = ("revolute", "continuous", "prismatic")
+#: more than one degree of freedom; spherical and universal are not in the URDF standard
+SEVERAL = ("planar", "spherical", "universal")
+JOINT_TYPES = (*SCALAR, "fixed", "floating", *SEVERAL)
 TOL_DEFINITE = 1e-9  #: principal moments below this part of the largest count as zero: files round their numbers
 GYRATION = 1e-9  #: [m] a moment below mass * GYRATION^2 counts as zero too: no body is that small
 
@@ -59,6 +61,7 @@ class JointSpec:
     R: np.ndarray
     p: np.ndarray
     axis: np.ndarray
+    axis2: np.ndarray = field(default_factory=lambda: np.zeros(3))
     lower: float = -np.inf
     upper: float = np.inf
     effort: float = np.inf
@@ -231,9 +234,6 @@ class UrdfReader(ElementReader):
 
     def _joint(self, element):
         name, kind = self.name(element), element.get("type")
-        if kind == "planar":
-            message = f"joint '{name}': planar joints are not supported yet; "
-            raise self.error(element, message + "use two prismatic joints and a continuous one")
         if kind not in JOINT_TYPES:
             message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
             raise self.error(element, message)
@@ -242,11 +242,39 @@ class UrdfReader(ElementReader):
         R, p = self.origin(element)
         ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))
         joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
-        if kind in MOVABLE:
+        if kind in SCALAR:
             joint.axis = self._axis(element, name)
             self._limit(element, joint)
             self._dynamics(element.find("dynamics"), joint)
+        elif kind in SEVERAL:
+            self._several(element, joint)
         return joint
+
+    def _several(self, element, joint):
+        """A joint with several degrees of freedom: passive unless ``<limit>`` gives an effort, which holds for each."""
+        if joint.kind != "spherical":
+            joint.axis = self._axis(element, joint.name)
+        if joint.kind == "planar":
+            joint.axis2 = first_in_plane(joint.axis)
+        elif joint.kind == "universal":
+            if element.find("axis2") is None:
+                message = f"joint '{joint.name}': a universal joint needs an <axis2> beside its <axis>; add it"
+                raise self.error(element, message)
+            joint.axis2 = self._axis(element, joint.name, "axis2")
+            if np.linalg.norm(np.cross(joint.axis, joint.axis2)) < 1e-6:
+                message = f"joint '{joint.name}': <axis2> is parallel to <axis>; a universal joint needs two directions"
+                raise self.error(element.find("axis2"), message)
+        joint.effort = 0.0
+        limit = element.find("limit")
+        if limit is not None:
+            for side in ("lower", "upper"):
+                if limit.get(side) is not None:
+                    message = f"joint '{joint.name}': limit '{side}' of a {joint.kind} joint is not applied"
+                    self.warn(limit, message)
+            for key in ("effort", "velocity"):
+                if limit.get(key) is not None:
+                    self._capacity(limit, joint, key)
+        self._dynamics(element.find("dynamics"), joint)
 
     def _mimic(self, element, joint):
         if self.mimic == "error":
@@ -263,8 +291,8 @@ class UrdfReader(ElementReader):
             raise self.error(element, f"joint '{joint}' has no <{role} link=\"...\"/>; add it")
         return reference.get("link")
 
-    def _axis(self, element, joint):
-        axis_element = element.find("axis")
+    def _axis(self, element, joint, tag="axis"):
+        axis_element = element.find(tag)
         if axis_element is None:
             return np.array([1.0, 0.0, 0.0])  # the specification's default
         axis = self.vector(axis_element, "xyz", 3)
@@ -314,3 +342,13 @@ class UrdfReader(ElementReader):
         if friction != 0.0:
             message = f"joint '{joint.name}': joint friction {friction:g} is not simulated yet; damping is"
             self.warn(element, message)
+
+
+def first_in_plane(normal):
+    """First direction (3,) in a plane: x turned as the shortest turn takes z to the normal; the second is n x first."""
+    x, y, z = normal
+    square = x * x + y * y
+    if square == 0.0:  # no turn, or half a turn about x
+        return np.array([1.0, 0.0, 0.0])
+    scale = (1.0 - z) / square if z < 0.0 else 1.0 / (1.0 + z)  # 1 / (1 + z), without cancellation
+    return np.array([1.0 - scale * x * x, -scale * x * y, -x])
