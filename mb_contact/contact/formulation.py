@@ -1,0 +1,199 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What all formulations have in common: a mixed problem M z + q, its solution, and the way back to theta_dot+.
+
+A formulation fills ``M``, ``q`` and ``layout`` in ``assemble``.  ``layout`` names the parts of z in their order;
+those before ``beta`` that are free (equality rows) are listed in ``FREE``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from mb_contact.checks import as_vector
+from mb_contact.contact.certificate import certify_formulation
+from mb_contact.contact.mixed import eliminate, natural_residual, polish
+from mb_contact.contact.polyhedral import ladder_unknowns
+from mb_contact.errors import InputError
+from mb_contact.solvers import solve_lcp
+
+TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
+RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
+METHODS = ("auto", "lemke", "ladder")
+
+
+class Forces(NamedTuple):
+    """What all formulations share: impulses on contacts, limits and loops, and sigma."""
+
+    beta: np.ndarray  #: (n_u (n_f + 1) + limits,), F_n, beta_1 ... of each contact; then the limits [N s, N m s]
+    sigma: np.ndarray  #: (n_u,) [m/s]
+    p_loop: np.ndarray  #: (n_b,) [N s, N m s]
+
+
+class StepSolution(NamedTuple):
+    """Outcome of one formulation; judge it by ``certificate``."""
+
+    v_next: np.ndarray  #: theta_dot+ (N,)
+    forces: Forces
+    impulses: np.ndarray  #: (n_u, 3), F_u on A of each contact, world axes [N s] (Eq. 16)
+    z: np.ndarray  #: the formulation's own unknowns
+    solver: str  #: "lemke", "polished lemke", "ladder"
+    pivots: int  #: of Lemke's algorithm
+    certificate: object  #: FormulationCertificate, recomputed from M, q and z
+    formulation: str
+    size: int
+
+    @property
+    def solved(self):
+        """Whether the certificate is within TOLERANCE."""
+        return self.certificate.worst <= TOLERANCE
+
+
+class Formulation:
+    """Base of the formulations of J14.
+
+    Attributes
+    ----------
+    problem : StepProblem
+    M : (size, size), sparse where the formulation lives from it
+    q : (size,)
+    layout : dict of str to slice
+        Parts of z, in order.
+    free : int
+        Leading rows that are equalities; the others are complementary.
+    """
+
+    NAME = ""
+    FREE = ()  #: parts that are free
+    REGULAR = ()  #: leading parts of FREE whose block of M is regular
+
+    def __init__(self, problem):
+        self.problem = problem
+        parts = self.assemble()
+        end = np.cumsum([0, *parts.values()])
+        self.layout = {name: slice(int(a), int(b)) for name, a, b in zip(parts, end, end[1:])}
+        self.free = sum(parts[name] for name in self.FREE)
+        self._regular = sum(parts[name] for name in self.REGULAR)
+        self._condensed = None
+
+    @property
+    def size(self):
+        """Number of unknowns (J14 Table 1)."""
+        return len(self.q)
+
+    # --- what a formulation has to say ----------------------------------------------------------
+
+    def assemble(self):
+        """Set ``M`` and ``q``; returns the sizes of the parts of z by name."""
+        raise NotImplementedError
+
+    def velocities(self, z):
+        """theta_dot+ (N,) and p_loop (n_b,) that belong to a solution."""
+        raise NotImplementedError
+
+    def complete(self, forces):
+        """The formulation's own z for the Forces that another one has found, from its own equations."""
+        raise NotImplementedError
+
+    def scale(self):
+        """s (size,) such that z s and w / s are both in sqrt(N s m/s)."""
+        raise NotImplementedError
+
+    # --- shared ---------------------------------------------------------------------------------
+
+    def part(self, z, name):
+        """Part of z by name, empty where the formulation has none."""
+        return z[self.layout[name]] if name in self.layout else np.zeros(0)
+
+    def join(self, **parts):
+        """z from its parts."""
+        return np.concatenate([parts[name] for name in self.layout])
+
+    def condensed(self):
+        """The linear complementarity problem without the equality rows."""
+        if self._condensed is None:
+            self._condensed = eliminate(self.M, self.q, self.free, self._regular)
+        return self._condensed
+
+    def solve(self, method="auto"):
+        """Solve and judge.
+
+        Parameters
+        ----------
+        method : str
+            ``"lemke"`` on the condensed problem; ``"ladder"``, the simulator's solvers on its rows; ``"auto"``,
+            the first and, where its residual is above RUNG_TOLERANCE, the other; the better one is kept.
+
+        Returns
+        -------
+        StepSolution
+            ``solved`` tells whether the certificate is within TOLERANCE.
+        """
+        if method not in METHODS:
+            raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
+        c = self.condensed()
+        s = np.concatenate(self.contact_scale())
+        y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, method)
+        z = c.expand(y)
+        v_next, p_loop = self.velocities(z)
+        forces = Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), p_loop)
+        judged = certify_formulation(self, z)
+        name = self.NAME
+        return StepSolution(v_next, forces, self.impulses(forces), z, solver, pivots, judged, name, self.size)
+
+    def impulses(self, forces):
+        """F_u = D beta in world axes (n_u, 3)."""
+        local = (self.problem.D_ul @ forces.beta)[: 3 * self.problem.n_u].reshape(-1, 3)
+        return np.einsum("ia,iab->ib", local, self.problem.frames)
+
+    def contact_scale(self):
+        """Scales of beta and limits, and of sigma: diag(D* Lambda D)^1/2."""
+        p = self.problem
+        W = p.compliance[p.n_b :, p.n_b :]
+        beta = np.sqrt(np.einsum("ij,ij->j", p.D_ul, W @ p.D_ul))
+        tangents = [np.sqrt(0.5 * (W[i + 1, i + 1] + W[i + 2, i + 2])) for i in range(0, 3 * p.n_u, 3)]
+        return floored(beta), 1.0 / floored(np.array(tangents))
+
+    def loop_scale(self):
+        """Scales of the loop rows."""
+        return floored(np.sqrt(np.diag(self.problem.compliance)[: self.problem.n_b]))
+
+
+def floored(s):
+    """Scales kept away from zero: a row that nothing can move is judged as 1e-6 of the largest one."""
+    return np.maximum(s, 1e-6 * s.max(initial=1e-300))
+
+
+def solve_condensed(problem, M, q, s, method):
+    """z of a contact problem without equality rows; returns (z, solver, pivots)."""
+    best, solver, pivots = None, "ladder", 0
+    if method != "ladder":
+        result = solve_lcp(M, q)
+        best, solver, pivots = result.z, "lemke", result.iterations
+        residual = natural_residual(M, q, best, s)
+        better = polish(M, q, best, s) if np.isfinite(best).all() else best
+        if natural_residual(M, q, better, s) < residual:
+            best, solver, residual = better, "polished lemke", natural_residual(M, q, better, s)
+        if method == "lemke" or residual <= RUNG_TOLERANCE:
+            return best, solver, pivots
+    z = ladder_unknowns(problem, M, q)
+    if best is None or natural_residual(M, q, z, s) < residual:
+        best, solver = z, "ladder"
+    return best, solver, pivots
+
+
+def sparse_blocks(rows):
+    """Sparse matrix from rows of blocks, None for zero."""
+    return scipy.sparse.bmat(rows, format="csr")
+
+
+def residuals(formulation, forces):
+    """Certificate, in ``formulation``'s own problem, of forces that another formulation has found."""
+    p = formulation.problem
+    beta = as_vector(forces.beta, p.D_ul.shape[1], "beta")
+    sigma, p_loop = as_vector(forces.sigma, p.n_u, "sigma"), as_vector(forces.p_loop, p.n_b, "p_loop")
+    return certify_formulation(formulation, formulation.complete(Forces(beta, sigma, p_loop)))
