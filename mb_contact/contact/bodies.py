@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
+from mb_contact.contact.step_problem import spatial_inertias
 from mb_contact.types import WORLD
 
 
@@ -76,14 +77,7 @@ class Bodies:
     @cached_property
     def blocks(self):
         """Spatial inertias (n, 6, 6)."""
-        M = np.zeros((self.n, 6, 6))
-        M[:, :3, :3] = self.kin.I
-        c = self.kin.mc
-        M[:, 0, 4], M[:, 0, 5], M[:, 1, 5] = -c[:, 2], c[:, 1], -c[:, 0]
-        M[:, :3, 3:] -= M[:, :3, 3:].transpose(0, 2, 1)
-        M[:, 3:, :3] = M[:, :3, 3:].transpose(0, 2, 1)
-        M[:, [3, 4, 5], [3, 4, 5]] = self.tree.mass[:, None]
-        return M
+        return spatial_inertias(self.tree, self.kin)
 
     @cached_property
     def M(self):

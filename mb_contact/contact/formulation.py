@@ -23,6 +23,7 @@ from mb_contact.solvers import solve_lcp
 
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
 RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
+REGULARISATIONS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one rung each
 METHODS = ("auto", "lemke", "ladder")
 
 
@@ -41,7 +42,7 @@ class StepSolution(NamedTuple):
     forces: Forces
     impulses: np.ndarray  #: (n_u, 3), F_u on A of each contact, world axes [N s] (Eq. 16)
     z: np.ndarray  #: the formulation's own unknowns
-    solver: str  #: "lemke", "polished lemke", "ladder"
+    solver: str  #: rung that found z: "lemke", "regularised lemke", "ladder", each perhaps "polished"
     pivots: int  #: of Lemke's algorithm
     certificate: object  #: FormulationCertificate, recomputed from M, q and z
     formulation: str
@@ -151,39 +152,51 @@ class Formulation:
         return np.einsum("ia,iab->ib", local, self.problem.frames)
 
     def contact_scale(self):
-        """Scales of beta and limits, and of sigma: diag(D* Lambda D)^1/2."""
+        """Scales of beta and limits, and of sigma: diag(D* Lambda D)^1/2, not below ``least_scale``."""
         p = self.problem
-        W = p.compliance[p.n_b :, p.n_b :]
-        beta = np.sqrt(np.einsum("ij,ij->j", p.D_ul, W @ p.D_ul))
-        tangents = [np.sqrt(0.5 * (W[i + 1, i + 1] + W[i + 2, i + 2])) for i in range(0, 3 * p.n_u, 3)]
-        return floored(beta), 1.0 / floored(np.array(tangents))
+        W, least = p.compliance[p.n_b :, p.n_b :], p.least_scale[p.n_b :]
+        m, contacts = p.n_u * (p.n_f + 1), least[: 3 * p.n_u].reshape(p.n_u, 3)
+        beta = np.sqrt(np.maximum(np.einsum("ij,ij->j", p.D_ul, W @ p.D_ul), 0.0))
+        floor = np.concatenate([np.repeat(contacts.max(axis=1, initial=0.0), p.n_f + 1), least[3 * p.n_u :]])
+        squares = np.maximum(np.diag(W)[: 3 * p.n_u], 0.0).reshape(p.n_u, 3)
+        tangents = np.maximum(np.sqrt(0.5 * squares[:, 1:].sum(axis=1)), floor[: m : p.n_f + 1])
+        return np.maximum(beta, floor), 1.0 / tangents
 
     def loop_scale(self):
         """Scales of the loop rows."""
-        return floored(np.sqrt(np.diag(self.problem.compliance)[: self.problem.n_b]))
-
-
-def floored(s):
-    """Scales kept away from zero: a row that nothing can move is judged as 1e-6 of the largest one."""
-    return np.maximum(s, 1e-6 * s.max(initial=1e-300))
+        p = self.problem
+        return np.maximum(np.sqrt(np.maximum(np.diag(p.compliance), 0.0)), p.least_scale)[: p.n_b]
 
 
 def solve_condensed(problem, M, q, s, method):
-    """z of a contact problem without equality rows; returns (z, solver, pivots)."""
-    best, solver, pivots = None, "ladder", 0
-    if method != "ladder":
-        result = solve_lcp(M, q)
-        best, solver, pivots = result.z, "lemke", result.iterations
-        residual = natural_residual(M, q, best, s)
-        better = polish(M, q, best, s) if np.isfinite(best).all() else best
-        if natural_residual(M, q, better, s) < residual:
-            best, solver, residual = better, "polished lemke", natural_residual(M, q, better, s)
-        if method == "lemke" or residual <= RUNG_TOLERANCE:
-            return best, solver, pivots
-    z = ladder_unknowns(problem, M, q)
-    if best is None or natural_residual(M, q, z, s) < residual:
-        best, solver = z, "ladder"
+    """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
+
+    Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
+    that Lemke's ratio tests need; the simulator's ladder.  After each rung the active rows are solved once more
+    without regularisation, and the residual of the original problem decides.
+    """
+    best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
+    scaled, right = M / np.outer(s, s), q / s
+    rungs = [] if method == "ladder" else [("lemke", weight) for weight in REGULARISATIONS]
+    for name, weight in rungs + ([] if method == "lemke" else [("ladder", 0.0)]):
+        if name == "lemke":
+            result = solve_lcp(scaled + weight * np.eye(len(q)), right)
+            z, pivots = result.z / s, pivots + result.iterations
+            name = "lemke" if weight == 0.0 else "regularised lemke"
+        else:
+            z = ladder_unknowns(problem, M, q)
+        for label, candidate in ((name, z), (f"polished {name}", polish(M, q, z, s))):
+            residual = natural_residual(M, q, candidate, s)
+            if residual < least:
+                best, solver, least = candidate, label, residual
+        if least <= RUNG_TOLERANCE:
+            break
     return best, solver, pivots
+
+
+def floored(s):
+    """Scales of hinge rows kept away from zero."""
+    return np.maximum(s, 1e-6 * s.max(initial=1e-300))
 
 
 def sparse_blocks(rows):

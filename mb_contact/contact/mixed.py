@@ -21,6 +21,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 RANK_TOLERANCE = 1e-11  #: eigenvalues of the loops' compliance, scaled to a unit diagonal, that count as zero
+RANK_CUTS = (1e-13, 1e-10, 1e-7)  #: relative singular values that ``polish`` takes for zero, in turn
 
 
 class Condensed(NamedTuple):
@@ -102,18 +103,28 @@ def polish(M, q, z, s):
 
     ``s`` scales z and w to a common unit.  Singular blocks are solved nearest to the given z.
     """
+    if not np.isfinite(z).all():
+        return z
     active = z * s > (M @ z + q) / s
     if not active.any():
         return np.zeros_like(z)
     scale = s[active]
     A = M[np.ix_(active, active)] / np.outer(scale, scale)
     y = z[active] * scale
-    for _ in range(2):
-        left = -(q[active] / scale + A @ y)
-        y = y + np.linalg.lstsq(A, left, rcond=1e-12)[0]
-    better = np.zeros_like(z)
-    better[active] = y / scale
-    return better
+    U, values, V = np.linalg.svd(A)
+    best, least = z, natural_residual(M, q, z, s)
+    for cut in RANK_CUTS:
+        rank = int((values > cut * values[0]).sum())
+        x = y
+        for _ in range(2):
+            left = -(q[active] / scale + A @ x)
+            x = x + V[:rank].T @ ((U[:, :rank].T @ left) / values[:rank])
+        better = np.zeros_like(z)
+        better[active] = x / scale
+        residual = natural_residual(M, q, better, s)
+        if residual < least:
+            best, least = better, residual
+    return best
 
 
 def natural_residual(M, q, z, s):

@@ -37,6 +37,7 @@ PUSH_RATE = 0.2  #: part of a penetration removed per step, below the push-out s
 PUSH_SPEED = 0.1  #: [m/s]
 LIMIT_SPEED = 1.0  #: [rad/s, m/s] fastest push back into a joint's range
 LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step
+FLOOR = 1e-3  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
 
 
@@ -268,6 +269,31 @@ class StepProblem:
             row_sides(com, work, R)
             row_compliance(com, work, R, count, W)
         return W
+
+    @cached_property
+    def least_scale(self):
+        """Scale (R,) below which a row is not judged: FLOOR of what it had if its bodies were free.
+
+        A row that the hinges hold fast (a contact on a hinge's axis) has a compliance that is all rounding.
+        """
+        free = np.zeros(len(self.rows.constant))
+        for body, on in ((self.rows.body_a, self.rows.on_a), (self.rows.body_b, self.rows.on_b)):
+            there = body != WORLD
+            inverse = np.linalg.pinv(spatial_inertias(self.tree, self.state.kin), hermitian=True)[body[there]]
+            free[there] += np.einsum("ri,rij,rj->r", on[there], inverse, on[there])
+        return FLOOR * np.sqrt(free)
+
+
+def spatial_inertias(tree, kin):
+    """M(k) = [[I, m c~], [-m c~, m 1]] of all bodies, (n, 6, 6), world axes at the body origins."""
+    M = np.zeros((len(tree.mass), 6, 6))
+    M[:, :3, :3] = kin.I
+    c = kin.mc
+    M[:, 0, 4], M[:, 0, 5], M[:, 1, 5] = -c[:, 2], c[:, 1], -c[:, 0]
+    M[:, :3, 3:] -= M[:, :3, 3:].transpose(0, 2, 1)
+    M[:, 3:, :3] = M[:, :3, 3:].transpose(0, 2, 1)
+    M[:, [3, 4, 5], [3, 4, 5]] = tree.mass[:, None]
+    return M
 
 
 def _positive(value, name):
