@@ -12,7 +12,7 @@ from dense_oracle import Dense, random_forest, random_state
 from scipy.spatial.transform import Rotation
 
 from mb_contact.contact.loops import LoopClosure
-from mb_contact.contact.step_problem import Contact, StepProblem
+from mb_contact.contact.step_problem import FLOOR, Contact, StepProblem
 from mb_contact.types import WORLD
 
 DT = 1e-2
@@ -53,10 +53,9 @@ def consistent_loops(rng, forest, dense, q, v, count):
         trial = [*loops, random_loop(rng, dense)]
         if 2 * sum(LOOP_ROWS[loop.kind] for loop in trial) > dense.N:
             continue  # half of the freedom is left to the contacts
-        G = dense_rows(dense, StepProblem(forest, q, v, loops=trial))
-        S = G @ inverse @ G.T
-        s = np.sqrt(np.diag(S))
-        if (s > 1e-6).all() and np.linalg.eigvalsh(S / np.outer(s, s))[0] > 1e-5:
+        step = StepProblem(forest, q, v, loops=trial)
+        G, s = dense_rows(dense, step), step.least_scale  # of rows on free bodies, times a constant
+        if np.linalg.eigvalsh(G @ inverse @ G.T / np.outer(s, s))[0] > 1e-3 / FLOOR**2:
             loops = trial
     return loops
 

@@ -16,14 +16,17 @@ import scipy.sparse
 
 from mb_contact.checks import as_vector
 from mb_contact.contact.certificate import certify_formulation
-from mb_contact.contact.mixed import eliminate, natural_residual, polish
+from mb_contact.contact.mixed import Condensed, natural_residual, polish
 from mb_contact.contact.polyhedral import ladder_unknowns
+from mb_contact.core.lemke import lemke
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
 
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
 RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
-REGULARISATIONS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one rung each
+REGULARISATIONS = (1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one attempt each
+RESTARTS = 20
+RESTART_WEIGHT = 1e-10
 METHODS = ("auto", "lemke", "ladder")
 
 
@@ -117,7 +120,7 @@ class Formulation:
     def condensed(self):
         """The linear complementarity problem without the equality rows."""
         if self._condensed is None:
-            self._condensed = eliminate(self.M, self.q, self.free, self._regular)
+            self._condensed = Condensed(self.M, self.q, self.free, self._regular)
         return self._condensed
 
     def solve(self, method="auto"):
@@ -139,12 +142,33 @@ class Formulation:
         c = self.condensed()
         s = np.concatenate(self.contact_scale())
         y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, method)
-        z = c.expand(y)
+        z = self._refine(c, y, s)
         v_next, p_loop = self.velocities(z)
         forces = Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), p_loop)
         judged = certify_formulation(self, z)
         name = self.NAME
         return StepSolution(v_next, forces, self.impulses(forces), z, solver, pivots, judged, name, self.size)
+
+    def _refine(self, c, y, s):
+        """z of the original problem from y of the condensed one.
+
+        Elimination costs digits: the original problem says what is left in its complementary rows, and the
+        active ones are solved for that once more.
+        """
+        z, least = c.expand(y), np.inf
+        for _ in range(3):
+            left = (self.M @ z + self.q)[self.rows_of_condensed()]
+            residual = natural_residual(c.M, left - c.M @ y, y, s)
+            if not residual < least:
+                break
+            best, least = z, residual
+            y = polish(c.M, left - c.M @ y, y, s)
+            z = c.expand(y)
+        return best if np.isfinite(least) else z
+
+    def rows_of_condensed(self):
+        """Rows of the original problem that are those of the condensed one."""
+        return slice(self.free, None)
 
     def impulses(self, forces):
         """F_u = D beta in world axes (n_u, 3)."""
@@ -172,26 +196,41 @@ def solve_condensed(problem, M, q, s, method):
     """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
 
     Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
-    that Lemke's ratio tests need; the simulator's ladder.  After each rung the active rows are solved once more
+    that Lemke's ratio tests need; the same from other covering vectors; the simulator's ladder.  After each rung the active rows are solved once more
     without regularisation, and the residual of the original problem decides.
     """
     best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
     scaled, right = M / np.outer(s, s), q / s
-    rungs = [] if method == "ladder" else [("lemke", weight) for weight in REGULARISATIONS]
-    for name, weight in rungs + ([] if method == "lemke" else [("ladder", 0.0)]):
-        if name == "lemke":
-            result = solve_lcp(scaled + weight * np.eye(len(q)), right)
-            z, pivots = result.z / s, pivots + result.iterations
-            name = "lemke" if weight == 0.0 else "regularised lemke"
-        else:
-            z = ladder_unknowns(problem, M, q)
-        for label, candidate in ((name, z), (f"polished {name}", polish(M, q, z, s))):
-            residual = natural_residual(M, q, candidate, s)
-            if residual < least:
-                best, solver, least = candidate, label, residual
-        if least <= RUNG_TOLERANCE:
-            break
+    rungs = [] if method == "ladder" else ["lemke", "regularised lemke", "restarted lemke"]
+    for rung in rungs + ([] if method == "lemke" else ["ladder"]):
+        for z, count in _attempts(rung, problem, scaled, right, s):
+            pivots += count
+            for label, candidate in ((rung, z), (f"polished {rung}", polish(M, q, z, s))):
+                residual = natural_residual(M, q, candidate, s)
+                if residual < least:
+                    best, solver, least = candidate, label, residual
+            if least <= RUNG_TOLERANCE:
+                return best, solver, pivots
     return best, solver, pivots
+
+
+def _attempts(rung, problem, scaled, right, s):
+    """Candidates (z, pivots) of a rung, for the scaled problem."""
+    n = len(right)
+    if rung == "ladder":
+        yield ladder_unknowns(problem, scaled * np.outer(s, s), right * s), 0
+    elif rung == "restarted lemke":
+        random = np.random.default_rng(0)  # other covering vectors: other paths to other solutions
+        for _ in range(RESTARTS):
+            t = np.exp(random.normal(size=n))
+            z = np.zeros(n)
+            M = np.ascontiguousarray((scaled + RESTART_WEIGHT * np.eye(n)) * np.outer(t, t))
+            _, count = lemke(M, right * t, n, np.zeros((n, 2 * n + 2)), np.zeros(n, np.int64), z, 20 * n + 50)
+            yield z * t / s, count
+    else:
+        for weight in REGULARISATIONS if rung == "regularised lemke" else (0.0,):
+            result = solve_lcp(scaled + weight * np.eye(n), right)
+            yield result.z / s, result.iterations
 
 
 def floored(s):

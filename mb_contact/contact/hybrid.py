@@ -18,7 +18,7 @@ import scipy.linalg
 
 from mb_contact.contact.bodies import Bodies
 from mb_contact.contact.formulation import Formulation, floored
-from mb_contact.contact.mixed import Condensed, eliminate, semidefinite_inverse
+from mb_contact.contact.mixed import Condensed, semidefinite_inverse
 
 
 class HybridFormulation(Formulation):
@@ -58,9 +58,12 @@ class HybridFormulation(Formulation):
         if self._condensed is None:
             m, hinges = self.problem.D_ul.shape[1], len(self.K)
             order = np.r_[m : m + hinges, :m, m + 2 * hinges : len(self.q)]
-            merged = eliminate(self.M[np.ix_(order, order)], self.q[order], hinges, hinges)
-            self._condensed = _Paired(*merged, m)
+            self._condensed = _Paired(self.M[np.ix_(order, order)], self.q[order], hinges, m)
         return self._condensed
+
+    def rows_of_condensed(self):
+        m, hinges = self.problem.D_ul.shape[1], len(self.K)
+        return np.r_[:m, m + 2 * hinges : len(self.q)]
 
     def velocities(self, z):
         p_u = self.DG.T @ self.part(z, "beta") + self.K.T @ (self.part(z, "p_plus") - self.part(z, "p_minus"))
@@ -79,13 +82,12 @@ class HybridFormulation(Formulation):
 
 
 class _Paired(Condensed):
-    """Condensed problem whose free unknowns come back as pairs (p+, p-) between beta and sigma."""
+    """Free unknowns p_hinge come back as pairs (p+, p-) after the first ``m`` others, beta."""
 
-    def __new__(cls, M, q, X, x, m):
-        self = super().__new__(cls, M, q, X, x)
-        self.m = m
-        return self
+    def __init__(self, M, q, hinges, m):
+        super().__init__(M, q, hinges, hinges)
+        self._m = m
 
     def expand(self, z):
-        p = -(self.x + self.X @ z)
-        return np.concatenate([z[: self.m], np.maximum(p, 0.0), np.maximum(-p, 0.0), z[self.m :]])
+        p = super().expand(z)[: self._free]
+        return np.concatenate([z[: self._m], np.maximum(p, 0.0), np.maximum(-p, 0.0), z[self._m :]])

@@ -13,8 +13,6 @@ ordinary linear complementarity problem (the RMC one, whatever the formulation w
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -24,21 +22,8 @@ RANK_TOLERANCE = 1e-11  #: eigenvalues of the loops' compliance, scaled to a uni
 RANK_CUTS = (1e-13, 1e-10, 1e-7)  #: relative singular values that ``polish`` takes for zero, in turn
 
 
-class Condensed(NamedTuple):
-    """The complementarity problem ``w = M z + q`` without the equality rows, and the way back."""
-
-    M: np.ndarray  #: (m, m), dense
-    q: np.ndarray  #: (m,)
-    X: np.ndarray  #: (free, m)
-    x: np.ndarray  #: (free,): the free unknowns are -(x + X z)
-
-    def expand(self, z):
-        """The whole unknown (free + m,)."""
-        return np.concatenate([-(self.x + self.X @ z), z])
-
-
-def eliminate(M, q, free, regular):
-    """Eliminate the equality rows of a mixed problem.
+class Condensed:
+    """A mixed problem without its equality rows, and the way back.
 
     Parameters
     ----------
@@ -49,41 +34,60 @@ def eliminate(M, q, free, regular):
     regular : int
         Leading rows, at most ``free``, whose block of M is regular.
 
-    Returns
-    -------
-    Condensed
+    Attributes
+    ----------
+    M, q : (m, m), (m,)
+        The linear complementarity problem that is left, dense.
     """
-    first, S, s = _eliminate_regular(M, q, regular)
-    loops = free - regular
-    if loops == 0:
-        return Condensed(S, s, first[:, :-1], first[:, -1])
-    inverse = semidefinite_inverse(S[:loops, :loops])
-    second = inverse @ np.column_stack([S[:loops, loops:], s[:loops]])
-    condensed = np.column_stack([S[loops:, loops:], s[loops:]]) - S[loops:, :loops] @ second
-    first = np.column_stack([first[:, loops:-1], first[:, -1]]) - first[:, :loops] @ second
-    both = np.vstack([first, second])
-    return Condensed(condensed[:, :-1], condensed[:, -1], both[:, :-1], both[:, -1])
+
+    def __init__(self, M, q, free, regular):
+        self._free, self._regular = free, regular
+        self._whole, self._right = M, q
+        if scipy.sparse.issparse(M):
+            M = M.tocsc()
+        self._A, self._C = M[:regular, :regular], M[regular:, :regular]
+        self._solve = _factor(self._A) if regular else None
+        B, D = _dense(M[:regular, regular:]), _dense(M[regular:, regular:])
+        first = self._solve_regular(np.column_stack([B, q[:regular]]))
+        S = np.column_stack([D, q[regular:]]) - self._C @ first
+        loops = free - regular
+        self._S, self._B = S, first[:, :loops]
+        self._inverse = semidefinite_inverse(S[:loops, :loops]) if loops else np.zeros((0, 0))
+        left = S[loops:] - S[loops:, :loops] @ (self._inverse @ S[:loops])
+        self.M, self.q = left[:, loops:-1], left[:, -1]
+
+    def _solve_regular(self, right):
+        """A^-1 right; one refinement step undoes what the sparse LU loses by pivoting for sparsity."""
+        if self._regular == 0:
+            return np.zeros((0, *right.shape[1:]))
+        x = self._solve(right)
+        return x + self._solve(right - self._A @ x)
+
+    def solve_free(self, right):
+        """x with M_ff x = right, least-norm in redundant loops."""
+        x = self._solve_regular(right[: self._regular])
+        p = self._inverse @ (right[self._regular :] - (self._C @ x)[: self._free - self._regular])
+        return np.concatenate([x - self._B @ p, p])
+
+    def expand(self, z):
+        """The whole unknown (free + m,), its equality rows solved with two refinement steps."""
+        whole = np.concatenate([np.zeros(self._free), z])
+        if self._free:
+            for _ in range(3):
+                whole[: self._free] -= self.solve_free((self._whole @ whole + self._right)[: self._free])
+        return whole
 
 
-def _eliminate_regular(M, q, regular):
-    """M11^-1 [M12, q1] and the Schur complement; one refinement step undoes the pivoting of the sparse LU."""
-    if regular == 0:
-        dense = M.toarray() if scipy.sparse.issparse(M) else M
-        return np.zeros((0, len(q) + 1)), dense, q
-    if scipy.sparse.issparse(M):
-        M = M.tocsc()
-        A, B, C = M[:regular, :regular], M[:regular, regular:].toarray(), M[regular:, :regular]
-        D = M[regular:, regular:].toarray()
-        solve = scipy.sparse.linalg.splu(A).solve
-    else:
-        A, B, C, D = M[:regular, :regular], M[:regular, regular:], M[regular:, :regular], M[regular:, regular:]
-        factors = scipy.linalg.lu_factor(A)
-        solve = lambda right: scipy.linalg.lu_solve(factors, right)  # noqa: E731
-    right = np.column_stack([B, q[:regular]])
-    first = solve(right)
-    first += solve(right - A @ first)
-    both = C @ first
-    return first, D - both[:, :-1], q[regular:] - both[:, -1]
+def _dense(M):
+    return M.toarray() if scipy.sparse.issparse(M) else M
+
+
+def _factor(A):
+    """Solver of A x = b: sparse LU, or dense LU."""
+    if scipy.sparse.issparse(A):
+        return scipy.sparse.linalg.splu(A).solve
+    factors = scipy.linalg.lu_factor(A)
+    return lambda right: scipy.linalg.lu_solve(factors, right)
 
 
 def semidefinite_inverse(S):

@@ -37,7 +37,7 @@ PUSH_RATE = 0.2  #: part of a penetration removed per step, below the push-out s
 PUSH_SPEED = 0.1  #: [m/s]
 LIMIT_SPEED = 1.0  #: [rad/s, m/s] fastest push back into a joint's range
 LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step
-FLOOR = 1e-3  #: least scale of a row, of its scale if its bodies were free
+FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
 
 
