@@ -99,7 +99,7 @@ class Bodies:
         """Velocity dependent and external forces (6 n,): gyroscopic, weight, joint efforts and damping."""
         weight = self.blocks[:, :, 3:] @ self.problem.gravity
         smooth = self.problem.effort - self.tree.damping * self.problem.state.v
-        return (weight - self.kin.b).ravel() + self.S.T @ smooth
+        return (weight - self.kin.b + self.problem.external).ravel() + self.S.T @ smooth
 
     def rates(self, V_next):
         """theta_dot+ (N,) from V+."""

@@ -31,17 +31,27 @@ def smooth_forces(problem):
     inverse_dynamics(
         problem.tree, problem.state.kin, problem.gravity, np.zeros(N), np.zeros((n, 6)), np.zeros((n, 6)), C
     )
-    return problem.effort - problem.tree.damping * problem.state.v - C
+    smooth = problem.effort - problem.tree.damping * problem.state.v - C
+    pushed = np.flatnonzero(problem.external.any(axis=1))
+    if len(pushed):
+        smooth += body_jacobians(problem, pushed).reshape(-1, N).T @ problem.external[pushed].ravel()
+    return smooth
 
 
 def row_jacobian(problem):
     """G (R, N): velocities of the rows from joint rates (Eq. 29, 34), loops first."""
-    rows, kin = problem.rows, problem.state.kin
+    rows = problem.rows
     G = np.zeros((len(rows.constant), problem.N))
     for side, on in ((rows.body_a, rows.on_a), (rows.body_b, rows.on_b)):
         there = side != WORLD
         bodies, which = np.unique(side[there], return_inverse=True)
-        J = np.zeros((6 * len(bodies), problem.N))
-        frame_jacobians(problem.tree, kin, bodies, np.ascontiguousarray(kin.p[bodies]), J)
-        G[there] += np.einsum("ri,rij->rj", on[there], J.reshape(-1, 6, problem.N)[which])
+        G[there] += np.einsum("ri,rij->rj", on[there], body_jacobians(problem, bodies)[which])
     return G
+
+
+def body_jacobians(problem, bodies):
+    """Jacobians (len(bodies), 6, N) of body origins."""
+    kin = problem.state.kin
+    J = np.zeros((6 * len(bodies), problem.N))
+    frame_jacobians(problem.tree, kin, bodies, np.ascontiguousarray(kin.p[bodies]), J)
+    return J.reshape(-1, 6, problem.N)

@@ -116,7 +116,7 @@ class OsFormulation(Formulation):
         state, R = p.state, len(p.rows.constant)
         v_dot, V_f, u = np.zeros(p.N), np.zeros((p.n, 6)), np.zeros(R)
         free_acceleration(  # theta_dd_f of Eq. 42 by the articulated-body sweeps
-            p.tree, state.kin, p.articulated, p.gravity, p.effort, state.v, np.zeros((p.n, 6)), v_dot
+            p.tree, state.kin, p.articulated, p.gravity, p.effort, state.v, p.external, v_dot
         )
         self.v_f = state.v + p.dt * v_dot
         body_velocities(p.tree, state.kin, self.v_f, V_f)

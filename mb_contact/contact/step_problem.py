@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_matrix, as_vector
 from mb_contact.contact.loops import loop_rows
 from mb_contact.contact.state import BodyState, cross, find_body
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
@@ -41,7 +41,7 @@ FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
 
 
-class Contact(NamedTuple):
+class ContactPoint(NamedTuple):
     """A contact point of bodies A and B, given as body indices, WORLD, or link names."""
 
     body_a: object
@@ -82,7 +82,7 @@ class StepProblem:
         Coordinates and velocities at the start of the step.
     effort : (N,), optional
         Joint forces [N m, N], used as they are (not clamped); zero if left out.
-    contacts, loops, limits : sequences of Contact, LoopClosure, JointLimit
+    contacts, loops, limits : sequences of ContactPoint, LoopClosure, JointLimit
     time_step : float
         [s]
     friction_directions : int
@@ -95,6 +95,8 @@ class StepProblem:
         as J14's C(theta, theta_dot) has it.
     loop_rate, push_rate, push_speed : float
         gamma of the loops; rate and greatest velocity of the push-out of overlapping contacts.
+    external : (n, 6), optional
+        Forces on the bodies at their origins, world axes, angular first.
 
     Raises
     ------
@@ -105,13 +107,15 @@ class StepProblem:
     def __init__(
         self, model, q, v, effort=None, contacts=(), loops=(), limits=(), *, gravity=GRAVITY, time_step=1e-3,
         friction_directions=8, velocity_product=False, implicit_damping=True, loop_rate=LOOP_RATE,
-        push_rate=PUSH_RATE, push_speed=PUSH_SPEED,
+        push_rate=PUSH_RATE, push_speed=PUSH_SPEED, external=None,
     ):  # fmt: skip
         self.model, self.tree = model, model.tree
         self.state = BodyState(model, q, v)
         self.n, self.N = self.state.n, self.state.N
         self.effort = np.zeros(self.N) if effort is None else as_vector(effort, self.N, "effort")
         self.gravity = as_vector(gravity, 3, "gravity")
+        shape = (self.n, 6)
+        self.external = np.zeros(shape) if external is None else as_matrix(external, shape, "external")
         self.dt = _positive(time_step, "time_step")
         if not isinstance(friction_directions, (int, np.integer)) or friction_directions < 4 or friction_directions % 2:
             raise InputError(f"friction_directions must be an even number from 4 on, got {friction_directions!r}")
