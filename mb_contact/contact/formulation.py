@@ -25,7 +25,8 @@ from mb_contact.solvers import solve_lcp
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
 RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
 REGULARISATIONS = (1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one attempt each
-RESTARTS = 20
+RUNGS = ("lemke", "regularised lemke", "restarted lemke", "ladder")
+RESTARTS = 20  #: covering vectors of the third rung
 RESTART_WEIGHT = 1e-10
 METHODS = ("auto", "lemke", "ladder")
 
@@ -129,8 +130,8 @@ class Formulation:
         Parameters
         ----------
         method : str
-            ``"lemke"`` on the condensed problem; ``"ladder"``, the simulator's solvers on its rows; ``"auto"``,
-            the first and, where its residual is above RUNG_TOLERANCE, the other; the better one is kept.
+            ``"auto"``, the RUNGS in turn until the residual is within RUNG_TOLERANCE, the best one is kept;
+            ``"lemke"``, those with Lemke's algorithm; ``"ladder"``, the simulator's solvers.
 
         Returns
         -------
@@ -139,15 +140,19 @@ class Formulation:
         """
         if method not in METHODS:
             raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
-        c = self.condensed()
-        s = np.concatenate(self.contact_scale())
-        y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, method)
-        z = self._refine(c, y, s)
+        z, solver, pivots = self.search(method)
         v_next, p_loop = self.velocities(z)
         forces = Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), p_loop)
         judged = certify_formulation(self, z)
         name = self.NAME
         return StepSolution(v_next, forces, self.impulses(forces), z, solver, pivots, judged, name, self.size)
+
+    def search(self, method="auto"):
+        """Solve the complementarity problem alone: (z, solver, pivots), as for ``solve`` but not judged."""
+        c, s = self.condensed(), np.concatenate(self.contact_scale())
+        rungs = {"auto": RUNGS, "lemke": RUNGS[:-1], "ladder": RUNGS[-1:]}[method]
+        y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, rungs)
+        return self._refine(c, y, s), solver, pivots
 
     def _refine(self, c, y, s):
         """z of the original problem from y of the condensed one.
@@ -192,7 +197,7 @@ class Formulation:
         return np.maximum(np.sqrt(np.maximum(np.diag(p.compliance), 0.0)), p.least_scale)[: p.n_b]
 
 
-def solve_condensed(problem, M, q, s, method):
+def solve_condensed(problem, M, q, s, rungs):
     """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
 
     Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
@@ -201,8 +206,7 @@ def solve_condensed(problem, M, q, s, method):
     """
     best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
     scaled, right = M / np.outer(s, s), q / s
-    rungs = [] if method == "ladder" else ["lemke", "regularised lemke", "restarted lemke"]
-    for rung in rungs + ([] if method == "lemke" else ["ladder"]):
+    for rung in rungs:
         for z, count in _attempts(rung, problem, scaled, right, s):
             pivots += count
             for label, candidate in ((rung, z), (f"polished {rung}", polish(M, q, z, s))):

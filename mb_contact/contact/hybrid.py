@@ -17,8 +17,10 @@ import numpy as np
 import scipy.linalg
 
 from mb_contact.contact.bodies import Bodies
-from mb_contact.contact.formulation import Formulation, floored
-from mb_contact.contact.mixed import Condensed, semidefinite_inverse
+from mb_contact.contact.formulation import RUNGS, Formulation, floored, solve_condensed
+from mb_contact.contact.mixed import Condensed, natural_residual, semidefinite_inverse
+
+PAIR_TOLERANCE = 1e-10  #: residual at which the pairs count as solved
 
 
 class HybridFormulation(Formulation):
@@ -54,12 +56,23 @@ class HybridFormulation(Formulation):
         return {"beta": m, "p_plus": hinges, "p_minus": hinges, "sigma": p.n_u}
 
     def condensed(self):
-        """The pairs merged into equality rows again and eliminated: what the fallback solves."""
+        """The pairs merged into equality rows again and eliminated: for the rungs after the first two."""
         if self._condensed is None:
             m, hinges = self.problem.D_ul.shape[1], len(self.K)
             order = np.r_[m : m + hinges, :m, m + 2 * hinges : len(self.q)]
             self._condensed = _Paired(self.M[np.ix_(order, order)], self.q[order], hinges, m)
         return self._condensed
+
+    def search(self, method="auto"):
+        """Lemke's algorithm on the pairs as they are, then as the other formulations."""
+        pivots = 0
+        if method != "ladder":
+            s = self.scale()
+            z, solver, pivots = solve_condensed(self.problem, self.M, self.q, s, RUNGS[:2])
+            if natural_residual(self.M, self.q, z, s) <= PAIR_TOLERANCE:
+                return z, solver, pivots
+        z, solver, more = super().search(method)
+        return z, f"merged pairs, {solver}", pivots + more
 
     def rows_of_condensed(self):
         m, hinges = self.problem.D_ul.shape[1], len(self.K)
