@@ -48,6 +48,7 @@ _WHERE = {
     "contact_step": "contact.formulations",
     "StepSolution": "contact.formulation",
     "FormulationCertificate": "contact.certificate",
+    "certify_formulation": "contact.certificate",
     "step_problem": "simulation.study",
     "Simulator": "simulation.simulator",
     "Certificate": "simulation.results",

@@ -90,7 +90,7 @@ def certify_formulation(formulation, z):
     layout, p = formulation.layout, formulation.problem
     beta, sigma = per_row[layout["beta"]], per_row[layout["sigma"]]
     m = p.n_u * (p.n_f + 1)
-    units = np.concatenate([np.maximum(beta[:m].reshape(p.n_u, -1).max(axis=1, initial=0.0), sigma), beta[m:]])
+    units = np.concatenate([np.maximum(beta[:m].reshape(p.n_u, p.n_f + 1).max(axis=1, initial=0.0), sigma), beta[m:]])
     return FormulationCertificate(
         complementarity_gap=float(smaller.max(initial=0.0)),
         infeasibility_z=float(-zs[free:].min(initial=0.0)),

@@ -83,7 +83,7 @@ class Formulation:
         self.layout = {name: slice(int(a), int(b)) for name, a, b in zip(parts, end, end[1:])}
         self.free = sum(parts[name] for name in self.FREE)
         self._regular = sum(parts[name] for name in self.REGULAR)
-        self._condensed = None
+        self._condensed = self._scale = None
 
     @property
     def size(self):
@@ -101,11 +101,15 @@ class Formulation:
         raise NotImplementedError
 
     def complete(self, forces):
-        """The formulation's own z for the Forces that another one has found, from its own equations."""
-        raise NotImplementedError
+        """z for the Forces that another formulation has found: the regular unknowns from their own equations."""
+        known = [getattr(forces, name) for name in self.layout if name not in self.REGULAR]
+        z = np.concatenate([np.zeros(self._regular), *known])
+        for _ in range(2):  # the second time refines
+            z[: self._regular] -= self.condensed().solve_regular((self.M @ z + self.q)[: self._regular])
+        return z
 
-    def scale(self):
-        """s (size,) such that z s and w / s are both in sqrt(N s m/s)."""
+    def scales(self):
+        """Parts of ``scale`` by name."""
         raise NotImplementedError
 
     # --- shared ---------------------------------------------------------------------------------
@@ -114,9 +118,12 @@ class Formulation:
         """Part of z by name, empty where the formulation has none."""
         return z[self.layout[name]] if name in self.layout else np.zeros(0)
 
-    def join(self, **parts):
-        """z from its parts."""
-        return np.concatenate([parts[name] for name in self.layout])
+    def scale(self):
+        """s (size,) such that z s and w / s are both in sqrt(N s m/s)."""
+        if self._scale is None:
+            parts = self.scales()
+            self._scale = np.concatenate([parts[name] for name in self.layout])
+        return self._scale
 
     def condensed(self):
         """The linear complementarity problem without the equality rows."""
@@ -181,7 +188,7 @@ class Formulation:
         return np.einsum("ia,iab->ib", local, self.problem.frames)
 
     def contact_scale(self):
-        """Scales of beta and limits, and of sigma: diag(D* Lambda D)^1/2, not below ``least_scale``."""
+        """Scales of beta (limits too) and of sigma: diag(D* Lambda D)^1/2, not below ``least_scale``."""
         p = self.problem
         W, least = p.compliance[p.n_b :, p.n_b :], p.least_scale[p.n_b :]
         m, contacts = p.n_u * (p.n_f + 1), least[: 3 * p.n_u].reshape(p.n_u, 3)
@@ -201,8 +208,8 @@ def solve_condensed(problem, M, q, s, rungs):
     """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
 
     Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
-    that Lemke's ratio tests need; the same from other covering vectors; the simulator's ladder.  After each rung the active rows are solved once more
-    without regularisation, and the residual of the original problem decides.
+    that Lemke's ratio tests need; the same from other covering vectors; the simulator's ladder.  After each
+    attempt the active rows are solved once more without regularisation, and the residual decides.
     """
     best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
     scaled, right = M / np.outer(s, s), q / s

@@ -87,11 +87,11 @@ class HybridFormulation(Formulation):
         """p+ - p- from the hinge rows."""
         return self.condensed().expand(np.concatenate([forces.beta, forces.sigma]))
 
-    def scale(self):
+    def scales(self):
         beta, sigma = self.contact_scale()
         m = len(beta)
         hinge = floored(np.sqrt(np.maximum(np.diag(self.M)[m : m + len(self.K)], 0.0)))
-        return np.concatenate([beta, hinge, hinge, sigma])
+        return {"beta": beta, "p_plus": hinge, "p_minus": hinge, "sigma": sigma}
 
 
 class _Paired(Condensed):

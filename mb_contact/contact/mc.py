@@ -15,7 +15,6 @@ contact rows the gap of step_problem.py.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from mb_contact.contact.formulation import Formulation, sparse_blocks
@@ -51,15 +50,7 @@ class McFormulation(Formulation):
     def velocities(self, z):
         return self.part(z, "v").copy(), self.part(z, "p_loop").copy()
 
-    def complete(self, forces):
-        """theta_dot+ from the first row of Eq. 36."""
-        known = np.concatenate([forces.p_loop, forces.beta, forces.sigma])
-        A = self.M[: self.problem.N].toarray()
-        N = self.problem.N
-        v = scipy.linalg.solve(A[:, :N], -(self.q[:N] + A[:, N:] @ known), assume_a="pos")
-        return np.concatenate([v, known])
-
-    def scale(self):
+    def scales(self):
         beta, sigma = self.contact_scale()
         inertia = np.sqrt(self.M.diagonal()[: self.problem.N])
-        return self.join(v=inertia, p_loop=self.loop_scale(), beta=beta, sigma=sigma)
+        return {"v": inertia, "p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}

@@ -48,7 +48,7 @@ class Condensed:
         self._A, self._C = M[:regular, :regular], M[regular:, :regular]
         self._solve = _factor(self._A) if regular else None
         B, D = _dense(M[:regular, regular:]), _dense(M[regular:, regular:])
-        first = self._solve_regular(np.column_stack([B, q[:regular]]))
+        first = self.solve_regular(np.column_stack([B, q[:regular]]))
         S = np.column_stack([D, q[regular:]]) - self._C @ first
         loops = free - regular
         self._S, self._B = S, first[:, :loops]
@@ -56,7 +56,7 @@ class Condensed:
         left = S[loops:] - S[loops:, :loops] @ (self._inverse @ S[:loops])
         self.M, self.q = left[:, loops:-1], left[:, -1]
 
-    def _solve_regular(self, right):
+    def solve_regular(self, right):
         """A^-1 right; one refinement step undoes what the sparse LU loses by pivoting for sparsity."""
         if self._regular == 0:
             return np.zeros((0, *right.shape[1:]))
@@ -65,7 +65,7 @@ class Condensed:
 
     def solve_free(self, right):
         """x with M_ff x = right, least-norm in redundant loops."""
-        x = self._solve_regular(right[: self._regular])
+        x = self.solve_regular(right[: self._regular])
         p = self._inverse @ (right[self._regular :] - (self._C @ x)[: self._free - self._regular])
         return np.concatenate([x - self._B @ p, p])
 

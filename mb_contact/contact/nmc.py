@@ -65,21 +65,11 @@ class NmcFormulation(Formulation):
     def velocities(self, z):
         return self.bodies.rates(self.part(z, "V")), self.part(z, "p_loop").copy()
 
-    def complete(self, forces):
-        """V+ and p_hinge from the first two rows of Eq. 27."""
-        known = np.concatenate([forces.p_loop, forces.beta, forces.sigma])
-        m = self._regular
-        A = self.M[:m].tocsc()
-        right = -(self.q[:m] + A[:, m:] @ known)
-        solve = scipy.sparse.linalg.splu(A[:, :m]).solve
-        x = solve(right)
-        x += solve(right - A[:, :m] @ x)
-        return np.concatenate([x, known])
-
-    def scale(self):
+    def scales(self):
         b = self.bodies
         hinge = np.sqrt(np.maximum((b.K.multiply(b.K @ b.M_inverse)).sum(axis=1).A1, 0.0))
         beta, sigma = self.contact_scale()
-        return self.join(
-            V=np.sqrt(b.M.diagonal()), p_hinge=floored(hinge), p_loop=self.loop_scale(), beta=beta, sigma=sigma
-        )
+        return {
+            "V": np.sqrt(b.M.diagonal()), "p_hinge": floored(hinge), "p_loop": self.loop_scale(),
+            "beta": beta, "sigma": sigma,
+        }  # fmt: skip

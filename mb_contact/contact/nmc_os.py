@@ -57,20 +57,8 @@ class NmcOsFormulation(Formulation):
         V = self.V_f + b.M_inverse @ (self.W.T @ z[: self.W.shape[0]])
         return b.rates(V), self.part(z, "p_loop").copy()
 
-    def complete(self, forces):
-        """p_hinge and p_rotor from their own rows."""
-        known = np.concatenate([forces.p_loop, forces.beta, forces.sigma])
-        m = self._regular
-        A = self.M[:m].tocsc()
-        right = -(self.q[:m] + A[:, m:] @ known)
-        if m == 0:
-            return known
-        solve = scipy.sparse.linalg.splu(A[:, :m]).solve
-        x = solve(right)
-        x += solve(right - A[:, :m] @ x)
-        return np.concatenate([x, known])
-
-    def scale(self):
-        diagonal = np.sqrt(self.M.diagonal()[: self._regular])
+    def scales(self):
+        diagonal = floored(np.sqrt(self.M.diagonal()[: self._regular]))
+        hinge, rotor = np.split(diagonal, [self.bodies.K.shape[0]])
         beta, sigma = self.contact_scale()
-        return np.concatenate([floored(diagonal), self.loop_scale(), beta, sigma])
+        return {"p_hinge": hinge, "p_rotor": rotor, "p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}

@@ -143,8 +143,6 @@ class OsFormulation(Formulation):
         impulse_response(p.tree, p.state.kin, p.articulated, impulse, np.zeros(p.N), dv)
         return self.v_f + dv, p_loop.copy()
 
-    def complete(self, forces):
-        return np.concatenate([forces.p_loop, forces.beta, forces.sigma])
-
-    def scale(self):
-        return np.concatenate([self.loop_scale(), *self.contact_scale()])
+    def scales(self):
+        beta, sigma = self.contact_scale()
+        return {"p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}

@@ -53,8 +53,6 @@ class RmcFormulation(Formulation):
         p_b = self.p_free - self.loops @ (self.response.T @ p_u)
         return self.Y @ p_u + self.X, p_b
 
-    def complete(self, forces):
-        return np.concatenate([forces.beta, forces.sigma])
-
-    def scale(self):
-        return np.concatenate(self.contact_scale())
+    def scales(self):
+        beta, sigma = self.contact_scale()
+        return {"beta": beta, "sigma": sigma}
