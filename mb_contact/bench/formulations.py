@@ -92,7 +92,7 @@ def run_bench(urdf=None, contacts=4, n_f=4, repeats=30, floating=False):
     print("{:<8}{:<18}{:>6}{:>10}  {:<17}{:>10}{:>10}{:>8}{:>13}".format(*head))
     for name, formulation, solution, setup, solve in rows:
         M = formulation.M
-        filled = M.nnz if hasattr(M, "nnz") else int(np.count_nonzero(M))
+        filled = int(M.count_nonzero() if hasattr(M, "count_nonzero") else np.count_nonzero(M))
         print(
             f"{TITLES[name]:<8}{EQUATIONS[name]:<18}{formulation.size:>6}{filled:>10}  {COSTS[name]:<17}"
             f"{1e6 * setup:>10.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"

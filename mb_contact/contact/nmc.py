@@ -36,12 +36,12 @@ class NmcFormulation(Formulation):
     def assemble(self):
         p = self.problem
         self.bodies = b = Bodies(p)
-        dt, A = p.dt, scipy.sparse.diags(b.rotors)
+        dt = p.dt
         G_loop, G_u = b.G[: p.n_b], b.G[p.n_b :]
         k = b.row_constant()
         D_ul, E_hat, E_bar = (scipy.sparse.csr_matrix(x) for x in (p.D_ul, p.E_hat, p.E_bar))
         DG = D_ul.T @ G_u  # D* G_u
-        M = b.M + b.S.T @ A @ b.S
+        M = b.M + b.S.T @ scipy.sparse.diags(b.rotors) @ b.S if b.rotors.any() else b.M
         self.M = sparse_blocks(
             [
                 [M, -b.K.T, -G_loop.T, -DG.T, None],
