@@ -162,6 +162,34 @@ def test_velocity_product_is_that_of_a_material_point():
         np.testing.assert_allclose(got, product, atol=1e-6 * max(1.0, np.abs(product).max()))
 
 
+@pytest.mark.parametrize("name", ["nmc", "mc", "os"])
+def test_a_rolling_ball_sinks_only_with_the_velocity_product(name):
+    """r = 0.1 m, 5 m/s, 0.2 s: the centripetal term of the material point makes it believe that it separates."""
+    deepest = [roll(name, product) for product in (False, True)]
+    assert deepest[0] > -1e-6 and deepest[1] < -5e-3
+
+
+def roll(name, product, r=0.1, speed=5.0, dt=1e-3, steps=200):
+    """Deepest gap of a ball that rolls on the floor."""
+    forest = random_forest(np.random.default_rng(0), 1, roots=1, floating=1.0)
+    tree = forest.tree._replace(
+        R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), mass=np.ones(1), com=np.zeros((1, 3)),
+        inertia=0.4 * r * r * np.eye(3)[None],
+    )  # fmt: skip
+    forest = forest._replace(tree=read_only(tree))
+    q, v = np.array([0, 0, r, 0, 0, 0, 1.0]), np.array([0, speed / r, 0, speed, 0, 0])
+    deepest = 0.0
+    for _ in range(steps):
+        gap = q[2] - r
+        contact = mb.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
+        v = mb.contact_step(
+            forest, q, v, None, [contact], formulation=name, time_step=dt, velocity_product=product
+        ).v_next  # fmt: skip
+        q = advance(forest.tree, q, v, dt)
+        deepest = min(deepest, q[2] - r)
+    return deepest
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_drift_of_a_loop_dies_out(name):
     """A loop that starts open and not at rest: G v - U goes at once, the closure error by gamma a step."""
@@ -360,6 +388,22 @@ def test_contact_step_with_link_names():
     J = mb.jacobian(model, q, "left_tcp")[3:]
     assert solution.solved and R[:, 2] @ J @ solution.v_next >= -1e-10
     assert solution.impulses.shape == (1, 3)
+
+
+def test_massless_links_are_for_minimal_coordinates():
+    """A link without inertia, with a heavy one below: os, mc and rmc agree, the others say why they cannot."""
+    step = pendulum_step(4)
+    tree = step.tree
+    mass, inertia = tree.mass.copy(), tree.inertia.copy()
+    mass[1], inertia[1] = 0.0, 0.0
+    model = step.model._replace(tree=read_only(tree._replace(mass=mass, inertia=inertia)))
+    step = mb.StepProblem(model, step.state.q, step.state.v, contacts=step.contacts)
+    solutions = [mb.formulate(step, name).solve() for name in ("os", "mc", "rmc")]
+    assert all(s.solved for s in solutions)
+    np.testing.assert_allclose(solutions[0].v_next, solutions[1].v_next, atol=1e-8)
+    for name in ("nmc", "nmc_os", "hybrid"):
+        with pytest.raises(mb.DynamicsError, match="link 'link_1' has no inertia"):
+            mb.formulate(step, name)
 
 
 GOOD = {"body_a": 0, "body_b": WORLD, "point": (0, 0, 0), "normal": (0, 0, 1.0)}

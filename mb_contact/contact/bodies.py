@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse
 
 from mb_contact.contact.step_problem import spatial_inertias
+from mb_contact.errors import DynamicsError
 from mb_contact.types import WORLD
 
 
@@ -77,7 +78,14 @@ class Bodies:
     @cached_property
     def blocks(self):
         """Spatial inertias (n, 6, 6)."""
-        return spatial_inertias(self.tree, self.kin)
+        M = spatial_inertias(self.tree, self.kin)
+        for k in np.flatnonzero(~(np.linalg.eigvalsh(M)[:, 0] > 0.0)):
+            names = getattr(self.problem.model, "body_names", None)
+            name = names[k] if names else k
+            raise DynamicsError(
+                f"link '{name}' has no inertia of its own, which free bodies need: use os, mc or rmc, or give it some"
+            )
+        return M
 
     @cached_property
     def M(self):
