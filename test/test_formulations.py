@@ -29,7 +29,7 @@ from mb_contact.types import JOINT_REVOLUTE, WORLD
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = tuple(FORMULATIONS)
-STATES = 100
+STATES = 152
 
 
 def dense_step(problem):
