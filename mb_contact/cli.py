@@ -212,7 +212,18 @@ def _read_lcp(path):
 
 def _add_bench(commands):
     parser = _command(commands, "bench", _bench, "measure how long things take on this machine")
-    parser.add_argument("name", nargs="?", choices=("step",), default="step", help="what (default: step)")
+    parser.add_argument(
+        "name", nargs="?", choices=("step", "formulations"), default="step",
+        help="step: the parts of a time step; formulations: sizes and times of J14 Table 1 (default: step)",
+    )  # fmt: skip
+    parser.add_argument(
+        "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
+    )
+    parser.add_argument("--contacts", type=int, default=4, metavar="K", help="formulations: contacts (default: 4)")
+    parser.add_argument(
+        "--n-f", type=int, default=4, metavar="F", help="formulations: friction directions, even (default: 4)"
+    )
+    parser.add_argument("--floating", action="store_true", help="formulations: with a floating base")
     parser.add_argument(
         "--repeats", type=int, default=30, metavar="N", help="the least of N timings is reported"
     )
@@ -220,10 +231,18 @@ def _add_bench(commands):
 
 
 def _bench(arguments):
-    from mb_contact.bench.step import run_bench
-
     if arguments.repeats < 1:
         raise InputError(f"--repeats must be 1 or more, got {arguments.repeats}")
+    if arguments.name == "formulations":
+        from mb_contact.bench.formulations import run_bench as run_formulations
+
+        return run_formulations(
+            arguments.urdf, arguments.contacts, arguments.n_f, arguments.repeats, arguments.floating
+        )
+    if arguments.urdf is not None:
+        raise InputError("only 'bench formulations' takes a URDF")
+    from mb_contact.bench.step import run_bench
+
     return run_bench(arguments.repeats, arguments.cold)
 
 

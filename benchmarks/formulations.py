@@ -1,0 +1,244 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All formulations of J14 on many random states, each judged in every other's original problem; and NMC's drift.
+
+    python benchmarks/formulations.py [--states 1000] [--unique 3] [--driven]
+    python benchmarks/formulations.py --drift
+    python benchmarks/formulations.py --links
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+from dense_oracle import Dense, random_forest, read_only  # noqa: E402
+from formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
+
+import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
+from mb_contact.bench.formulations import ORDER  # noqa: E402
+from mb_contact.contact.formulation import residuals  # noqa: E402
+from mb_contact.core.kinematics import bias_terms, body_inertias  # noqa: E402
+from mb_contact.types import WORLD  # noqa: E402
+
+
+class Tally:
+    """What is counted over all states."""
+
+    def __init__(self):
+        self.own = dict.fromkeys(ORDER, 0.0)
+        self.solver = {name: Counter() for name in ORDER}
+        self.seconds = {name: [0.0, 0.0] for name in ORDER}
+        self.cross = np.zeros((len(ORDER), len(ORDER)))
+        self.kinds = Counter()
+        self.speed = dict.fromkeys(("frictionless", "unique", "open"), 0.0)
+
+
+def judge_state(seed, unique, tally, driven):
+    """One random state; returns the worst residual of all formulations in all original problems."""
+    problem = random_step([seed, 4], driven=driven)
+    both = {}
+    for name in ORDER:
+        begin = time.perf_counter()
+        formulation = mb.formulate(problem, name)
+        middle = time.perf_counter()
+        solution = formulation.solve()
+        tally.seconds[name][0] += middle - begin
+        tally.seconds[name][1] += time.perf_counter() - middle
+        tally.solver[name][solution.solver.replace("polished ", "")] += 1
+        both[name] = formulation, solution
+    solved = sum(both[name][1].solved for name in ORDER)
+    if driven and solved < len(ORDER):
+        tally.kinds["solved by none"] += solved == 0
+        tally.kinds["solved by some only"] += solved > 0
+        return 0.0
+    cross = np.array([[residuals(both[b][0], both[a][1].forces).worst for b in ORDER] for a in ORDER])
+    for name in ORDER:
+        tally.own[name] = max(tally.own[name], both[name][1].certificate.worst)
+    tally.cross = np.maximum(tally.cross, cross)
+    kind = kind_of(problem, unique)
+    velocities = np.array([both[name][1].v_next for name in ORDER])
+    difference = np.ptp(velocities, axis=0).max() / max(1.0, np.abs(velocities).max())
+    tally.speed[kind] = max(tally.speed[kind], difference)
+    tally.kinds[kind] += 1
+    tally.kinds["several velocities found"] += difference > 1e-6
+    tally.kinds["with loops"] += problem.n_b > 0
+    return max(cross.max(), *(both[name][1].certificate.worst for name in ORDER))
+
+
+def kind_of(problem, unique):
+    """Whether theta_dot+ is unique: "frictionless" (always), "unique" (by enumeration), or "open"."""
+    if problem.mu.max() == 0.0:
+        return "frictionless"
+    if problem.n_u > unique:
+        return "open"
+    dense = Dense(problem.tree, problem.state.q, problem.state.v)
+    M = dense.mass_matrix() + np.diag(problem.damping)
+    force = problem.effort - problem.tree.damping * problem.state.v - dense.nonlinear(problem.gravity)
+    v_free = problem.state.v + problem.dt * np.linalg.solve(M, force)
+    only = only_velocity(problem, dense_rows(dense, problem), M, v_free)
+    return "open" if only is None else "unique"
+
+
+def states(count, unique, driven):
+    tally, worst = Tally(), 0.0
+    for seed in range(count):
+        residual = judge_state(seed, unique, tally, driven)
+        if residual > 1e-9:
+            print(f"seed {seed}: {residual:.1e}")
+        worst = max(worst, residual)
+    print(f"{count} random states, 3-12 bodies, 0-3 loops, 1-8 contacts, n_f 4, 6 or 8")
+    print("kinds: " + ", ".join(f"{number} {kind}" for kind, number in tally.kinds.items()))
+    print("\nlargest scaled residual (row: found by, column: judged by)")
+    print(f"{'':8}{'own':>9}" + "".join(f"{name:>9}" for name in ORDER))
+    for name, row in zip(ORDER, tally.cross):
+        print(f"{name:8}{tally.own[name]:9.1e}" + "".join(f"{x:9.1e}" for x in row))
+    print("\nlargest relative difference of theta_dot+ between formulations")
+    for kind, value in tally.speed.items():
+        print(f"  {kind:<14}{value:9.1e}  ({tally.kinds[kind]} states)")
+    print(f"\n{'':8}{'set-up ms':>10}{'solve ms':>10}  rungs")
+    for name in ORDER:
+        a, b = (1e3 * x / count for x in tally.seconds[name])
+        print(f"{name:8}{a:10.2f}{b:10.2f}  " + ", ".join(f"{v} {k}" for k, v in tally.solver[name].most_common()))
+    return 0 if worst <= 1e-9 else 1
+
+
+# --- growth with the number of links --------------------------------------------------------------------
+
+
+def chain(n):
+    """n revolute bodies in a row, without rotors and damping."""
+    forest = random_forest(np.random.default_rng(n), n, roots=1, floating=0.0, prismatic=0.0, armature=False)
+    tree = forest.tree._replace(parent=np.arange(-1, n - 1), damping=np.zeros(n), root=np.zeros(n, np.int64))
+    return forest._replace(tree=read_only(tree))
+
+
+def links(repeats=20):
+    """Sizes (J14 Table 2), set-up and solve times of chains with 4 contacts."""
+    print(f"{'n':>4}" + "".join(f"{name:>26}" for name in ORDER) + "\n" + " " * 4 + "     size set-up us  solve us" * 6)
+    for n in (3, 6, 12, 15, 24, 30):
+        forest, line = chain(n), f"{n:4d}"
+        rng = np.random.default_rng(1)
+        q, v = rng.uniform(-1, 1, n), rng.normal(size=n)
+        p = Dense(forest.tree, q, v).p[-1]
+        points = [mb.ContactPoint(n - 1, WORLD, p + 0.1 * rng.normal(size=3), (0, 0, 1.0)) for _ in range(4)]
+        for name in ORDER:
+            best = [np.inf, np.inf]
+            for _ in range(repeats):
+                problem = mb.StepProblem(forest, q, v, contacts=points, friction_directions=4)
+                times = [time.perf_counter()]
+                formulation = mb.formulate(problem, name)
+                times.append(time.perf_counter())
+                formulation.scale()
+                times.append(time.perf_counter())
+                formulation.search()
+                times.append(time.perf_counter())
+                best = [min(best[0], times[1] - times[0]), min(best[1], times[3] - times[2])]
+            line += f"{formulation.size:9d}{1e6 * best[0]:10.0f}{1e6 * best[1]:10.0f}"[:29].rjust(29)
+        print(line, flush=True)
+    return 0
+
+
+# --- drift of absolute coordinates ------------------------------------------------------------------------
+
+
+def rotation(w):
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_rotvec(w).as_matrix()
+
+
+def drift(n=6, dt=1e-3, seconds=5.0):
+    """A pendulum of n links that NMC moves in absolute coordinates, x+ = x + V+ dt, with and without Baumgarte."""
+    forest = chain(n)
+    print(f"{n} links, {1e3 * dt:g} ms; worst opening of a hinge [mm], plain and with 0.2 of it taken back a step")
+    both = [swing(forest, n, dt, round(seconds / dt), rate) for rate in (0.0, 0.2)]
+    for t, plain, held in zip(both[0], both[0].values(), both[1].values()):
+        print(f"  t = {t:6.3f} s  {1e3 * plain:10.5f}  {1e3 * held:10.5f}")
+    return 0
+
+
+def swing(forest, n, dt, steps, rate):
+    """Worst opening [m] by time [s]."""
+    tree, record = forest.tree, {}
+    kin = mb.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt).state.kin
+    for step in range(1, steps + 1):
+        problem = mb.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt)
+        moving = problem.state.kin
+        moving.R[:], moving.p[:], moving.V[:] = kin.R, kin.p, kin.V
+        set_absolute(tree, problem)
+        formulation = mb.formulate(problem, "nmc")
+        formulation.q[formulation.layout["p_hinge"]] += rate / dt * hinge_errors(tree, kin, formulation.bodies)
+        V = formulation.search()[0][: 6 * n].reshape(n, 6)
+        kin.V[:] = V
+        kin.p[:] += dt * V[:, 3:]
+        kin.R[:] = rotation(dt * V[:, :3]) @ kin.R
+        if step in (1, 10, 100) or step % 1000 == 0:
+            record[step * dt] = opening(tree, kin)
+    return record
+
+
+def hinge_errors(tree, kin, bodies):
+    """K times the displacement of each body from where its parent holds it: origin and axis."""
+    n = len(tree.parent)
+    error = np.zeros((n, 6))
+    up_R = np.concatenate([np.eye(3)[None], kin.R[:-1]])
+    up_p = np.concatenate([np.zeros((1, 3)), kin.p[:-1]])
+    error[:, 3:] = kin.p - up_p - np.einsum("kij,kj->ki", up_R, tree.p_joint)
+    held = np.einsum("kij,kjl,kl->ki", up_R, tree.R_joint, tree.axis)
+    error[:, :3] = np.cross(held, np.einsum("kij,kj->ki", kin.R, tree.axis))
+    own = bodies.K.toarray().reshape(n, 5, 6 * n)
+    return np.concatenate([own[k, :, 6 * k : 6 * k + 6] @ error[k] for k in range(n)])
+
+
+def set_absolute(tree, problem):
+    """Hinge maps, offsets, inertias and bias terms that follow from the poses and velocities of the bodies."""
+    state, kin = problem.state, problem.state.kin
+    kin.H[:, :3] = np.einsum("kij,kj->ki", kin.R, tree.axis)
+    kin.H[:, 3:] = 0.0
+    kin.l[1:] = np.einsum("kij,kj->ki", kin.R[:-1], tree.p_joint[1:])
+    body_inertias(tree, kin)
+    w = kin.V[:, :3].copy()
+    w[1:] -= kin.V[:-1, :3]
+    state.v[:] = np.einsum("ki,ki->k", kin.H[:, :3], w)
+    bias_terms(tree, kin, state.v)
+    state.drift[:] = kin.a
+    for k in range(1, len(state.drift)):
+        state.drift[k] += state.drift[k - 1]
+        state.drift[k, 3:] += np.cross(state.drift[k - 1, :3], kin.l[k])
+
+
+def opening(tree, kin):
+    """Largest distance of a body's origin from where its parent holds it."""
+    held = kin.p[:-1] + np.einsum("kij,kj->ki", kin.R[:-1], tree.p_joint[1:])
+    return float(np.linalg.norm(kin.p[1:] - held, axis=1).max())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--states", type=int, default=1000, metavar="N", help="random states (default: 1000)")
+    parser.add_argument(
+        "--unique", type=int, default=3, metavar="K", help="enumerate all solutions up to K contacts (default: 3)"
+    )
+    parser.add_argument(
+        "--driven", action="store_true", help="loops with friction may be driven, so that some states jam"
+    )
+    parser.add_argument("--links", action="store_true", help="sizes and times against the number of links instead")
+    parser.add_argument("--drift", action="store_true", help="drift of a pendulum in absolute coordinates instead")
+    arguments = parser.parse_args()
+    if arguments.drift:
+        return drift()
+    return links() if arguments.links else states(arguments.states, arguments.unique, arguments.driven)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""J14 Table 1 for any robot: sizes, set-up and solve times of all formulations on one contact problem.
+
+The problem: the robot's tips press on the world with points around them, at a pose near the neutral one, while
+its joints move.  Joint damping acts as a force at the start of the step, as J14's C has it, so that the sizes are
+those of the paper (with implicit damping NMC/OS has a row more for each damped joint).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from mb_contact.contact.formulations import FORMULATIONS, formulate
+from mb_contact.contact.step_problem import ContactPoint, StepProblem
+from mb_contact.errors import InputError
+from mb_contact.model.resources import find_resource
+from mb_contact.model.urdf import load_urdf
+from mb_contact.types import JOINT_FLOATING, WORLD
+
+DUAL_ARM = "package://mb_contact/urdf/dual_arm.urdf"
+ORDER = ("nmc", "mc", "rmc", "os", "nmc_os", "hybrid")
+TITLES = {"nmc": "NMC", "mc": "MC", "rmc": "RMC", "os": "OS", "nmc_os": "NMC/OS", "hybrid": "hybrid"}
+EQUATIONS = {
+    "nmc": "(27)", "mc": "(36)", "rmc": "(41)", "os": "(53)", "nmc_os": "section 8", "hybrid": "end of section 5",
+}  # fmt: skip
+COSTS = {
+    "nmc": "O(n)", "mc": "O(N^2)", "rmc": "O(N^3)", "os": "O(N) + O(n_c^2)", "nmc_os": "O(n)", "hybrid": "O(n^3)",
+}  # fmt: skip
+REACH = 0.03  #: [m] distance of the contact points from the tips' origins
+PUSH = 0.5  #: friction coefficient
+
+
+def bench_problem(model, contacts, n_f):
+    """The StepProblem that is measured: ``contacts`` points on the robot's tips against the world."""
+    tree = model.tree
+    random = np.random.default_rng(0)
+    q = model.neutral_q()
+    scalar = np.asarray(model.joint_q, int)
+    low, high = (np.nan_to_num(x[model.joint_v], posinf=1.0, neginf=-1.0) for x in (tree.lower, tree.upper))
+    middle = np.clip(q[scalar], low, high)
+    q[scalar] = np.clip(middle + random.uniform(-0.3, 0.3, len(scalar)), low, high)
+    v = random.normal(scale=0.3, size=len(tree.armature))
+    tips = [k for k in range(len(tree.parent)) if k not in tree.parent]
+    R, p = model.body_poses(q)
+    points = []
+    for i in range(contacts):
+        k = tips[(i * max(1, len(tips) // max(contacts, 1))) % len(tips)]
+        offset = random.normal(size=3)
+        normal = random.normal(size=3)
+        x = p[k] + R[k] @ (tree.com[k] + REACH * offset / np.linalg.norm(offset))
+        points.append(ContactPoint(k, WORLD, x, normal / np.linalg.norm(normal), 0.0, PUSH))
+    return q, v, points, {"friction_directions": n_f, "implicit_damping": False, "time_step": 1e-3}
+
+
+def measure(model, contacts, n_f, repeats):
+    """Rows (name, Formulation, StepSolution, set-up [s], solve [s]) and the time [s] of the shared description."""
+    q, v, points, options = bench_problem(model, contacts, n_f)
+    rows, shared = [], np.inf
+    for name in ORDER:
+        setup = solve = np.inf
+        for _ in range(repeats + 1):  # the first one loads or compiles kernels
+            start = time.perf_counter()
+            problem = StepProblem(model, q, v, None, points, **options)
+            begin = time.perf_counter()
+            formulation = formulate(problem, name)
+            end = time.perf_counter()
+            formulation.scale()  # belongs to the judge
+            search = time.perf_counter()
+            formulation.search()
+            solve = min(solve, time.perf_counter() - search)
+            setup, shared = min(setup, end - begin), min(shared, begin - start)
+        rows.append((name, formulation, formulation.solve(), setup, solve))
+    return rows, shared
+
+
+def run_bench(urdf=None, contacts=4, n_f=4, repeats=30, floating=False):
+    """Measure and print; returns the exit code: 1 if a formulation was not solved."""
+    if contacts < 1:
+        raise InputError(f"--contacts must be 1 or more, got {contacts}")
+    model = load_urdf(find_resource(urdf or DUAL_ARM), floating=floating, collision_meshes="skip")
+    rows, shared = measure(model, contacts, n_f, repeats)
+    free = int((model.tree.joint_type == JOINT_FLOATING).sum())
+    print(
+        f"{model.name}: n = {model.n} links, N = {model.N} degrees of freedom"
+        f"{f' ({free} floating)' if free else ''}, n_u = {contacts} contacts, n_f = {n_f}"
+    )
+    head = ("", "equation", "size", "nonzeros", "set-up", "set-up us", "solve us", "pivots", "certificate")
+    print("{:<8}{:<18}{:>6}{:>10}  {:<17}{:>10}{:>10}{:>8}{:>13}".format(*head))
+    for name, formulation, solution, setup, solve in rows:
+        M = formulation.M
+        filled = int(M.count_nonzero() if hasattr(M, "count_nonzero") else np.count_nonzero(M))
+        print(
+            f"{TITLES[name]:<8}{EQUATIONS[name]:<18}{formulation.size:>6}{filled:>10}  {COSTS[name]:<17}"
+            f"{1e6 * setup:>10.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"
+        )
+    print(f"least of {repeats}; the description of the step, shared by all: {1e6 * shared:.0f} us")
+    worst = max(np.abs(s.v_next - rows[0][2].v_next).max() for _, _, s, _, _ in rows)
+    print(f"velocities after the step differ by {worst:.1e} at most")
+    return 0 if all(solution.solved for _, _, solution, _, _ in rows) else 1
+
+
+assert set(ORDER) == set(FORMULATIONS)

@@ -1,0 +1,138 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mixed complementarity problems with leading equality rows, as the formulations build them.
+
+    w = M z + q,   w_i = 0 for the first ``free`` rows,   w_i >= 0, z_i >= 0, w_i z_i = 0 for the others
+
+The equality rows are eliminated first.  The leading ``regular`` ones form a regular block and are factored
+(sparse LU where M is sparse); the Schur complement of the others, the loops, is symmetric and positive
+semidefinite but loses rank when loops are redundant, so it is inverted on its range only.  What is left is an
+ordinary linear complementarity problem (the RMC one, whatever the formulation was).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+RANK_TOLERANCE = 1e-11  #: eigenvalues of the loops' compliance, scaled to a unit diagonal, that count as zero
+RANK_CUTS = (1e-13, 1e-10, 1e-7)  #: relative singular values that ``polish`` takes for zero, in turn
+
+
+class Condensed:
+    """A mixed problem without its equality rows, and the way back.
+
+    Parameters
+    ----------
+    M : (size, size), dense or sparse
+    q : (size,)
+    free : int
+        Leading rows that are equalities.
+    regular : int
+        Leading rows, at most ``free``, whose block of M is regular.
+
+    Attributes
+    ----------
+    M, q : (m, m), (m,)
+        The linear complementarity problem that is left, dense.
+    """
+
+    def __init__(self, M, q, free, regular):
+        self._free, self._regular = free, regular
+        self._whole, self._right = M, q
+        if scipy.sparse.issparse(M):
+            M = M.tocsc()
+        self._A, self._C = M[:regular, :regular], M[regular:, :regular]
+        self._solve = _factor(self._A) if regular else None
+        B, D = _dense(M[:regular, regular:]), _dense(M[regular:, regular:])
+        first = self.solve_regular(np.column_stack([B, q[:regular]]))
+        S = np.column_stack([D, q[regular:]]) - self._C @ first
+        loops = free - regular
+        self._S, self._B = S, first[:, :loops]
+        self._inverse = semidefinite_inverse(S[:loops, :loops]) if loops else np.zeros((0, 0))
+        left = S[loops:] - S[loops:, :loops] @ (self._inverse @ S[:loops])
+        self.M, self.q = left[:, loops:-1], left[:, -1]
+
+    def solve_regular(self, right):
+        """A^-1 right; one refinement step undoes what the sparse LU loses by pivoting for sparsity."""
+        if self._regular == 0:
+            return np.zeros((0, *right.shape[1:]))
+        x = self._solve(right)
+        return x + self._solve(right - self._A @ x)
+
+    def solve_free(self, right):
+        """x with M_ff x = right, least-norm in redundant loops."""
+        x = self.solve_regular(right[: self._regular])
+        p = self._inverse @ (right[self._regular :] - (self._C @ x)[: self._free - self._regular])
+        return np.concatenate([x - self._B @ p, p])
+
+    def expand(self, z):
+        """The whole unknown (free + m,), its equality rows solved with two refinement steps."""
+        whole = np.concatenate([np.zeros(self._free), z])
+        if self._free:
+            for _ in range(3):
+                whole[: self._free] -= self.solve_free((self._whole @ whole + self._right)[: self._free])
+        return whole
+
+
+def _dense(M):
+    return M.toarray() if scipy.sparse.issparse(M) else M
+
+
+def _factor(A):
+    """Solver of A x = b: sparse LU, or dense LU."""
+    if scipy.sparse.issparse(A):
+        return scipy.sparse.linalg.splu(A).solve
+    factors = scipy.linalg.lu_factor(A)
+    return lambda right: scipy.linalg.lu_solve(factors, right)
+
+
+def semidefinite_inverse(S):
+    """Inverse of a symmetric positive semidefinite matrix on its range (rows scaled to a unit diagonal).
+
+    Redundant loops make S singular; the least-norm scaled impulses carry the load then.
+    """
+    s = np.sqrt(np.maximum(np.diag(S), np.finfo(float).tiny))
+    scaled = 0.5 * (S + S.T) / np.outer(s, s)
+    values, vectors = np.linalg.eigh(scaled)
+    keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
+    return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T / np.outer(s, s)
+
+
+def polish(M, q, z, s):
+    """Solve the active rows of a nearly complementary z once more: M_aa z_a = -q_a, z = 0 elsewhere.
+
+    ``s`` scales z and w to a common unit.  Singular blocks are solved nearest to the given z.
+    """
+    if not np.isfinite(z).all():
+        return z
+    active = z * s > (M @ z + q) / s
+    if not active.any():
+        return np.zeros_like(z)
+    scale = s[active]
+    A = M[np.ix_(active, active)] / np.outer(scale, scale)
+    y = z[active] * scale
+    U, values, V = np.linalg.svd(A)
+    best, least = z, natural_residual(M, q, z, s)
+    for cut in RANK_CUTS:
+        rank = int((values > cut * values[0]).sum())
+        x = y
+        for _ in range(2):
+            left = -(q[active] / scale + A @ x)
+            x = x + V[:rank].T @ ((U[:, :rank].T @ left) / values[:rank])
+        better = np.zeros_like(z)
+        better[active] = x / scale
+        residual = natural_residual(M, q, better, s)
+        if residual < least:
+            best, least = better, residual
+    return best
+
+
+def natural_residual(M, q, z, s):
+    """Largest scaled |min(z, w)| of a linear complementarity problem."""
+    if not np.isfinite(z).all():
+        return np.inf
+    return float(np.abs(np.minimum(z * s, (M @ z + q) / s)).max(initial=0.0))

@@ -1,0 +1,68 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contact problem of a running scene, for comparing formulations and solvers on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
+
+
+def step_problem(simulator, effort=None, **options):
+    """StepProblem that the simulator's next step solves, from its present state.
+
+    The step is taken and undone, so contacts, their frames and the joint limits in reach are those of the step.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Left as it was.
+    effort : (joints,), optional
+        As for ``Simulator.step``.
+    **options
+        Passed on to StepProblem, for instance ``velocity_product`` or ``friction_directions``.
+
+    Returns
+    -------
+    StepProblem
+    """
+    sim = simulator
+    state = sim.save()
+    sim.step(effort)
+    contacts, limits = _contacts(sim), _limits(sim, state.q)
+    effort, external = sim._work.effort.copy(), sim._work.external.copy()
+    sim.restore(state)
+    settings = {
+        "gravity": sim.world.gravity,
+        "time_step": sim.time_step,
+        "friction_directions": sim.scene.friction_directions,
+        "push_speed": float(sim.scene.push_out_velocity),
+        "external": external,
+    }
+    return StepProblem(sim.world, state.q, state.v, effort, contacts, (), limits, **{**settings, **options})
+
+
+def _contacts(sim):
+    found, geoms, frames = sim._contacts, sim.world.geoms, sim._frames
+    points = []
+    for i in range(int(found.count[0])):
+        pair = found.pair[i]
+        a, b = (int(geoms.body[g]) for g in geoms.pairs[pair])
+        point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
+        points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy()))
+    return points
+
+
+def _limits(sim, q):
+    """Joint limits that were in the step's problem: dof and side stand in the rows."""
+    tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
+    limits = []
+    for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
+        dof, side = divmod(int(code), 2)
+        body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
+        position = q[tree.q_start[body]]
+        gap = position - tree.lower[dof] if side == 0 else tree.upper[dof] - position
+        limits.append(JointLimit(dof, side, float(gap)))
+    return limits
