@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.composite import composite_inertias, mass_matrix
+from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.frames import frame_jacobians
 from mb_contact.core.inverse_dynamics import inverse_dynamics
 from mb_contact.types import WORLD
@@ -19,7 +19,8 @@ def joint_mass_matrix(problem):
     I, mc, mass = kin.I.copy(), kin.mc.copy(), problem.tree.mass.copy()
     composite_inertias(problem.tree, kin.l, I, mc, mass)
     M = np.zeros((problem.N, problem.N))
-    mass_matrix(problem.tree, kin, I, mc, mass, np.zeros((6, 6)), M)
+    mass_matrix(problem.tree, kin, I, mc, mass, np.zeros(problem.n, np.int64), np.zeros((9, problem.N)), M)
+    mirror(M)
     M[np.diag_indices(problem.N)] += problem.damping
     return M
 
@@ -53,5 +54,5 @@ def body_jacobians(problem, bodies):
     """Jacobians (len(bodies), 6, N) of body origins."""
     kin = problem.state.kin
     J = np.zeros((6 * len(bodies), problem.N))
-    frame_jacobians(problem.tree, kin, bodies, np.ascontiguousarray(kin.p[bodies]), J)
+    frame_jacobians(problem.tree, kin, bodies, np.zeros(len(bodies), np.int64), np.ascontiguousarray(kin.p[bodies]), J)
     return J.reshape(-1, 6, problem.N)

@@ -44,7 +44,8 @@ class BodyState:
         bias_terms(tree, self.kin, self.v)
         self.drift = np.zeros((self.n, 6))
         none = np.zeros(0)
-        frame_bias(tree, self.kin, np.zeros(0, np.int64), np.zeros((0, 3)), self.drift, none)
+        nobody = np.zeros(0, np.int64)
+        frame_bias(tree, self.kin, nobody, nobody, np.zeros((0, 3)), self.drift, none)
 
     def pose(self, body, R, p):
         """World pose of a frame (R, p) fixed on ``body``."""
