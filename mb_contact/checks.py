@@ -62,8 +62,9 @@ def _as_float_array(value, name):
 
 def _require_finite(array, name):
     flat = array.ravel()
-    if math.isfinite(flat.dot(flat)):  # 0.2 us instead of the 2 us of isfinite and all
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(flat.dot(flat)):  # half the time of isfinite and all
+            return
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
