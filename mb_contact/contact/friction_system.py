@@ -145,6 +145,7 @@ class FrictionSystem:
             self.eq = _eq.make_equality_work(self.n, self.N, have[0], have[2])
             self.ppm = make_ppm_work(have[1], self.N)
             self.before = np.zeros(have[0])
+            self.eq.diagonal[:] = 1.0
 
     # --- free motion --------------------------------------------------------------------------------------
 
@@ -165,6 +166,28 @@ class FrictionSystem:
             self.tree, self.kin, self.art, self.gravity, self.effort, self.v, self.external, self.v_dot
         )
 
+    def copy_rows(self, sources):
+        """Append copies of rows (velocity level, before ``free_velocities``); returns their numbers."""
+        rows, first = self.rows, self.n_rows
+        self.n_rows += len(sources)
+        for name in ("body_a", "body_b", "on_a", "on_b", "dof", "offset"):
+            array = getattr(rows, name)
+            array[first : self.n_rows] = array[sources]
+        return np.arange(first, self.n_rows)
+
+    def condensed(self, rank_tolerance):
+        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix."""
+        size = int(self.eq.info[_eq.FREE_ROWS])
+        W, e = np.zeros((size, size)), np.zeros(size)
+        _eq.condense(
+            self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, W, e
+        )
+        return W, e
+
+    def complete(self, r):
+        """Impulses r of the complementary rows in; those of the equality rows and the response follow."""
+        _eq.complete(self.tree, self.kin, self.art, self.rows, self.n_rows, np.ascontiguousarray(r), self.eq)
+
     def free_velocities(self, dt):
         """Rows' free velocities plus gap and constraint terms into ``eq.q`` (velocity level)."""
         self.external[:] = 0.0
@@ -176,7 +199,7 @@ class FrictionSystem:
         gap = self.contacts.gap
         push = np.minimum(PUSH_OUT_RATE * -gap / dt, PUSH_OUT_VELOCITY)
         self.offset = np.where(gap >= 0.0, gap / dt, -push)
-        self.eq.q[self.b : self.n_rows : 3] += self.offset
+        self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
 
     def free_row_accelerations(self):
@@ -215,13 +238,16 @@ class FrictionSystem:
         )  # fmt: skip
         return STATUS[code]
 
-    def judge(self):
-        """FrictionCertificate of the impulses in ``eq.r``, whose response is in ``eq.u``."""
+    def judge(self, hard=None):
+        """FrictionCertificate of the impulses in ``eq.r``, whose response is in ``eq.u``.
+
+        ``hard`` are the complementary rows, by default those of ``choose``.
+        """
         eq = self.eq
         m, n = int(eq.info[_eq.EQUALITY_ROWS]), int(eq.info[_eq.FREE_ROWS])
-        s = 1.0 / np.sqrt(np.maximum(eq.diagonal, 1e-300))
+        s = 1.0 / np.sqrt(eq.diagonal)
         rows, soft = eq.equality[:m], eq.softness[:m]
-        hard = eq.hard[:n]
+        hard = eq.hard[:n] if hard is None else hard
         error = np.abs(eq.u[rows] + soft * eq.r[rows]) / np.sqrt(eq.diagonal[rows] + soft)
         z, w = eq.r[hard] / s[hard], eq.u[hard] * s[hard]
         least = np.minimum(z, w)
@@ -231,15 +257,16 @@ class FrictionSystem:
             values = (np.inf, np.inf, np.inf, scale)
         return FrictionCertificate(*map(float, values))
 
-    def result(self, level, status, dt=None, reason="", extra_tangent=None, pivots=None):
+    def result(self, level, status, dt=None, reason="", extra_tangent=None, pivots=None, certificate=None):
         """Collect what the kernels left; ``solved`` only where the certificate agrees."""
         eq = self.eq
-        certificate = self.judge()
+        certificate = self.judge() if certificate is None else certificate
         if status == "solved" and not certificate.residual <= SOLVED * max(certificate.scale, 1e-12):
             status = "inaccurate"
-        impulses = eq.r[self.b : self.n_rows].reshape(-1, 3).copy()
+        last = self.b + 3 * self.count
+        impulses = eq.r[self.b : last].reshape(-1, 3).copy()
         tangent = impulses[:, 1:] if extra_tangent is None else impulses[:, 1:] + extra_tangent
-        after = eq.u[self.b : self.n_rows].reshape(-1, 3).copy()
+        after = eq.u[self.b : last].reshape(-1, 3).copy()
         if level == "velocity":
             after[:, 0] -= self.offset
             v = self.v_free + eq.dv

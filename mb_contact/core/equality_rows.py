@@ -53,6 +53,7 @@ EQUALITY_INFO = 8
 
 TOLERANCE = 1e-11  # of the largest scaled free velocity: how far z and w of the pivoting may be below zero
 MOST_CORRECTIONS = 4
+NO_COMPLIANCE = 1e-20  # of the largest diagonal entry of W
 
 
 class EqualityWork(NamedTuple):
@@ -127,6 +128,7 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
     compliance_sweep(tree, kin, art, com)
     compliance_blocks(tree, com, count)
     row_sides(com, rows, n_rows)
+    largest = 1e-300
     for r in range(n_rows):
         for c in range(6):
             eq.a_T[c, r] = rows.on_a[r, c]
@@ -139,6 +141,10 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
             if rows.side_b[r] >= 0:
                 d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
         eq.diagonal[r] = d
+        eq.left[r] = d
+        largest = max(largest, d)
+    for r in range(n_rows):  # a row that nothing can move would otherwise be measured against rounding
+        eq.diagonal[r] = max(eq.diagonal[r], NO_COMPLIANCE * largest)
 
 
 @kernel
@@ -210,8 +216,6 @@ def eliminate(com, rows, n_rows, rank_tolerance, eq):
     left = eq.left
     column = eq.column
     k = 0
-    for r in range(n_rows):
-        left[r] = eq.diagonal[r]
     for i in range(eq.info[EQUALITY_ROWS]):
         r = eq.equality[i]
         c = eq.softness[i]
@@ -256,10 +260,10 @@ def reduced_velocities(eq):
     largest = 0.0
     for i in range(eq.info[EQUALITY_ROWS]):
         r = eq.equality[i]
-        largest = max(largest, abs(eq.q[r]) / np.sqrt(max(eq.diagonal[r], 1e-300)))
+        largest = max(largest, abs(eq.q[r]) / np.sqrt(eq.diagonal[r]))
     for i in range(eq.info[FREE_ROWS]):
         r = eq.hard[i]
-        d = 1.0 / np.sqrt(max(eq.diagonal[r], 1e-300))
+        d = 1.0 / np.sqrt(eq.diagonal[r])
         eq.scale[i] = d
         x = eq.q[r]
         for j in range(eq.info[PICKED]):

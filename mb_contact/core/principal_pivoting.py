@@ -161,7 +161,7 @@ def ppm_add(i, e, tolerance, work):
     if info[RULE] == ALGORITHM_1:
         _go_monotone(e, tolerance, work)  # it depends on the active ones: choose again, with a ratio test
         return
-    _exchange(i, work)
+    _exchange(i, tolerance, work)
 
 
 @kernel
@@ -205,7 +205,7 @@ def _monotone(e, tolerance, work):
 
 
 @kernel
-def _exchange(i, work):
+def _exchange(i, tolerance, work):
     """Index i depends on the active ones: move along the direction that changes no w until one leaves."""
     z = work.z
     d = work.target
@@ -222,7 +222,9 @@ def _exchange(i, work):
                 step = ratio
                 leave = s
     if leave < 0:
-        work.info[RAY] = 1
+        if work.w[i] < -100.0 * tolerance:
+            work.info[RAY] = 1
+        work.refused[i] = 1  # otherwise it came in by rounding alone
         return
     for s in range(k):
         z[s] = max(z[s] + step * d[s], 0.0)
