@@ -33,7 +33,7 @@ from mb_contact.core.linear import lu_factor, lu_solve
 PPM_SOLVED = -1  # what ppm_next returns when it asks for no further column
 PPM_RAY = -2
 PPM_LIMIT = -3
-PPM_SINGULAR = -4  # PPM I: a zero on the diagonal, so M is no P-matrix
+PPM_SINGULAR = -4  # PPM I: a pivot that is not positive, so M is no P-matrix
 
 # entries of PpmWork.info
 ACTIVE = 0  # active indices
@@ -454,7 +454,7 @@ def _copy_column(F, n, i, work):
 def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
     """PPM I on the leading n x n problem: the first negative basic variable changes places with its complement.
 
-    Ends for every P-matrix (Murty, theorem 4.1); a zero on the diagonal is reported, not stepped over.
+    Ends for every P-matrix (Murty, section 4.1); a pivot that is not positive is reported, not stepped over.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
         for j in range(n):
             T[i, j] = M[i, j]
     for s in range(count):
-        if basic[start[s]] == 0 and abs(T[start[s], start[s]]) > 1e-12:
+        if basic[start[s]] == 0 and T[start[s], start[s]] > 1e-12:
             _exchange_with_complement(T, x, n, start[s])
             basic[start[s]] = 1
     status = PPM_LIMIT
@@ -490,7 +490,7 @@ def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
             break
         if pivots == limit:
             break
-        if not abs(T[i, i]) > 1e-14:
+        if not T[i, i] > 1e-14:
             status = PPM_SINGULAR
             break
         _exchange_with_complement(T, x, n, i)
