@@ -1,0 +1,211 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The second half of a time step with Drumwright's friction models instead of Coulomb's: no slip, or viscous.
+
+The rows are those of ``core/step.py``: three for each contact, one for each joint limit within reach.  The
+tangents of touching contacts hold with equality, X v+ = 0 without slip and X v+ + p / (dt mu_v) = 0 with
+viscous friction; normals and limits are complementary.  Everything before and after the solver is the step's.
+
+Penetration is pushed out slowly, as in the step.  Where that leaves no solution (a body squeezed between
+two others that must not slip), the step is solved again without it: then standing still is admissible, so
+there is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
+from mb_contact.core.equality_rows import (
+    EQUALITY_ROWS,
+    FREE_ROWS,
+    TOTAL_PIVOTS,
+    solve_with_equalities,
+)
+from mb_contact.core.jit import kernel
+from mb_contact.core.principal_pivoting import PPM_SOLVED
+from mb_contact.core.step import (
+    ITERATIONS,
+    RUNG,
+    advance,
+    apply_impulses,
+    contact_impulses,
+    find_contacts,
+    keep_books,
+    limits_missed,
+    remember,
+    report,
+    smooth_dynamics,
+)
+from mb_contact.types import OK
+
+NO_SLIP = 0
+VISCOUS = 1
+
+TOUCH = 1e-4  # contacts nearer than this feel friction [m]
+RANK_TOLERANCE = 1e-8  # part of its compliance that an equality row must have of its own
+GOOD = 1e-9  # scaled residual of a solved step, relative to the largest scaled free velocity [-]
+
+# what ended the step, in StepWork.info[RUNG]
+RUNG_NONE = 0
+RUNG_PIVOTING = 1
+RUNG_NO_PUSH_OUT = 2
+RUNG_FAILED = 3
+
+
+@kernel
+def finish_friction_step(h, model, viscous, candidates, eq, ppm):
+    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status.
+
+    Parameters
+    ----------
+    model : int
+        NO_SLIP or VISCOUS.
+    viscous : (m,)
+        Viscous coefficient of each pair of geometries [N s/m].
+    eq : EqualityWork
+        For at least ``len(h.rows.dof)`` rows.
+    ppm : PpmWork
+        For at least as many unknowns as there are contacts and limits.
+    """
+    status = find_contacts(h, candidates)
+    if status != OK:
+        return status
+    status = smooth_dynamics(h)
+    if status != OK:
+        return status
+    for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
+        friction_rows(h, model, viscous, eq)
+        solve_friction(h, eq, ppm)
+        status = apply_impulses(h)
+        if status != OK:
+            return status
+        if not limits_missed(h):
+            break
+    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    report(h)
+    advance(h)
+    return OK
+
+
+@kernel
+def friction_rows(h, model, viscous, eq):
+    """Rows of contacts and limits, which of them hold with equality, and their free velocities."""
+    dt = h.settings[0]
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.frames)
+    contact_rows(
+        h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
+    )
+    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    n_rows = h.cones.rows[0]
+    for i in range(eq.info.shape[0]):
+        eq.info[i] = 0
+    equal = 0
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        eq.hard[i] = row
+        if h.cones.dim[i] != 3 or h.contacts.gap[i] > TOUCH:
+            continue
+        softness = 0.0
+        if model == VISCOUS:
+            mu_v = viscous[h.contacts.pair[i]]
+            if mu_v == 0.0:
+                continue
+            softness = 1.0 / (dt * mu_v)
+        for c in range(1, 3):
+            eq.equality[equal] = row + c
+            eq.softness[equal] = softness
+            equal += 1
+    eq.info[EQUALITY_ROWS] = equal
+    eq.info[FREE_ROWS] = h.cones.count[0]
+    row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
+    for i in range(n_rows):
+        eq.q[i] += h.rows.offset[i]
+
+
+@kernel
+def solve_friction(h, eq, ppm):
+    """Impulses into ``h.sol``; ``h.work.info`` and ``h.sol.judge`` tell how it went."""
+    units = h.cones.count[0]
+    n_rows = h.cones.rows[0]
+    for i in range(h.sol.judge.shape[0]):
+        h.sol.judge[i] = 0.0
+    h.sol.judge[3] = -1.0
+    h.work.info[RUNG] = RUNG_NONE
+    h.work.info[ITERATIONS] = 0
+    if units == 0:
+        return
+    h.work.info[RUNG] = RUNG_PIVOTING
+    warm = 0
+    for i in range(units):  # units that carried an impulse in the last step
+        known = h.frames.known[i] >= 0 if h.cones.dim[i] == 3 else True
+        if known and h.sol.state[i] >= 0:
+            eq.start[warm] = i
+            warm += 1
+    limit = 20 * units + 50
+    status = solve_with_equalities(
+        h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, warm, limit, eq, ppm
+    )
+    h.work.info[ITERATIONS] = eq.info[TOTAL_PIVOTS]
+    if not _judge(h, eq) or status != PPM_SOLVED:
+        for i in range(n_rows):
+            if h.rows.offset[i] < 0.0:
+                eq.q[i] -= h.rows.offset[i]
+                h.rows.offset[i] = 0.0
+        h.work.info[RUNG] = RUNG_NO_PUSH_OUT
+        solve_with_equalities(
+            h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, 0, limit, eq, ppm
+        )
+        h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
+        if not _judge(h, eq):
+            h.work.info[RUNG] = RUNG_FAILED
+    for r in range(n_rows):
+        h.sol.r[r] = eq.r[r]
+        h.sol.u[r] = eq.u[r]
+    for i in range(units):
+        row = h.cones.start[i]
+        h.sol.state[i] = 0 if eq.r[row] > 0.0 else -1
+        if h.cones.dim[i] == 3 and eq.r[row] > 0.0 and max(abs(eq.u[row + 1]), abs(eq.u[row + 2])) > 1e-8:
+            h.sol.state[i] = 1  # reported as slip
+
+
+@kernel
+def _judge(h, eq):
+    """Residuals of the impulses from the velocities that the sweep gives; True where they are good."""
+    scale = 1e-12
+    gap = 0.0
+    below = 0.0
+    worst = -1.0
+    judge = h.sol.judge
+    judge[3] = -1.0
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        s = np.sqrt(eq.diagonal[row])
+        z = eq.r[row] * s
+        w = eq.u[row] / s
+        least = min(z, w)
+        if not np.isfinite(z + w):
+            least = -1e300
+        gap = max(gap, least)
+        below = max(below, -least)
+        if abs(least) > worst:
+            worst = abs(least)
+            judge[3] = i
+        scale = max(scale, abs(eq.q[row]) / s)
+    for i in range(eq.info[EQUALITY_ROWS]):
+        row = eq.equality[i]
+        c = eq.softness[i]
+        s = np.sqrt(eq.diagonal[row] + c)
+        error = abs(eq.u[row] + c * eq.r[row]) / s
+        if not np.isfinite(error):
+            error = 1e300
+        below = max(below, error)
+        scale = max(scale, abs(eq.q[row]) / s)
+    judge[0] = gap
+    judge[1] = below
+    judge[2] = 0.0
+    # an equality row left out as dependent may miss by the square root of what counts as dependent
+    return max(gap, below) <= max(GOOD, 1e-2 * np.sqrt(RANK_TOLERANCE)) * scale
