@@ -21,8 +21,8 @@ from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, p
 
 
 def no_slip_step(
-    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), touch=TOUCH,
-    rank_tolerance=RANK_TOLERANCE,
+    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), held=None,
+    touch=TOUCH, rank_tolerance=RANK_TOLERANCE,
 ):  # fmt: skip
     """Velocity after a step of the no-slip model, from the compliance of the touched bodies alone.
 
@@ -43,8 +43,11 @@ def no_slip_step(
     gravity : (3,)
     warm : sequence of int
         Contacts expected to carry a normal impulse: ``active`` of the last step.
+    held : (n,) bool, optional
+        Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
+        bodies from passing through each other.
     touch : float
-        Contacts farther than this [m] only keep their bodies from passing through each other.
+        [m]
     rank_tolerance : float
         Equality rows with less than this part of their compliance to themselves count as dependent.
 
@@ -66,7 +69,8 @@ def no_slip_step(
     system.set_contacts(contacts, bilateral)
     system.free_velocities(dt)
     normals = system.b + 3 * np.arange(system.count)
-    held = normals[contacts.gap <= touch]
+    held = contacts.gap <= touch if held is None else np.broadcast_to(np.asarray(held, bool), system.count)
+    held = normals[held]
     equality = np.concatenate((np.arange(system.b), np.column_stack((held + 1, held + 2)).ravel()))
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
