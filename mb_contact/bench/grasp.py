@@ -15,6 +15,7 @@ friction directions, 36 in the no-slip model.  Two readings of "36 contacts with
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
+from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 NAMES = ("left_jaw", "box_left", "box_right", "right_jaw")  # from -x to +x
@@ -199,8 +201,19 @@ def daqp_qp(F, e):
     return np.maximum(z, 0.0), int(info["iterations"])
 
 
-def stewart_trinkle(grasp, contacts, held):
-    """The problem of Stewart and Trinkle by Lemke's algorithm; Tikhonov regularisation where it fails."""
+def stewart_trinkle(scaled):
+    """The problem of Stewart and Trinkle by Lemke's algorithm; Tikhonov regularisation where it fails.
+
+    ``scaled``: newton seconds and metres per second are first brought to comparable size.
+    """
+
+    def step(grasp, contacts, held):
+        return _stewart_trinkle(grasp, contacts, scaled)
+
+    return step
+
+
+def _stewart_trinkle(grasp, contacts, scaled):
     system = grasp.system
     system.set_state(grasp.q, grasp.v, grasp.effort, grasp.gravity, DT)
     system.set_contacts(contacts)
@@ -220,10 +233,12 @@ def stewart_trinkle(grasp, contacts, held):
     mean = np.trace(W) / len(W)
     units = np.sqrt(np.concatenate((np.full(forces, mean), np.full(n, 1.0 / mean))))
     scale = np.abs(h / units).max()
+    s = units if scaled else np.ones(size)
     for weight in TIKHONOV:
-        A = M.copy()
-        A[np.arange(forces), np.arange(forces)] += weight * mean
-        status, more = lemke(A, h, size, T, basis, z, 20 * size + 50)
+        A = M / np.outer(s, s)
+        A[np.arange(forces), np.arange(forces)] += weight * mean / s[0] ** 2
+        status, more = lemke(A, h / s, size, T, basis, z, 20 * size + 50)
+        z /= s
         pivots += more
         residual = np.abs(np.minimum(z * units, (M @ z + h) / units)).max() / scale
         if residual < best[0] and status == LEMKE_SOLVED:
@@ -273,7 +288,8 @@ def rows(steps=STEPS):
         ("no-slip, quadprog", no_slip_qp(quadprog_qp), "faces"),
         ("no-slip, daqp", no_slip_qp(daqp_qp), "faces"),
         ("no-slip everywhere, modified PPM", no_slip, "all"),
-        ("Stewart-Trinkle, Lemke", stewart_trinkle, "faces"),
+        ("Stewart-Trinkle, Lemke", stewart_trinkle(scaled=True), "faces"),
+        ("Stewart-Trinkle, Lemke, unscaled", stewart_trinkle(scaled=False), "faces"),
     ]
     for name, step, held in methods:
         try:
@@ -282,16 +298,53 @@ def rows(steps=STEPS):
             continue
 
 
+class Simulated(NamedTuple):
+    """The grasp in the simulator, with the contacts that collision detection finds."""
+
+    contacts: int
+    pivots: np.ndarray
+    residual: float
+    moved: float  #: how far a box has moved in all [m]
+    step: float  #: least seconds of a whole step, collision detection included
+
+
+def simulate(friction_model, steps=STEPS):
+    """Run the scene with ``no_slip`` or ``coulomb_polyhedral`` (mu = 1) in the simulator."""
+    simulator = Simulator(replace(load_scene(find_resource(SCENE)), friction_model=friction_model))
+    start = [simulator.link_pose(name)[0] for name in NAMES]
+    effort, certificates, seconds = [PRESS, -PRESS], [], []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        certificates.append(simulator.step(effort).certificate)
+        seconds.append(time.perf_counter() - begin)
+    return Simulated(
+        contacts=max(c.contacts for c in certificates),
+        pivots=np.array([c.iterations for c in certificates]),
+        residual=max(c.residual for c in certificates),
+        moved=max(np.linalg.norm(simulator.link_pose(name)[0] - p) for name, p in zip(NAMES, start)),
+        step=min(seconds),
+    )
+
+
 def run_bench(steps=STEPS):
     """Measure and print; returns the exit code."""
-    print(f"{'method':<34}{'unknowns':>9}{'solve us':>11}{'pivots':>14}{'residual':>10}{'held':>10}")
+    print(f"36 prescribed contacts, {steps} steps of 10 ms; times in us, ratio to the first line by means")
+    print(f"{'method':<34}{'unknowns':>9}{'least':>9}{'mean':>10}{'ratio':>8}{'pivots':>22}{'residual':>10}{'held':>9}")
     first = None
     for name, run in rows(steps):
         size = 216 if name.startswith("Stewart") else 36
-        first = run.solve.min() if first is None else first
-        pivots = f"{run.pivots.mean():.1f}, max {run.pivots.max():.0f}"
+        first = run.solve.mean() if first is None else first
+        pivots = f"{run.pivots.mean():.1f}, at most {run.pivots.max():.0f}"
         print(
-            f"{name:<34}{size:>9}{1e6 * run.solve.min():>11.1f}{pivots:>14}{run.residual.max():>10.1e}"
-            f"{run.held:>6}/{steps}   x {run.solve.min() / first:.1f}"
+            f"{name:<34}{size:>9}{1e6 * run.solve.min():>9.0f}{1e6 * run.solve.mean():>10.0f}"
+            f"{run.solve.mean() / first:>8.1f}{pivots:>22}{run.residual.max():>10.1e}{run.held:>5}/{steps}",
+            flush=True,
+        )
+    print("contacts from collision detection, whole steps of the simulator:")
+    for model in ("no_slip", "coulomb_polyhedral"):
+        run = simulate(model, steps)
+        print(
+            f"{model:<34}{run.contacts:>3} contacts, {1e6 * run.step:.0f} us a step, pivots {run.pivots.mean():.2f}, "
+            f"at most {run.pivots.max()}, residual {run.residual:.1e}, moved {run.moved:.1e} m"
         )
     return 0

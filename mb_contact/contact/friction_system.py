@@ -16,10 +16,10 @@ import numpy as np
 from mb_contact.checks import as_vector
 from mb_contact.contact.point_contacts import PointContacts, check_bodies, no_bilateral
 from mb_contact.core import equality_rows as _eq
+from mb_contact.core import friction_state as _state
 from mb_contact.core import point_rows as _rows
-from mb_contact.core.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.articulated import free_acceleration
 from mb_contact.core.contact_rows import row_impulses, row_velocities
-from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.errors import DynamicsError, InputError
@@ -109,11 +109,7 @@ class FrictionSystem:
         for k in np.flatnonzero(self.tree.joint_type == JOINT_FLOATING):
             if not self.q[self.tree.q_start[k] + 3 : self.tree.q_start[k] + 7].any():
                 raise InputError(f"the quaternion of body {k} in q is zero; give a rotation")
-        body_poses(self.tree, self.q, self.kin)
-        body_velocities(self.tree, self.kin, self.v, self.kin.V)
-        body_inertias(self.tree, self.kin)
-        bias_terms(self.tree, self.kin, self.v)
-        status, body = articulated_inertias(self.tree, self.kin, dt, self.art)
+        status, body = _state.prepare_state(self.tree, self.q, self.v, dt, self.kin, self.art)
         if status != OK:
             name = self.names[body] if self.names else f"body {body}"
             raise DynamicsError(f"the joint that moves '{name}' carries no inertia along its axis: give it a mass")
@@ -132,9 +128,7 @@ class FrictionSystem:
         self.b, self.count = len(self.bilateral.body_a), len(contacts.body_a)
         self.n_rows = self.b + 3 * self.count
         self._allocate(self.n_rows + copies, self.count, self.N if picked is None else picked)
-        origin, c, b = self.kin.p, contacts, self.bilateral
-        _rows.bilateral_rows(origin, b.body_a, b.body_b, b.point, b.direction, b.angular, self.rows)
-        _rows.point_rows(origin, c.body_a, c.body_b, c.point, c.normal, c.t1, c.t2, self.b, self.rows)
+        _state.prepare_rows(self.kin.p, self.bilateral, contacts, self.rows)
 
     def _allocate(self, rows, contacts, picked):
         have = self._sizes
@@ -191,11 +185,11 @@ class FrictionSystem:
     def free_velocities(self, dt):
         """Rows' free velocities plus gap and constraint terms into ``eq.q`` (velocity level)."""
         self.external[:] = 0.0
-        self.free_acceleration()
-        self.v_free = self.v + dt * self.v_dot
-        V = self.eq.V
-        body_velocities(self.tree, self.kin, self.v_free, V)
-        row_velocities(self.rows, self.n_rows, V, self.eq.q)
+        self.v_free = np.empty(self.N)
+        _state.free_rows(
+            self.tree, self.kin, self.art, self.gravity, self.effort, self.v, dt, self.external, self.rows,
+            self.n_rows, self.v_dot, self.v_free, self.eq.V, self.eq.q,
+        )  # fmt: skip
         gap = self.contacts.gap
         push = np.minimum(PUSH_OUT_RATE * -gap / dt, PUSH_OUT_VELOCITY)
         self.offset = np.where(gap >= 0.0, gap / dt, -push)
@@ -228,10 +222,12 @@ class FrictionSystem:
     def solve(self, rank_tolerance, warm, limit=None):
         """Algorithms 2 and 1; returns the status in words, unjudged."""
         eq = self.eq
-        places = {int(row): i for i, row in enumerate(eq.hard[: eq.info[_eq.FREE_ROWS]])}
-        start = [places[self.b + 3 * int(c)] for c in warm if self.b + 3 * int(c) in places]
-        eq.start[: len(start)] = start
-        limit = 20 * len(places) + 50 if limit is None else int(limit)
+        count = int(eq.info[_eq.FREE_ROWS])
+        start = ()
+        if len(warm):
+            start = np.flatnonzero(np.isin(eq.hard[:count], self.b + 3 * np.asarray(warm)))
+            eq.start[: len(start)] = start
+        limit = 20 * count + 50 if limit is None else int(limit)
         code = _eq.solve_with_equalities(
             self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, len(start), limit,
             eq, self.ppm,
@@ -243,19 +239,10 @@ class FrictionSystem:
 
         ``hard`` are the complementary rows, by default those of ``choose``.
         """
-        eq = self.eq
-        m, n = int(eq.info[_eq.EQUALITY_ROWS]), int(eq.info[_eq.FREE_ROWS])
-        s = 1.0 / np.sqrt(eq.diagonal)
-        rows, soft = eq.equality[:m], eq.softness[:m]
-        hard = eq.hard[:n] if hard is None else hard
-        error = np.abs(eq.u[rows] + soft * eq.r[rows]) / np.sqrt(eq.diagonal[rows] + soft)
-        z, w = eq.r[hard] / s[hard], eq.u[hard] * s[hard]
-        least = np.minimum(z, w)
-        scale = np.abs(eq.q * s)[np.concatenate((rows, hard))].max(initial=0.0)
-        values = (least.max(initial=0.0), -least.min(initial=0.0), error.max(initial=0.0), scale)
-        if not (np.isfinite(eq.r[: self.n_rows]).all() and np.isfinite(eq.u[: self.n_rows]).all()):
-            values = (np.inf, np.inf, np.inf, scale)
-        return FrictionCertificate(*map(float, values))
+        hard = self.eq.hard[: self.eq.info[_eq.FREE_ROWS]] if hard is None else np.ascontiguousarray(hard)
+        judge = np.zeros(4)
+        _state.judge_rows(self.eq, hard, len(hard), judge)
+        return FrictionCertificate(*judge.tolist())
 
     def result(self, level, status, dt=None, reason="", extra_tangent=None, pivots=None, certificate=None):
         """Collect what the kernels left; ``solved`` only where the certificate agrees."""

@@ -202,8 +202,8 @@ def _pose(reader, node, key):
     return Pose(**values)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now, "torsional": zero_for_now,
-            "rolling": zero_for_now}
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+            "torsional": zero_for_now, "rolling": zero_for_now}
 _base = choice("weld", "free")
 
 _model = record(SceneModel, {

@@ -246,7 +246,8 @@ class _Builder:
         geoms = self._geoms()
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
-            viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms, gravity=np.array(self.scene.gravity, dtype=np.float64),
+            viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=np.array(self.q0, dtype=np.float64), v0=np.zeros(int(tree.nv.sum())),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
             joint_v=joint_v, effort_limit=tree.effort_limit[joint_v], frames=self.frames,
