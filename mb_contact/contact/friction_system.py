@@ -91,6 +91,8 @@ class FrictionSystem:
         self.v_dot = np.zeros(self.N)
         self.external = np.zeros((self.n, 6))
         self._no_bilateral = no_bilateral()
+        floating = np.flatnonzero(tree.joint_type == JOINT_FLOATING).tolist()
+        self._floating = [(k, int(tree.q_start[k]) + 3) for k in floating]
         self._sizes = (0, 0, 0)
 
     # --- state and rows -------------------------------------------------------------------------------
@@ -106,8 +108,8 @@ class FrictionSystem:
         self.v = as_vector(v, self.N, "v")
         self.effort = np.zeros(self.N) if effort is None else as_vector(effort, self.N, "effort")
         self.gravity = as_vector(gravity, 3, "gravity")
-        for k in np.flatnonzero(self.tree.joint_type == JOINT_FLOATING):
-            if not self.q[self.tree.q_start[k] + 3 : self.tree.q_start[k] + 7].any():
+        for k, s in self._floating:
+            if not self.q[s : s + 4].any():
                 raise InputError(f"the quaternion of body {k} in q is zero; give a rotation")
         status, body = _state.prepare_state(self.tree, self.q, self.v, dt, self.kin, self.art)
         if status != OK:
@@ -124,7 +126,8 @@ class FrictionSystem:
         self.contacts = contacts
         self.bilateral = self._no_bilateral if bilateral is None else bilateral
         check_bodies(contacts, self.n)
-        check_bodies(self.bilateral, self.n)
+        if bilateral is not None:
+            check_bodies(self.bilateral, self.n)
         self.b, self.count = len(self.bilateral.body_a), len(contacts.body_a)
         self.n_rows = self.b + 3 * self.count
         self._allocate(self.n_rows + copies, self.count, self.N if picked is None else picked)
@@ -225,7 +228,9 @@ class FrictionSystem:
         count = int(eq.info[_eq.FREE_ROWS])
         start = ()
         if len(warm):
-            start = np.flatnonzero(np.isin(eq.hard[:count], self.b + 3 * np.asarray(warm)))
+            wanted = self.b + 3 * np.asarray(warm, np.int64)
+            start = np.searchsorted(eq.hard[:count], wanted)
+            start = start[(start < count) & (eq.hard[np.minimum(start, count - 1)] == wanted)]
             eq.start[: len(start)] = start
         limit = 20 * count + 50 if limit is None else int(limit)
         code = _eq.solve_with_equalities(
@@ -284,3 +289,16 @@ def positive(value, name):
     if not (np.isscalar(value) and np.isfinite(value) and value > 0.0):
         raise InputError(f"{name} must be a finite number greater than zero, got {value!r}")
     return float(value)
+
+
+def as_mask(value, n):
+    """One flag for each of n contacts.
+
+    Raises
+    ------
+    InputError
+    """
+    mask = np.asarray(value)
+    if mask.dtype != bool or mask.shape not in ((), (n,)):
+        raise InputError(f"held must be a flag for each of the {n} contacts, got {mask.dtype} of shape {mask.shape}")
+    return mask if mask.shape else np.full(n, bool(mask))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
+from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
 
 
 def no_slip_step(
@@ -69,9 +69,11 @@ def no_slip_step(
     system.set_contacts(contacts, bilateral)
     system.free_velocities(dt)
     normals = system.b + 3 * np.arange(system.count)
-    held = contacts.gap <= touch if held is None else np.broadcast_to(np.asarray(held, bool), system.count)
-    held = normals[held]
-    equality = np.concatenate((np.arange(system.b), np.column_stack((held + 1, held + 2)).ravel()))
+    held = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
+    equality = np.empty(system.b + 2 * len(held), np.int64)
+    equality[: system.b] = np.arange(system.b)
+    equality[system.b :: 2] = held + 1
+    equality[system.b + 1 :: 2] = held + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
     return system.result("velocity", status, dt)

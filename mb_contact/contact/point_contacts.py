@@ -143,7 +143,7 @@ def check_bodies(contacts, n):
     """
     for name in ("body_a", "body_b"):
         index = getattr(contacts, name)
-        if ((index < WORLD) | (index >= n)).any():
+        if len(index) and (index.min() < WORLD or index.max() >= n):
             bad = int(np.flatnonzero((index < WORLD) | (index >= n))[0])
             raise InputError(f"{name}[{bad}] is {index[bad]}; the model has bodies 0 to {n - 1}, and WORLD is {WORLD}")
 
