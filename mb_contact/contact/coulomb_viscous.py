@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
 from mb_contact.contact.viscous import RESTING
 from mb_contact.core.ladder import solve_step
-from mb_contact.core.lemke import LEMKE_SOLVED, lemke
+from mb_contact.core.lemke import lemke
 from mb_contact.core.workspace import make_cones, make_lemke_work, make_pivot_work, make_solution
 from mb_contact.errors import InputError
 
@@ -111,12 +111,18 @@ def coulomb_viscous_acceleration(
     slides = slip > sliding
     against = np.where(slides[:, None], -speed[here, 1:] / np.maximum(slip, sliding)[:, None], 0.0)
     M, h, Z, turned = _acceleration_lcp(W, e, contacts.mu[here], slides, against, directions)
-    z, solved, pivots = _lemke(M, h)
-    system.complete(Z @ z[: Z.shape[1]])
-    certificate = _with_friction(system, hard, contacts.mu[here], directions, ~slides)
-    result = system.result(
-        "acceleration", "solved" if solved else "ray", extra_tangent=viscous, pivots=pivots, certificate=certificate
-    )
+    units = _units(np.sqrt(system.eq.diagonal[hard[::3]]), slides, directions)
+    pivots = 0
+    for s, weight in ((units, 0.0), (_unit_diagonal(M), 0.0), (units, 1e-12), (units, 1e-9)):
+        z, more = _lemke(M, h, s, weight, Z.shape[1])
+        pivots += more
+        system.complete(Z @ z[: Z.shape[1]])
+        certificate = _with_friction(system, hard, contacts.mu[here], directions, ~slides)
+        result = system.result(
+            "acceleration", "solved", extra_tangent=viscous, pivots=pivots, certificate=certificate
+        )
+        if result.status == "solved":
+            break
     reason = "impact" if impact else "" if result.status == "solved" else "inconsistent"
     if not reason:
         return result._replace(reason="not unique" if turned else "")
@@ -181,17 +187,30 @@ def _acceleration_lcp(W, e, mu, slides, against, directions):
     return M, np.concatenate((R.T @ e, np.zeros(k))), Z, bool((own < 0.0).any())
 
 
-def _lemke(M, h):
-    """Lemke's algorithm on the problem scaled to a unit diagonal: z, whether it ended at a solution, pivots."""
-    n = len(h)
+def _units(own, slides, directions):
+    """What brings f_n, beta and sigma to one unit: square roots of the contacts' compliances."""
+    rest = own[~slides]
+    return np.concatenate((own, np.repeat(rest, directions), 1.0 / rest))
+
+
+def _unit_diagonal(M):
     diagonal = np.abs(np.diag(M))
-    s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    z = np.zeros(n)
-    status, pivots = lemke(
-        np.ascontiguousarray(M / np.outer(s, s)), h / s, n, np.zeros((max(n, 1), 2 * n + 2)),
-        np.zeros(max(n, 1), np.int64), z, 20 * n + 50,
-    )  # fmt: skip
-    return z / s, status == LEMKE_SOLVED, int(pivots)
+    return np.sqrt(np.where(diagonal > 1e-12 * diagonal.max(initial=0.0), diagonal, 1.0))
+
+
+def _lemke(M, h, s, weight, forces):
+    """z by Lemke's algorithm on the problem in units s, its force rows raised by ``weight``, and the pivots.
+
+    Where it ends on a ray z is zero: which end it was, the certificate tells.
+    """
+    size = len(h)
+    A = M / np.outer(s, s)
+    A[np.arange(forces), np.arange(forces)] += weight
+    z = np.zeros(size)
+    _, pivots = lemke(
+        A, h / s, size, np.zeros((max(size, 1), 2 * size + 2)), np.zeros(max(size, 1), np.int64), z, 20 * size + 50
+    )
+    return z / s, int(pivots)
 
 
 def _with_friction(system, hard, mu, directions, polygon):

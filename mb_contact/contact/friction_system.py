@@ -30,6 +30,7 @@ RANK_TOLERANCE = 1e-8  #: an equality row counts as dependent when less than thi
 TOUCH = 1e-4  #: contacts nearer than this feel friction [m]
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step
 PUSH_OUT_VELOCITY = 0.1  #: fastest removal [m/s]
+BLOCKED = 1e-11  #: part of a row's own compliance that counts as none after elimination
 SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
 
 STATUS = {PPM_SOLVED: "solved", PPM_RAY: "ray", PPM_LIMIT: "limit"}
@@ -173,12 +174,21 @@ class FrictionSystem:
         return np.arange(first, self.n_rows)
 
     def condensed(self, rank_tolerance):
-        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix."""
+        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix.
+
+        Rows that the equality rows leave no motion of their own are zero, not rounding.
+        """
         size = int(self.eq.info[_eq.FREE_ROWS])
         W, e = np.zeros((size, size)), np.zeros(size)
         _eq.condense(
             self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, W, e
         )
+        own = self.eq.diagonal[self.eq.hard[:size]]
+        blocked = np.diag(W) <= BLOCKED * own
+        W[blocked] = 0.0
+        W[:, blocked] = 0.0
+        speed = np.abs(e) / np.sqrt(own)
+        e[blocked & (speed <= BLOCKED * np.abs(self.eq.q).max())] = 0.0
         return W, e
 
     def complete(self, r):
