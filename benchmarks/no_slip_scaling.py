@@ -49,7 +49,8 @@ if __name__ == "__main__":
     parser.add_argument("--most", type=int, default=3000, help="most contacts (default: 3000)")
     parser.add_argument("--repeats", type=int, default=30)
     arguments = parser.parse_args()
-    print(f"{'contacts':>9}{'solve us':>10}{'us/contact':>12}{'call us':>9}{'rank of X':>11}{'pivots':>8}{'residual':>10}")
+    heads = (("contacts", 9), ("solve us", 10), ("us/contact", 12), ("call us", 9), ("rank of X", 11), ("pivots", 8))
+    print("".join(f"{text:>{width}}" for text, width in (*heads, ("residual", 10))))
     for n in (12, 36, 100, 300, 1000, 3000):
         if n <= arguments.most:
             solve, whole, pivots, rank, certificate = measure(n, arguments.repeats)

@@ -44,8 +44,8 @@ NO_SLIP = 0
 VISCOUS = 1
 
 TOUCH = 1e-4  # contacts nearer than this feel friction [m]
-RANK_TOLERANCE = 1e-8  # part of its compliance that an equality row must have of its own
-GOOD = 1e-9  # scaled residual of a solved step, relative to the largest scaled free velocity [-]
+RANK_TOLERANCE = 1e-9  # part of its compliance that an equality row must have of its own
+GOOD = 1e-8  # residual of a solved step, relative to the largest scaled free velocity; for left-out rows too
 
 # what ended the step, in StepWork.info[RUNG]
 RUNG_NONE = 0
@@ -207,5 +207,4 @@ def _judge(h, eq):
     judge[0] = gap
     judge[1] = below
     judge[2] = 0.0
-    # an equality row left out as dependent may miss by the square root of what counts as dependent
-    return max(gap, below) <= max(GOOD, 1e-2 * np.sqrt(RANK_TOLERANCE)) * scale
+    return max(gap, below) <= GOOD * scale

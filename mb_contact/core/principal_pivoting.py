@@ -50,6 +50,7 @@ MONOTONE = 1
 LEAST_INDEX = 2
 
 HISTORY = 512  # active sets remembered under one rule
+NOISE = 300.0  # times the tolerance: what w of a dependent index must be below to count
 DEPENDENT = 1e-12  # part of a column's diagonal that must be left over by the active ones
 
 
@@ -210,6 +211,9 @@ def _exchange(i, tolerance, work):
     z = work.z
     d = work.target
     k = work.info[ACTIVE]
+    if work.w[i] >= -NOISE * tolerance:
+        work.refused[i] = 1  # it came in by rounding alone
+        return
     for s in range(k):
         d[s] = -work.l[s]
     _back(work.L, k, d)
@@ -222,9 +226,7 @@ def _exchange(i, tolerance, work):
                 step = ratio
                 leave = s
     if leave < 0:
-        if work.w[i] < -100.0 * tolerance:
-            work.info[RAY] = 1
-        work.refused[i] = 1  # otherwise it came in by rounding alone
+        work.info[RAY] = 1
         return
     for s in range(k):
         z[s] = max(z[s] + step * d[s], 0.0)
