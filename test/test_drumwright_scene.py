@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,35 @@ def test_viscous_block_decays_exponentially():
     assert simulator.v[3] == pytest.approx(0.6 * np.exp(-rate * 0.5), rel=5e-3)
     assert set(step.contacts["state"]) <= {"slip", "separate"} and step.certificate.residual < 1e-9
     assert abs(step.certificate.energy_balance) < 1e-9
+
+
+def test_block_with_both_kinds_of_friction():
+    """v+ = (v - mu g dt) / (1 + dt lambda) until it stops; friction reported is the sum of both."""
+    scene = block_scene("coulomb_viscous", viscous=1.5)
+    simulator = pushed(mb.Simulator(replace(scene, materials={"m": Material(0.2, 1.5)})), 0.6)
+    v, rate, dt = 0.6, 4 * 1.5 / 2.0, 0.001
+    for _ in range(150):
+        step = simulator.step()
+        v = (v - 0.2 * 9.81 * dt) / (1 + dt * rate)
+        assert simulator.v[3] == pytest.approx(v, rel=1e-9)
+        assert step.contacts["impulse"][:, 0].sum() == pytest.approx(-2.0 * 9.81 * 0.2 * dt - 4 * 1.5 * dt * v)
+        assert step.certificate.residual < 1e-9 and abs(step.certificate.energy_balance) < 1e-9
+    assert simulator.contact_problem().size == 4 * 10
+    for _ in range(300):
+        step = simulator.step()
+    np.testing.assert_allclose(simulator.v, 0.0, atol=1e-12)
+    assert set(step.contacts["state"]) == {"stick"}
+
+
+def test_both_kinds_without_viscosity_is_the_coulomb_step():
+    states = []
+    for model in ("coulomb_viscous", "coulomb_polyhedral"):
+        scene = replace(block_scene(model, height=0.06), materials={"m": Material(0.3)})
+        simulator = pushed(mb.Simulator(scene), 0.5)
+        for _ in range(200):
+            simulator.step()
+        states.append(np.concatenate((simulator.q, simulator.v)))
+    np.testing.assert_allclose(*states, atol=1e-9)
 
 
 def test_no_slip_block_stays_on_a_steep_slope():

@@ -1,11 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The second half of a time step with Drumwright's friction models instead of Coulomb's: no slip, or viscous.
+"""The second half of a time step with Drumwright's friction models: no slip, viscous, Coulomb with viscous.
 
 The rows are those of ``core/step.py``: three for each contact, one for each joint limit within reach.  The
 tangents of touching contacts hold with equality, X v+ = 0 without slip and X v+ + p / (dt mu_v) = 0 with
-viscous friction; normals and limits are complementary.  Everything before and after the solver is the step's.
+viscous friction; normals and limits are complementary.  Together with Coulomb friction the viscous rows are
+copies of the tangents, and the step's own ladder solves the polyhedral problem on what they leave.
+Everything before and after the solver is the step's.
 
 Penetration is pushed out slowly, as in the step.  Where that leaves no solution (a body squeezed between
 two others that must not slip), the step is solved again without it: then standing still is admissible, so
@@ -21,9 +23,12 @@ from mb_contact.core.equality_rows import (
     EQUALITY_ROWS,
     FREE_ROWS,
     TOTAL_PIVOTS,
+    complete,
+    condense,
     solve_with_equalities,
 )
 from mb_contact.core.jit import kernel
+from mb_contact.core.ladder import solve_step
 from mb_contact.core.principal_pivoting import PPM_SOLVED
 from mb_contact.core.step import (
     ITERATIONS,
@@ -38,10 +43,11 @@ from mb_contact.core.step import (
     report,
     smooth_dynamics,
 )
-from mb_contact.types import OK
+from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 NO_SLIP = 0
 VISCOUS = 1
+COULOMB_VISCOUS = 2
 
 TOUCH = 1e-4  # contacts nearer than this feel friction [m]
 RANK_TOLERANCE = 1e-9  # part of its compliance that an equality row must have of its own
@@ -61,13 +67,18 @@ def finish_friction_step(h, model, viscous, candidates, eq, ppm):
     Parameters
     ----------
     model : int
-        NO_SLIP or VISCOUS.
+        NO_SLIP, VISCOUS or COULOMB_VISCOUS.
     viscous : (m,)
         Viscous coefficient of each pair of geometries [N s/m].
     eq : EqualityWork
         For at least ``len(h.rows.dof)`` rows.
     ppm : PpmWork
         For at least as many unknowns as there are contacts and limits.
+
+    Returns
+    -------
+    int
+        A status; TOO_MANY_CONTACTS also where the viscous copies of the tangents do not fit.
     """
     status = find_contacts(h, candidates)
     if status != OK:
@@ -77,7 +88,12 @@ def finish_friction_step(h, model, viscous, candidates, eq, ppm):
         return status
     for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
         friction_rows(h, model, viscous, eq)
-        solve_friction(h, eq, ppm)
+        if model == COULOMB_VISCOUS:
+            if not copy_tangents(h, viscous, eq):
+                return TOO_MANY_CONTACTS
+            solve_both(h, eq)
+        else:
+            solve_friction(h, eq, ppm)
         status = apply_impulses(h)
         if status != OK:
             return status
@@ -107,7 +123,7 @@ def friction_rows(h, model, viscous, eq):
     for i in range(h.cones.count[0]):
         row = h.cones.start[i]
         eq.hard[i] = row
-        if h.cones.dim[i] != 3 or h.contacts.gap[i] > TOUCH:
+        if h.cones.dim[i] != 3 or h.contacts.gap[i] > TOUCH or model == COULOMB_VISCOUS:
             continue
         softness = 0.0
         if model == VISCOUS:
@@ -124,6 +140,60 @@ def friction_rows(h, model, viscous, eq):
     row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
     for i in range(n_rows):
         eq.q[i] += h.rows.offset[i]
+
+
+@kernel
+def copy_tangents(h, viscous, eq):
+    """Viscous rows behind the others, and all others complementary; False if there is no room for them."""
+    dt = h.settings[0]
+    rows = h.rows
+    last = h.cones.rows[0]
+    for r in range(last):
+        eq.hard[r] = r
+    eq.info[FREE_ROWS] = last
+    equal = 0
+    for i in range(h.contacts.count[0]):
+        mu_v = viscous[h.contacts.pair[i]]
+        if mu_v == 0.0 or h.contacts.gap[i] > TOUCH:
+            continue
+        if last + 2 > rows.dof.shape[0]:
+            return False
+        for c in range(1, 3):
+            row = h.cones.start[i] + c
+            rows.body_a[last] = rows.body_a[row]
+            rows.body_b[last] = rows.body_b[row]
+            for d in range(6):
+                rows.on_a[last, d] = rows.on_a[row, d]
+                rows.on_b[last, d] = rows.on_b[row, d]
+            eq.q[last] = eq.q[row]
+            eq.equality[equal] = last
+            eq.start[equal] = row  # whose copy it is
+            eq.softness[equal] = 1.0 / (dt * mu_v)
+            equal += 1
+            last += 1
+    eq.info[EQUALITY_ROWS] = equal
+    return True
+
+
+@kernel
+def solve_both(h, eq):
+    """The polyhedral problem on what the viscous rows leave, then the sum of both frictions into ``h.sol.r``."""
+    n_rows = h.cones.rows[0]
+    last = n_rows + eq.info[EQUALITY_ROWS]
+    if n_rows > 0:
+        condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
+        for i in range(n_rows):  # the ladder wants a symmetric matrix
+            for j in range(i):
+                h.sol.W[i, j] = 0.5 * (h.sol.W[i, j] + h.sol.W[j, i])
+                h.sol.W[j, i] = h.sol.W[i, j]
+    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
+    h.work.info[RUNG] = rung
+    h.work.info[ITERATIONS] = iterations
+    if eq.info[EQUALITY_ROWS] == 0:
+        return
+    complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
+    for k in range(eq.info[EQUALITY_ROWS]):
+        h.sol.r[eq.start[k]] += eq.r[eq.equality[k]]
 
 
 @kernel

@@ -29,7 +29,7 @@ CHOICES = MappingProxyType({
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
-    "friction_model": ("coulomb_polyhedral", "viscous", "no_slip"),
+    "friction_model": ("coulomb_polyhedral", "viscous", "no_slip", "coulomb_viscous"),
 })
 
 #: Fewest and most friction directions of a contact.
@@ -144,7 +144,7 @@ class Ground:
 class Material:
     """What a surface is made of; ``friction`` and ``viscous`` [N s/m] are its coefficients against itself.
 
-    ``viscous`` counts under ``friction_model: viscous`` only, for each contact point.
+    ``viscous`` counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point.
     """
 
     friction: float = DEFAULT_FRICTION

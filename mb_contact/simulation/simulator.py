@@ -79,7 +79,7 @@ class Simulator:
         self.step_count = 0
         self._work_done = self._energy_start = 0.0
         if warm_up:
-            self._warm_up(first)
+            self._warm_up(first, progress or _silent)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Simulator:
             infeasibility=infeasible,
             cone_violation=cone,
             penetration=max(0.0, -float(table[:, 9].min())) if c else 0.0,
-            solver=SOLVER_NAMES[rung] if self._friction is None else _friction.SOLVER_NAMES[rung],
+            solver=SOLVER_NAMES[rung] if self._friction is None else self._friction.solver_name(rung),
             iterations=iterations,
             contacts=c,
             energy=energy,
@@ -277,7 +277,7 @@ class Simulator:
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
-        if self._friction is not None:
+        if self._friction is not None and not self._friction.has_polyhedral_problem:
             raise InputError("a step without Coulomb friction has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
 
@@ -388,8 +388,10 @@ class Simulator:
         self._work_done = 0.0
         self._energy_start = self.energy()
 
-    def _warm_up(self, first):
+    def _warm_up(self, first, progress):
         """Compile or load every kernel, and run one step, before time starts."""
+        if self._friction is not None and not self._friction.is_compiled():
+            progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
         self.reset()
         if first is not None:
             first.run(self._handle)
