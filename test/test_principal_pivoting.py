@@ -66,17 +66,24 @@ def test_kostreva_1979_ex_1():
     np.testing.assert_allclose(held_to_its_word(M, [-1] * 3, principal_pivoting(M, [-1] * 3)).z, np.full(3, 1 / 3))
 
 
-@pytest.mark.parametrize("n", range(1, 11))
+@pytest.mark.parametrize("n", [*range(1, 11), 16])
 def test_murty_exponential(n):
+    """One pivot in this order; 2^n - 1, every basis but one, with the indices reversed (Murty, section 6.1)."""
     M, q = murty_exponential(n)
-    result = held_to_its_word(M, q, principal_pivoting(M, q, limit=2**n))
+    result = held_to_its_word(M, q, principal_pivoting(M, q))
     assert np.flatnonzero(result.z).tolist() == [0] and result.z[0] == pytest.approx(2.0**n)
+    back = held_to_its_word(M[::-1, ::-1], q[::-1], principal_pivoting(M[::-1, ::-1], q[::-1], limit=2**n))
+    assert back.iterations == 2**n - 1
+    np.testing.assert_allclose(back.z[::-1], result.z)
+    assert n < 3 or principal_pivoting(M[::-1, ::-1], q[::-1], limit=2**n - 2).status == "limit"
 
 
 @BOTH
-@pytest.mark.parametrize("n", range(1, 11))
-def test_fathi_exponential(n, solver):
+@pytest.mark.parametrize("n", [*range(1, 11), 16])
+@pytest.mark.parametrize("order", [1, -1])
+def test_fathi_exponential(n, order, solver):
     M, q = fathi_exponential(n)
+    M, q = M[::order, ::order], q[::order]
     result = held_to_its_word(M, q, solver(M, q, limit=2 ** (n + 1)), tol=1e-8)
     (want,) = all_solutions(M, q) if n <= 8 else (result.z,)
     np.testing.assert_allclose(result.z, want, rtol=1e-8, atol=1e-8)
