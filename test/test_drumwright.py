@@ -123,6 +123,39 @@ def test_no_slip_warm_start_takes_no_pivots():
     np.testing.assert_allclose(again.v, first.v, atol=1e-9)
 
 
+@pytest.mark.nojit
+def test_least_norm_of_a_flat_block():
+    """Four corners carry a quarter each, and nothing pulls sideways."""
+    world, half = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05])
+    c = mb.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)))
+    result = mb.no_slip_step(world, pose(z=0.05), np.zeros(6), None, c, 0.01, least_norm=True)
+    np.testing.assert_allclose(result.normal, 2.0 * 9.81 * 0.01 / 4, atol=1e-14)
+    np.testing.assert_allclose(result.tangent, 0.0, atol=1e-14)
+    assert len(result.active) <= 3 and result.independent == 3
+
+
+def test_least_norm_changes_no_velocity():
+    """Same v+, a norm that is never greater, and the least one where no normal is at zero (pseudo-inverse)."""
+    least = 0
+    for seed in range(80):
+        model, dense, q, v, effort, c, loops = random_case(seed, 2 + seed % 10, constraints=seed % 3)
+        plain, relaxed = (
+            mb.no_slip_step(model, q, v, effort, c, 0.01, bilateral=loops, gravity=GRAVITY, least_norm=flag)
+            for flag in (False, True)
+        )
+        np.testing.assert_allclose(relaxed.v, plain.v, atol=1e-8 * max(1.0, np.abs(plain.v).max()))
+        assert relaxed.status == "solved" and relaxed.normal.min() >= 0.0
+        case = DenseCase(dense, effort, c, loops, 0.01)
+        r, old = (np.concatenate((x.bilateral, x.normal, x.tangent.ravel("F"))) for x in (relaxed, plain))
+        assert np.linalg.norm(r) <= np.linalg.norm(old) * (1 + 1e-9)
+        B = np.vstack((case.J, case.N, case.S, case.T))
+        carries = np.concatenate((np.ones(len(case.J), bool), relaxed.normal > 0, np.ones(2 * len(case.S), bool)))
+        best = np.linalg.lstsq(B[carries].T, B.T @ old, rcond=1e-12)[0]
+        if np.linalg.norm(best) >= np.linalg.norm(r) * (1 - 1e-6):
+            least += 1
+    assert least >= 70
+
+
 @pytest.mark.parametrize("step", [mb.no_slip_step, mb.viscous_step])
 def test_200_random_trees_with_many_contacts_and_loops(step):
     """Up to 20 contacts and 6 constraints, most of them redundant: every one is solved, and says how well."""

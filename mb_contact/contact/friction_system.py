@@ -20,6 +20,7 @@ from mb_contact.core import friction_state as _state
 from mb_contact.core import point_rows as _rows
 from mb_contact.core.articulated import free_acceleration
 from mb_contact.core.contact_rows import row_impulses, row_velocities
+from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.errors import DynamicsError, InputError
@@ -238,6 +239,14 @@ class FrictionSystem:
             eq, self.ppm,
         )  # fmt: skip
         return STATUS[code]
+
+    def relax(self, rank_tolerance):
+        """Impulses of least norm with the same velocities, after ``solve`` without softness; whether that worked."""
+        return bool(
+            least_norm_response(
+                self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, self.ppm
+            )
+        )
 
     def judge(self, hard=None):
         """FrictionCertificate of the impulses in ``eq.r``, whose response is in ``eq.u``.

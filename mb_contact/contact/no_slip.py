@@ -18,11 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
+from mb_contact.core.equality_rows import PICKED
+from mb_contact.core.principal_pivoting import ACTIVE
 
 
 def no_slip_step(
     model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), held=None,
-    touch=TOUCH, rank_tolerance=RANK_TOLERANCE,
+    least_norm=False, touch=TOUCH, rank_tolerance=RANK_TOLERANCE,
 ):  # fmt: skip
     """Velocity after a step of the no-slip model, from the compliance of the touched bodies alone.
 
@@ -46,6 +48,9 @@ def no_slip_step(
     held : (n,) bool, optional
         Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
         bodies from passing through each other.
+    least_norm : bool
+        Of all impulses with the same velocity afterwards return those of least norm (where the normals allow it),
+        instead of those of an active set.
     touch : float
         [m]
     rank_tolerance : float
@@ -76,4 +81,8 @@ def no_slip_step(
     equality[system.b + 1 :: 2] = held + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
-    return system.result("velocity", status, dt)
+    independent = system.eq.info[PICKED]
+    active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
+    if least_norm and status == "solved":
+        system.relax(rank_tolerance)
+    return system.result("velocity", status, dt)._replace(active=active, independent=int(independent))

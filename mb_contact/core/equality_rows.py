@@ -84,6 +84,11 @@ class EqualityWork(NamedTuple):
     no_joint: np.ndarray  #: (N,), zeros
     dv: np.ndarray  #: (N,)
     V: np.ndarray  #: (n, 6), of dv
+    alpha: np.ndarray  #: (R, k), of least_norm.py, like the next four
+    gram: np.ndarray  #: (k, k)
+    g: np.ndarray  #: (k,)
+    member: np.ndarray  #: int64 (R,)
+    old: np.ndarray  #: (R,)
     info: np.ndarray  #: int64 (EQUALITY_INFO,)
 
 
@@ -116,6 +121,11 @@ def make_equality_work(n, N, R, picked):
         no_joint=np.zeros(N),
         dv=np.zeros(N),
         V=np.zeros((n, 6)),
+        alpha=np.zeros((R, max(k, 1))),
+        gram=np.zeros((k, k)),
+        g=np.zeros(k),
+        member=np.zeros(R, np.int64),
+        old=np.zeros(R),
         info=np.zeros(EQUALITY_INFO, np.int64),
     )
 

@@ -29,6 +29,7 @@ from mb_contact.core.equality_rows import (
 )
 from mb_contact.core.jit import kernel
 from mb_contact.core.ladder import solve_step
+from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_SOLVED
 from mb_contact.core.step import (
     ITERATIONS,
@@ -93,7 +94,7 @@ def finish_friction_step(h, model, viscous, candidates, eq, ppm):
                 return TOO_MANY_CONTACTS
             solve_both(h, eq)
         else:
-            solve_friction(h, eq, ppm)
+            solve_friction(h, model, eq, ppm)
         status = apply_impulses(h)
         if status != OK:
             return status
@@ -197,7 +198,7 @@ def solve_both(h, eq):
 
 
 @kernel
-def solve_friction(h, eq, ppm):
+def solve_friction(h, model, eq, ppm):
     """Impulses into ``h.sol``; ``h.work.info`` and ``h.sol.judge`` tell how it went."""
     units = h.cones.count[0]
     n_rows = h.cones.rows[0]
@@ -232,6 +233,9 @@ def solve_friction(h, eq, ppm):
         h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
         if not _judge(h, eq):
             h.work.info[RUNG] = RUNG_FAILED
+    if model == NO_SLIP and h.work.info[RUNG] != RUNG_FAILED:
+        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, eq, ppm)
+        _judge(h, eq)
     for r in range(n_rows):
         h.sol.r[r] = eq.r[r]
         h.sol.u[r] = eq.u[r]
