@@ -59,3 +59,18 @@ def pair_frictions(scene, geometries, pairs):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     mu = [combined(geometries[a].material, geometries[b].material) for a, b in pairs]
     return mu, tuple(warnings)
+
+
+def pair_viscosities(scene, geometries, pairs):
+    """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
+
+    def own(material):
+        return 0.0 if material is None else scene.materials[material].viscous
+
+    listed = {frozenset(entry.materials): entry.viscous for entry in scene.pairs}
+    values = []
+    for a, b in pairs:
+        materials = geometries[a].material, geometries[b].material
+        value = listed.get(frozenset(materials))
+        values.append(float(np.sqrt(own(materials[0]) * own(materials[1]))) if value is None else value)
+    return values

@@ -29,7 +29,7 @@ CHOICES = MappingProxyType({
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
-    "friction_model": ("coulomb_polyhedral",),
+    "friction_model": ("coulomb_polyhedral", "viscous", "no_slip", "coulomb_viscous"),
 })
 
 #: Fewest and most friction directions of a contact.
@@ -145,17 +145,22 @@ class Ground:
 
 @dataclass(frozen=True)
 class Material:
-    """What a surface is made of; ``friction`` is its coefficient against itself."""
+    """What a surface is made of; ``friction`` and ``viscous`` [N s/m] are its coefficients against itself.
+
+    ``viscous`` counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point.
+    """
 
     friction: float = DEFAULT_FRICTION
+    viscous: float = 0.0
 
 
 @dataclass(frozen=True)
 class MaterialPair:
-    """Friction coefficient of two materials; without an entry it is the geometric mean of their own."""
+    """Coefficients of two materials; without an entry they are the geometric means of their own."""
 
     materials: tuple[str, str]
     friction: float
+    viscous: float | None = None
 
 
 @dataclass(frozen=True)
@@ -231,6 +236,7 @@ def check_scene(scene):
         _check_material(scene, scene.ground.material, "ground.material")
     for name, material in scene.materials.items():
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
+        _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
@@ -313,6 +319,8 @@ def _check_pairs(scene):
             names = " and ".join(pair.materials)
             raise scene.error(f"pairs[{i}].materials", f"the pair {names} is listed twice")
         _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
+        if pair.viscous is not None:
+            _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
         seen.add(frozenset(pair.materials))
 
 

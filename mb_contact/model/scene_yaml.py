@@ -185,12 +185,12 @@ def _pair_of_names(reader, node, key):
     return names
 
 
-def _material(friction=0.0, **_):
-    return Material(friction)
+def _material(friction=0.0, viscous=0.0, **_):
+    return Material(friction, viscous)
 
 
-def _material_pair(materials, friction, **_):
-    return MaterialPair(materials, friction)
+def _material_pair(materials, friction, viscous=None, **_):
+    return MaterialPair(materials, friction, viscous)
 
 
 def _pose(reader, node, key):
@@ -202,8 +202,8 @@ def _pose(reader, node, key):
     return Pose(**values)
 
 
-_surface = {"friction": number(low=0.0), "restitution": zero_for_now, "torsional": zero_for_now,
-            "rolling": zero_for_now}
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+            "torsional": zero_for_now, "rolling": zero_for_now}
 _base = choice("weld", "free")
 
 _model = record(SceneModel, {
@@ -243,7 +243,7 @@ SCENE_READERS = {
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
-    "friction_model": choice(*CHOICES["friction_model"], later=("coulomb_cone", "viscous", "no_slip")),
+    "friction_model": choice(*CHOICES["friction_model"], later=("coulomb_cone",)),
     "friction_directions": directions,
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),

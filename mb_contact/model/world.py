@@ -13,7 +13,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.inertia import solid
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions
+from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_viscosities
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
@@ -46,6 +46,7 @@ class World:
     body_names: tuple[str, ...]
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
+    viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
@@ -248,8 +249,11 @@ class _Builder:
             link_geometries.setdefault(shape.link, []).append(i)
         self._check_names()
         joint_v = np.array(self.joint_v, dtype=np.int64)
+        geoms = self._geoms()
+        viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
-            tree=tree, geoms=self._geoms(), gravity=np.array(self.scene.gravity, dtype=np.float64),
+            viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=np.array(self.q0, dtype=np.float64), v0=np.zeros(int(tree.nv.sum())),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
             joint_v=joint_v, effort_limit=tree.effort_limit[joint_v], frames=self.frames,
@@ -260,7 +264,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit):
+                      world.joint_v, world.effort_limit, world.viscous):
             array.setflags(write=False)
         return world
 

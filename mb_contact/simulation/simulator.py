@@ -19,6 +19,7 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
+from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -77,6 +78,9 @@ class Simulator:
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
+        self._friction = None
+        if self.scene.friction_model in _friction.MODELS:
+            self._friction = _friction.FrictionStep(self.world, self.scene.friction_model)
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -84,7 +88,7 @@ class Simulator:
         self.step_count = 0
         self._work_done = self._energy_start = 0.0
         if warm_up:
-            self._warm_up(first)
+            self._warm_up(first, progress or _silent)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -246,10 +250,11 @@ class Simulator:
         buffers = self._buffers
         count = _step.begin_step(self._handle)
         self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = _step.finish_step(self._handle, count)
+        finish = _step.finish_step if self._friction is None else self._friction.finish
+        status = finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
-            status = _step.finish_step(self._handle, count)
+            status = finish(self._handle, count)
         if status != OK:
             raise self._error(status)
         self.step_count += 1
@@ -270,7 +275,7 @@ class Simulator:
             infeasibility=infeasible,
             cone_violation=cone,
             penetration=max(0.0, -float(table[:, 9].min())) if c else 0.0,
-            solver=SOLVER_NAMES[rung],
+            solver=SOLVER_NAMES[rung] if self._friction is None else self._friction.solver_name(rung),
             iterations=iterations,
             contacts=c,
             energy=energy,
@@ -282,6 +287,8 @@ class Simulator:
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
+        if self._friction is not None and not self._friction.has_polyhedral_problem:
+            raise InputError("a step without Coulomb friction has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
 
     # --- operational space ----------------------------------------------------------------------
@@ -360,6 +367,8 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
+        if self._friction is not None:
+            self._friction.allocate(rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
@@ -387,8 +396,10 @@ class Simulator:
         self._work_done = 0.0
         self._energy_start = self.energy()
 
-    def _warm_up(self, first):
+    def _warm_up(self, first, progress):
         """Compile or load every kernel, and run one step, before time starts."""
+        if self._friction is not None and not self._friction.is_compiled():
+            progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
         self.reset()
         if first is not None:
             first.run(self._handle)

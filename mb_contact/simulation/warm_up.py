@@ -37,9 +37,14 @@ def is_compiled():
     """Whether the kernels of these files and this Python are in the cache (or need no compiling)."""
     if DISABLE_JIT:
         return True
+    return in_cache(step.finish_step, "step.finish_step")
+
+
+def in_cache(kernel, name):
+    """Whether a kernel, called ``file.function`` in the cache, was compiled by this Python from these files."""
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    folder = Path(step.finish_step.stats.cache_path)  # Numba's own, one for each folder of sources
-    return any(folder.glob(f"step.finish_step-*.{python}*.nbi"))
+    folder = Path(kernel.stats.cache_path)  # Numba's own, one for each folder of sources
+    return any(folder.glob(f"{name}-*.{python}*.nbi"))
 
 
 class FirstCompilation:

@@ -1,0 +1,284 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The second half of a time step with Drumwright's friction models: no slip, viscous, Coulomb with viscous.
+
+The rows are those of ``core/step.py``: three for each contact, one for each joint limit within reach.  The
+tangents of touching contacts hold with equality, X v+ = 0 without slip and X v+ + p / (dt mu_v) = 0 with
+viscous friction; normals and limits are complementary.  Together with Coulomb friction the viscous rows are
+copies of the tangents, and the step's own ladder solves the polyhedral problem on what they leave.
+Everything before and after the solver is the step's.
+
+Penetration is pushed out slowly, as in the step.  Where that leaves no solution (a body squeezed between
+two others that must not slip), the step is solved again without it: then standing still is admissible, so
+there is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
+from mb_contact.core.equality_rows import (
+    EQUALITY_ROWS,
+    FREE_ROWS,
+    TOTAL_PIVOTS,
+    complete,
+    condense,
+    solve_with_equalities,
+)
+from mb_contact.core.jit import entry
+from mb_contact.core.ladder import solve_step
+from mb_contact.core.least_norm import least_norm_response
+from mb_contact.core.principal_pivoting import PPM_SOLVED
+from mb_contact.core.step import (
+    ITERATIONS,
+    RUNG,
+    advance,
+    apply_impulses,
+    contact_impulses,
+    find_contacts,
+    keep_books,
+    limits_missed,
+    remember,
+    report,
+    smooth_dynamics,
+)
+from mb_contact.types import OK, TOO_MANY_CONTACTS
+
+NO_SLIP = 0
+VISCOUS = 1
+COULOMB_VISCOUS = 2
+
+TOUCH = 1e-4  # contacts nearer than this feel friction [m]
+RANK_TOLERANCE = 1e-9  # part of its compliance that an equality row must have of its own
+GOOD = 1e-8  # residual of a solved step, relative to the largest scaled free velocity; for left-out rows too
+
+# what ended the step, in StepWork.info[RUNG]
+RUNG_NONE = 0
+RUNG_PIVOTING = 1
+RUNG_NO_PUSH_OUT = 2
+RUNG_FAILED = 3
+
+
+@entry
+def finish_friction_step(h, model, viscous, candidates, eq, ppm):
+    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status.
+
+    Parameters
+    ----------
+    model : int
+        NO_SLIP, VISCOUS or COULOMB_VISCOUS.
+    viscous : (m,)
+        Viscous coefficient of each pair of geometries [N s/m].
+    eq : EqualityWork
+        For at least ``len(h.rows.dof)`` rows.
+    ppm : PpmWork
+        For at least as many unknowns as there are contacts and limits.
+
+    Returns
+    -------
+    int
+        A status; TOO_MANY_CONTACTS also where the viscous copies of the tangents do not fit.
+    """
+    status = find_contacts(h, candidates)
+    if status != OK:
+        return status
+    status = smooth_dynamics(h)
+    if status != OK:
+        return status
+    for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
+        friction_rows(h, model, viscous, eq)
+        if model == COULOMB_VISCOUS:
+            if not copy_tangents(h, viscous, eq):
+                return TOO_MANY_CONTACTS
+            solve_both(h, eq)
+        else:
+            solve_friction(h, model, eq, ppm)
+        status = apply_impulses(h)
+        if status != OK:
+            return status
+        if not limits_missed(h):
+            break
+    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    report(h)
+    advance(h)
+    return OK
+
+
+@entry
+def friction_rows(h, model, viscous, eq):
+    """Rows of contacts and limits, which of them hold with equality, and their free velocities."""
+    dt = h.settings[0]
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.frames)
+    contact_rows(
+        h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
+    )
+    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    n_rows = h.cones.rows[0]
+    for i in range(eq.info.shape[0]):
+        eq.info[i] = 0
+    equal = 0
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        eq.hard[i] = row
+        if h.cones.dim[i] != 3 or h.contacts.gap[i] > TOUCH or model == COULOMB_VISCOUS:
+            continue
+        softness = 0.0
+        if model == VISCOUS:
+            mu_v = viscous[h.contacts.pair[i]]
+            if mu_v == 0.0:
+                continue
+            softness = 1.0 / (dt * mu_v)
+        for c in range(1, 3):
+            eq.equality[equal] = row + c
+            eq.softness[equal] = softness
+            equal += 1
+    eq.info[EQUALITY_ROWS] = equal
+    eq.info[FREE_ROWS] = h.cones.count[0]
+    row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
+    for i in range(n_rows):
+        eq.q[i] += h.rows.offset[i]
+
+
+@entry
+def copy_tangents(h, viscous, eq):
+    """Viscous rows behind the others, and all others complementary; False if there is no room for them."""
+    dt = h.settings[0]
+    rows = h.rows
+    last = h.cones.rows[0]
+    for r in range(last):
+        eq.hard[r] = r
+    eq.info[FREE_ROWS] = last
+    equal = 0
+    for i in range(h.contacts.count[0]):
+        mu_v = viscous[h.contacts.pair[i]]
+        if mu_v == 0.0 or h.contacts.gap[i] > TOUCH:
+            continue
+        if last + 2 > rows.dof.shape[0]:
+            return False
+        for c in range(1, 3):
+            row = h.cones.start[i] + c
+            rows.body_a[last] = rows.body_a[row]
+            rows.body_b[last] = rows.body_b[row]
+            for d in range(6):
+                rows.on_a[last, d] = rows.on_a[row, d]
+                rows.on_b[last, d] = rows.on_b[row, d]
+            eq.q[last] = eq.q[row]
+            eq.equality[equal] = last
+            eq.start[equal] = row  # whose copy it is
+            eq.softness[equal] = 1.0 / (dt * mu_v)
+            equal += 1
+            last += 1
+    eq.info[EQUALITY_ROWS] = equal
+    return True
+
+
+@entry
+def solve_both(h, eq):
+    """The polyhedral problem on what the viscous rows leave, then the sum of both frictions into ``h.sol.r``."""
+    n_rows = h.cones.rows[0]
+    last = n_rows + eq.info[EQUALITY_ROWS]
+    if n_rows > 0:
+        condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
+        for i in range(n_rows):  # the ladder wants a symmetric matrix
+            for j in range(i):
+                h.sol.W[i, j] = 0.5 * (h.sol.W[i, j] + h.sol.W[j, i])
+                h.sol.W[j, i] = h.sol.W[i, j]
+    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
+    h.work.info[RUNG] = rung
+    h.work.info[ITERATIONS] = iterations
+    if eq.info[EQUALITY_ROWS] == 0:
+        return
+    complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
+    for k in range(eq.info[EQUALITY_ROWS]):
+        h.sol.r[eq.start[k]] += eq.r[eq.equality[k]]
+
+
+@entry
+def solve_friction(h, model, eq, ppm):
+    """Impulses into ``h.sol``; ``h.work.info`` and ``h.sol.judge`` tell how it went."""
+    units = h.cones.count[0]
+    n_rows = h.cones.rows[0]
+    for i in range(h.sol.judge.shape[0]):
+        h.sol.judge[i] = 0.0
+    h.sol.judge[3] = -1.0
+    h.work.info[RUNG] = RUNG_NONE
+    h.work.info[ITERATIONS] = 0
+    if units == 0:
+        return
+    h.work.info[RUNG] = RUNG_PIVOTING
+    warm = 0
+    for i in range(units):  # units that carried an impulse in the last step
+        known = h.frames.known[i] >= 0 if h.cones.dim[i] == 3 else True
+        if known and h.sol.state[i] >= 0:
+            eq.start[warm] = i
+            warm += 1
+    limit = 20 * units + 50
+    status = solve_with_equalities(
+        h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, warm, limit, eq, ppm
+    )
+    h.work.info[ITERATIONS] = eq.info[TOTAL_PIVOTS]
+    if not _judge(h, eq) or status != PPM_SOLVED:
+        for i in range(n_rows):
+            if h.rows.offset[i] < 0.0:
+                eq.q[i] -= h.rows.offset[i]
+                h.rows.offset[i] = 0.0
+        h.work.info[RUNG] = RUNG_NO_PUSH_OUT
+        solve_with_equalities(
+            h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, 0, limit, eq, ppm
+        )
+        h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
+        if not _judge(h, eq):
+            h.work.info[RUNG] = RUNG_FAILED
+    if model == NO_SLIP and h.work.info[RUNG] != RUNG_FAILED:
+        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, eq, ppm)
+        _judge(h, eq)
+    for r in range(n_rows):
+        h.sol.r[r] = eq.r[r]
+        h.sol.u[r] = eq.u[r]
+    for i in range(units):
+        row = h.cones.start[i]
+        h.sol.state[i] = 0 if eq.r[row] > 0.0 else -1
+        if h.cones.dim[i] == 3 and eq.r[row] > 0.0 and max(abs(eq.u[row + 1]), abs(eq.u[row + 2])) > 1e-8:
+            h.sol.state[i] = 1  # reported as slip
+
+
+@entry
+def _judge(h, eq):
+    """Residuals of the impulses from the velocities that the sweep gives; True where they are good."""
+    scale = 1e-12
+    gap = 0.0
+    below = 0.0
+    worst = -1.0
+    judge = h.sol.judge
+    judge[3] = -1.0
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        s = np.sqrt(eq.diagonal[row])
+        z = eq.r[row] * s
+        w = eq.u[row] / s
+        least = min(z, w)
+        if not np.isfinite(z + w):
+            least = -1e300
+        gap = max(gap, least)
+        below = max(below, -least)
+        if abs(least) > worst:
+            worst = abs(least)
+            judge[3] = i
+        scale = max(scale, abs(eq.q[row]) / s)
+    for i in range(eq.info[EQUALITY_ROWS]):
+        row = eq.equality[i]
+        c = eq.softness[i]
+        s = np.sqrt(eq.diagonal[row] + c)
+        error = abs(eq.u[row] + c * eq.r[row]) / s
+        if not np.isfinite(error):
+            error = 1e300
+        below = max(below, error)
+        scale = max(scale, abs(eq.q[row]) / s)
+    judge[0] = gap
+    judge[1] = below
+    judge[2] = 0.0
+    return max(gap, below) <= GOOD * scale

@@ -1,0 +1,537 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Principal pivoting: PPM I (Murty, section 4.1) and Drumwright's modified PPM (D15 algorithm 1).
+
+    w = F z + e,   w >= 0,   z >= 0,   w* z = 0
+
+PPM I works on the tableau of a P-matrix.  The modified method is for F = N (A^-1)_11 N*, symmetric and
+positive semidefinite of rank at most m: its active set never holds dependent columns, so it never holds
+more than m (theorem 1 of D15); F is asked for column by column, only where an index becomes active, and
+the Cholesky factor of the active block is updated, never recomputed:
+
+    a column      n values, from whoever knows F (``ppm_next`` says which)
+    add, remove   O(m^2) by one triangular solve or by Givens rotations
+    z, w          O(m^2) + O(m n)
+
+Algorithm 1 as printed cycles on some problems.  It is deterministic in the active set, so a set that
+comes back is a cycle; from there the monotone rule of Lawson and Hanson (ratio test, the energy
+1/2 z* F z + e* z falls at every step) goes on, which cannot cycle.  Where an index depends on the active
+set, its column is exchanged along the direction that changes no w; if nothing bounds that direction, the
+problem has no solution and is called a ray.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.linear import lu_factor, lu_solve
+
+PPM_SOLVED = -1  # what ppm_next returns when it asks for no further column
+PPM_RAY = -2
+PPM_LIMIT = -3
+PPM_SINGULAR = -4  # PPM I: a pivot that is not positive, so M is no P-matrix
+
+# entries of PpmWork.info
+ACTIVE = 0  # active indices
+PIVOTS = 1  # indices added or removed
+RULE = 2  # ALGORITHM_1, MONOTONE or LEAST_INDEX
+DROP = 3  # position that leaves when the next index enters, or -1
+SEEN = 4  # active sets remembered
+MOST = 5  # most active indices at once
+RAY = 6  # 1 where the last exchange was not bounded
+INFO = 7
+
+ALGORITHM_1 = 0
+MONOTONE = 1
+LEAST_INDEX = 2
+
+HISTORY = 512  # active sets remembered under one rule
+NOISE = 300.0  # times the tolerance: what w of a dependent index must be below to count
+DEPENDENT = 1e-12  # part of a column's diagonal that must be left over by the active ones
+
+
+class PpmWork(NamedTuple):
+    """Workspace of the modified method for n unknowns and at most m active ones."""
+
+    L: np.ndarray  #: (m + 1, m + 1), Cholesky factor of the active block
+    columns: np.ndarray  #: (m + 1, n), columns of F by slot
+    active: np.ndarray  #: int64 (m + 1,), active indices in the order of L
+    slot: np.ndarray  #: int64 (m + 1,), slot of each; from ``info[ACTIVE]`` on the free ones
+    z: np.ndarray  #: (m + 1,), of the active ones
+    target: np.ndarray  #: (m + 1,), where w of the active ones is zero
+    l: np.ndarray  #: (m + 1,), scratch
+    w: np.ndarray  #: (n,)
+    is_active: np.ndarray  #: int64 (n,)
+    refused: np.ndarray  #: int64 (n,), indices that only rounding makes negative
+    weight: np.ndarray  #: (n,), what a diagonal entry is measured against
+    seen: np.ndarray  #: int64 (HISTORY,)
+    info: np.ndarray  #: int64 (INFO,)
+
+
+def make_ppm_work(n, m):
+    """Workspace for n unknowns, at most m of them active; ``weight`` is one."""
+    m = min(n, m) + 1
+    return PpmWork(
+        L=np.zeros((m, m)),
+        columns=np.zeros((m, n)),
+        active=np.zeros(m, np.int64),
+        slot=np.arange(m),
+        z=np.zeros(m),
+        target=np.zeros(m),
+        l=np.zeros(m),
+        w=np.zeros(n),
+        is_active=np.zeros(n, np.int64),
+        refused=np.zeros(n, np.int64),
+        weight=np.ones(n),
+        seen=np.zeros(HISTORY, np.int64),
+        info=np.zeros(INFO, np.int64),
+    )
+
+
+# --- the modified method ------------------------------------------------------------------------------
+
+
+@kernel
+def ppm_reset(n, work):
+    """Empty active set, Algorithm 1's rule."""
+    for i in range(work.info.shape[0]):
+        work.info[i] = 0
+    work.info[DROP] = -1
+    for s in range(work.slot.shape[0]):
+        work.slot[s] = s
+    for i in range(n):
+        work.is_active[i] = 0
+        work.refused[i] = 0
+
+
+@kernel
+def ppm_next(e, n, tolerance, limit, work):
+    """Pivot until another column of F is needed; returns its index, or PPM_SOLVED, PPM_RAY, PPM_LIMIT.
+
+    Write the column into ``work.columns[work.slot[work.info[ACTIVE]], :n]``, call ``ppm_add`` and come back.
+    """
+    info = work.info
+    while info[PIVOTS] <= limit:
+        if info[RAY] != 0:
+            return PPM_RAY
+        info[DROP] = -1
+        if info[RULE] != ALGORITHM_1:
+            if not _monotone(e, tolerance, work):
+                continue
+        else:
+            _solve(e, work.target, work)
+            for s in range(info[ACTIVE]):
+                work.z[s] = work.target[s]
+        i = _most_negative(e, n, tolerance, work)
+        if info[RULE] != ALGORITHM_1:
+            return i if i >= 0 else PPM_SOLVED
+        j = 0
+        for s in range(1, info[ACTIVE]):  # lines 17, 34
+            if work.z[s] < work.z[j]:
+                j = s
+        negative = info[ACTIVE] > 0 and work.z[j] < -tolerance
+        if i >= 0:
+            info[DROP] = j if negative else -1
+            return i
+        if not negative:
+            return PPM_SOLVED
+        _remove(j, work)
+        if not _is_new(work):
+            _go_monotone(e, tolerance, work)
+    return PPM_LIMIT
+
+
+@kernel
+def ppm_add(i, e, tolerance, work):
+    """Make index i active, its column stands in the first free slot; lines 32-38 of Algorithm 1."""
+    info = work.info
+    if info[DROP] >= 0:
+        _remove(info[DROP], work)
+    if _append(i, work):
+        if info[RULE] == ALGORITHM_1:
+            if not _is_new(work):
+                _go_monotone(e, tolerance, work)
+        elif not _is_new(work):
+            info[RULE] = LEAST_INDEX
+            info[SEEN] = 0
+        return
+    if info[RULE] == ALGORITHM_1:
+        _go_monotone(e, tolerance, work)  # it depends on the active ones: choose again, with a ratio test
+        return
+    _exchange(i, tolerance, work)
+
+
+@kernel
+def ppm_scatter(n, z, work):
+    """z (n,) of the whole problem; entries below zero by rounding are cut off."""
+    for i in range(n):
+        z[i] = 0.0
+    for s in range(work.info[ACTIVE]):
+        z[work.active[s]] = max(work.z[s], 0.0)
+
+
+@kernel
+def _monotone(e, tolerance, work):
+    """Go towards the target until it is feasible; False when a position had to leave."""
+    z = work.z
+    x = work.target
+    info = work.info
+    _solve(e, x, work)
+    k = info[ACTIVE]
+    step = 1.0
+    leave = -1
+    for s in range(k):
+        if x[s] < -tolerance and x[s] < z[s]:
+            ratio = z[s] / (z[s] - x[s])
+            if leave < 0 or ratio < step or (ratio == step and work.active[s] < work.active[leave]):
+                step = ratio
+                leave = s
+    if leave < 0:
+        for s in range(k):
+            z[s] = max(x[s], 0.0)
+        return True
+    for s in range(k):
+        z[s] = max(z[s] + step * (x[s] - z[s]), 0.0)
+    if step > 0.0:
+        for i in range(work.refused.shape[0]):
+            work.refused[i] = 0
+    elif leave == k - 1:
+        work.refused[work.active[leave]] = 1  # it came in by rounding alone
+    _remove(leave, work)
+    return False
+
+
+@kernel
+def _exchange(i, tolerance, work):
+    """Index i depends on the active ones: move along the direction that changes no w until one leaves."""
+    z = work.z
+    d = work.target
+    k = work.info[ACTIVE]
+    if work.w[i] >= -NOISE * tolerance:
+        work.refused[i] = 1  # it came in by rounding alone
+        return
+    for s in range(k):
+        d[s] = -work.l[s]
+    _back(work.L, k, d)
+    step = 0.0
+    leave = -1
+    for s in range(k):
+        if d[s] < 0.0:
+            ratio = -z[s] / d[s]
+            if leave < 0 or ratio < step or (ratio == step and work.active[s] < work.active[leave]):
+                step = ratio
+                leave = s
+    if leave < 0:
+        work.info[RAY] = 1
+        return
+    for s in range(k):
+        z[s] = max(z[s] + step * d[s], 0.0)
+    _remove(leave, work)
+    if not _append(i, work):
+        work.refused[i] = 1
+        return
+    z[k - 1] = step
+    if not _is_new(work):
+        work.info[RULE] = LEAST_INDEX
+        work.info[SEEN] = 0
+
+
+@kernel
+def _go_monotone(e, tolerance, work):
+    """Change the rule; the start is the largest part of the active set whose z is not negative."""
+    info = work.info
+    info[RULE] = MONOTONE
+    info[SEEN] = 0
+    while True:
+        _solve(e, work.z, work)
+        least = 0.0
+        leave = -1
+        for s in range(info[ACTIVE]):
+            if work.z[s] < least:
+                least = work.z[s]
+                leave = s
+        if leave < 0:
+            return
+        if least > -tolerance:
+            work.z[leave] = 0.0
+            for s in range(info[ACTIVE]):
+                work.z[s] = max(work.z[s], 0.0)
+            return
+        _remove(leave, work)
+
+
+@kernel
+def _is_new(work):
+    """Remember the active set (a hash of it); False if it was there before, or memory is full."""
+    key = 0
+    for s in range(work.info[ACTIVE]):
+        x = (work.active[s] + 1) * 2654435769 & 0x7FFFFFFF
+        x = ((x ^ (x >> 15)) * 2246822519) & 0x7FFFFFFF
+        key += ((x ^ (x >> 13)) * 3266489917) & 0x3FFFFFFFFFFFFF
+        key &= 0x3FFFFFFFFFFFFF
+    count = work.info[SEEN]
+    for j in range(count):
+        if work.seen[j] == key:
+            return False
+    if count == work.seen.shape[0]:
+        return False
+    work.seen[count] = key
+    work.info[SEEN] = count + 1
+    return True
+
+
+@kernel
+def _most_negative(e, n, tolerance, work):
+    """w = F z + e (lines 13-15) and its most negative entry, or -1; the first one under LEAST_INDEX."""
+    w = work.w
+    columns = work.columns
+    for i in range(n):
+        w[i] = e[i]
+    for s in range(work.info[ACTIVE]):
+        x = work.z[s]
+        if x != 0.0:
+            t = work.slot[s]
+            for i in range(n):
+                w[i] += columns[t, i] * x
+    best = -1
+    least = -tolerance
+    for i in range(n):
+        if w[i] < least and work.is_active[i] == 0 and work.refused[i] == 0:
+            best = i
+            least = w[i]
+            if work.info[RULE] == LEAST_INDEX:
+                break
+    return best
+
+
+@kernel
+def _solve(e, x, work):
+    """x = -A^-1 e of the active block (line 12)."""
+    k = work.info[ACTIVE]
+    for s in range(k):
+        x[s] = -e[work.active[s]]
+    _forward(work.L, k, x)
+    _back(work.L, k, x)
+
+
+@kernel
+def _forward(L, k, x):
+    for i in range(k):
+        t = x[i]
+        for j in range(i):
+            t -= L[i, j] * x[j]
+        x[i] = t / L[i, i]
+
+
+@kernel
+def _back(L, k, x):
+    for i in range(k - 1, -1, -1):
+        t = x[i] / L[i, i]
+        x[i] = t
+        for j in range(i):
+            x[j] -= L[i, j] * t
+
+
+@kernel
+def ppm_correct(residual, x, work):
+    """x := -A^-1 residual over the active block; ``residual`` (n,) by index, ``x`` (m,) by position."""
+    _solve(residual, x, work)
+
+
+@kernel
+def _append(i, work):
+    """One more row of L for index i (z = 0); False, with ``work.l`` left, if it depends on the active ones."""
+    k = work.info[ACTIVE]
+    column = work.slot[k]
+    l = work.l
+    L = work.L
+    for s in range(k):
+        l[s] = work.columns[column, work.active[s]]
+    _forward(L, k, l)
+    d = work.columns[column, i]
+    for s in range(k):
+        d -= l[s] * l[s]
+    if not d > DEPENDENT * work.weight[i] or k + 1 >= work.active.shape[0]:
+        return False
+    for s in range(k):
+        L[k, s] = l[s]
+    L[k, k] = np.sqrt(d)
+    work.active[k] = i
+    work.is_active[i] = 1
+    work.z[k] = 0.0
+    work.info[ACTIVE] = k + 1
+    work.info[PIVOTS] += 1
+    work.info[MOST] = max(work.info[MOST], k + 1)
+    return True
+
+
+@kernel
+def _remove(p, work):
+    """Take position p out of L by Givens rotations; the column in the first free slot stays first free."""
+    k = work.info[ACTIVE] - 1
+    L = work.L
+    slot = work.slot
+    freed = slot[p]
+    work.is_active[work.active[p]] = 0
+    for s in range(p, k):
+        work.active[s] = work.active[s + 1]
+        work.z[s] = work.z[s + 1]
+        for j in range(s + 2):
+            L[s, j] = L[s + 1, j]
+    for s in range(p, k + 1):
+        slot[s] = slot[s + 1]
+    slot[k + 1] = freed
+    for c in range(p, k):  # row c now reaches column c + 1
+        a = L[c, c]
+        b = L[c, c + 1]
+        r = np.hypot(a, b)
+        ca = a / r
+        sb = b / r
+        L[c, c] = r
+        L[c, c + 1] = 0.0
+        for s in range(c + 1, k):
+            a = L[s, c]
+            b = L[s, c + 1]
+            L[s, c] = ca * a + sb * b
+            L[s, c + 1] = ca * b - sb * a
+    work.info[ACTIVE] = k
+    work.info[PIVOTS] += 1
+
+
+@kernel
+def modified_ppm(F, e, n, start, count, z, tolerance, limit, work):
+    """Solve the leading n x n problem with a symmetric positive semidefinite F.
+
+    Parameters
+    ----------
+    F, e : (>= n, >= n), (>= n,)
+    start : int64 (>= count,)
+        Indices to begin with (warm start); dependent ones are passed over.
+    z : (>= n,)
+        Output.
+    tolerance : float
+        How far below zero z and w may be.
+    limit : int
+        Most pivots.
+    work : PpmWork
+
+    Returns
+    -------
+    status : int
+        PPM_SOLVED, PPM_RAY or PPM_LIMIT.
+    """
+    ppm_reset(n, work)
+    for i in range(n):
+        work.weight[i] = F[i, i]
+    for s in range(count):
+        if work.is_active[start[s]] == 0:
+            _copy_column(F, n, start[s], work)
+            _append(start[s], work)
+    work.info[PIVOTS] = 0
+    while True:
+        i = ppm_next(e, n, tolerance, limit, work)
+        if i < 0:
+            break
+        _copy_column(F, n, i, work)
+        ppm_add(i, e, tolerance, work)
+    ppm_scatter(n, z, work)
+    return i
+
+
+@kernel
+def _copy_column(F, n, i, work):
+    t = work.slot[work.info[ACTIVE]]
+    for j in range(n):
+        work.columns[t, j] = F[i, j]
+
+
+# --- PPM I ------------------------------------------------------------------------------------------
+
+
+@kernel
+def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
+    """PPM I on the leading n x n problem: the first negative basic variable changes places with its complement.
+
+    Ends for every P-matrix (Murty, section 4.1); a pivot that is not positive is reported, not stepped over.
+
+    Parameters
+    ----------
+    T, x, basic, order : (n, n), (n,), int64 (n,), int64 (n,)
+        Workspaces: tableau, basic values, 1 where z is basic.
+    start : int64 (>= count,)
+        Indices whose z is basic at the start.
+    z : (>= n,)
+        Output, from the last basis by a fresh factorisation.
+
+    Returns
+    -------
+    status, pivots : int
+    """
+    for i in range(n):
+        x[i] = q[i]
+        basic[i] = 0
+        z[i] = 0.0
+        for j in range(n):
+            T[i, j] = M[i, j]
+    for s in range(count):
+        if basic[start[s]] == 0 and T[start[s], start[s]] > 1e-12:
+            _exchange_with_complement(T, x, n, start[s])
+            basic[start[s]] = 1
+    status = PPM_LIMIT
+    pivots = 0
+    while True:
+        i = 0
+        while i < n and not x[i] < -tolerance:
+            i += 1
+        if i == n:
+            status = PPM_SOLVED
+            break
+        if pivots == limit:
+            break
+        if not T[i, i] > 1e-14:
+            status = PPM_SINGULAR
+            break
+        _exchange_with_complement(T, x, n, i)
+        basic[i] = 1 - basic[i]
+        pivots += 1
+    m = 0
+    for i in range(n):  # the basis once more from M and q: the tableau has collected rounding
+        if basic[i] == 1:
+            c = 0
+            for j in range(n):
+                if basic[j] == 1:
+                    T[m, c] = M[i, j]
+                    c += 1
+            x[m] = -q[i]
+            m += 1
+    if m > 0 and lu_factor(T, m, order):
+        lu_solve(T, m, order, x)
+        m = 0
+        for i in range(n):
+            if basic[i] == 1:
+                z[i] = max(x[m], 0.0)
+                m += 1
+    return status, pivots
+
+
+@kernel
+def _exchange_with_complement(T, x, n, i):
+    """Principal pivot: the basic variable of row i and its complement change places."""
+    inverse = 1.0 / T[i, i]
+    for j in range(n):
+        if j == i:
+            continue
+        f = T[j, i] * inverse
+        if f != 0.0:
+            for k in range(n):
+                T[j, k] -= f * T[i, k]
+            x[j] -= f * x[i]
+        T[j, i] = f
+    for k in range(n):
+        T[i, k] *= -inverse
+    T[i, i] = inverse
+    x[i] *= -inverse

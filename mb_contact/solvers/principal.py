@@ -1,0 +1,145 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Principal pivoting methods for linear complementarity problems: PPM I and Drumwright's modified PPM.
+
+| method | matrices | source |
+|---|---|---|
+| ``ppm`` | P-matrices | Murty, section 4.1 (principal pivoting method I, least index) |
+| ``modified_ppm`` | symmetric positive semidefinite of any rank | D15 algorithm 1, with a rule against cycling |
+
+Neither is believed: the residual is computed from M, q and z.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.principal_pivoting import (
+    MOST,
+    PIVOTS,
+    PPM_LIMIT,
+    PPM_RAY,
+    PPM_SINGULAR,
+    make_ppm_work,
+    modified_ppm,
+    ppm_one,
+)
+from mb_contact.errors import InputError
+
+STATUS = {PPM_RAY: "ray", PPM_LIMIT: "limit", PPM_SINGULAR: "not_a_p_matrix"}
+ASYMMETRY = 1e-12  #: of the largest entry, up to which a matrix counts as symmetric
+
+
+class PrincipalResult(NamedTuple):
+    """Outcome of a principal pivoting method; judge it by ``residual``."""
+
+    z: np.ndarray
+    w: np.ndarray
+    status: str  #: "solved", "ray" (no solution), "limit", "not_a_p_matrix" (ppm), "inaccurate"
+    iterations: int  #: principal pivots: indices that changed sides
+    residual: float  #: largest |min(z_i, w_i)|, recomputed from M, q and z
+    active: np.ndarray  #: indices with z > 0: the warm start of a problem nearby
+    most_active: int  #: largest active set on the way
+
+
+def principal_pivoting(M, q, *, start=(), tolerance=1e-9, limit=None):
+    """PPM I: as long as a basic variable is negative, the first such one changes places with its complement.
+
+    Ends for every P-matrix; on others it may stop at a pivot that is not positive ("not_a_p_matrix") or at the limit.
+
+    Parameters
+    ----------
+    M : (n, n)
+    q : (n,)
+    start : sequence of int
+        Indices whose z is expected to be positive.
+    tolerance : float
+        ``"solved"`` is only said if the residual of the problem scaled to a unit diagonal is at most this
+        times the largest scaled ``|q|``.
+    limit : int, optional
+        Most pivots; by default 20 n + 50.
+
+    Returns
+    -------
+    PrincipalResult
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, or entries are not finite.
+    """
+    M, q, s, scaled, h, start, limit = _problem(M, q, start, limit)
+    n = len(q)
+    z = np.zeros(n)
+    status, pivots = ppm_one(
+        scaled, h, n, np.zeros((n, n)), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64), start, len(start),
+        z, 1e-13 * np.abs(h).max(initial=0.0), limit,
+    )  # fmt: skip
+    return _judged(M, q, s, z, status, pivots, tolerance, n)
+
+
+def modified_principal_pivoting(M, q, *, start=(), rank=None, tolerance=1e-9, limit=None):
+    """Drumwright's modified PPM I for a symmetric positive semidefinite M: O(m^3 + m^2 n) for rank m.
+
+    The active set never holds more than m indices, its Cholesky factor is updated, and M is read by columns,
+    only where an index becomes active.
+
+    Parameters
+    ----------
+    M, q, start, tolerance, limit
+        As in :func:`principal_pivoting`.
+    rank : int, optional
+        Bound on the rank of M, for the size of the workspace; n by default.
+
+    Returns
+    -------
+    PrincipalResult
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, entries are not finite, or M is not symmetric.
+    """
+    M, q, s, scaled, h, start, limit = _problem(M, q, start, limit)
+    n = len(q)
+    if np.abs(M - M.T).max(initial=0.0) > ASYMMETRY * np.abs(M).max(initial=0.0):
+        raise InputError("modified_ppm needs a symmetric M; use ppm for P-matrices and lemke for others")
+    z = np.zeros(n)
+    work = make_ppm_work(n, n if rank is None else int(rank))
+    status = modified_ppm(
+        scaled, h, n, start, len(start), z, 1e-12 * np.abs(h).max(initial=0.0), limit, work
+    )
+    return _judged(M, q, s, z, status, int(work.info[PIVOTS]), tolerance, int(work.info[MOST]))
+
+
+def _problem(M, q, start, limit):
+    """Checked data; units of z and w may mix, so the problem is scaled to a unit diagonal."""
+    M = as_matrix(M, name="M")
+    n = M.shape[0]
+    if M.shape[1] != n:
+        raise InputError(f"M must be square, got {M.shape[0]} x {M.shape[1]}")
+    q = as_vector(q, n, "q")
+    start = np.asarray(start)
+    if start.size and (start.dtype.kind not in "iu" or start.ndim != 1 or start.min() < 0 or start.max() >= n):
+        raise InputError(f"start must hold indices from 0 to {n - 1}, got {start}")
+    if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 1):
+        raise InputError(f"limit must be a positive number of pivots, got {limit!r}")
+    limit = 20 * n + 50 if limit is None else int(limit)
+    diagonal = np.diag(M)
+    s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = np.ascontiguousarray(M / np.outer(s, s))
+    return M, q, s, scaled, q / s, np.array(start, np.int64).ravel(), limit
+
+
+def _judged(M, q, s, z, status, pivots, tolerance, most):
+    """The result, called solved only where the recomputed residual says so."""
+    z = z / s
+    w = M @ z + q
+    residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))
+    good = np.abs(np.minimum(z * s, w / s)).max(initial=0.0) <= tolerance * np.abs(q / s).max(initial=0.0)
+    word = STATUS.get(status, "solved" if good else "inaccurate")
+    return PrincipalResult(z, w, word, pivots, residual, np.flatnonzero(z > 0.0), most)
