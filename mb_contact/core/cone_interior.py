@@ -82,7 +82,7 @@ def interior_step(blocks, q, units, factors, S, slip):
     # predictor: lam o (P dz + P^-1 dy) = -lam o lam
     for g in range(units.size.shape[0]):
         _product(S.lam, S.lam, S.c, S.first[g], 1 + units.size[g], -1.0)
-    _direction(blocks, units, factors, S, slip)
+    _direction(blocks, units, factors, S, slip, 1.0)
     length = min(1.0, _longest(units, S))
     after = 0.0
     cones = max(units.size.shape[0], 1)
@@ -91,7 +91,7 @@ def interior_step(blocks, q, units, factors, S, slip):
     sigma = min(max((after / gap) ** 3, 1e-8), 1.0) if gap > 0.0 else 0.0
     for g in range(units.size.shape[0]):
         _corrector(S, g, 1 + units.size[g], length * length, sigma * gap)
-    _direction(blocks, units, factors, S, slip)
+    _direction(blocks, units, factors, S, slip, 1.0 - sigma)
     length = min(1.0, RETREAT * _longest(units, S))
     if not np.isfinite(length) or not length > 0.0:
         return gap, 0.0
@@ -234,10 +234,10 @@ def _add_block(units, S, i, g, at, slip):
 
 
 @kernel
-def _direction(blocks, units, factors, S, slip):
-    """dr, dz, dy for the right-hand side ``c`` of the complementarity equations."""
+def _direction(blocks, units, factors, S, slip, share):
+    """dr, dz, dy for ``c`` in the complementarity equations and a ``share`` of the residual of (1)."""
     for a in range(S.r.shape[0]):
-        S.rhs[a] = S.dual[a]
+        S.rhs[a] = share * S.dual[a]
     for i in range(units.kind.shape[0]):
         n = units.start[i]
         for g in range(units.group[i], units.group[i + 1]):
