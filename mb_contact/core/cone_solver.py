@@ -13,7 +13,7 @@ on the original problem is tried from every point.  High friction, closed loops 
 from __future__ import annotations
 
 from mb_contact.core.cone_attempt import TARGET, TRY_STEPS, attempt, prepare_newton
-from mb_contact.core.cone_newton import newton
+from mb_contact.core.cone_newton import measure, newton
 from mb_contact.core.jit import kernel
 
 CONE_SOLVED = 0
@@ -24,6 +24,9 @@ LOOSE = 1e-3  #: relative natural residual that will do for one
 FIRST_WEIGHT = 1.0
 SHRINK = 0.3
 GROW = 3.0
+CAREFUL = 0.7  #: instead of SHRINK after a failure, falling back to it by
+RECOVER = 0.8  #: a success
+FRACTION = 0.1  #: of the residual of the point itself, which its proximal problem must reach
 
 
 @kernel
@@ -37,25 +40,29 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
     best, interior, steps = attempt(blocks, q, units, factors, S, N, r, work[0], warm, limit, tolerance)
     if best <= tolerance:
         return CONE_SOLVED, best, interior, steps, 0
-    for a in range(r.shape[0]):
-        work[1, a] = N.diagonal[a]
     near = work[2]
     for a in range(r.shape[0]):
+        work[1, a] = N.diagonal[a]
         near[a] = 0.0
     weight = FIRST_WEIGHT
+    shrink = SHRINK
+    outer = LOOSE / FRACTION
     point = 0
     while point < points and best > tolerance:
         point += 1
         now, more, newtons = _point(blocks, q, units, factors, S, N, near, work, weight, point > 1, tolerance)
         interior += more
         steps += newtons
-        if now > LOOSE:
+        if now > min(LOOSE, FRACTION * outer):
             weight = min(GROW * weight, 100.0)
+            shrink = CAREFUL
             continue
         for a in range(r.shape[0]):
             near[a] = work[3, a]
             work[0, a] = near[a]
-        weight = max(SHRINK * weight, 1e-12)
+        weight *= shrink
+        shrink = max(SHRINK, RECOVER * shrink)
+        outer = measure(blocks, q, units, N, near)
         now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET)
         steps += more
         if now < best:
