@@ -51,21 +51,26 @@ def lcp_residual(M, q, z, lower=None, upper=None):
         w = M @ z + q
         if not (np.isfinite(z).all() and np.isfinite(w).all()):
             return LcpResidual(np.inf, np.inf, np.inf, np.inf, np.inf, int(np.argmin(np.isfinite(w) & np.isfinite(z))))
-        natural = np.abs(z - np.clip(z - w, lower, upper))
+        natural = np.abs(np.clip(w, z - upper, z - lower))  # = z - mid(lower, z - w, upper), without cancellation
         diagonal = np.abs(np.asarray(M.diagonal()).ravel())
         s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        scaled = np.abs(z * s - np.clip(z * s - w / s, lower * s, upper * s)).max()
+        scaled = np.abs(np.clip(w / s, (z - upper) * s, (z - lower) * s)).max()
         size = np.abs(q / s).max()
         near = np.where(w >= 0.0, z - lower, upper - z)  # free rows: w itself is the violation
         open_row = np.where(w >= 0.0, np.isinf(lower), np.isinf(upper))
         return LcpResidual(
             natural=float(natural.max()),
-            scaled=float(scaled / size) if size > 0.0 else float(scaled > 0.0) * np.inf if scaled > 0.0 else 0.0,
+            scaled=_ratio(scaled, size),
             gap=float(np.abs(np.where(open_row, 0.0, near * w)).max()),
             infeasible_z=float(np.maximum(np.maximum(lower - z, z - upper), 0.0).max()),
             infeasible_w=float(np.where(open_row, np.abs(w), 0.0).max()),
             worst=int(natural.argmax()),
         )
+
+
+def _ratio(x, size):
+    """x / size, and 0 / 0 = 0."""
+    return float(x / size) if size > 0.0 else (0.0 if x == 0.0 else np.inf)
 
 
 def cone_residual(W, q, layout, r):
@@ -99,7 +104,7 @@ def cone_residual(W, q, layout, r):
     return ConeResidual(
         natural=natural,
         relative=natural / max(1.0, float(np.linalg.norm(q))),
-        scaled=rest / size if size > 0.0 else (0.0 if rest == 0.0 else np.inf),
+        scaled=_ratio(rest, size),
         gap=float(out[:, GAP].max()),
         infeasible=float(out[:, INFEASIBLE].max()),
         cone_violation=max(float(out[:, VIOLATION].max()), 0.0),
