@@ -30,7 +30,7 @@ class LcpResult(NamedTuple):
     iterations: int  #: pivots, linear solves or sweeps
     residual: float  #: largest |z - mid(lower, z - w, upper)|, recomputed from M, q and z
     residuals: LcpResidual  #: all residuals, recomputed
-    active: np.ndarray  #: -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
+    active: np.ndarray  #: the basis, -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
     infeasible: bool  #: a Farkas vector proves that no z with w >= 0 exists
 
 
@@ -74,7 +74,7 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     problem = (np.ascontiguousarray(M / np.outer(s, s)), q / s, lower * s, upper * s)
     run = {"lemke": _lemke, "block_pivoting": _block_pivoting, "gauss_seidel": _gauss_seidel, "auto": _auto}[method]
-    z, end, iterations = run(problem, plain, warm, limit, tolerance)
+    z, end, iterations, active = run(problem, plain, warm, limit, tolerance)
     finite = bool(np.isfinite(z).all() and np.abs(z).max(initial=0.0) < 1e100)
     # exactly at the bounds, which scaling back and forth would miss by a digit
     with np.errstate(all="ignore"):
@@ -92,9 +92,7 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
         status = "not_finite"
     else:
         status = end or "inaccurate"
-    at_lower = (z <= lower) | ((z - lower) * s < w / s)
-    at_upper = (z >= upper) | ((upper - z) * s < -w / s)
-    active = np.where(at_lower, AT_LOWER, np.where(at_upper, AT_UPPER, BETWEEN)).astype(np.int64)
+    active = _active(z, w, lower, upper, s) if active is None else active
     return LcpResult(z, w, status, iterations, residuals.natural, residuals, active, bool(infeasible))
 
 
@@ -123,6 +121,13 @@ def _check(M, q, method, limit, lower, upper, warm):
     return M, q, lower, upper, warm
 
 
+def _active(z, w, lower, upper, s):
+    """States from the nearer of bound and equation, for methods that have no basis."""
+    at_lower = (z <= lower) | ((z - lower) * s < w / s)
+    at_upper = (z >= upper) | ((upper - z) * s < -w / s)
+    return np.where(at_lower, AT_LOWER, np.where(at_upper, AT_UPPER, BETWEEN)).astype(np.int64)
+
+
 def _polished(M, q, lower, upper, z):
     """z with the rows between bounds solved for once more, where that lowers the residual."""
     free = (z > lower) & (z < upper)
@@ -139,7 +144,7 @@ def _polished(M, q, lower, upper, z):
     return z
 
 
-# --- methods: (problem, plain, warm, limit, tolerance) -> z, "" or why it ended, iterations ---------------------------
+# --- methods: (problem, plain, warm, limit, tolerance) -> z, "" or why it ended, iterations, states or None ------------------
 
 
 def _lemke(problem, plain, warm, limit, tolerance, cover=None):
@@ -152,10 +157,13 @@ def _lemke_plain(M, q, limit, cover=None):
     n = len(q)
     z = np.zeros(n)
     limit = 20 * n + 50 if limit is None else int(limit)
-    integers = (np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64))
+    basis, nonbasis, place = np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
     d = np.ones(n) if cover is None else cover[:n]
-    status, pivots = lemke_dictionary(M, q, d, n, np.zeros((n, n + 2)), *integers, z, limit)
-    return z, {LEMKE_RAY: "ray", LEMKE_LIMIT: "limit"}.get(status, ""), pivots
+    status, pivots = lemke_dictionary(M, q, d, n, np.zeros((n, n + 2)), basis, nonbasis, place, z, limit)
+    active = np.full(n, AT_LOWER, np.int64)
+    if pivots:
+        active[basis[(basis >= n) & (basis < 2 * n)] - n] = BETWEEN  # degenerate ones too
+    return z, {LEMKE_RAY: "ray", LEMKE_LIMIT: "limit"}.get(status, ""), pivots, active
 
 
 def _lemke_bounds(problem, limit, cover):
@@ -186,11 +194,11 @@ def _lemke_bounds(problem, limit, cover):
     big[:m, :m] = S
     big[two, m + np.arange(k)] = 1.0
     big[m + np.arange(k), two] = -1.0
-    x, end, pivots = _lemke_plain(big, np.concatenate([p, width[bound][two]]), limit, cover)
+    x, end, pivots, _ = _lemke_plain(big, np.concatenate([p, width[bound][two]]), limit, cover)
     y = np.zeros(n)
     y[bound] = x[:m]
     y[free] = to_free @ x[:m] + at_free
-    return np.clip(mirror * (y + shift), lower, upper), end, pivots
+    return np.clip(mirror * (y + shift), lower, upper), end, pivots, None
 
 
 def _block_pivoting(problem, plain, warm, limit, tolerance):
@@ -202,7 +210,7 @@ def _block_pivoting(problem, plain, warm, limit, tolerance):
     order, index = np.zeros((2, n), np.int64)
     b, x, step, z, w = np.zeros((5, n))
     ended, solves = box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, limit)
-    return np.clip(z, lower, upper), "" if ended else "limit", solves
+    return np.clip(z, lower, upper), "" if ended else "limit", solves, state
 
 
 def _gauss_seidel(problem, plain, warm, limit, tolerance):
@@ -211,12 +219,12 @@ def _gauss_seidel(problem, plain, warm, limit, tolerance):
     size = np.abs(q).max(initial=0.0)
     limit = 10000 if limit is None else int(limit)
     ended, sweeps = box_gauss_seidel(M, q, lower, upper, len(q), z, 1.0, 1e-4 * tolerance * size, limit)
-    return z, "" if ended else "limit", sweeps
+    return z, "" if ended else "limit", sweeps, None
 
 
 def _auto(problem, plain, warm, limit, tolerance):
     """The first method whose z has a small scaled residual; else the one with the least."""
-    best, least, total, why = np.zeros(len(problem[1])), np.inf, 0, "limit"
+    best, least, total, why, active = np.zeros(len(problem[1])), np.inf, 0, "limit", None
     rng = np.random.default_rng(0)
     covers = [None] + [rng.uniform(0.1, 1.0, 2 * len(best)) for _ in range(4)]
     half = np.full(len(best), BETWEEN, np.int64)
@@ -225,11 +233,11 @@ def _auto(problem, plain, warm, limit, tolerance):
     attempts += [lambda: _block_pivoting(problem, plain, half, limit, tolerance)]
     attempts += [lambda: _gauss_seidel(problem, plain, warm, limit, tolerance)]
     for attempt in attempts:
-        z, end, iterations = attempt()
+        z, end, iterations, states = attempt()
         total += iterations
         residual = lcp_residual(problem[0], problem[1], z, *problem[2:]).scaled
         if residual < least or not np.isfinite(least):
-            best, least, why = z, residual, end
+            best, least, why, active = z, residual, end, states
         if least <= 1e-2 * tolerance:
             break
-    return best, why, total
+    return best, why, total, active
