@@ -87,7 +87,7 @@ def test_crossed_bounds_are_refused():
 @pytest.mark.nojit
 def test_dictionary_kernel_reports_its_end():
     M = np.array([[1.0, 2, 0], [0, 1, 2], [2, 0, 1]])
-    work = np.zeros((3, 5)), np.zeros(3, np.int64), np.zeros(4, np.int64), np.zeros(3, np.int64)
+    work = np.zeros((3, 5)), np.zeros(5), np.zeros(3, np.int64), np.zeros(4, np.int64), np.zeros(3, np.int64)
     z = np.zeros(3)
     assert lemke_dictionary(M, -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_SOLVED
     np.testing.assert_allclose(z, 1 / 3)

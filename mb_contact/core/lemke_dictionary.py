@@ -19,7 +19,7 @@ TIE = 1e-12  # of the ratio
 
 
 @kernel
-def lemke_dictionary(M, q, d, n, T, basis, nonbasis, place, z, limit):
+def lemke_dictionary(M, q, d, n, T, line, basis, nonbasis, place, z, limit):
     """Solve the leading n x n problem; returns (LEMKE_* status, pivots).
 
     Parameters
@@ -29,6 +29,8 @@ def lemke_dictionary(M, q, d, n, T, basis, nonbasis, place, z, limit):
         Covering vector, positive.
     T : (>= n, >= n + 2)
         Workspace: nonbasic columns, then the right-hand side.
+    line : (>= n + 2,)
+        Workspace: the pivot row, apart from T so that the inner loop is known not to overlap.
     basis, nonbasis, place : int64 (>= n,), (>= n + 1,), (>= n,)
         Workspaces; variables are 0 ... n-1 for w, n ... 2n-1 for z, 2n for z_0; ``place`` is the column of w_k,
         or -1 - (its row) while it is basic.
@@ -56,7 +58,7 @@ def lemke_dictionary(M, q, d, n, T, basis, nonbasis, place, z, limit):
     pivots = 0
     while pivots < limit:
         leaving = basis[row]
-        _exchange(T, n, row, column)
+        _exchange(T, line, n, row, column)
         _swap(n, row, column, basis, nonbasis, place)
         pivots += 1
         if leaving == 2 * n:
@@ -75,17 +77,19 @@ def lemke_dictionary(M, q, d, n, T, basis, nonbasis, place, z, limit):
 
 
 @kernel
-def _exchange(T, n, row, column):
+def _exchange(T, line, n, row, column):
     inverse = 1.0 / T[row, column]
     for j in range(n + 2):
-        T[row, j] *= inverse
-    T[row, column] = inverse
+        line[j] = T[row, j] * inverse
+    line[column] = inverse
     for i in range(n):
         f = T[i, column]
-        if i != row and f != 0.0:
+        if f != 0.0:
+            T[i, column] = 0.0
             for j in range(n + 2):
-                T[i, j] -= f * T[row, j]
-            T[i, column] = -f * inverse
+                T[i, j] -= f * line[j]
+    for j in range(n + 2):
+        T[row, j] = line[j]
 
 
 @kernel
