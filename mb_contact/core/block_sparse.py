@@ -7,6 +7,8 @@ The blocks are the units of a problem (a contact's three rows, a joint limit's o
 bodies has few of them: 4 per cent in a tower of 190 boards.  Elimination in the order of least degree keeps it so:
 the factors of that tower's 1710 rows take 32 million operations instead of 3.3 thousand million.
 
+Where most blocks are there anyway (many contacts on one mechanism), LAPACK's dense factors take their place.
+
 The pivot of a block step is a whole diagonal block, inverted with partial pivoting inside it.  No pivoting
 *between* blocks: what is factored here is positive definite or a block-diagonal change away from it, and the
 caller refines its solutions.
@@ -43,6 +45,8 @@ class Factors(NamedTuple):
     place: np.ndarray  #: int64 (m, m), offset of block (i, j) in ``value`` or -1
     target: np.ndarray  #: int64 (blocks,), where each block of the matrix goes in ``value``
     value: np.ndarray
+    dense: np.ndarray  #: (rows, rows) where dense factors are cheaper (LAPACK does them), else (0, 0)
+    index: np.ndarray  #: int64 (rows,), workspace of the dense solution
     pivot: np.ndarray  #: (LARGEST, 2 LARGEST), workspace
     work: np.ndarray  #: (rows,), workspace of the refinement
     rest: np.ndarray  #: (rows,), workspace of the refinement
@@ -200,8 +204,71 @@ def place_factors(blocks, adjacent, factors):
 
 
 @kernel
+def scatter(blocks, factors):
+    """Write the blocks in ``factors.value`` into ``factors.dense``."""
+    start = blocks.start
+    dense = factors.dense
+    m = start.shape[0] - 1
+    for i in range(m):
+        d = start[i + 1] - start[i]
+        for j in range(m):
+            o = factors.place[i, j]
+            e = start[j + 1] - start[j]
+            for r in range(d):
+                for c in range(e):
+                    dense[start[i] + r, start[j] + c] = factors.value[o + r * e + c] if o >= 0 else 0.0
+
+
+@kernel
+def solve_once(blocks, factors, trivial, x):
+    """Factor what ``factors.value`` holds and solve in place; ``trivial`` rows are those of the unit matrix.
+
+    False when the matrix is singular.
+    """
+    if factors.dense.shape[0] == 0:
+        if not factor(blocks, factors):
+            return False
+        substitute(blocks, factors, x)
+        return True
+    scatter(blocks, factors)
+    index = factors.index
+    m = 0
+    for a in range(x.shape[0]):
+        if not trivial[a]:
+            index[m] = a
+            m += 1
+    A = np.empty((m, m))
+    b = np.empty(m)
+    for r in range(m):
+        a = index[r]
+        t = x[a]
+        for c in range(x.shape[0]):
+            if trivial[c]:
+                t -= factors.dense[a, c] * x[c]
+        b[r] = t
+        for c in range(m):
+            A[r, c] = factors.dense[a, index[c]]
+    if m == 0:
+        return True
+    try:
+        b = np.linalg.solve(A, b)
+    except Exception:
+        return False
+    for r in range(m):
+        x[index[r]] = b[r]
+    return True
+
+
+@kernel
 def factor(blocks, factors):
-    """Block LU of what ``factors.value`` holds, in place; False when a pivot block is singular."""
+    """Factors of what ``factors.value`` holds, in place; False when a pivot block is singular."""
+    if factors.dense.shape[0] > 0:
+        scatter(blocks, factors)
+        try:
+            factors.dense[:, :] = np.linalg.inv(factors.dense)
+        except Exception:
+            return False
+        return True
     start = blocks.start
     value = factors.value
     m = start.shape[0] - 1
@@ -307,6 +374,15 @@ def _subtract3(value, l, u, t):
 @kernel
 def substitute(blocks, factors, x):
     """Solve in place with the factors of :func:`factor`."""
+    if factors.dense.shape[0] > 0:
+        for a in range(x.shape[0]):
+            factors.work[a] = x[a]
+        for a in range(x.shape[0]):
+            t = 0.0
+            for c in range(x.shape[0]):
+                t += factors.dense[a, c] * factors.work[c]
+            x[a] = t
+        return
     start = blocks.start
     value = factors.value
     m = start.shape[0] - 1

@@ -58,7 +58,7 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, limit, tolerance):
     steps = 0
     best = np.inf
     if warm:
-        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, TARGET)
+        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance)
         if best <= tolerance:
             return best, interior, steps
     start_interior(units, S)

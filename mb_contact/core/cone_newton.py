@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.block_sparse import factor, multiply, substitute
+from mb_contact.core.block_sparse import multiply, solve_once
 from mb_contact.core.cone_problem import CONE, natural_residual
 from mb_contact.core.jit import kernel
 
@@ -35,6 +35,7 @@ class Newton(NamedTuple):
     u: np.ndarray
     b: np.ndarray
     dr: np.ndarray
+    trivial: np.ndarray  #: bool (rows,), rows of separate contacts
     best: np.ndarray
     diagonal: np.ndarray  #: (rows,)
     norm: np.ndarray  #: (2,), |q| in original units (at least 1) and in scaled ones
@@ -69,10 +70,9 @@ def newton(blocks, q, units, factors, N, r, limit, target):
         steps += 1
         _equations(blocks, units, N, r, weight)
         _matrix(blocks, units, factors, N, weight)
-        if factor(blocks, factors):
-            for a in range(r.shape[0]):
-                N.dr[a] = N.b[a]
-            substitute(blocks, factors, N.dr)
+        for a in range(r.shape[0]):
+            N.dr[a] = N.b[a]
+        if solve_once(blocks, factors, N.trivial, N.dr):
             for a in range(r.shape[0]):
                 r[a] += N.dr[a]
             now = measure(blocks, q, units, N, r)
@@ -104,12 +104,14 @@ def _equations(blocks, units, N, r, weight):
         n = units.start[i]
         d = units.start[i + 1] - n
         for k in range(d):
+            N.trivial[n + k] = False
             for l in range(d):
                 N.K[i, k, l] = 0.0
                 N.G[i, k, l] = 0.0
         rho = 1.0 / N.diagonal[n]
         if units.kind[i] == CONE and r[n] - rho * N.u[n] <= 0.0:
             for k in range(d):
+                N.trivial[n + k] = True
                 N.G[i, k, k] = 1.0
                 N.b[n + k] = -r[n + k]
             continue

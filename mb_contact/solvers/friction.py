@@ -28,6 +28,10 @@ from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.residuals import ConeResidual, cone_residual
 
 
+DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
+LEAST_DENSE = 48  #: rows below which they never are
+
+
 class FrictionResult(NamedTuple):
     """Outcome of :func:`solve_friction`; judge it by ``residual``."""
 
@@ -164,21 +168,32 @@ def _blocks(W, start):
 
 
 def _factors(blocks):
+    """Order, pattern and workspaces of the factors; dense ones where more than DENSE of the entries would be filled."""
     m = len(blocks.start) - 1
     rows = int(blocks.start[-1])
     adjacent = np.zeros((m, m), np.uint8)
-    order, first = np.zeros(m, np.int64), np.zeros(m + 1, np.int64)
-    later, entries = eliminate(blocks, adjacent, np.zeros(m, np.int64), order, first)
+    order, first = np.arange(m), np.zeros(m + 1, np.int64)
+    dense = rows >= LEAST_DENSE and len(blocks.value) > DENSE * rows**2
+    if not dense:
+        later, entries = eliminate(blocks, adjacent, np.zeros(m, np.int64), order, first)
+        dense = rows >= LEAST_DENSE and entries > DENSE * rows**2
+    if dense:
+        adjacent[:] = 1
+        later, entries = m * (m - 1) // 2, rows**2
+        order[:] = np.arange(m)
+        first[1:] = np.cumsum(np.arange(m - 1, -1, -1))
     factors = Factors(
-        order,
-        first,
-        np.zeros(later, np.int64),
-        np.zeros((m, m), np.int64),
-        np.zeros(len(blocks.column), np.int64),
-        np.zeros(entries),
-        np.zeros((LARGEST, 2 * LARGEST)),
-        np.zeros(rows),
-        np.zeros(rows),
+        order=order,
+        first=first,
+        later=np.zeros(later, np.int64),
+        place=np.zeros((m, m), np.int64),
+        target=np.zeros(len(blocks.column), np.int64),
+        value=np.zeros(entries),
+        dense=np.zeros((rows, rows) if dense else (0, 0)),
+        index=np.zeros(rows, np.int64),
+        pivot=np.zeros((LARGEST, 2 * LARGEST)),
+        work=np.zeros(rows),
+        rest=np.zeros(rows),
     )
     place_factors(blocks, adjacent, factors)
     return factors
@@ -196,5 +211,8 @@ def _workspaces(units):
     interior = Interior(
         first, *zeros(4, cones), np.zeros(groups), *zeros(5, cones), np.zeros(square), *zeros(5, rows)
     )
-    newton = Newton(np.zeros(square), np.zeros(square), *zeros(5, rows), np.zeros(2), *zeros(2, max(groups, 1)))
+    newton = Newton(
+        np.zeros(square), np.zeros(square), *zeros(3, rows), np.zeros(rows, bool), *zeros(2, rows),
+        np.zeros(2), *zeros(2, max(groups, 1)),
+    )  # fmt: skip
     return interior, newton
