@@ -6,6 +6,10 @@
 For a contact with isotropic friction the residual is the textbook's: r - P_K(r - (u + mu |u_T| n)) with the Euclidean
 projection.  A group with unequal coefficients is measured in the coordinates that make its ellipse a circle of the
 geometric mean coefficient, which changes nothing where they are equal.  A row with coefficient zero must not push.
+
+Beside a huge r the map loses u to rounding: r = 1e19, u = -1 would pass.  With e the exact map, u + s n - e is in K*, r - e
+in K, and the two are orthogonal, so the distances to the cones and gap / (|r| + |u + s n|) bound |e| from below
+(the last to first order).  What is reported is the largest of all four.
 """
 
 from __future__ import annotations
@@ -52,6 +56,8 @@ def _judge_contact(units, r, u, c, out, i, length, slope):
     s = 0.0
     work = 0.0
     total = 0.0
+    size_r = 0.0
+    size_u = 0.0
     for l in range(groups):
         g = first + l
         v = 0.0
@@ -70,6 +76,8 @@ def _judge_contact(units, r, u, c, out, i, length, slope):
             bound += x * x
             work += x * w
         s += units.mean[g] * np.sqrt(v)
+        size_r += bound
+        size_u += v
         length[l] = np.sqrt(t)
         slope[l] = units.mean[g]
         out[i, VIOLATION] = max(out[i, VIOLATION], np.sqrt(bound) - units.mean[g] * r[n] / c)
@@ -86,7 +94,14 @@ def _judge_contact(units, r, u, c, out, i, length, slope):
                 f = units.mean[g] / units.mu[k]
                 x = r[k] / c * f
                 total += (x - keep * (x - u[k] * c / f)) ** 2
-    out[i, NATURAL] = np.sqrt(total)
     out[i, GAP] = abs(work)
     out[i, INFEASIBLE] = max(-w, 0.0)
     out[i, VIOLATION] = max(out[i, VIOLATION], -normal)
+    steep = 1.0
+    sizes = np.sqrt(size_r + normal * normal) + np.sqrt(size_u + (w + s) * (w + s))
+    for l in range(groups):
+        steep += slope[l] * slope[l]
+    least = max(out[i, INFEASIBLE], out[i, VIOLATION]) / np.sqrt(steep)
+    if sizes > 0.0:
+        least = max(least, out[i, GAP] / sizes)
+    out[i, NATURAL] = max(np.sqrt(total), least)

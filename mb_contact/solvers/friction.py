@@ -61,7 +61,8 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
         Impulses to start from, those of the last step for instance.
     tolerance : float
         "solved" is said only if the natural residual recomputed from W, q, r is at most this times max(1, |q|),
-        and the residual in scaled units at most this, relative to the scaled q.
+        the residual in scaled units at most this, relative to the scaled q, and W r + q known as well as that
+        (an r so large that rounding hides u is no solution).
     limit, points : int
         Most interior-point steps on the problem itself; most proximal points after that.
 
@@ -83,7 +84,8 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
     solver = FrictionSolver(W, q, layout)
     r, measure, counts = solver.solve(warm, tolerance, int(limit), int(points))
     residual = cone_residual(W, q, layout, r)
-    good = residual.relative <= tolerance and residual.scaled <= tolerance
+    known = residual.rounding <= tolerance * max(1.0, float(np.linalg.norm(q)))  # else u is noise
+    good = residual.relative <= tolerance and residual.scaled <= tolerance and known
     status = "solved" if good else ("limit" if np.isfinite(r).all() else "not_finite")
     return FrictionResult(r, np.asarray(W @ r + q), status, counts[0] + counts[1], residual)
 

@@ -47,7 +47,8 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
         ``"auto"`` (block pivoting, then Lemke with several covering vectors, then Gauss-Seidel).
     tolerance : float
         ``"solved"`` is only said if the natural residual is at most this times max(1, largest |q|), and that of the
-        problem scaled to a unit diagonal at most this times the largest scaled ``|q|``.
+        problem scaled to a unit diagonal at most this times the largest scaled ``|q|``, and M z + q is known as well
+        as that (a z so large that rounding hides w is no solution).
     limit : int, optional
         Most pivots (20 n + 50), linear solves (10 n + 50), or sweeps (10000).
     lower, upper : (n,), optional
@@ -82,7 +83,8 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     z = _polished(M, q, lower, upper, x) if finite else np.clip(np.zeros(n), lower, upper)
     w = M @ z + q
     residuals = lcp_residual(M, q, z, lower, upper)
-    good = residuals.scaled <= tolerance and residuals.natural <= tolerance * max(1.0, np.abs(q).max(initial=0.0))
+    absolute = tolerance * max(1.0, np.abs(q).max(initial=0.0))
+    good = residuals.scaled <= tolerance and max(residuals.natural, residuals.rounding) <= absolute
     infeasible = not good and plain and proves_no_solution(M, q)
     if good:
         status = "solved"

@@ -15,6 +15,8 @@ import numpy as np
 
 from mb_contact.core.cone_judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
 
+EPSILON = float(np.finfo(float).eps)
+
 
 class LcpResidual(NamedTuple):
     """Residuals of w = M z + q, lower <= z <= upper, w >= 0 where z = lower, w <= 0 where z = upper."""
@@ -24,6 +26,7 @@ class LcpResidual(NamedTuple):
     gap: float  #: largest product of w and the distance to the bound it belongs to
     infeasible_z: float  #: largest violation of a bound
     infeasible_w: float  #: largest w of the wrong sign
+    rounding: float  #: largest uncertainty of w, machine precision times |M| |z| + |q|
     worst: int  #: row of the largest natural residual, -1 without rows
 
 
@@ -36,6 +39,7 @@ class ConeResidual(NamedTuple):
     gap: float  #: largest |r* (u + s n)| of a unit [J]
     infeasible: float  #: largest approaching velocity, or velocity of a bilateral row
     cone_violation: float  #: largest impulse beyond its cone
+    rounding: float  #: uncertainty of u, the norm of machine precision times |W| |r| + |q|
     worst: int  #: unit with the largest natural residual, -1 without units
 
 
@@ -46,11 +50,11 @@ def lcp_residual(M, q, z, lower=None, upper=None):
     lower = np.zeros(n) if lower is None else np.asarray(lower, float)
     upper = np.full(n, np.inf) if upper is None else np.asarray(upper, float)
     if n == 0:
-        return LcpResidual(0.0, 0.0, 0.0, 0.0, 0.0, -1)
+        return LcpResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
     with np.errstate(all="ignore"):
         w = M @ z + q
         if not (np.isfinite(z).all() and np.isfinite(w).all()):
-            return LcpResidual(np.inf, np.inf, np.inf, np.inf, np.inf, int(np.argmin(np.isfinite(w) & np.isfinite(z))))
+            return LcpResidual(*(np.inf,) * 6, int(np.argmin(np.isfinite(w) & np.isfinite(z))))
         natural = np.abs(np.clip(w, z - upper, z - lower))  # = z - mid(lower, z - w, upper), without cancellation
         diagonal = np.abs(np.asarray(M.diagonal()).ravel())
         s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -64,6 +68,7 @@ def lcp_residual(M, q, z, lower=None, upper=None):
             gap=float(np.abs(np.where(open_row, 0.0, near * w)).max()),
             infeasible_z=float(np.maximum(np.maximum(lower - z, z - upper), 0.0).max()),
             infeasible_w=float(np.where(open_row, np.abs(w), 0.0).max()),
+            rounding=float(EPSILON * (abs(M) @ np.abs(z) + np.abs(q)).max()),
             worst=int(natural.argmax()),
         )
 
@@ -87,9 +92,10 @@ def cone_residual(W, q, layout, r):
     r = np.ascontiguousarray(r, dtype=float)
     count = units.kind.shape[0]
     if count == 0:
-        return ConeResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
+        return ConeResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
     with np.errstate(all="ignore"):
         u = np.asarray(W @ r + q, float)
+        rounding = float(EPSILON * np.linalg.norm(abs(W) @ np.abs(r) + np.abs(q)))
     out = np.zeros((count, MEASURES))
     judge_units(units, r, u, np.ones(count), out)
     natural = float(np.linalg.norm(out[:, NATURAL]))
@@ -108,5 +114,6 @@ def cone_residual(W, q, layout, r):
         gap=float(out[:, GAP].max()),
         infeasible=float(out[:, INFEASIBLE].max()),
         cone_violation=max(float(out[:, VIOLATION].max()), 0.0),
+        rounding=rounding,
         worst=int(out[:, NATURAL].argmax()),
     )
