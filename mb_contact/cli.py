@@ -168,28 +168,54 @@ def _info(arguments):
 
 
 def _add_lcp(commands):
-    parser = _command(commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0")
-    parser.add_argument("problem", metavar="PROBLEM.npz", help="NumPy archive with M (n, n) and q (n,)")
-    parser.add_argument("--method", default="lemke", help="solver (default: lemke)")
-    parser.add_argument(
-        "--tolerance", type=float, default=1e-9, metavar="T", help="residual that counts as solved"
-    )
+    parser = _command(commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones")
+    text = "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with W (3 n, 3 n), q (3 n,), mu (n,)"
+    parser.add_argument("problem", metavar="PROBLEM.npz", help=text)
+    text = "lemke (default), block_pivoting, gauss_seidel or auto; cone (the only one, and the default) where mu is given"
+    parser.add_argument("--method", help=text)
+    parser.add_argument("--tolerance", type=float, metavar="T", help="residual that counts as solved (1e-9; cone 1e-8)")
 
 
 def _lcp(arguments):
+    problem = _read_lcp(arguments.problem)
+    if "mu" in problem:
+        return _cone(problem, arguments)
     from mb_contact.solvers import solve_lcp
 
-    M, q = _read_lcp(arguments.problem)
-    result = solve_lcp(M, q, method=arguments.method, tolerance=arguments.tolerance)
-    print("z          [" + ", ".join(f"{value:.12g}" for value in result.z) + "]")
+    tolerance = 1e-9 if arguments.tolerance is None else arguments.tolerance
+    result = solve_lcp(
+        problem["M"],
+        problem["q"],
+        method=arguments.method or "lemke",
+        tolerance=tolerance,
+        lower=problem.get("lower"),
+        upper=problem.get("upper"),
+    )
+    return _report("z", result.z, result, result.residual)
+
+
+def _cone(problem, arguments):
+    """A frictional contact problem: W (or M), q, mu."""
+    from mb_contact.solvers import solve_friction
+
+    if arguments.method not in (None, "cone"):
+        raise InputError(f"there is no method '{arguments.method}' for contact with mu; choose cone")
+    W = problem["W"] if "W" in problem else problem["M"]
+    tolerance = 1e-8 if arguments.tolerance is None else arguments.tolerance
+    result = solve_friction(W, problem["q"], problem["mu"], tolerance=tolerance)
+    return _report("r", result.r, result, result.residual.relative)
+
+
+def _report(name, values, result, residual):
+    print(f"{name}          [" + ", ".join(f"{value:.12g}" for value in values) + "]")
     print(f"status     {result.status}")
-    print(f"residual   {result.residual:.3e}")
+    print(f"residual   {residual:.3e}")
     print(f"iterations {result.iterations}")
     return 0 if result.status == "solved" else 1
 
 
 def _read_lcp(path):
-    """M and q of a NumPy archive."""
+    """The arrays of a NumPy archive: M and q, or W, q and mu."""
     import zipfile
 
     import numpy as np
@@ -199,11 +225,12 @@ def _read_lcp(path):
         if not hasattr(archive, "files"):
             raise InputError(f"{path} holds one array; it must be an .npz archive with M and q")
         with archive:
-            missing = [name for name in ("M", "q") if name not in archive.files]
+            matrix = "W" if "W" in archive.files and "mu" in archive.files else "M"
+            missing = [name for name in (matrix, "q") if name not in archive.files]
             if missing:
                 held = ", ".join(archive.files) or "nothing"
                 raise InputError(f"{path} has no {' and no '.join(missing)}; it holds {held}")
-            return archive["M"], archive["q"]
+            return {name: archive[name] for name in ("M", "W", "q", "mu", "lower", "upper") if name in archive.files}
     except (ValueError, zipfile.BadZipFile, EOFError) as error:
         if isinstance(error, InputError):
             raise

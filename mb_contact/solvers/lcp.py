@@ -1,0 +1,245 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Linear complementarity with and without bounds: w = M z + q, w >= 0 at a lower bound, <= 0 at an upper, 0 between."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.box_gauss_seidel import box_gauss_seidel
+from mb_contact.core.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
+from mb_contact.core.lemke import LEMKE_LIMIT, LEMKE_RAY
+from mb_contact.core.lemke_dictionary import lemke_dictionary
+from mb_contact.errors import InputError
+from mb_contact.solvers.infeasible import proves_no_solution
+from mb_contact.solvers.residuals import LcpResidual, lcp_residual
+
+METHODS = ("lemke", "block_pivoting", "gauss_seidel", "auto")
+
+
+class LcpResult(NamedTuple):
+    """Outcome of a linear complementarity solver; judge it by ``residual``."""
+
+    z: np.ndarray
+    w: np.ndarray  #: M z + q
+    status: str  #: "solved", "ray", "no_solution", "limit", "inaccurate", "not_finite"
+    iterations: int  #: pivots, linear solves or sweeps
+    residual: float  #: largest |z - mid(lower, z - w, upper)|, recomputed from M, q and z
+    residuals: LcpResidual  #: all residuals, recomputed
+    active: np.ndarray  #: the basis, -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
+    infeasible: bool  #: a Farkas vector proves that no z with w >= 0 exists
+
+
+def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, upper=None, warm=None):
+    """Solve a linear complementarity problem, 0 <= w _|_ z >= 0, or one with bounds on z.
+
+    Parameters
+    ----------
+    M : (n, n)
+    q : (n,)
+    method : str
+        ``"lemke"`` (lexicographic; bounds and free rows are rewritten into a larger problem), ``"block_pivoting"``
+        (for P-matrices and positive semidefinite ones; starts from ``warm``), ``"gauss_seidel"`` (positive diagonal),
+        ``"auto"`` (block pivoting, then Lemke with several covering vectors, then Gauss-Seidel).
+    tolerance : float
+        ``"solved"`` is only said if the natural residual is at most this times max(1, largest |q|), and that of the
+        problem scaled to a unit diagonal at most this times the largest scaled ``|q|``, and M z + q is known as well
+        as that (a z so large that rounding hides w is no solution).
+    limit : int, optional
+        Most pivots (20 n + 50), linear solves (10 n + 50), or sweeps (10000).
+    lower, upper : (n,), optional
+        Bounds, infinite where there is none; 0 and infinity by default.
+    warm : (n,) int, optional
+        ``active`` of an earlier result.
+
+    Returns
+    -------
+    LcpResult
+        Status "ray": Lemke ended on a ray, which proves nothing for a general M; "no_solution": a vector y >= 0
+        with M* y <= 0 and q* y < 0 was found and checked (``infeasible`` is set with "ray" too).
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, entries are not finite, bounds cross, or the method is unknown.
+    """
+    M, q, lower, upper, warm = _check(M, q, method, limit, lower, upper, warm)
+    n = len(q)
+    plain = bool((lower == 0.0).all() and np.isposinf(upper).all())
+    # units of z and w may mix: z sqrt(M_ii) and w / sqrt(M_ii) compare
+    diagonal = np.diag(M)
+    s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    problem = (np.ascontiguousarray(M / np.outer(s, s)), q / s, lower * s, upper * s)
+    run = {"lemke": _lemke, "block_pivoting": _block_pivoting, "gauss_seidel": _gauss_seidel, "auto": _auto}[method]
+    z, end, iterations, active = run(problem, plain, warm, limit, tolerance)
+    finite = bool(np.isfinite(z).all() and np.abs(z).max(initial=0.0) < 1e100)
+    # exactly at the bounds, which scaling back and forth would miss by a digit
+    with np.errstate(all="ignore"):
+        x = np.where(z <= problem[2], lower, np.where(z >= problem[3], upper, np.clip(z / s, lower, upper)))
+    z = _polished(M, q, lower, upper, x) if finite else np.clip(np.zeros(n), lower, upper)
+    w = M @ z + q
+    residuals = lcp_residual(M, q, z, lower, upper)
+    absolute = tolerance * max(1.0, np.abs(q).max(initial=0.0))
+    good = residuals.scaled <= tolerance and max(residuals.natural, residuals.rounding) <= absolute
+    infeasible = not good and plain and proves_no_solution(M, q)
+    if good:
+        status = "solved"
+    elif infeasible and not (end == "ray" and method == "lemke"):
+        status = "no_solution"
+    elif not finite:
+        status = "not_finite"
+    else:
+        status = end or "inaccurate"
+    active = _active(z, w, lower, upper, s) if active is None else active
+    return LcpResult(z, w, status, iterations, residuals.natural, residuals, active, bool(infeasible))
+
+
+def _check(M, q, method, limit, lower, upper, warm):
+    M = as_matrix(M, name="M")
+    if M.shape[0] != M.shape[1]:
+        raise InputError(f"M must be square, got {M.shape[0]} x {M.shape[1]}")
+    n = M.shape[0]
+    q = as_vector(q, n, "q")
+    if method not in METHODS:
+        raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
+    if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 1):
+        raise InputError(f"limit must be a positive number of pivots, got {limit!r}")
+    lower = np.zeros(n) if lower is None else as_vector(lower, n, "lower", finite=False)
+    upper = np.full(n, np.inf) if upper is None else as_vector(upper, n, "upper", finite=False)
+    if np.isnan(lower).any() or np.isnan(upper).any() or np.isposinf(lower).any() or np.isneginf(upper).any():
+        raise InputError("lower must be below infinity and upper above minus infinity, without NaN")
+    if (lower > upper).any():
+        i = int(np.argmax(lower > upper))
+        raise InputError(f"lower[{i}] = {lower[i]:g} is above upper[{i}] = {upper[i]:g}")
+    if warm is not None:
+        warm = np.asarray(warm)
+        if warm.shape != (n,):
+            raise InputError(f"warm must have {n} entries, got an array of shape {warm.shape}")
+        warm = np.clip(warm, -1, 1).astype(np.int64)
+    return M, q, lower, upper, warm
+
+
+def _active(z, w, lower, upper, s):
+    """States from the nearer of bound and equation, for methods that have no basis."""
+    at_lower = (z <= lower) | ((z - lower) * s < w / s)
+    at_upper = (z >= upper) | ((upper - z) * s < -w / s)
+    return np.where(at_lower, AT_LOWER, np.where(at_upper, AT_UPPER, BETWEEN)).astype(np.int64)
+
+
+def _polished(M, q, lower, upper, z):
+    """z with the rows between bounds solved for once more, where that lowers the residual."""
+    free = (z > lower) & (z < upper)
+    if not free.any():
+        return z
+    try:
+        better = z.copy()
+        better[free] = 0.0
+        better[free] = np.linalg.solve(M[np.ix_(free, free)], -(q + M @ better)[free])
+    except np.linalg.LinAlgError:
+        return z
+    if lcp_residual(M, q, better, lower, upper).natural < lcp_residual(M, q, z, lower, upper).natural:
+        return better
+    return z
+
+
+# --- methods: (problem, plain, warm, limit, tolerance) -> z, "" or why it ended, iterations, states or None ------------------
+
+
+def _lemke(problem, plain, warm, limit, tolerance, cover=None):
+    if plain:
+        return _lemke_plain(*problem[:2], limit, cover)
+    return _lemke_bounds(problem, limit, cover)
+
+
+def _lemke_plain(M, q, limit, cover=None):
+    n = len(q)
+    z = np.zeros(n)
+    limit = 20 * n + 50 if limit is None else int(limit)
+    basis, nonbasis, place = np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    d = np.ones(n) if cover is None else cover[:n]
+    status, pivots = lemke_dictionary(M, q, d, n, np.zeros((n, n + 2)), np.zeros(n + 2), basis, nonbasis, place, z, limit)
+    active = np.full(n, AT_LOWER, np.int64)
+    if pivots:
+        active[basis[(basis >= n) & (basis < 2 * n)] - n] = BETWEEN  # degenerate ones too
+    return z, {LEMKE_RAY: "ray", LEMKE_LIMIT: "limit"}.get(status, ""), pivots, active
+
+
+def _lemke_bounds(problem, limit, cover):
+    """Free rows by a Schur complement, one bound by a shift (and mirror), two by a slack with its multiplier.
+
+    With z = lower + x and w = w+ - w-, w- the multiplier of x <= upper - lower,
+
+        [ w+    ]   [ M   1 ] [ x  ]   [ q + M lower   ]
+        [ slack ] = [ -1  0 ] [ w- ] + [ upper - lower ]
+    """
+    M, q, lower, upper = problem
+    n = len(q)
+    mirror = np.where(np.isinf(lower) & np.isfinite(upper), -1.0, 1.0)
+    M = M * np.outer(mirror, mirror)
+    shift = np.where(mirror < 0, -upper, np.where(np.isinf(lower), 0.0, lower))
+    width = np.where(mirror < 0, np.inf, upper - np.where(np.isinf(lower), -np.inf, lower))
+    q = mirror * q + M @ shift
+    free = np.isinf(lower) & np.isinf(upper)
+    bound = ~free
+    eliminate = np.linalg.pinv(M[np.ix_(free, free)], rcond=1e-12) if free.any() else np.zeros((0, 0))
+    to_free = -eliminate @ M[np.ix_(free, bound)]
+    at_free = -eliminate @ q[free]
+    S = M[np.ix_(bound, bound)] + M[np.ix_(bound, free)] @ to_free
+    p = q[bound] + M[np.ix_(bound, free)] @ at_free
+    two = np.flatnonzero(np.isfinite(width[bound]))
+    k, m = len(two), int(bound.sum())
+    big = np.zeros((m + k, m + k))
+    big[:m, :m] = S
+    big[two, m + np.arange(k)] = 1.0
+    big[m + np.arange(k), two] = -1.0
+    x, end, pivots, _ = _lemke_plain(big, np.concatenate([p, width[bound][two]]), limit, cover)
+    y = np.zeros(n)
+    y[bound] = x[:m]
+    y[free] = to_free @ x[:m] + at_free
+    return np.clip(mirror * (y + shift), lower, upper), end, pivots, None
+
+
+def _block_pivoting(problem, plain, warm, limit, tolerance):
+    M, q, lower, upper = problem
+    n = len(q)
+    state = np.full(n, AT_LOWER, np.int64) if warm is None else warm.copy()
+    limit = 10 * n + 50 if limit is None else int(limit)
+    A, LU = np.zeros((2, n, n))
+    order, index = np.zeros((2, n), np.int64)
+    b, x, step, z, w = np.zeros((5, n))
+    ended, solves = box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, limit)
+    return np.clip(z, lower, upper), "" if ended else "limit", solves, state
+
+
+def _gauss_seidel(problem, plain, warm, limit, tolerance):
+    M, q, lower, upper = problem
+    z = np.clip(np.zeros(len(q)), lower, upper)
+    size = np.abs(q).max(initial=0.0)
+    limit = 10000 if limit is None else int(limit)
+    ended, sweeps = box_gauss_seidel(M, q, lower, upper, len(q), z, 1.0, 1e-4 * tolerance * size, limit)
+    return z, "" if ended else "limit", sweeps, None
+
+
+def _auto(problem, plain, warm, limit, tolerance):
+    """The first method whose z has a small scaled residual; else the one with the least."""
+    best, least, total, why, active = np.zeros(len(problem[1])), np.inf, 0, "limit", None
+    rng = np.random.default_rng(0)
+    covers = [None] + [rng.uniform(0.1, 1.0, 2 * len(best)) for _ in range(4)]
+    half = np.full(len(best), BETWEEN, np.int64)
+    attempts = [lambda: _block_pivoting(problem, plain, warm, limit, tolerance)]
+    attempts += [lambda c=c: _lemke(problem, plain, warm, limit, tolerance, c) for c in covers]
+    attempts += [lambda: _block_pivoting(problem, plain, half, limit, tolerance)]
+    attempts += [lambda: _gauss_seidel(problem, plain, warm, limit, tolerance)]
+    for attempt in attempts:
+        z, end, iterations, states = attempt()
+        total += iterations
+        residual = lcp_residual(problem[0], problem[1], z, *problem[2:]).scaled
+        if residual < least or not np.isfinite(least):
+            best, least, why, active = z, residual, end, states
+        if least <= 1e-2 * tolerance:
+            break
+    return best, why, total, active

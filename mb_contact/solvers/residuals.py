@@ -1,0 +1,119 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How well a vector solves a problem, from the caller's matrix, right-hand side and that vector alone.
+
+``scaled`` residuals are in units that mix newton seconds and metres per second fairly (a row's diagonal entry becomes 1) and
+relative to the scaled q, so a vector of 1e13 with a small relative error does not pass for a solution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.cone_judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+
+EPSILON = float(np.finfo(float).eps)
+
+
+class LcpResidual(NamedTuple):
+    """Residuals of w = M z + q, lower <= z <= upper, w >= 0 where z = lower, w <= 0 where z = upper."""
+
+    natural: float  #: largest |z - mid(lower, z - w, upper)|
+    scaled: float  #: the same with a unit diagonal, relative to max(|q| scaled)
+    gap: float  #: largest product of w and the distance to the bound it belongs to
+    infeasible_z: float  #: largest violation of a bound
+    infeasible_w: float  #: largest w of the wrong sign
+    rounding: float  #: largest uncertainty of w, machine precision times |M| |z| + |q|
+    worst: int  #: row of the largest natural residual, -1 without rows
+
+
+class ConeResidual(NamedTuple):
+    """Residuals of the frictional contact problem on exact cones."""
+
+    natural: float  #: |r - P_K(r - (u + s n))|, Euclidean norm over all rows
+    relative: float  #: natural / max(1, |q|)
+    scaled: float  #: natural with every unit's mean diagonal 1, relative to the scaled |q|
+    gap: float  #: largest |r* (u + s n)| of a unit [J]
+    infeasible: float  #: largest approaching velocity, or velocity of a bilateral row
+    cone_violation: float  #: largest impulse beyond its cone
+    rounding: float  #: uncertainty of u, the norm of machine precision times |W| |r| + |q|
+    worst: int  #: unit with the largest natural residual, -1 without units
+
+
+def lcp_residual(M, q, z, lower=None, upper=None):
+    """Judge ``z``; without bounds the problem is 0 <= w _|_ z >= 0.  Infinite residuals where z is not finite."""
+    n = len(q)
+    z = np.asarray(z, float)
+    lower = np.zeros(n) if lower is None else np.asarray(lower, float)
+    upper = np.full(n, np.inf) if upper is None else np.asarray(upper, float)
+    if n == 0:
+        return LcpResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
+    with np.errstate(all="ignore"):
+        w = M @ z + q
+        if not (np.isfinite(z).all() and np.isfinite(w).all()):
+            return LcpResidual(*(np.inf,) * 6, int(np.argmin(np.isfinite(w) & np.isfinite(z))))
+        natural = np.abs(np.clip(w, z - upper, z - lower))  # = z - mid(lower, z - w, upper), without cancellation
+        diagonal = np.abs(np.asarray(M.diagonal()).ravel())
+        s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        scaled = np.abs(np.clip(w / s, (z - upper) * s, (z - lower) * s)).max()
+        size = np.abs(q / s).max()
+        near = np.where(w >= 0.0, z - lower, upper - z)  # free rows: w itself is the violation
+        open_row = np.where(w >= 0.0, np.isinf(lower), np.isinf(upper))
+        return LcpResidual(
+            natural=float(natural.max()),
+            scaled=_ratio(scaled, size),
+            gap=float(np.abs(np.where(open_row, 0.0, near * w)).max()),
+            infeasible_z=float(np.maximum(np.maximum(lower - z, z - upper), 0.0).max()),
+            infeasible_w=float(np.where(open_row, np.abs(w), 0.0).max()),
+            rounding=float(EPSILON * (abs(M) @ np.abs(z) + np.abs(q)).max()),
+            worst=int(natural.argmax()),
+        )
+
+
+def _ratio(x, size):
+    """x / size, and 0 / 0 = 0."""
+    return float(x / size) if size > 0.0 else (0.0 if x == 0.0 else np.inf)
+
+
+def cone_residual(W, q, layout, r):
+    """Judge impulses ``r`` of the frictional contact problem.
+
+    Parameters
+    ----------
+    W : (R, R) dense or scipy.sparse
+    q : (R,)
+    layout : ConeLayout
+    r : (R,)
+    """
+    units = layout.arrays()
+    r = np.ascontiguousarray(r, dtype=float)
+    count = units.kind.shape[0]
+    if count == 0:
+        return ConeResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
+    with np.errstate(all="ignore"):
+        u = np.asarray(W @ r + q, float)
+        rounding = float(EPSILON * np.linalg.norm(abs(W) @ np.abs(r) + np.abs(q)))
+    out = np.zeros((count, MEASURES))
+    judge_units(units, r, u, np.ones(count), out)
+    natural = float(np.linalg.norm(out[:, NATURAL]))
+    diagonal = np.abs(np.asarray(W.diagonal(), float).ravel())
+    rows = np.diff(units.start)
+    mean = np.add.reduceat(diagonal, units.start[:-1]) / rows
+    scale = 1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0))
+    balanced = np.zeros((count, MEASURES))
+    judge_units(units, r, u, scale, balanced)
+    size = float(np.linalg.norm(np.repeat(scale, rows) * q))
+    rest = float(np.linalg.norm(balanced[:, NATURAL]))
+    return ConeResidual(
+        natural=natural,
+        relative=natural / max(1.0, float(np.linalg.norm(q))),
+        scaled=_ratio(rest, size),
+        gap=float(out[:, GAP].max()),
+        infeasible=float(out[:, INFEASIBLE].max()),
+        cone_violation=max(float(out[:, VIOLATION].max()), 0.0),
+        rounding=rounding,
+        worst=int(out[:, NATURAL].argmax()),
+    )
