@@ -213,7 +213,7 @@ def solve_friction(h, model, eq, ppm):
     warm = 0
     for i in range(units):  # units that carried an impulse in the last step
         known = h.frames.known[i] >= 0 if h.cones.dim[i] == 3 else True
-        if known and h.sol.state[i] >= 0:
+        if known and (h.sol.state[i] == 0 or (model == VISCOUS and h.sol.state[i] > 0)):
             eq.start[warm] = i
             warm += 1
     limit = 20 * units + 50
@@ -242,7 +242,12 @@ def solve_friction(h, model, eq, ppm):
     for i in range(units):
         row = h.cones.start[i]
         h.sol.state[i] = 0 if eq.r[row] > 0.0 else -1
-        if h.cones.dim[i] == 3 and eq.r[row] > 0.0 and max(abs(eq.u[row + 1]), abs(eq.u[row + 2])) > 1e-8:
+        if h.cones.dim[i] != 3 or h.sol.state[i] < 0:
+            continue
+        if model == NO_SLIP:
+            if ppm.is_active[i] == 0:
+                h.sol.state[i] = 1  # carries a share, but is not in the active set: no warm start
+        elif max(abs(eq.u[row + 1]), abs(eq.u[row + 2])) > 1e-8:
             h.sol.state[i] = 1  # reported as slip
 
 

@@ -1,14 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Principal pivoting: PPM I (Murty, section 4.1) and Drumwright's modified PPM (D15 algorithm 1).
+"""Drumwright's modified principal pivoting method (D15 algorithm 1); PPM I is in ``ppm_one.py``.
 
     w = F z + e,   w >= 0,   z >= 0,   w* z = 0
 
-PPM I works on the tableau of a P-matrix.  The modified method is for F = N (A^-1)_11 N*, symmetric and
-positive semidefinite of rank at most m: its active set never holds dependent columns, so it never holds
-more than m (theorem 1 of D15); F is asked for column by column, only where an index becomes active, and
-the Cholesky factor of the active block is updated, never recomputed:
+It is for F = N (A^-1)_11 N*, symmetric and positive semidefinite of rank at most m: its active set never
+holds dependent columns, so it never holds more than m (theorem 1 of D15); F is asked for column by column,
+only where an index becomes active, and the Cholesky factor of the active block is updated, never recomputed:
 
     a column      n values, from whoever knows F (``ppm_next`` says which)
     add, remove   O(m^2) by one triangular solve or by Givens rotations
@@ -28,7 +27,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.linear import lu_factor, lu_solve
 
 PPM_SOLVED = -1  # what ppm_next returns when it asks for no further column
 PPM_RAY = -2
@@ -90,9 +88,6 @@ def make_ppm_work(n, m):
         seen=np.zeros(HISTORY, np.int64),
         info=np.zeros(INFO, np.int64),
     )
-
-
-# --- the modified method ------------------------------------------------------------------------------
 
 
 @kernel
@@ -447,91 +442,3 @@ def _copy_column(F, n, i, work):
     t = work.slot[work.info[ACTIVE]]
     for j in range(n):
         work.columns[t, j] = F[i, j]
-
-
-# --- PPM I ------------------------------------------------------------------------------------------
-
-
-@kernel
-def ppm_one(M, q, n, T, x, basic, order, start, count, z, tolerance, limit):
-    """PPM I on the leading n x n problem: the first negative basic variable changes places with its complement.
-
-    Ends for every P-matrix (Murty, section 4.1); a pivot that is not positive is reported, not stepped over.
-
-    Parameters
-    ----------
-    T, x, basic, order : (n, n), (n,), int64 (n,), int64 (n,)
-        Workspaces: tableau, basic values, 1 where z is basic.
-    start : int64 (>= count,)
-        Indices whose z is basic at the start.
-    z : (>= n,)
-        Output, from the last basis by a fresh factorisation.
-
-    Returns
-    -------
-    status, pivots : int
-    """
-    for i in range(n):
-        x[i] = q[i]
-        basic[i] = 0
-        z[i] = 0.0
-        for j in range(n):
-            T[i, j] = M[i, j]
-    for s in range(count):
-        if basic[start[s]] == 0 and T[start[s], start[s]] > 1e-12:
-            _exchange_with_complement(T, x, n, start[s])
-            basic[start[s]] = 1
-    status = PPM_LIMIT
-    pivots = 0
-    while True:
-        i = 0
-        while i < n and not x[i] < -tolerance:
-            i += 1
-        if i == n:
-            status = PPM_SOLVED
-            break
-        if pivots == limit:
-            break
-        if not T[i, i] > 1e-14:
-            status = PPM_SINGULAR
-            break
-        _exchange_with_complement(T, x, n, i)
-        basic[i] = 1 - basic[i]
-        pivots += 1
-    m = 0
-    for i in range(n):  # the basis once more from M and q: the tableau has collected rounding
-        if basic[i] == 1:
-            c = 0
-            for j in range(n):
-                if basic[j] == 1:
-                    T[m, c] = M[i, j]
-                    c += 1
-            x[m] = -q[i]
-            m += 1
-    if m > 0 and lu_factor(T, m, order):
-        lu_solve(T, m, order, x)
-        m = 0
-        for i in range(n):
-            if basic[i] == 1:
-                z[i] = max(x[m], 0.0)
-                m += 1
-    return status, pivots
-
-
-@kernel
-def _exchange_with_complement(T, x, n, i):
-    """Principal pivot: the basic variable of row i and its complement change places."""
-    inverse = 1.0 / T[i, i]
-    for j in range(n):
-        if j == i:
-            continue
-        f = T[j, i] * inverse
-        if f != 0.0:
-            for k in range(n):
-                T[j, k] -= f * T[i, k]
-            x[j] -= f * x[i]
-        T[j, i] = f
-    for k in range(n):
-        T[i, k] *= -inverse
-    T[i, i] = inverse
-    x[i] *= -inverse

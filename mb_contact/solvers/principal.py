@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.ppm_one import ppm_one
 from mb_contact.core.principal_pivoting import (
     MOST,
     PIVOTS,
@@ -26,7 +27,6 @@ from mb_contact.core.principal_pivoting import (
     PPM_SINGULAR,
     make_ppm_work,
     modified_ppm,
-    ppm_one,
 )
 from mb_contact.errors import InputError
 
