@@ -73,7 +73,7 @@ _WHERE = {
     "Bilateral": "contact.point_contacts",
     "bilateral": "contact.point_contacts",
     "FrictionSystem": "contact.friction_system",
-    "FrictionResult": "contact.friction_system",
+    "FrictionModelResult": "contact.friction_system",
     "no_slip_step": "contact.no_slip",
     "viscous_acceleration": "contact.viscous",
     "viscous_step": "contact.viscous",

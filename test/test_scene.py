@@ -247,10 +247,10 @@ WRONG = {
         "event",
         "collision_scheme: 'event' is not available yet; available: time_stepping",
     ),
-    "cone": (
+    "friction": (
         "coulomb_polyhedral",
-        "coulomb_cone",
-        "'coulomb_cone' is not available yet; available: coulomb_polyhedral",
+        "coulomb",
+        "'coulomb' is not known; available: coulomb_polyhedral, coulomb_cone",
     ),
     "odd directions": (
         "friction_directions: 4",

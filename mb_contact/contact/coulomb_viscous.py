@@ -44,7 +44,7 @@ def coulomb_viscous_step(
 
     Returns
     -------
-    FrictionResult
+    FrictionModelResult
         ``tangent`` is the sum of both kinds of friction.
     """
     dt = positive(dt, "dt")
@@ -86,7 +86,7 @@ def coulomb_viscous_acceleration(
 
     Returns
     -------
-    FrictionResult
+    FrictionModelResult
         Level "acceleration", ``reason`` "not unique" where a sliding contact's own entry of the matrix is negative
         (several solutions are then possible, this is one); or level "velocity" with reason "impact" or "inconsistent";
         without ``dt`` that reason is the status.

@@ -53,7 +53,7 @@ class FrictionCertificate(NamedTuple):
         return max(self.complementarity_gap, self.infeasibility, self.equality)
 
 
-class FrictionResult(NamedTuple):
+class FrictionModelResult(NamedTuple):
     """Outcome of a friction model; impulses [N s] at the velocity level, forces [N] at the acceleration level."""
 
     level: str  #: "velocity" or "acceleration"
@@ -276,7 +276,7 @@ class FrictionSystem:
             v_dot = (v - self.v) / dt
         else:
             v, v_dot = self.v.copy(), self.v_dot + eq.dv
-        return FrictionResult(
+        return FrictionModelResult(
             level=level, status=status, v=v, v_dot=v_dot, normal=impulses[:, 0], tangent=tangent,
             bilateral=eq.r[: self.b].copy(), rows=after, active=np.flatnonzero(impulses[:, 0] > 0.0),
             independent=int(eq.info[_eq.PICKED]),

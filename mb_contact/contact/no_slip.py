@@ -58,7 +58,7 @@ def no_slip_step(
 
     Returns
     -------
-    FrictionResult
+    FrictionModelResult
         Level "velocity"; ``pivots`` are those of algorithm 1, ``independent`` the rank of X.
 
     Raises

@@ -43,7 +43,7 @@ def viscous_acceleration(
 
     Returns
     -------
-    FrictionResult
+    FrictionModelResult
         Level "acceleration", forces [N], ``v_dot``; or what ``viscous_step`` returns.
     """
     system = system_of(model)
@@ -91,7 +91,7 @@ def viscous_step(
 
     Returns
     -------
-    FrictionResult
+    FrictionModelResult
         Level "velocity".
     """
     dt = positive(dt, "dt")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 
 LARGEST = 6  #: most rows of a block
 TINY = 1e-300
@@ -118,7 +118,7 @@ def _zero_block(W, start, i, j):
     return True
 
 
-@kernel
+@entry
 def eliminate(blocks, adjacent, degree, order, first):
     """Order of least degree on the graph of the blocks; returns (later neighbours, entries of the factors).
 
@@ -174,7 +174,7 @@ def eliminate(blocks, adjacent, degree, order, first):
     return total, entries
 
 
-@kernel
+@entry
 def place_factors(blocks, adjacent, factors):
     """Lay out the values of the factors row by row; fills ``later``, ``place`` and ``target``."""
     start = blocks.start
@@ -219,7 +219,7 @@ def scatter(blocks, factors):
                     dense[start[i] + r, start[j] + c] = factors.value[o + r * e + c] if o >= 0 else 0.0
 
 
-@kernel
+@entry
 def solve_once(blocks, factors, trivial, x):
     """Factor what ``factors.value`` holds and solve in place; ``trivial`` rows are those of the unit matrix.
 
@@ -259,7 +259,7 @@ def solve_once(blocks, factors, trivial, x):
     return True
 
 
-@kernel
+@entry
 def factor(blocks, factors):
     """Factors of what ``factors.value`` holds, in place; False when a pivot block is singular."""
     if factors.dense.shape[0] > 0:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.cone_problem import CONE, project_unit
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 
 NATURAL = 0  #: norm of the natural map
 GAP = 1  #: |r* (u + s n)|
@@ -26,7 +26,7 @@ VIOLATION = 3  #: friction beyond its bound, or -r_n
 MEASURES = 4
 
 
-@kernel
+@entry
 def judge_units(units, r, u, scale, out):
     """Fill ``out`` (units, MEASURES) with r / scale and u scale of each unit; infinite where not a number."""
     length = np.zeros(max(units.size.shape[0], 1))

@@ -34,14 +34,10 @@ from mb_contact.core.principal_pivoting import PPM_SOLVED
 from mb_contact.core.step import (
     ITERATIONS,
     RUNG,
-    advance,
     apply_impulses,
-    contact_impulses,
+    conclude,
     find_contacts,
-    keep_books,
     limits_missed,
-    remember,
-    report,
     smooth_dynamics,
 )
 from mb_contact.types import OK, TOO_MANY_CONTACTS
@@ -100,11 +96,7 @@ def finish_friction_step(h, model, viscous, candidates, eq, ppm):
             return status
         if not limits_missed(h):
             break
-    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
-    report(h)
-    advance(h)
+    conclude(h)
     return OK
 
 

@@ -48,7 +48,7 @@ def kernel(function):
     A kernel works on arrays that its caller owns: it makes none and keeps none, and is compiled without Numba's
     reference counts (30 atomic operations a call with two named tuples: forward dynamics of 7 bodies 2.3 -> 1.8 us).
     """
-    return _compiled(function, _nrt=False)
+    return _compiled(function, counted=False)
 
 
 def sweep(function):
@@ -57,22 +57,26 @@ def sweep(function):
     For sweeps over a tree (forward dynamics of 7 bodies 1.8 -> 1.1 us); elsewhere it would only cost compile time.
     Products and sums may be fused (the flag "contract" alone: NaN, infinities and the order of sums stay as they are).
     """
-    return _compiled(function, _nrt=False, forceinline=True, fastmath={"contract"})
+    return _compiled(function, counted=False, inlined=True, fused={"contract"})
 
 
 def entry(function):
-    """As ``kernel``, for functions that take or make a handle, whose references must be counted."""
-    return _compiled(function)
+    """As ``kernel``, for functions that take a handle or make an array, whose references must be counted."""
+    return _compiled(function, counted=True)
 
 
-def _compiled(function, **options):
-    """Integer constants in a caller are passed as plain int64: Numba would otherwise compile one
+def _compiled(function, counted, inlined=False, fused=False):
+    """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first.
+
+    Integer constants in a caller are passed as plain int64: Numba would otherwise compile one
     specialisation for every literal (a sixth of the whole compile time).
     """
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_DIRECTORY)
     try:
-        compiled = numba.njit(cache=True, error_model="numpy", **options)(function)
+        compiled = numba.njit(
+            cache=True, error_model="numpy", _nrt=counted, forceinline=inlined, fastmath=fused
+        )(function)
     finally:
         numba.config.CACHE_DIR = previous
     if compiled is function:

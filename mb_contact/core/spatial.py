@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import sweep
 
 
-@kernel
+@sweep
 def rotate(R, k, x, y, z):
     """Components of ``R[k] @ (x, y, z)``."""
     return (
@@ -20,7 +20,7 @@ def rotate(R, k, x, y, z):
     )
 
 
-@kernel
+@sweep
 def rotate_back(R, k, x, y, z):
     """Components of ``R[k]* @ (x, y, z)``."""
     return (
@@ -30,13 +30,13 @@ def rotate_back(R, k, x, y, z):
     )
 
 
-@kernel
+@sweep
 def cross(ax, ay, az, bx, by, bz):
     """Components of ``a x b``."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@kernel
+@sweep
 def set_axis_angle(R, k, x, y, z, angle):
     """``R[k]`` := rotation by ``angle`` [rad] about the unit axis (x, y, z) (Rodrigues)."""
     c = np.cos(angle)
@@ -53,7 +53,7 @@ def set_axis_angle(R, k, x, y, z, angle):
     R[k, 2, 2] = c + d * z * z
 
 
-@kernel
+@sweep
 def set_identity(R, k):
     """``R[k]`` := 1."""
     for i in range(3):
@@ -62,7 +62,7 @@ def set_identity(R, k):
         R[k, i, i] = 1.0
 
 
-@kernel
+@sweep
 def turn_about(A, i, x, y, z, angle, C, k):
     """``C[k]`` := ``A[i]`` times the rotation by ``angle`` about the unit axis (x, y, z); C[k] must not be A[i]."""
     c = np.cos(angle)
@@ -77,7 +77,7 @@ def turn_about(A, i, x, y, z, angle, C, k):
         C[k, r, 2] = c * e + s * (a * y - b * x) + d * z
 
 
-@kernel
+@sweep
 def set_quaternion(R, k, x, y, z, w):
     """``R[k]`` := rotation of the quaternion x y z w, normalised here."""
     s = 2.0 / (x * x + y * y + z * z + w * w)
@@ -92,7 +92,7 @@ def set_quaternion(R, k, x, y, z, w):
     R[k, 2, 2] = 1.0 - s * (x * x + y * y)
 
 
-@kernel
+@sweep
 def multiply(A, i, B, j, C, k):
     """``C[k]`` := ``A[i] @ B[j]`` for 3 x 3 blocks; C must not alias A or B."""
     for r in range(3):
@@ -100,7 +100,7 @@ def multiply(A, i, B, j, C, k):
             C[k, r, c] = A[i, r, 0] * B[j, 0, c] + A[i, r, 1] * B[j, 1, c] + A[i, r, 2] * B[j, 2, c]
 
 
-@kernel
+@sweep
 def rotate_quaternion(q, s, wx, wy, wz):
     """Quaternion ``q[s:s+4]`` (x y z w) := exp([w]) * q, w a rotation vector in world axes [rad]."""
     angle = np.sqrt(wx * wx + wy * wy + wz * wz)

@@ -41,6 +41,7 @@ from mb_contact.types import NOT_FINITE, OK
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
+SIGMA = 10  # entry of a row of StepWork.report
 
 
 @entry
@@ -144,6 +145,7 @@ def remember(contacts, frames, cones, rows, memory, sol):
         memory.state[i] = sol.state[i]
         for a in range(3):
             memory.tangent[i, a] = frames.t1[i, a]
+            memory.impulse[i, a] = sol.r[3 * i + a]
     for d in range(memory.limit_state.shape[0]):
         memory.limit_state[d, 0] = -1
         memory.limit_state[d, 1] = -1
@@ -235,7 +237,7 @@ def report(h):
         for d in range(h.cones.cosine.shape[0]):
             closing = h.cones.cosine[d] * h.sol.u[3 * i + 1] + h.cones.sine[d] * h.sol.u[3 * i + 2]
             sigma = max(sigma, -closing)
-        out[i, 10] = sigma
+        out[i, SIGMA] = sigma
         out[i, 11] = h.sol.state[i]
         out[i, 12] = h.contacts.pair[i]
         out[i, 13] = h.contacts.feature[i]
@@ -300,9 +302,15 @@ def finish_step(h, candidates):
             return status
         if not limits_missed(h):
             break
+    conclude(h)
+    return OK
+
+
+@entry
+def conclude(h):
+    """From solved impulses to the next state: impulses on the shapes, books, warm start, report, q and v."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
     remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
     report(h)
     advance(h)
-    return OK

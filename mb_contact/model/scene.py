@@ -29,7 +29,7 @@ CHOICES = MappingProxyType({
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
-    "friction_model": ("coulomb_polyhedral", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
 })
 
 #: Fewest and most friction directions of a contact.

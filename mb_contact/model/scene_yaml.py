@@ -243,7 +243,7 @@ SCENE_READERS = {
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
-    "friction_model": choice(*CHOICES["friction_model"], later=("coulomb_cone",)),
+    "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),

@@ -38,6 +38,9 @@ class FrictionStep:
         self._eq = make_equality_work(self._n, self._N, rows, picked)
         self._ppm = make_ppm_work(max(units, 1), max(self._N, 1))
 
+    def attach(self, *arrays):
+        """Nothing to remember: all arrays are behind the handle."""
+
     @property
     def has_polyhedral_problem(self):
         """Whether a step leaves the problem of J14 (53) behind."""

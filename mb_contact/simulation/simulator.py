@@ -20,6 +20,7 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
+from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -81,6 +82,8 @@ class Simulator:
         self._friction = None
         if self.scene.friction_model in _friction.MODELS:
             self._friction = _friction.FrictionStep(self.world, self.scene.friction_model)
+        elif self.scene.friction_model == "coulomb_cone":
+            self._friction = ConeStep()
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -288,7 +291,7 @@ class Simulator:
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
         if self._friction is not None and not self._friction.has_polyhedral_problem:
-            raise InputError("a step without Coulomb friction has no polyhedral contact problem")
+            raise InputError(f"a step with friction_model {self.scene.friction_model} has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
 
     # --- operational space ----------------------------------------------------------------------
@@ -377,6 +380,8 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        if self._friction is not None:
+            self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
