@@ -52,17 +52,17 @@ class Interior(NamedTuple):
 
 
 @kernel
-def start_interior(units, S):
-    """The centre of the cones."""
+def start_interior(units, S, force, velocity):
+    """A point on the axes of the cones; scaled impulses ``force``, scaled velocities ``velocity``."""
     for a in range(S.r.shape[0]):
         S.r[a] = 0.0
     for a in range(S.y.shape[0]):
         S.y[a] = 0.0
     for i in range(units.kind.shape[0]):
         if units.kind[i] == CONE:
-            S.r[units.start[i]] = 1.0
+            S.r[units.start[i]] = force
             for g in range(units.group[i], units.group[i + 1]):
-                S.y[S.first[g]] = 1.0
+                S.y[S.first[g]] = velocity
 
 
 @kernel
