@@ -40,6 +40,7 @@ class FrictionResult(NamedTuple):
     status: str  #: "solved", "limit" (no point within the tolerance was found), "not_finite"
     iterations: int  #: linear systems factored
     residual: ConeResidual  #: recomputed from W, q and r
+    points: int  #: proximal points taken; 0 unless the problem itself resisted
 
 
 def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, limit=60, points=60):
@@ -87,7 +88,7 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
     known = residual.rounding <= tolerance * max(1.0, float(np.linalg.norm(q)))  # else u is noise
     good = residual.relative <= tolerance and residual.scaled <= tolerance and known
     status = "solved" if good else ("limit" if np.isfinite(r).all() else "not_finite")
-    return FrictionResult(r, np.asarray(W @ r + q), status, counts[0] + counts[1], residual)
+    return FrictionResult(r, np.asarray(W @ r + q), status, counts[0] + counts[1], residual, counts[2])
 
 
 class FrictionSolver:
