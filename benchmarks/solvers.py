@@ -7,10 +7,10 @@
     python benchmarks/solvers.py speed
     python benchmarks/solvers.py hard [--count 50]
 
-``fc3d`` reads every .npz of a folder (W, q, mu), makes W symmetric, and prints for each solver the natural residual recomputed
-here, |r - P_K(r - (u + mu |u_T| n))| / max(1, |q|), its time (least of ``--repeats``) and its iterations.  ``!`` marks a solver
-that claims success above 1e-8.  Peers: Siconos (Debian's python3-siconos; if this Python cannot import it, ``--peer-python``
-names one that can) and Pinocchio (PyPI ``pin``); what is not installed is left out and said so.
+``fc3d`` reads every .npz of a folder (W, q, mu), makes W symmetric, and prints for each solver the natural residual
+recomputed here, |r - P_K(r - (u + mu |u_T| n))| / max(1, |q|), its time (least of ``--repeats``) and its iterations.
+``!`` marks a solver that claims success above 1e-8.  Peers: Siconos (Debian's python3-siconos; if this Python cannot
+import it, ``--peer-python`` names one that can) and Pinocchio (PyPI ``pin``); what is not installed is left out.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def lcp_speed():
                 state[i] = start[i]
             box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, 100)
 
-    rows = []
+    rows, count = [], 200
     for seed in range(10):
         M, q = written_out(random_problem(seed, 4, 0, 26, 4)).lcp()
         n = len(q)
@@ -234,11 +234,10 @@ def lcp_speed():
         bounds = np.zeros(n), np.full(n, np.inf)
         active = mb.solve_lcp(M, q).active
         below = np.full(n, -1, np.int64)
-        count = 200
         runs = (
-            lambda m=M, p=q, k=n, w=lemke_work: cold(count, m, p, np.ones(k), k, *w),
-            lambda m=M, p=q, k=n, w=box_work, a=below, b=bounds: pivot(count, a, m, p, *b, k, *w),
-            lambda m=M, p=q, k=n, w=box_work, a=active, b=bounds: pivot(count, a, m, p, *b, k, *w),
+            lambda m=M, p=q, k=n, w=lemke_work, c=count: cold(c, m, p, np.ones(k), k, *w),
+            lambda m=M, p=q, k=n, w=box_work, a=below, b=bounds, c=count: pivot(c, a, m, p, *b, k, *w),
+            lambda m=M, p=q, k=n, w=box_work, a=active, b=bounds, c=count: pivot(c, a, m, p, *b, k, *w),
         )
         rows.append([timed(20, run)[1] / count * 1e6 for run in runs])
     mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)

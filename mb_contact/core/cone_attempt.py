@@ -3,10 +3,10 @@
 
 """One attempt at the exact-cone problem: Newton from a warm start, else interior-point steps with Newton to finish.
 
-The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the contacts
-are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no global
-convergence but from there ends in a few steps at rounding error.  So Newton is tried whenever the gap has fallen
-enough, on a copy; if it fails the interior point goes on.
+The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the
+contacts are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no
+global convergence but from there ends in a few steps at rounding error.  So Newton is tried whenever the gap has
+fallen enough, on a copy; if it fails the interior point goes on.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ Every group g of a contact is a Lorentz cone of its own, z_g = (r_n, r_g) with d
 (E_g picks the rows; o is the product of the cone's Jordan algebra).  A step is Mehrotra's predictor and corrector in
 Nesterov and Todd's scaling, on (1) with its De Saxce term: s_g is differentiated, so the convergence stays that
 of an interior-point method, whereas freezing s_g in a step costs three times as many or fails (docs/solvers.md).
-With dy_g = t_g - H_g dz_g a step is one factorisation of W + sum_g E_g* (1 - S_g) H_g E_g, S_g = n tail(y_g)*/|tail(y_g)|,
-which is W with other diagonal blocks.
+With dy_g = t_g - H_g dz_g a step is one factorisation of W + sum_g E_g* (1 - S_g) H_g E_g, S_g = n
+tail(y_g)*/|tail(y_g)|, which is W with other diagonal blocks.
 """
 
 from __future__ import annotations
