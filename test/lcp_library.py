@@ -8,10 +8,12 @@ complementarity problems, Math. Programming 16 (1979); [Fathi] Computational com
 definite symmetric matrices, Math. Programming 17 (1979); [CPS] Cottle, Pang, Stone, The Linear Complementarity Problem
 (1992); [Floudas] Handbook of Test Problems in Local and Global Optimization (1999), chapter 10.
 
-Numbers were taken from the test suites of other solvers that quote these books (QuantEcon, Drake, Hnm4lcp), not from the
-books themselves.  CPS example 4.1.14 is not here: no public statement of its numbers was found, and nothing was made up under
-its name; Floudas 10.2.2 stands in as the problem with more than one solution.  CPS 4.4.7 is the matrix that two of those
-suites attribute to Cottle and that Floudas prints as 10.2.3.
+Numbers were taken from the test suites of other solvers that quote these books (QuantEcon, Drake, Hnm4lcp), not from
+the
+books themselves.  CPS example 4.1.14 is not here: no public statement of its numbers was found, and nothing was made
+up under
+its name; Floudas 10.2.2 stands in as the problem with more than one solution.  CPS 4.4.7 is the matrix that two of
+those suites attribute to Cottle and that Floudas prints as 10.2.3.
 """
 
 from __future__ import annotations

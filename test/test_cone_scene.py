@@ -18,7 +18,13 @@ gravity: [0, 0, -9.81]
 materials: {{ice: {{friction: {mu}}}}}
 ground: {{material: ice}}
 primitives:
-  - {{name: block, shape: box, size: [0.2, 0.2, 0.1], mass: 2.0, material: ice, pose: {{position: [0, 0, 0.05]}}, base: free}}
+  - name: block
+    shape: box
+    size: [0.2, 0.2, 0.1]
+    mass: 2.0
+    material: ice
+    pose: {{position: [0, 0, 0.05]}}
+    base: free
 """
 
 

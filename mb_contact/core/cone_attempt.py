@@ -3,10 +3,10 @@
 
 """One attempt at the exact-cone problem: Newton from a warm start, else interior-point steps with Newton to finish.
 
-The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the contacts
-are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no global
-convergence but from there ends in a few steps at rounding error.  So Newton is tried whenever the gap has fallen
-enough, on a copy; if it fails the interior point goes on.
+The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the
+contacts are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no
+global convergence but from there ends in a few steps at rounding error.  So Newton is tried whenever the gap has
+fallen enough, on a copy; if it fails the interior point goes on.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def prepare_newton(blocks, q, units, N):
 
 
 @kernel
-def attempt(blocks, q, units, factors, S, N, r, trial, warm, limit, tolerance):
-    """Solve from r (if ``warm``) or from the centre of the cones; r becomes the best point.
+def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, limit, tolerance):
+    """Solve from r (if ``warm``) or from ``force`` and ``velocity`` on the axes; r becomes the best point.
 
     Returns (relative natural residual, interior-point steps, Newton steps).
     """
@@ -61,7 +61,7 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, limit, tolerance):
         best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance)
         if best <= tolerance:
             return best, interior, steps
-    start_interior(units, S)
+    start_interior(units, S, force, velocity)
     tried = np.inf
     short = 0
     end = False

@@ -10,8 +10,8 @@ Every group g of a contact is a Lorentz cone of its own, z_g = (r_n, r_g) with d
 (E_g picks the rows; o is the product of the cone's Jordan algebra).  A step is Mehrotra's predictor and corrector in
 Nesterov and Todd's scaling, on (1) with its De Saxce term: s_g is differentiated, so the convergence stays that
 of an interior-point method, whereas freezing s_g in a step costs three times as many or fails (docs/solvers.md).
-With dy_g = t_g - H_g dz_g a step is one factorisation of W + sum_g E_g* (1 - S_g) H_g E_g, S_g = n tail(y_g)*/|tail(y_g)|,
-which is W with other diagonal blocks.
+With dy_g = t_g - H_g dz_g a step is one factorisation of W + sum_g E_g* (1 - S_g) H_g E_g, S_g = n
+tail(y_g)*/|tail(y_g)|, which is W with other diagonal blocks.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ class Interior(NamedTuple):
 
 
 @kernel
-def start_interior(units, S):
-    """The centre of the cones."""
+def start_interior(units, S, force, velocity):
+    """A point on the axes of the cones; scaled impulses ``force``, scaled velocities ``velocity``."""
     for a in range(S.r.shape[0]):
         S.r[a] = 0.0
     for a in range(S.y.shape[0]):
         S.y[a] = 0.0
     for i in range(units.kind.shape[0]):
         if units.kind[i] == CONE:
-            S.r[units.start[i]] = 1.0
+            S.r[units.start[i]] = force
             for g in range(units.group[i], units.group[i + 1]):
-                S.y[S.first[g]] = 1.0
+                S.y[S.first[g]] = velocity
 
 
 @kernel

@@ -7,7 +7,8 @@ For a contact with isotropic friction the residual is the textbook's: r - P_K(r 
 projection.  A group with unequal coefficients is measured in the coordinates that make its ellipse a circle of the
 geometric mean coefficient, which changes nothing where they are equal.  A row with coefficient zero must not push.
 
-Beside a huge r the map loses u to rounding: r = 1e19, u = -1 would pass.  With e the exact map, u + s n - e is in K*, r - e
+Beside a huge r the map loses u to rounding: r = 1e19, u = -1 would pass.  With e the exact map, u + s n - e is in
+K*, r - e
 in K, and the two are orthogonal, so the distances to the cones and gap / (|r| + |u + s n|) bound |e| from below
 (the last to first order).  What is reported is the largest of all four.
 """

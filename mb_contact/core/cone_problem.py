@@ -5,12 +5,13 @@
 
     u = W r + q,      K* > u + s(u) n  _|_  r < K,      s = sum over the groups of |mu_g o u_g|      (De Saxce)
 
-A unit is one row (bilateral: u = 0; unilateral: 0 <= u _|_ r >= 0) or a contact: its normal row and *groups* of friction
+A unit is one row (bilateral: u = 0; unilateral: 0 <= u _|_ r >= 0) or a contact: its normal row and *groups* of
+friction
 rows, each bound by its own ellipse, ``|r_g / mu_g| <= r_n``.  Sliding is one group of two rows; torsion and rolling are
 groups of their own, or share the ellipse of sliding.
 
-Solvers work on scaled rows, ``r = c mu r'``, ``u' = c mu u``: all cones become ``|r'_g| <= r'_n``, all units weigh alike,
-and complementarity is untouched.
+Solvers work on scaled rows, ``r = c mu r'``, ``u' = c mu u``: all cones become ``|r'_g| <= r'_n``, all units weigh
+alike, and complementarity is untouched.
 """
 
 from __future__ import annotations

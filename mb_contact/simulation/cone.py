@@ -3,8 +3,8 @@
 
 """Steps with the exact friction cone: no directions, no pyramid.
 
-Rows, W and q are those of the polyhedral step; only the problem posed on them differs.  The solver is called from Python
-(about 0.2 ms a step beside its own time), warm-started with the impulses of the last step.
+Rows, W and q are those of the polyhedral step; only the problem posed on them differs.  The solver is called from
+Python, warm-started with the impulses of the last step.
 """
 
 from __future__ import annotations

@@ -291,7 +291,8 @@ class Simulator:
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
         if self._friction is not None and not self._friction.has_polyhedral_problem:
-            raise InputError(f"a step with friction_model {self.scene.friction_model} has no polyhedral contact problem")
+            model = self.scene.friction_model
+            raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
 
     # --- operational space ----------------------------------------------------------------------

@@ -10,15 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.block_sparse import (
-    LARGEST,
-    Blocks,
-    Factors,
-    count_blocks,
-    eliminate,
-    fill_blocks,
-    place_factors,
-)
+from mb_contact.core.block_pattern import count_blocks, eliminate, fill_blocks, place_factors
+from mb_contact.core.block_sparse import LARGEST, Blocks, Factors
 from mb_contact.core.cone_interior import Interior
 from mb_contact.core.cone_newton import Newton
 from mb_contact.core.cone_problem import scale_problem, unit_scales
@@ -26,7 +19,6 @@ from mb_contact.core.cone_solver import solve_cone
 from mb_contact.errors import InputError
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.residuals import ConeResidual, cone_residual
-
 
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
 LEAST_DENSE = 48  #: rows below which they never are
@@ -40,6 +32,7 @@ class FrictionResult(NamedTuple):
     status: str  #: "solved", "limit" (no point within the tolerance was found), "not_finite"
     iterations: int  #: linear systems factored
     residual: ConeResidual  #: recomputed from W, q and r
+    points: int  #: proximal points taken; 0 unless the problem itself resisted
 
 
 def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, limit=60, points=60):
@@ -87,7 +80,7 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
     known = residual.rounding <= tolerance * max(1.0, float(np.linalg.norm(q)))  # else u is noise
     good = residual.relative <= tolerance and residual.scaled <= tolerance and known
     status = "solved" if good else ("limit" if np.isfinite(r).all() else "not_finite")
-    return FrictionResult(r, np.asarray(W @ r + q), status, counts[0] + counts[1], residual)
+    return FrictionResult(r, np.asarray(W @ r + q), status, counts[0] + counts[1], residual, counts[2])
 
 
 class FrictionSolver:
@@ -97,7 +90,7 @@ class FrictionSolver:
         self.rows = len(q)
         reduced, self.keep = layout.without_frictionless_rows()
         if len(self.keep) < self.rows:
-            W, q = W[np.ix_(self.keep, self.keep)] if isinstance(W, np.ndarray) else W[self.keep][:, self.keep], q[self.keep]
+            W, q = W[self.keep][:, self.keep], q[self.keep]
         self.units = reduced.arrays()
         self.q = np.array(q, dtype=float)
         self.blocks = _blocks(W, self.units.start)
@@ -106,7 +99,7 @@ class FrictionSolver:
         self.factors = _factors(self.blocks)
         self.interior, self.newton = _workspaces(self.units)
         self.row_scale = np.repeat(self.units.scale, np.diff(self.units.start)) * self.units.mu * self.units.unit[0]
-        self.work = np.zeros((5, len(self.q)))
+        self.work = np.zeros((6, len(self.q)))
 
     def solve(self, warm, tolerance, limit=60, points=60):
         """Impulses in the caller's units, the kernel's own residual, and its counts of steps."""

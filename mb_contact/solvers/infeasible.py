@@ -14,7 +14,8 @@ MARGIN = 1e-9  #: of the sizes that cancel
 def proves_no_solution(M, q):
     """Whether a checked Farkas vector shows that no z >= 0 has M z + q >= 0.
 
-    y >= 0, M* y <= 0 and q* y < 0 contradict M z + q >= 0, z >= 0.  Such a y is the residual of the least-squares problem
+    y >= 0, M* y <= 0 and q* y < 0 contradict M z + q >= 0, z >= 0.  Such a y is the residual of the least-squares
+    problem
     min |M z - w + q|, z, w >= 0; rounding is given a margin, so True is a proof for the matrix as given to about nine
     digits, and False proves nothing.
     """

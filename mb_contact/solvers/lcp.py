@@ -146,7 +146,7 @@ def _polished(M, q, lower, upper, z):
     return z
 
 
-# --- methods: (problem, plain, warm, limit, tolerance) -> z, "" or why it ended, iterations, states or None ------------------
+# --- methods: (problem, plain, warm, limit, tolerance) -> z, "" or why it ended, iterations, states or None
 
 
 def _lemke(problem, plain, warm, limit, tolerance, cover=None):
@@ -161,7 +161,8 @@ def _lemke_plain(M, q, limit, cover=None):
     limit = 20 * n + 50 if limit is None else int(limit)
     basis, nonbasis, place = np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
     d = np.ones(n) if cover is None else cover[:n]
-    status, pivots = lemke_dictionary(M, q, d, n, np.zeros((n, n + 2)), np.zeros(n + 2), basis, nonbasis, place, z, limit)
+    work = (np.zeros((n, n + 2)), np.zeros(n + 2), basis, nonbasis, place)
+    status, pivots = lemke_dictionary(M, q, d, n, *work, z, limit)
     active = np.full(n, AT_LOWER, np.int64)
     if pivots:
         active[basis[(basis >= n) & (basis < 2 * n)] - n] = BETWEEN  # degenerate ones too

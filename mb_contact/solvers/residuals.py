@@ -3,8 +3,8 @@
 
 """How well a vector solves a problem, from the caller's matrix, right-hand side and that vector alone.
 
-``scaled`` residuals are in units that mix newton seconds and metres per second fairly (a row's diagonal entry becomes 1) and
-relative to the scaled q, so a vector of 1e13 with a small relative error does not pass for a solution.
+``scaled`` residuals are in units that mix newton seconds and metres per second fairly (a row's diagonal entry
+becomes 1) and relative to the scaled q, so a vector of 1e13 with a small relative error does not pass for a solution.
 """
 
 from __future__ import annotations
