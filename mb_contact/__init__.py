@@ -50,6 +50,8 @@ _WHERE = {
     "centre_of_mass": "dynamics",
     "momentum": "dynamics",
     "solve_lcp": "solvers",
+    "principal_pivoting": "solvers.principal",
+    "modified_principal_pivoting": "solvers.principal",
     "LcpResult": "solvers",
     "solve_friction": "solvers",
     "FrictionResult": "solvers",

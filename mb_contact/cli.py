@@ -241,8 +241,9 @@ def _read_lcp(path):
 def _add_bench(commands):
     parser = _command(commands, "bench", _bench, "measure how long things take on this machine")
     parser.add_argument(
-        "name", nargs="?", choices=("step", "formulations"), default="step",
-        help="step: the parts of a time step; formulations: sizes and times of J14 Table 1 (default: step)",
+        "name", nargs="?", choices=("step", "formulations", "grasp"), default="step",
+        help="step: the parts of a time step; formulations: sizes and times of J14 Table 1; grasp: Drumwright's "
+        "grasp by several solvers (default: step)",
     )  # fmt: skip
     parser.add_argument(
         "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
@@ -269,6 +270,10 @@ def _bench(arguments):
         )
     if arguments.urdf is not None:
         raise InputError("only 'bench formulations' takes a URDF")
+    if arguments.name == "grasp":
+        from mb_contact.bench.grasp import run_bench as run_grasp
+
+        return run_grasp()
     from mb_contact.bench.step import run_bench
 
     return run_bench(arguments.repeats, arguments.cold)

@@ -280,5 +280,5 @@ def test_viscous_key_of_a_scene_file(tmp_path):
 def test_no_polyhedral_problem_to_study():
     simulator = mb.Simulator(block_scene("no_slip"))
     simulator.step()
-    with pytest.raises(InputError, match="without Coulomb friction"):
+    with pytest.raises(InputError, match="friction_model no_slip has no polyhedral contact problem"):
         simulator.contact_problem()
