@@ -95,7 +95,8 @@ def chain(case, ratio):
     count, zero, infinite = np.arange(n), np.zeros(n), np.full(n, np.inf)
     tree = Tree(
         parent=count - 1, joint_type=np.full(n, JOINT_REVOLUTE), q_start=count, v_start=count, nv=np.ones(n, int),
-        root=np.zeros(n, int), R_joint=R_joint, p_joint=np.array(case.offsets), axis=np.array(case.axes), mass=mass,
+        root=np.zeros(n, int), R_joint=R_joint, p_joint=np.array(case.offsets), axis=np.array(case.axes),
+        axis2=np.zeros((n, 3)), mass=mass,
         com=np.tile(np.array(case.com), (n, 1)), inertia=mass[:, None, None] * np.diag([0.2, 0.3, 0.4]),
         armature=zero.copy(), damping=zero.copy(), effort_limit=infinite.copy(), lower=-infinite, upper=infinite.copy(),
     )  # fmt: skip

@@ -55,6 +55,8 @@ def as_matrix(value, shape=None, name="value", finite=True):
 
 def _as_float_array(value, name):
     try:
+        if np.iscomplexobj(value):
+            raise InputError(f"{name} must hold real numbers, got complex ones")
         return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold numbers: {error}") from None

@@ -45,6 +45,8 @@ TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
 
+LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
+
 # --- contact states ------------------------------------------------------------------------
 SEPARATE = 0
 STICK = 1

@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 from dense_oracle import Frame, advance, random_forest, random_state, sizes
@@ -17,12 +23,15 @@ from mb_contact.core.articulated import articulated_inertias
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.composite import composite_inertias
 from mb_contact.core.kinematics import body_inertias, body_poses
+from mb_contact.core.trigonometry import padded, sines_and_cosines
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.dynamics.evaluator import _EVALUATORS, MOST_NODE_SETS, evaluator
 from mb_contact.model.rotations import rotation_about
 from mb_contact.types import JOINT_NAMES, OK, WORLD
 
 GRAVITY = np.array([0.3, -1.2, -9.0])
 TOLERANCE = 1e-11
+DUAL_ARM = Path(__file__).resolve().parents[1] / "urdf" / "dual_arm.urdf"
 
 FORESTS = st.fixed_dictionaries({
     "seed": st.integers(0, 2**32 - 1),
@@ -286,6 +295,15 @@ def test_momentum_of_a_frozen_robot_is_its_locked_inertia_times_the_spin():
         (lambda m, q, v: mb.operational_compliance(m, q, mb.Point("nose")), "there is no frame 'nose'"),
         (lambda m, q, v: mb.forward_dynamics(m, q, v, np.full(len(v), np.inf)), r"effort\[0\] is inf"),
         (lambda m, q, v: mb.inverse_dynamics(m, q, v * np.nan, v), r"v\[0\] is nan"),
+        (lambda m, q, v: mb.inverse_dynamics(m, q, v, v * np.nan), r"v_dot\[0\] is nan"),
+        (lambda m, q, v: mb.inverse_dynamics(m, q, v, v, (0, np.nan, 0)), r"gravity\[1\] is nan"),
+        (lambda m, q, v: mb.forward_dynamics(m, q, v, v * np.nan), r"effort\[0\] is nan"),
+        (lambda m, q, v: mb.forward_dynamics(m, q, v, v, (0, np.inf, 0)), r"gravity\[1\] is inf"),
+        (lambda m, q, v: mb.mass_matrix(m, q + 1j), "q must hold real numbers, got complex"),
+        (lambda m, q, v: mb.mass_matrix(None, q), "model must be a Model or a World, got NoneType"),
+        (lambda m, q, v: mb.energy("robot.urdf", q, v), "model must be a Model or a World, got str"),
+        (lambda m, q, v: mb.jacobian(m, q, 3), "3 is no frame's name, Node or Point, nor several"),
+        (lambda m, q, v: mb.jacobian(m, q, mb.Node(["a0"])), "there is no frame"),
         (lambda m, q, v: mb.jacobian_rate(m, q, v[:-1], "a0"), "v must have"),
         (lambda m, q, v: mb.momentum(m, q, v, about=(1, 2)), "about must have 3"),
     ],
@@ -315,3 +333,111 @@ def test_frames_may_be_rotated_without_changing_world_rows():
         frames={**model.frames, "a5": Frame(frame.body, frame.R @ rotation_about((0, 0, 1), 0.7), frame.p)}
     )
     np.testing.assert_array_equal(mb.jacobian(model, q, "a5"), mb.jacobian(turned, q, "a5"))
+
+
+@pytest.mark.parametrize("call", [
+    lambda m, q, v: mb.forward_dynamics(m, q, v, v), lambda m, q, v: mb.inverse_dynamics(m, q, v, v),
+    lambda m, q, v: mb.energy(m, q, v),
+])  # fmt: skip
+def test_a_result_that_overflows_is_an_error(call):
+    _, model, q, v, _ = mixed(0)
+    with pytest.raises(mb.DynamicsError, match="the result is not finite although all arguments are"):
+        call(model, q, np.full_like(v, 1e200))
+    with pytest.raises(mb.DynamicsError, match="the result is not finite"):
+        mb.operational_compliance(model, q, mb.Point("a7", (1e300, 0, 0)))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-160, 1e-7, 1e7, 1e160])
+def test_quaternions_far_from_unit_ones_are_refused_everywhere(scale):
+    model = mb.load_urdf(DUAL_ARM, floating=True)
+    q = model.neutral_q()
+    q[3:7] *= scale
+    calls = (mb.mass_matrix, lambda m, x: mb.mass_times(m, x, np.zeros(m.N)), lambda m, x: m.link_pose("left_tcp", x))
+    for call in calls:
+        with pytest.raises(mb.InputError, match="quaternion .*is zero or far from a unit one"):
+            call(model, q)
+    q[3:7] = 0.0, 0.0, 0.0, 1e-3  # not normalised, but a rotation
+    np.testing.assert_allclose(mb.mass_matrix(model, q), mb.mass_matrix(model, model.neutral_q()), rtol=1e-12)
+
+
+# --- angles -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 9.0, 9.9e4, 1.01e5, 3.3e7, 1e12])
+def test_sines_and_cosines_equal_numpys(scale):
+    """Any length, so that every lane is used; beyond LIMIT the C library's; multiples of pi / 4 too."""
+    x = scale * np.concatenate((np.linspace(-1.0, 1.0, 21), [0.0, -0.0]))
+    if scale == 9.0:
+        x = np.concatenate((x, np.arange(-12, 13) * np.pi / 4))
+    angle, sine, cosine = np.zeros((3, padded(len(x))))
+    sines_and_cosines(x, angle, sine, cosine)
+    np.testing.assert_allclose(sine[: len(x)], np.sin(x), atol=2.3e-16, rtol=4e-16)
+    np.testing.assert_allclose(cosine[: len(x)], np.cos(x), atol=2.3e-16, rtol=4e-16)
+
+
+def test_sine_of_what_is_not_finite_is_nan():
+    angle, sine, cosine = np.zeros((3, 8))
+    sines_and_cosines(np.array([np.nan, np.inf, 1.0]), angle, sine, cosine)
+    assert np.isnan(sine[:2]).all() and np.isnan(cosine[:2]).all() and sine[2] == np.sin(1.0)
+
+
+# --- the evaluator ------------------------------------------------------------------------------------
+
+
+def test_a_node_and_a_point_of_one_place_are_not_confused():
+    """Both are remembered by what they are called; the model must be one that is remembered."""
+    place = ("left_tcp", (0.0, 0.0, 0.1))
+    for first, second in ((mb.Point, mb.Node), (mb.Node, mb.Point)):
+        model = mb.load_urdf(DUAL_ARM)
+        q = model.neutral_q()
+        for kind in (first, second, first):
+            assert len(mb.jacobian(model, q, kind(*place))) == (3 if kind is mb.Point else 6)
+            assert len(mb.operational_compliance(model, q, kind(*place))) == (3 if kind is mb.Point else 6)
+        pair = mb.jacobian(model, q, (first(*place), second(*place)))
+        np.testing.assert_array_equal(pair[: 3 if first is mb.Point else 6], mb.jacobian(model, q, first(*place)))
+        turned = mb.jacobian(model, q, (second(*place), first(*place)))
+        np.testing.assert_array_equal(turned[: 3 if second is mb.Point else 6], mb.jacobian(model, q, second(*place)))
+        with pytest.raises(mb.InputError, match="is no frame's name, Node or Point"):
+            mb.jacobian(model, q, place)
+
+
+def test_evaluators_go_with_their_models_and_node_sets_stay_few():
+    model = mb.load_urdf(DUAL_ARM)
+    q = model.neutral_q()
+    for k in range(3 * MOST_NODE_SETS):
+        mb.jacobian(model, q, mb.Point("left_tcp", (0.0, 0.0, float(k))))
+    assert len(evaluator(model)._node_sets) <= MOST_NODE_SETS
+    key = id(model)
+    assert key in _EVALUATORS
+    del model
+    gc.collect()
+    assert key not in _EVALUATORS
+
+
+def test_copies_of_a_model_are_read_only_and_compute_the_same():
+    model = mb.load_urdf(DUAL_ARM)
+    q = np.full(model.nq, 0.3)
+    want = mb.mass_matrix(model, q)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert not twin.tree.mass.flags.writeable and not twin.neutral.flags.writeable
+        np.testing.assert_array_equal(mb.mass_matrix(twin, q), want)
+
+
+def test_threads_may_share_a_model():
+    model = mb.load_urdf(DUAL_ARM)
+    states = np.random.default_rng(0).uniform(-1, 1, (4, 3, model.N))
+    want = [mb.forward_dynamics(model, *state) for state in states]
+    wrong = []
+
+    def work(i):
+        for _ in range(200):
+            if (mb.forward_dynamics(model, *states[i]) != want[i]).any():
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -295,6 +295,15 @@ def _block(Omega, i, up, Psi, k, j):
 
 
 @sweep
+def compliance_of_nodes(tree, kin, art, com, touched, body, first, p, L):
+    """Lambda of nodes at world positions p behind ``articulated_inertias``; ``touched`` flags their bodies."""
+    count = mark_essential(tree, touched, com)
+    compliance_sweep(tree, kin, art, com)
+    compliance_blocks(tree, com, count)
+    node_compliance(com, kin.p, body, first, p, L)
+
+
+@sweep
 def node_compliance(com, origin, body, first, p, L):
     """Lambda = B* Omega B of nodes at world positions p (f, 3): blocks phi*(i, a) Omega(i, j) phi(j, b), stacked.
 

@@ -11,13 +11,13 @@ function returns (status, body), and nothing of its output may be used unless th
 from __future__ import annotations
 
 from mb_contact.core.articulated import articulated_inertias, free_acceleration
-from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, node_compliance
+from mb_contact.core.compliance import compliance_of_nodes
 from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.frames import frame_jacobians, frame_poses
 from mb_contact.core.inverse_dynamics import inverse_dynamics
 from mb_contact.core.jit import entry, sweep
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK, ZERO_QUATERNION
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE, NOT_FINITE, OK, ZERO_QUATERNION
 
 
 @sweep
@@ -30,12 +30,22 @@ def _judge(x):
 
 
 @sweep
+def _judge_diagonal(X):
+    """Whether the diagonal of a symmetric positive semidefinite matrix, and so all of it, is finite."""
+    t = 0.0
+    for i in range(X.shape[0]):
+        t += X[i, i] - X[i, i]
+    return t == 0.0
+
+
+@sweep
 def _judge_quaternions(kind, q_start, q):
-    """First body whose quaternion in q is zero, or -1."""
+    """First body whose quaternion in q is zero, or so far from a unit one that its square is lost; or -1."""
     for k in range(kind.shape[0]):
         if kind[k] == JOINT_FLOATING or kind[k] == JOINT_SPHERICAL:
             s = q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
-            if q[s] == 0.0 and q[s + 1] == 0.0 and q[s + 2] == 0.0 and q[s + 3] == 0.0:
+            square = q[s] * q[s] + q[s + 1] * q[s + 1] + q[s + 2] * q[s + 2] + q[s + 3] * q[s + 3]
+            if not (LEAST_SQUARE <= square <= 1.0 / LEAST_SQUARE):
                 return k
     return -1
 
@@ -75,7 +85,7 @@ def mass_matrix_at(tree, kin, mass, top, screws, q, M):
         mass[i] = tree.mass[i]
     composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
     mass_matrix(tree, kin, kin.I, kin.mc, mass, top, screws, M)
-    return OK, -1
+    return (OK if _judge_diagonal(M) else NOT_FINITE), -1
 
 
 @sweep
@@ -86,6 +96,8 @@ def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
     status, k = move(tree, kin, q, v)
     if status == OK:
         inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
+        if not _judge(effort):
+            return NOT_FINITE, -1
     return status, k
 
 
@@ -100,6 +112,8 @@ def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
     status, k = articulated_inertias(tree, kin, 0.0, art)
     if status == OK:
         free_acceleration(tree, kin, art, gravity, effort, v, still, v_dot)
+        if not _judge(v_dot):
+            return NOT_FINITE, -1
     return status, k
 
 
@@ -113,11 +127,8 @@ def compliance_at(tree, kin, art, com, touched, body, first, R_frame, p_frame, R
     status, k = articulated_inertias(tree, kin, 0.0, art)
     if status != OK:
         return status, k
-    count = mark_essential(tree, touched, com)
-    compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
-    node_compliance(com, kin.p, body, first, p, L)
-    return OK, -1
+    compliance_of_nodes(tree, kin, art, com, touched, body, first, p, L)
+    return (OK if _judge_diagonal(L) else NOT_FINITE), -1
 
 
 @entry

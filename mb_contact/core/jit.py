@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one decorator of compiled kernels, and the folder their compiled code is cached in.
+"""The decorators of compiled functions, and the folder their compiled code is cached in.
 
 Numba checks only the file of the cached function itself: an edited callee in another file
 would go unnoticed and stale code would run.  So the cache folder carries a hash of every

@@ -11,7 +11,7 @@ reload everything (poses of a revolute chain 107 -> 30 ns a body, inertias 38 ->
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import sweep
 from mb_contact.core.joints import joint_bias, joint_map, joint_motion, revolute_motion
 from mb_contact.core.spatial import cross, multiply, rotate
 from mb_contact.core.trigonometry import sines_and_cosines
@@ -276,26 +276,3 @@ def bias_terms(tree, kin, v):
         a[k, 3] = x
         a[k, 4] = y
         a[k, 5] = z
-
-
-@kernel
-def inertia_times(I, mc, mass, k, x, i, out, j):
-    """``out[j] := M(k) @ x[i]`` for spatial vectors (rows of x and out)."""
-    ax = x[i, 0]
-    ay = x[i, 1]
-    az = x[i, 2]
-    lx = x[i, 3]
-    ly = x[i, 4]
-    lz = x[i, 5]
-    cx = mc[k, 0]
-    cy = mc[k, 1]
-    cz = mc[k, 2]
-    ux, uy, uz = rotate(I, k, ax, ay, az)
-    vx, vy, vz = cross(cx, cy, cz, lx, ly, lz)
-    out[j, 0] = ux + vx
-    out[j, 1] = uy + vy
-    out[j, 2] = uz + vz
-    vx, vy, vz = cross(ax, ay, az, cx, cy, cz)
-    out[j, 3] = mass * lx + vx
-    out[j, 4] = mass * ly + vy
-    out[j, 5] = mass * lz + vz

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias
-from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, node_compliance
+from mb_contact.core.compliance import compliance_of_nodes
 from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
 from mb_contact.core.frames import frame_bias, frame_jacobians, frame_poses
 from mb_contact.core.inverse_dynamics import inverse_dynamics
@@ -83,10 +83,7 @@ def operational_terms(h, o):
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
     if status != OK:
         return status, body
-    count = mark_essential(h.tree, o.touched, h.com)
-    compliance_sweep(h.tree, h.kin, h.art, h.com)
-    compliance_blocks(h.tree, h.com, count)
-    node_compliance(h.com, h.kin.p, o.body, o.first, o.p, o.compliance)
+    compliance_of_nodes(h.tree, h.kin, h.art, h.com, o.touched, o.body, o.first, o.p, o.compliance)
     return OK, -1
 
 

@@ -25,7 +25,7 @@ def padded(n):
 
 @sweep
 def sines_and_cosines(q, angle, sine, cosine):
-    """``sine``, ``cosine`` of every entry of q, within 1.3e-16; the three arrays are padded, ``angle`` is scratch.
+    """``sine``, ``cosine`` of every entry of q, within 1.5e-16; the three arrays are padded, ``angle`` is scratch.
 
     x = k pi/2 + r with |r| <= pi/4; Taylor's series of r (next terms below 1e-19), then the quadrant: branches
     as selections, so that eight angles go at once.

@@ -5,8 +5,8 @@
 
 ``model`` is a :class:`~mb_contact.model.model.Model` or a :class:`~mb_contact.model.world.World`: anything
 with a ``tree`` and named ``frames``.  Coordinates q (nq,), velocities v (N,) and efforts (N,) follow the
-tree; 6-vectors are angular first, in world axes at the node's origin.  Nothing here is kept between
-calls; the simulator calls the same kernels on workspaces of its own.
+tree; 6-vectors are angular first, in world axes at the node's origin.  Results are the caller's;
+only workspaces are kept between calls (``evaluator``).  The simulator calls the same kernels on workspaces of its own.
 
 ``joint_space``   mass matrix and its products, forward and inverse dynamics, energy
 ``nodes``         what a task or contact acts on: a frame, another point of it, with six rows or three
@@ -17,7 +17,7 @@ calls; the simulator calls the same kernels on workspaces of its own.
 
 from __future__ import annotations
 
-from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message
+from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, zero_quaternion_message
 from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
 from mb_contact.dynamics.jacobians import (
     acceleration,
@@ -78,4 +78,5 @@ __all__ = [
     "operational_space",
     "singular_hinge_message",
     "velocity",
+    "zero_quaternion_message",
 ]

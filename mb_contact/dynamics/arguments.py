@@ -13,13 +13,15 @@ from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, bo
 from mb_contact.core.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, OK
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 
 
 def sizes(model):
     """Bodies n, degrees of freedom N, and the length of q."""
+    if not hasattr(model, "tree"):
+        raise InputError(f"model must be a Model or a World, got {type(model).__name__}; load_urdf makes one")
     tree = model.tree
     n = tree.parent.shape[0]
     N = tree.armature.shape[0]
@@ -46,13 +48,18 @@ def _refuse_zero_quaternions(model, q):
     kind = model.tree.joint_type
     for k in np.flatnonzero((kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)):
         start = model.tree.q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
-        if not q[start : start + 4].any():
+        if not _rotates(q[start : start + 4]):
             raise InputError(zero_quaternion_message(model, k))
+
+
+def _rotates(quaternion):
+    """Whether four numbers, not all too small or too large to be squared, name a rotation."""
+    return LEAST_SQUARE**0.5 <= np.abs(quaternion).max() <= LEAST_SQUARE**-0.5
 
 
 def zero_quaternion_message(model, body):
     """One sentence about a quaternion that is no rotation."""
-    return f"the quaternion of '{model.body_names[body]}' in q is zero; give a rotation"
+    return f"the quaternion of '{model.body_names[body]}' in q is zero or far from a unit one; give a rotation"
 
 
 def articulated(model, kin):

@@ -23,6 +23,7 @@ from mb_contact.types import OK, SINGULAR_HINGE, ZERO_QUATERNION
 
 FLOAT = np.dtype(np.float64)
 GRAVITY_ARRAY = np.array(GRAVITY)
+NOT_FINITE_RESULT = "the result is not finite although all arguments are: are coordinates and velocities sensible?"
 MOST_NODE_SETS = 32  # of a model that are remembered
 
 _EVALUATORS = {}  # id of a model to (weak reference, Evaluator)
@@ -32,8 +33,8 @@ class Evaluator:
     """The handle of a model's tree, and the handles of the nodes that were asked for."""
 
     def __init__(self, model):
-        tree = model.tree
         self.n, self.N, self.nq = n, N, _ = sizes(model)
+        tree = model.tree
         self._node_sets = {}
         self.handle = make_tree_handle(
             tree,
@@ -121,4 +122,4 @@ def refuse(model, status, body, **inputs):
         raise InputError(zero_quaternion_message(model, body))
     for name, x in inputs.items():
         as_vector(x, None, name)  # says which entry
-    raise DynamicsError("a result is not finite although all inputs are; are the masses and lengths sensible?")
+    raise DynamicsError(NOT_FINITE_RESULT)

@@ -17,7 +17,7 @@ from mb_contact.core.evaluate import (
 from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, modified_articulated, sizes
-from mb_contact.dynamics.evaluator import evaluator, gravity_vector, refuse, vector
+from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
 
@@ -117,7 +117,7 @@ def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
     effort = np.empty(e.N)
     status, body = evaluate_inverse_dynamics(e.handle, q, v, v_dot, gravity, effort)
     if status != OK:
-        refuse(model, status, body, q=q, v=v, v_dot=v_dot)
+        refuse(model, status, body, q=q, v=v, v_dot=v_dot, gravity=gravity)
     return effort
 
 
@@ -155,7 +155,7 @@ def forward_dynamics(model, q, v, effort, gravity=GRAVITY, method="abm"):
     v_dot = np.empty(e.N)
     status, body = evaluate_forward_dynamics(e.handle, q, v, effort, gravity, v_dot)
     if status != OK:
-        refuse(model, status, body, q=q, v=v, effort=effort)
+        refuse(model, status, body, q=q, v=v, effort=effort, gravity=gravity)
     return v_dot
 
 
@@ -191,5 +191,8 @@ def energy(model, q, v, gravity=GRAVITY):
     """Kinetic and potential energy [J]; rotors included, the potential is zero at the world's origin."""
     kin = kinematics(model, q, v)
     kinetic, potential = mechanical_energy(model.tree, kin, as_vector(gravity, 3, "gravity"))
-    rotors = 0.5 * float(model.tree.armature @ np.asarray(v, float) ** 2)
-    return kinetic + rotors, potential
+    with np.errstate(all="ignore"):
+        kinetic += 0.5 * float(model.tree.armature @ np.asarray(v, float) ** 2)
+    if not np.isfinite(kinetic + potential):
+        raise DynamicsError(NOT_FINITE_RESULT)
+    return kinetic, potential

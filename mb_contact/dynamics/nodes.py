@@ -10,6 +10,7 @@ axes are always the world's.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +20,16 @@ from mb_contact.core import frames as _frames
 from mb_contact.errors import InputError
 
 
-class Node(NamedTuple):
+@dataclass(frozen=True)  # no tuples: a Node is not equal to the Point at its place
+class Node:
     """Six rows, angular first, at ``position`` [m] of a frame, given in that frame's axes."""
 
     frame: str
     position: tuple = (0.0, 0.0, 0.0)
 
 
-class Point(NamedTuple):
+@dataclass(frozen=True)
+class Point:
     """Three linear rows at ``position`` [m] of a frame, given in that frame's axes."""
 
     frame: str
@@ -62,7 +65,12 @@ def node_arrays(model, nodes):
     InputError
         No node, an unknown frame, or a position that is not three numbers.
     """
-    nodes = (nodes,) if isinstance(nodes, (str, Node, Point)) else tuple(nodes)
+    if isinstance(nodes, (str, Node, Point)):
+        nodes = (nodes,)
+    try:
+        nodes = tuple(nodes)
+    except TypeError:
+        raise InputError(f"{nodes!r} is no frame's name, Node or Point, nor several of them") from None
     if not nodes:
         raise InputError("frames must name at least one frame")
     nodes = [Node(node) if isinstance(node, str) else node for node in nodes]
@@ -70,7 +78,7 @@ def node_arrays(model, nodes):
     for node in nodes:
         if not isinstance(node, (Node, Point)):
             raise InputError(f"{node!r} is no frame's name, Node or Point")
-        if node.frame not in model.frames:
+        if not isinstance(node.frame, str) or node.frame not in model.frames:
             known = ", ".join(sorted(model.frames))
             raise InputError(f"there is no frame '{node.frame}'; the frames are {known}")
         frame = model.frames[node.frame]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core import compliance as _compliance
 from mb_contact.core import frames as _frames
 from mb_contact.core.articulated import impulse_response
+from mb_contact.core.compliance import compliance_of_nodes
 from mb_contact.core.evaluate import evaluate_compliance
 from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import articulated, kinematics, sizes
@@ -64,11 +64,8 @@ def _compliance_matrix(model, kin, art, nodes, p):
     touched = np.zeros(n, np.int64)
     touched[nodes.body[nodes.body >= 0]] = 1
     com = make_compliance(n, 2 * int(touched.sum()))  # fewer paths meet than there are
-    count = _compliance.mark_essential(model.tree, touched, com)
-    _compliance.compliance_sweep(model.tree, kin, art, com)
-    _compliance.compliance_blocks(model.tree, com, count)
     L = np.zeros((nodes.rows, nodes.rows))
-    _compliance.node_compliance(com, kin.p, nodes.body, nodes.first, p, L)
+    compliance_of_nodes(model.tree, kin, art, com, touched, nodes.body, nodes.first, p, L)
     return L
 
 

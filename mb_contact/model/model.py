@@ -144,6 +144,11 @@ class Model:
             raise InputError(f"q must have {self.nq} entries, got shape {np.shape(q)}")
         return tree_poses(self.tree, np.asarray(q, dtype=np.float64))
 
+    def __setstate__(self, state):
+        """Copies and unpickled models are read-only too."""
+        self.__dict__.update(state)
+        freeze(self)
+
     def link_pose(self, link, q):
         """Rotation (3, 3) and origin (3,) [m] of a link's frame in the inertial frame at ``q`` (nq,)."""
         if link not in self.frames:
@@ -186,3 +191,11 @@ def joint_motion(tree, k, q):
     if kind == JOINT_SPHERICAL:
         return quat_to_matrix(q[:4]), still
     return rotation_about(axis, q[0]) @ rotation_about(axis2, q[1]), still  # universal
+
+def freeze(model):
+    """Make every array of the model read-only: it is shared by all that use it."""
+    arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.neutral]
+    arrays += [array for frame in model.frames.values() for array in (frame.R, frame.p)]
+    arrays += [array for shape in model.geometries for array in (shape.size, shape.R, shape.p)]
+    for array in arrays:
+        array.setflags(write=False)

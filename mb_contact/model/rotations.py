@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.errors import InputError
+
 
 def rpy_to_matrix(rpy):
     """Rotation matrix of URDF's roll, pitch, yaw [rad]: fixed axes x, then y, then z."""
@@ -20,7 +22,10 @@ def rpy_to_matrix(rpy):
 
 def quat_to_matrix(quat):
     """Rotation matrix of a quaternion x y z w, which is normalised first and must not be zero."""
-    x, y, z, w = np.asarray(quat, dtype=np.float64) / np.linalg.norm(quat)
+    quat = np.asarray(quat, dtype=np.float64)
+    if not 1e-6 <= np.abs(quat).max() <= 1e6:
+        raise InputError("a quaternion is zero or far from a unit one; give a rotation")
+    x, y, z, w = quat / np.linalg.norm(quat)
     return np.array([
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
         [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],

@@ -11,7 +11,7 @@ import numpy as np
 
 from mb_contact.errors import ModelError
 from mb_contact.model.inertia import weld
-from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.model import Frame, Geometry, Model, freeze
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.urdf_xml import JointSpec
 from mb_contact.types import (
@@ -155,7 +155,7 @@ class TreeBuilder:
                                  if frame.body == WORLD)),
             lenient=tuple(self.reader.lenient.items()),
         )
-        _freeze(model)
+        freeze(model)
         return model
 
     def _tree(self, kinds, q_start, v_start, nv):
@@ -279,12 +279,3 @@ def _resists(joint, body):
     inertia = body.about_origin()
     axes = {"spherical": np.eye(3), "universal": np.array([joint.axis, joint.axis2])}.get(joint.kind, joint.axis[None])
     return np.linalg.eigvalsh(axes @ inertia @ axes.T)[0] > TOL_HINGE * np.abs(inertia).max()
-
-
-def _freeze(model):
-    """Make every array of the model read-only: it is shared by all that use it."""
-    arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.neutral]
-    arrays += [array for frame in model.frames.values() for array in (frame.R, frame.p)]
-    arrays += [array for shape in model.geometries for array in (shape.size, shape.R, shape.p)]
-    for array in arrays:
-        array.setflags(write=False)

@@ -13,7 +13,7 @@ from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.handle import make_step_handle
-from mb_contact.dynamics import singular_hinge_message
+from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
@@ -27,6 +27,7 @@ from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_SPHERICAL,
+    LEAST_SQUARE,
     NOT_FINITE,
     OK,
     SINGULAR_HINGE,
@@ -120,10 +121,9 @@ class Simulator:
         for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
             start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
             quaternion = q[start : start + 4]
-            norm = np.linalg.norm(quaternion)
-            if norm < 1e-6:
-                raise InputError(f"the quaternion of '{self.world.body_names[k]}' in q is zero; give a rotation")
-            quaternion /= norm
+            if not LEAST_SQUARE**0.5 <= np.abs(quaternion).max() <= LEAST_SQUARE**-0.5:
+                raise InputError(zero_quaternion_message(self.world, k))
+            quaternion /= np.linalg.norm(quaternion)
         self._q[:] = q
         self._v[:] = v
         self._forget()
