@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -124,8 +125,10 @@ class ConeLayout(NamedTuple):
 
 
 def _geometric_mean(coefficients):
-    positive = [c for c in coefficients if c > 0.0]
-    return float(np.exp(np.mean(np.log(positive)))) if positive else 0.0
+    positive = [float(c) for c in coefficients if c > 0.0]
+    if not positive or min(positive) == max(positive):
+        return positive[0] if positive else 0.0
+    return math.exp(sum(map(math.log, positive)) / len(positive))
 
 
 def _coefficients(value, name):
