@@ -287,6 +287,7 @@ def hard(arguments):
         "pile": lambda s: cases.pile(s, 30),
         "mechanism": lambda s: cases.mechanism(s, 30, 12),
     }
+    ours(np.eye(3), np.array([-1.0, 1.0, 0.0]), np.array([0.5]), 0, 1)  # compile
     print("| family | mu | solved | worst residual | proximal points used in | ms mean | ms worst |")
     print("|---|---|---|---|---|---|---|")
     for name, make in families.items():
