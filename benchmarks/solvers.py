@@ -239,6 +239,8 @@ def lcp_speed():
             lambda m=M, p=q, k=n, w=box_work, a=below, b=bounds, c=count: pivot(c, a, m, p, *b, k, *w),
             lambda m=M, p=q, k=n, w=box_work, a=active, b=bounds, c=count: pivot(c, a, m, p, *b, k, *w),
         )
+        for run in runs:
+            run()  # compile
         rows.append([timed(20, run)[1] / count * 1e6 for run in runs])
     mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)
     print("24 unknowns (4 contacts, n_f = 4), us, mean and worst of ten problems:")
@@ -259,6 +261,7 @@ def cone_speed():
         rng = np.random.default_rng(0)
         near = q + 1e-3 * np.abs(q).max() * (W / np.abs(W).max()) @ rng.normal(size=len(q))
         first = FrictionSolver(W, q, layout)
+        first.solve(None, TOLERANCE)  # compile
         (r, _, counts), cold = timed(5, lambda f=first: f.solve(None, TOLERANCE))
         second = FrictionSolver(W, near, layout)
         (_, residual, again), warm = timed(20, lambda f=second, x=r: f.solve(x, TOLERANCE))
@@ -284,6 +287,7 @@ def hard(arguments):
         "pile": lambda s: cases.pile(s, 30),
         "mechanism": lambda s: cases.mechanism(s, 30, 12),
     }
+    ours(np.eye(3), np.array([-1.0, 1.0, 0.0]), np.array([0.5]), 0, 1)  # compile
     print("| family | mu | solved | worst residual | proximal points used in | ms mean | ms worst |")
     print("|---|---|---|---|---|---|---|")
     for name, make in families.items():

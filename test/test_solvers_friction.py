@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -65,6 +67,7 @@ def test_friction_opposes_the_slip_in_every_direction(degrees):
     np.testing.assert_allclose(r, np.r_[2.0 * g, -mu * 2.0 * g * d], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.nojit
 def test_a_slow_point_sticks_and_a_leaving_one_is_left_alone():
     W = block()
     np.testing.assert_allclose(mb.solve_friction(W, [-0.05, 0.02, 0.0], [0.5]).r, [0.1, -0.04, 0.0], atol=1e-11)
@@ -140,6 +143,40 @@ def test_an_unsolvable_problem_is_not_solved():
     assert result.status != "solved" and result.residual.relative > 0.5
 
 
+def test_nothing_to_do():
+    """No velocity at all, and contacts that only separate."""
+    for q in (np.zeros(6), np.array([0.1, 5.0, -3.0, 0.0, 1.0, 0.0])):
+        J = np.random.default_rng(0).normal(size=(6, 4))
+        result = mb.solve_friction(J @ J.T, q, [0.5, 1.4])
+        assert result.status == "solved" and not result.r.any() and result.iterations == 0
+
+
+@pytest.mark.parametrize("kind", ["indefinite", "negative", "out of range", "coefficients 1e-9 to 1e6", "scales"])
+@pytest.mark.parametrize("seed", range(12))
+def test_never_a_false_success(kind, seed):
+    """Whatever the matrix, what is called solved obeys Coulomb's law."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 5))
+    J = rng.normal(size=(3 * n, int(rng.integers(1, 6 * n))))
+    W, q, mu = J @ J.T, J @ rng.normal(size=J.shape[1]), rng.uniform(0.1, 1.5, n)
+    if kind == "indefinite":
+        W = rng.normal(size=W.shape)
+    elif kind == "negative":
+        W = -W
+    elif kind == "out of range":
+        q = rng.normal(size=3 * n)
+    elif kind == "scales":
+        s = np.repeat(10.0 ** rng.uniform(-4, 4, n), 3)
+        W, q = W * np.outer(s, s), q * s
+    else:
+        mu = 10.0 ** rng.uniform(-9, 6, n)
+    result = mb.solve_friction(W, q, mu)
+    size = max(1.0, np.abs(q).max(), np.abs(result.r).max())
+    bad = coulomb_violation(W, q, mu, result.r) > 1e-7 * size * max(1.0, np.linalg.norm(q)) * max(1.0, mu.max())
+    assert not (result.status == "solved" and bad)
+    assert result.status == "solved" or kind in ("indefinite", "negative", "out of range")
+
+
 def test_too_few_steps_are_reported():
     W, q, n = wall(0, 3, 3)
     result = mb.solve_friction(W, q, np.full(n, 0.5), limit=1, points=0)
@@ -205,3 +242,13 @@ def test_command_line(tmp_path, capsys):
     assert main(["lcp", str(path)]) == 0
     assert "status     solved" in capsys.readouterr().out
     assert main(["lcp", str(path), "--method", "lemke"]) == 2
+
+
+@pytest.mark.parametrize("name", ["Confeti-ex13-4contact-Fc3D-SBM", "Rover4516", "OneObject-i100000-499"])
+def test_siconos_problems(name):
+    """Problems on which others fail or stop above 1e-8 (test/data/fc3d/README.md)."""
+    with np.load(Path(__file__).parent / "data" / "fc3d" / f"{name}.npz") as data:
+        W, q, mu = 0.5 * (data["W"] + data["W"].T), data["q"], data["mu"]
+    result = mb.solve_friction(W, q, mu)
+    assert result.status == "solved" and result.residual.relative <= 1e-10
+    assert coulomb_violation(W, q, mu, result.r) <= 1e-8 * max(1.0, np.abs(result.r).max())

@@ -53,6 +53,8 @@ def measure(blocks, q, units, N, r):
             return np.inf
     original = natural_residual(units, r, N.u, True, N.length, N.slope) * units.unit[0]
     scaled = natural_residual(units, r, N.u, False, N.length, N.slope)
+    if original == 0.0 and scaled == 0.0:
+        return 0.0
     return max(original / N.norm[0], scaled / N.norm[1])
 
 

@@ -43,6 +43,12 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
     proximal points.  Returns (CONE_* status, relative natural residual, interior-point steps, Newton steps, points).
     """
     prepare_newton(blocks, q, units, N)
+    if not warm:
+        for a in range(r.shape[0]):
+            r[a] = 0.0
+        best = measure(blocks, q, units, N, r)
+        if best <= TARGET:  # nothing touches
+            return CONE_SOLVED, best, 0, 0, 0
     best, interior, steps = attempt(
         blocks, q, units, factors, S, N, r, work[0], warm, FORCE, VELOCITY, limit, tolerance
     )

@@ -187,7 +187,6 @@ def _factors(blocks):
         dense=np.zeros((rows, rows) if dense else (0, 0)),
         index=np.zeros(rows, np.int64),
         pivot=np.zeros((LARGEST, 2 * LARGEST)),
-        work=np.zeros(rows),
         rest=np.zeros(rows),
     )
     place_factors(blocks, adjacent, factors)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +52,9 @@ class ConeLayout(NamedTuple):
             if rolling.shape[0] != n:
                 raise InputError(f"rolling must have {n} rows, got {rolling.shape[0]}")
         units = []
+        mu = mu.tolist()
+        torsion = None if torsion is None else torsion.tolist()
+        rolling = None if rolling is None else rolling.tolist()
         for i in range(n):
             groups = [tuple(mu[i])]
             if torsion is not None:
@@ -79,53 +84,66 @@ class ConeLayout(NamedTuple):
         return sum(unit[1] for unit in self.units)
 
     def arrays(self):
-        """The layout as arrays for the kernels, with unit scales."""
-        start, group, row, size, mean = [0], [0], [], [], []
-        mu = []
-        for kind, rows, groups in self.units:
-            at = start[-1] + 1
-            mu += [1.0] * (1 if kind == CONE else rows)
-            for coefficients in groups:
-                row.append(at)
-                size.append(len(coefficients))
-                mean.append(_geometric_mean(coefficients))
-                mu += coefficients
-                at += len(coefficients)
-            start.append(start[-1] + rows)
-            group.append(len(row))
-        kinds = np.array([unit[0] for unit in self.units], np.int64)
-        return Units(
-            np.array(start, np.int64),
-            kinds,
-            np.array(group, np.int64),
-            np.array(row, np.int64),
-            np.array(size, np.int64),
-            np.array(mu, float),
-            np.array(mean, float),
-            np.ones(len(kinds)),
-            np.ones(1),
-        )
+        """The layout as arrays for the kernels, with unit scales; all but the scales are shared, do not write them."""
+        static = _arrays(self.units)
+        return Units(*static, np.ones(len(static[1])), np.ones(1))
 
     def without_frictionless_rows(self):
         """The same layout without the rows of coefficient zero, and the rows that are kept."""
-        units, keep, at = [], [], 0
-        for kind, rows, groups in self.units:
-            if kind == FREE:
-                keep += range(at, at + rows)
-                units.append((kind, rows, groups))
-            else:
-                flat = [c for g in groups for c in g]
-                keep += [at] + [at + 1 + k for k, c in enumerate(flat) if c > 0.0]
-                left = tuple(tuple(c for c in g if c > 0.0) for g in groups)
-                left = tuple(g for g in left if g) or ((),)
-                units.append((kind, 1 + sum(map(len, left)), left))
-            at += rows
-        return ConeLayout(tuple(units)), np.array(keep, np.int64)
+        return _without_frictionless_rows(self.units)
+
+
+@lru_cache(maxsize=64)
+def _without_frictionless_rows(every):
+    """Layout and kept rows of :meth:`ConeLayout.without_frictionless_rows`."""
+    units, keep, at = [], [], 0
+    for kind, rows, groups in every:
+        if kind == FREE:
+            keep += range(at, at + rows)
+            units.append((kind, rows, groups))
+        else:
+            flat = [c for g in groups for c in g]
+            keep += [at] + [at + 1 + k for k, c in enumerate(flat) if c > 0.0]
+            left = tuple(tuple(c for c in g if c > 0.0) for g in groups)
+            left = tuple(g for g in left if g) or ((),)
+            units.append((kind, 1 + sum(map(len, left)), left))
+        at += rows
+    return ConeLayout(tuple(units)), np.array(keep, np.int64)
+
+
+@lru_cache(maxsize=64)
+def _arrays(units):
+    """The fields of ``Units`` that depend on the layout alone."""
+    start, group, row, size, mean = [0], [0], [], [], []
+    mu = []
+    for kind, rows, groups in units:
+        at = start[-1] + 1
+        mu += [1.0] * (1 if kind == CONE else rows)
+        for coefficients in groups:
+            row.append(at)
+            size.append(len(coefficients))
+            mean.append(_geometric_mean(coefficients))
+            mu += coefficients
+            at += len(coefficients)
+        start.append(start[-1] + rows)
+        group.append(len(row))
+    kinds = np.array([unit[0] for unit in units], np.int64)
+    return (
+        np.array(start, np.int64),
+        kinds,
+        np.array(group, np.int64),
+        np.array(row, np.int64),
+        np.array(size, np.int64),
+        np.array(mu, float),
+        np.array(mean, float),
+    )
 
 
 def _geometric_mean(coefficients):
-    positive = [c for c in coefficients if c > 0.0]
-    return float(np.exp(np.mean(np.log(positive)))) if positive else 0.0
+    positive = [float(c) for c in coefficients if c > 0.0]
+    if not positive or min(positive) == max(positive):
+        return positive[0] if positive else 0.0
+    return math.exp(sum(map(math.log, positive)) / len(positive))
 
 
 def _coefficients(value, name):
