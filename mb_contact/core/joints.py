@@ -30,14 +30,12 @@ from mb_contact.core.spatial import (
     rotate_back,
     rotate_quaternion,
     set_axis_angle,
-    set_identity,
     set_quaternion,
     turn_about,
 )
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_PLANAR,
-    JOINT_PRISMATIC,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
 )
@@ -83,16 +81,13 @@ def revolute_motion(b, axis, s, c):
 def joint_motion(kind, s, axis, axis2, k, q, turn, shift):
     """Motion of joint k (``s`` = q_start) in its joint frame: rotation ``turn[0]`` and displacement ``shift[0]``.
 
-    For every type but revolute; ``turn`` (2, 3, 3) and ``shift`` (1, 3) are scratch.
+    For joints of several degrees of freedom, ``body_poses`` places the others itself; ``turn`` (2, 3, 3) and ``shift``
+    (1, 3) are scratch.
     """
     shift[0, 0] = 0.0
     shift[0, 1] = 0.0
     shift[0, 2] = 0.0
-    if kind == JOINT_PRISMATIC:
-        set_identity(turn, 0)
-        for i in range(3):
-            shift[0, i] = axis[k, i] * q[s]
-    elif kind == JOINT_FLOATING:
+    if kind == JOINT_FLOATING:
         set_quaternion(turn, 0, q[s + 3], q[s + 4], q[s + 5], q[s + 6])
         for i in range(3):
             shift[0, i] = q[s + i]
@@ -113,7 +108,8 @@ def joint_motion(kind, s, axis, axis2, k, q, turn, shift):
 def joint_map(kind, s, r, axis, axis2, k, B, R, H):
     """Rows of the hinge map H(k) (r x 6), world axes at the origin of body k, into ``H[s:s + r]`` (``s`` = v_start).
 
-    ``B[0]`` maps the joint frame (fixed in the parent) to the world, ``R[k]`` the body.  For every type but revolute.
+    ``B[0]`` maps the joint frame (fixed in the parent) to the world, ``R[k]`` the body.  For joints of
+    several degrees of freedom.
     """
     for i in range(r):
         for c in range(6):
@@ -121,8 +117,6 @@ def joint_map(kind, s, r, axis, axis2, k, B, R, H):
     if kind == JOINT_FLOATING:
         for i in range(6):
             H[s + i, i] = 1.0
-    elif kind == JOINT_PRISMATIC:
-        H[s, 3], H[s, 4], H[s, 5] = rotate(B, 0, axis[k, 0], axis[k, 1], axis[k, 2])
     elif kind == JOINT_PLANAR:
         x, y, z = cross(axis[k, 0], axis[k, 1], axis[k, 2], axis2[k, 0], axis2[k, 1], axis2[k, 2])
         H[s, 3], H[s, 4], H[s, 5] = rotate(B, 0, axis2[k, 0], axis2[k, 1], axis2[k, 2])

@@ -15,7 +15,7 @@ from mb_contact.core.jit import sweep
 from mb_contact.core.joints import joint_bias, joint_map, joint_motion, revolute_motion
 from mb_contact.core.spatial import cross, multiply, rotate
 from mb_contact.core.trigonometry import sines_and_cosines
-from mb_contact.types import JOINT_REVOLUTE
+from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE
 
 
 @sweep
@@ -99,6 +99,29 @@ def body_poses(tree, q, kin):
             H[s, 3] = 0.0
             H[s, 4] = 0.0
             H[s, 5] = 0.0
+        elif kind[k] == JOINT_PRISMATIC:
+            s = v_start[k]
+            u, v, w = axis[k, 0], axis[k, 1], axis[k, 2]
+            u, v, w = b00 * u + b01 * v + b02 * w, b10 * u + b11 * v + b12 * w, b20 * u + b21 * v + b22 * w
+            R[k, 0, 0] = b00
+            R[k, 0, 1] = b01
+            R[k, 0, 2] = b02
+            R[k, 1, 0] = b10
+            R[k, 1, 1] = b11
+            R[k, 1, 2] = b12
+            R[k, 2, 0] = b20
+            R[k, 2, 1] = b21
+            R[k, 2, 2] = b22
+            H[s, 0] = 0.0
+            H[s, 1] = 0.0
+            H[s, 2] = 0.0
+            H[s, 3] = u
+            H[s, 4] = v
+            H[s, 5] = w
+            t = q[q_start[k]]
+            x += t * u
+            y += t * v
+            z += t * w
         else:
             base[0, 0, 0] = b00
             base[0, 0, 1] = b01

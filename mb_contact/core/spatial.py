@@ -54,15 +54,6 @@ def set_axis_angle(R, k, x, y, z, angle):
 
 
 @sweep
-def set_identity(R, k):
-    """``R[k]`` := 1."""
-    for i in range(3):
-        for j in range(3):
-            R[k, i, j] = 0.0
-        R[k, i, i] = 1.0
-
-
-@sweep
 def turn_about(A, i, x, y, z, angle, C, k):
     """``C[k]`` := ``A[i]`` times the rotation by ``angle`` about the unit axis (x, y, z); C[k] must not be A[i]."""
     c = np.cos(angle)
