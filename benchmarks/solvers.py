@@ -222,9 +222,36 @@ def lcp_speed():
                 state[i] = start[i]
             box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, 100)
 
+    for name, problems in (
+        ("the dual arm's tips on walls", dual_arm_problems()),
+        ("random mechanisms", [written_out(random_problem(seed, 4, 0, 26, 4)).lcp() for seed in range(10)]),
+    ):
+        mean, worst = lcp_times(problems, cold, pivot, mb)
+        print(f"24 unknowns (4 contacts, n_f = 4), {name}: us, mean and worst of {len(problems)} problems:")
+        for method, a, b in zip(("Lemke cold", "block pivoting cold", "block pivoting warm"), mean, worst):
+            print(f"  {method:22s} {a:6.2f} {b:6.2f}")
+
+
+def dual_arm_problems(count=10):
+    """(M, q) of J14 Eq. 53 for the dual arm: four fingertips that touch, in random directions, at random velocities."""
+    from mb_contact import StepProblem, formulate, load_urdf
+    from mb_contact.bench.formulations import bench_problem
+
+    model = load_urdf(Path(__file__).parents[1] / "urdf" / "dual_arm.urdf")
+    q, _, points, options = bench_problem(model, 4, 4)
+    random = np.random.default_rng(1)
+    found = []
+    for _ in range(count):
+        v = random.normal(scale=0.3, size=model.N)
+        os = formulate(StepProblem(model, q, v, None, points, **options), "os")
+        found.append((np.asarray(os.M, dtype=float), np.asarray(os.q, dtype=float)))
+    return found
+
+
+def lcp_times(problems, cold, pivot, mb):
+    """Mean and worst time [us] of the three ways to solve each problem, unit diagonals."""
     rows, count = [], 200
-    for seed in range(10):
-        M, q = written_out(random_problem(seed, 4, 0, 26, 4)).lcp()
+    for M, q in problems:
         n = len(q)
         s = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
         M, q = np.ascontiguousarray(M / np.outer(s, s)), q / s
@@ -242,10 +269,7 @@ def lcp_speed():
         for run in runs:
             run()  # compile
         rows.append([timed(20, run)[1] / count * 1e6 for run in runs])
-    mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)
-    print("24 unknowns (4 contacts, n_f = 4), us, mean and worst of ten problems:")
-    for name, a, b in zip(("Lemke cold", "block pivoting cold", "block pivoting warm"), mean, worst):
-        print(f"  {name:22s} {a:6.2f} {b:6.2f}")
+    return np.mean(rows, axis=0), np.max(rows, axis=0)
 
 
 def cone_speed():
