@@ -226,44 +226,28 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     nv = tree.nv
     damping = tree.damping
     n = parent.shape[0]
-    for k in range(n):
-        for c in range(6):
-            z[k, c] = b[k, c] - external[k, c]
-    for k in range(n - 1, -1, -1):
+    for i in range(nu.shape[0]):
+        nu[i] = effort[i] - damping[i] * v[i]
+    for k in range(n):  # P a + b - external
         a0 = a[k, 0]
         a1 = a[k, 1]
         a2 = a[k, 2]
         a3 = a[k, 3]
         a4 = a[k, 4]
         a5 = a[k, 5]
-        z0 = z[k, 0] + P[k, 0] * a0 + P[k, 1] * a1 + P[k, 2] * a2 + P[k, 6] * a3 + P[k, 7] * a4 + P[k, 8] * a5
-        z1 = z[k, 1] + P[k, 1] * a0 + P[k, 3] * a1 + P[k, 4] * a2 + P[k, 9] * a3 + P[k, 10] * a4 + P[k, 11] * a5
-        z2 = z[k, 2] + P[k, 2] * a0 + P[k, 4] * a1 + P[k, 5] * a2 + P[k, 12] * a3 + P[k, 13] * a4 + P[k, 14] * a5
-        z3 = z[k, 3] + P[k, 6] * a0 + P[k, 9] * a1 + P[k, 12] * a2 + P[k, 15] * a3 + P[k, 16] * a4 + P[k, 17] * a5
-        z4 = z[k, 4] + P[k, 7] * a0 + P[k, 10] * a1 + P[k, 13] * a2 + P[k, 16] * a3 + P[k, 18] * a4 + P[k, 19] * a5
-        z5 = z[k, 5] + P[k, 8] * a0 + P[k, 11] * a1 + P[k, 14] * a2 + P[k, 17] * a3 + P[k, 19] * a4 + P[k, 20] * a5
-        s = v_start[k]
-        for i in range(s + nv[k] - 1, s - 1, -1):
-            x = effort[i] - damping[i] * v[i]
-            x -= H[i, 0] * z0 + H[i, 1] * z1 + H[i, 2] * z2 + H[i, 3] * z3 + H[i, 4] * z4 + H[i, 5] * z5
-            x *= D_inv[i]
-            nu[i] = x
-            z0 += U[i, 0] * x
-            z1 += U[i, 1] * x
-            z2 += U[i, 2] * x
-            z3 += U[i, 3] * x
-            z4 += U[i, 4] * x
-            z5 += U[i, 5] * x
-        m = parent[k]
-        if m < 0:
-            continue
-        x, y, w = cross(l[k, 0], l[k, 1], l[k, 2], z3, z4, z5)
-        z[m, 0] += z0 + x
-        z[m, 1] += z1 + y
-        z[m, 2] += z2 + w
-        z[m, 3] += z3
-        z[m, 4] += z4
-        z[m, 5] += z5
+        z0 = P[k, 0] * a0 + P[k, 1] * a1 + P[k, 2] * a2 + P[k, 6] * a3 + P[k, 7] * a4 + P[k, 8] * a5
+        z1 = P[k, 1] * a0 + P[k, 3] * a1 + P[k, 4] * a2 + P[k, 9] * a3 + P[k, 10] * a4 + P[k, 11] * a5
+        z2 = P[k, 2] * a0 + P[k, 4] * a1 + P[k, 5] * a2 + P[k, 12] * a3 + P[k, 13] * a4 + P[k, 14] * a5
+        z3 = P[k, 6] * a0 + P[k, 9] * a1 + P[k, 12] * a2 + P[k, 15] * a3 + P[k, 16] * a4 + P[k, 17] * a5
+        z4 = P[k, 7] * a0 + P[k, 10] * a1 + P[k, 13] * a2 + P[k, 16] * a3 + P[k, 18] * a4 + P[k, 19] * a5
+        z5 = P[k, 8] * a0 + P[k, 11] * a1 + P[k, 14] * a2 + P[k, 17] * a3 + P[k, 19] * a4 + P[k, 20] * a5
+        z[k, 0] = z0 + b[k, 0] - external[k, 0]
+        z[k, 1] = z1 + b[k, 1] - external[k, 1]
+        z[k, 2] = z2 + b[k, 2] - external[k, 2]
+        z[k, 3] = z3 + b[k, 3] - external[k, 3]
+        z[k, 4] = z4 + b[k, 4] - external[k, 4]
+        z[k, 5] = z5 + b[k, 5] - external[k, 5]
+    _load_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z)
     _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, a, -gravity[0], -gravity[1], -gravity[2], art.alpha, v_dot)
 
 
@@ -292,7 +276,19 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     for k in range(n):
         for c in range(6):
             z[k, c] = -impulse[k, c]
-    for k in range(n - 1, -1, -1):
+    for i in range(nu.shape[0]):
+        nu[i] = joint_impulse[i]
+    _load_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z)
+    for k in range(n):  # no Coriolis terms in a velocity jump: z is free again and serves as a(k) = 0
+        for c in range(6):
+            z[k, c] = 0.0
+    _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z, 0.0, 0.0, 0.0, art.alpha, dv)
+
+
+@sweep
+def _load_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z):
+    """Gather z(k) += sum phi z+, eps = T - H z, nu = D^-1 eps, z+ = z + G eps; T comes in ``nu``, the bodies' in z."""
+    for k in range(parent.shape[0] - 1, -1, -1):
         z0 = z[k, 0]
         z1 = z[k, 1]
         z2 = z[k, 2]
@@ -301,7 +297,7 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
         z5 = z[k, 5]
         s = v_start[k]
         for i in range(s + nv[k] - 1, s - 1, -1):
-            x = joint_impulse[i]
+            x = nu[i]
             x -= H[i, 0] * z0 + H[i, 1] * z1 + H[i, 2] * z2 + H[i, 3] * z3 + H[i, 4] * z4 + H[i, 5] * z5
             x *= D_inv[i]
             nu[i] = x
@@ -321,10 +317,6 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
         z[m, 3] += z3
         z[m, 4] += z4
         z[m, 5] += z5
-    for k in range(n):  # no Coriolis terms in a velocity jump: z is free again and serves as a(k) = 0
-        for c in range(6):
-            z[k, c] = 0.0
-    _open_hinges(parent, v_start, nv, H, l, U, D_inv, nu, z, 0.0, 0.0, 0.0, art.alpha, dv)
 
 
 @sweep
