@@ -24,7 +24,7 @@ from mb_contact.surfaces.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, R
 from mb_contact.types import OK
 
 MODE_NAMES = ("free", "sliding", "rolling")
-EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands", "chart")
+EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands")
 MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -52,7 +52,7 @@ class SurfaceEvent(NamedTuple):
     """A change of what the body does."""
 
     time: float  #: [s]
-    kind: str  #: breaks, sticks, slips, lands, or chart where the contact goes on in another one
+    kind: str  #: breaks, sticks, slips or lands
     mode: str  #: what it does from then on
 
 
@@ -83,7 +83,7 @@ class SurfaceMotion:
     release : bool
         Whether the contact may break; without it the base can also pull.
 
-    Start it with ``slide``, ``roll`` or ``fly``.
+    Start it with ``slide``, ``roll`` or ``fly``; q and its charts may come from ``contact.first_touch``.
     """
 
     def __init__(self, body, base, friction=0.0, restitution=0.0, gravity=GRAVITY, release=True):
@@ -95,6 +95,7 @@ class SurfaceMotion:
         self.contact = SurfaceContact(base.surface, body.surface, offset=body.com)
         self.mode = None
         self.events = []
+        self.hand_overs = 0  # changes of charts
         self._y = np.zeros(layout.LARGEST_STATE)
         self._t = np.zeros(1)
         self._near = np.zeros(5)
@@ -105,13 +106,13 @@ class SurfaceMotion:
 
     # --- starting ---------------------------------------------------------------------------------
 
-    def slide(self, q, rate=(0.0,) * 5, charts=(0, 0), time=0.0):
+    def slide(self, q, rate=(0.0,) * 5, charts=None, time=0.0):
         """Start in contact at q = (u1, u2, psi) with its rate; slips without limit, against friction if there is any."""
         if np.isinf(self.friction):
             raise InputError("friction is infinite: such a body rolls, start it with roll")
         self._begin(layout.SLIDING, (*as_vector(q, 5, "q"), *as_vector(rate, 5, "rate")), charts, time)
 
-    def roll(self, q, angular_velocity=(0.0,) * 3, charts=(0, 0), time=0.0):
+    def roll(self, q, angular_velocity=(0.0,) * 3, charts=None, time=0.0):
         """Start rolling without slip at q; relative angular velocity in axes of the contact frame 1c [rad/s]."""
         if self.friction == 0.0:
             raise InputError("there is no friction: such a body slides, start it with slide")
@@ -133,7 +134,8 @@ class SurfaceMotion:
 
     def _begin(self, mode, y, charts, time):
         before = self.mode, self._y.copy(), self._t.copy(), self.contact.charts
-        self.contact.set_charts(charts)
+        if charts is not None:
+            self.contact.set_charts(charts)
         self._set(mode, y)
         self._t[0] = time
         try:
@@ -143,6 +145,7 @@ class SurfaceMotion:
             self.contact.set_charts(before[3])
             raise
         self.events = []
+        self.hand_overs = 0
 
     # --- what it does now ---------------------------------------------------------------------------
 
@@ -330,6 +333,9 @@ class SurfaceMotion:
 
     def _change(self, event):
         transitions.change(self, event)
+        if event == kernels.LEAVES:
+            self.hand_overs += 1
+            return
         self.events.append(SurfaceEvent(self.time, EVENT_NAMES[event], MODE_NAMES[self.mode]))
 
     def _set(self, mode, y):
