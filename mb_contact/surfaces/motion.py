@@ -87,8 +87,9 @@ class SurfaceMotion:
     """
 
     def __init__(self, body, base, friction=0.0, restitution=0.0, gravity=GRAVITY, release=True):
-        self.body, self.base, self.release = body, base, bool(release)
+        self.body, self.base = body, base
         self.constants = _constants(body, base, friction, gravity)
+        self.constants[layout.RELEASE] = bool(release)
         if not 0.0 <= restitution <= 1.0:
             raise InputError(f"restitution must be from 0 to 1, got {restitution}")
         self.restitution = float(restitution)
@@ -343,6 +344,7 @@ class SurfaceMotion:
         self._y[: layout.STATE_SIZE[mode]] = y
 
     def _observe(self):
+        self.contact.work.guide[:] = 0.0
         status = kernels.observe(
             self.mode, self.constants, self.contact.code, self.contact.data, self._t[0], self._y, self.contact.work,
             self._watch, self._near, self._A, self._order, 0,
