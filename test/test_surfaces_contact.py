@@ -121,9 +121,8 @@ def test_nearest_points_are_those_of_a_minimiser(seed):
         a, b = x[:3] / np.linalg.norm(x[:3]), x[3:] / np.linalg.norm(x[3:])
         return np.linalg.norm(p + R @ (b * (0.3, 0.5, 0.2)) - a * (1.0, 0.7, 0.5))
 
-    want = min(
-        minimize(distance, np.concatenate((p, -R.T @ p)) + 0.1 * rng.normal(size=6), method="BFGS").fun for _ in range(3)
-    )
+    starts = np.concatenate((p, -R.T @ p)) + 0.1 * rng.normal(size=(3, 6))
+    want = min(minimize(distance, start, method="BFGS").fun for start in starts)
     assert gap == pytest.approx(want, abs=1e-9)
     apart = p + R @ two.point(u2, contact.charts[1]) - one.point(u1, contact.charts[0])
     assert np.linalg.norm(apart) == pytest.approx(gap, abs=1e-14)

@@ -45,7 +45,7 @@ C, C_S, C_T, C_SS, C_ST, C_TT, C_SSS, C_SST, C_STT, C_TTT = range(10)
 MAX_DEGREE = 15  #: of a spline; what the workspace holds
 
 # --- what a body does ----------------------------------------------------------------------------
-FREE = 0  #: state: position (3), quaternion x y z w (4), angular (3) and linear velocity (3), world axes, centre of mass
+FREE = 0  #: state: position (3) of the centre of mass, quaternion x y z w (4), w (3), v (3), world axes
 SLIDING = 1  #: state: q (5) and its rate (5)
 ROLLING = 2  #: state: q (5) and the relative angular velocity (3) in axes of the contact frame 1c
 STATE_SIZE = (13, 10, 8)

@@ -102,7 +102,9 @@ def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
     set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
     for i in range(3):  # body in axes of the base
         for j in range(3):
-            turn[0, i, j] = turn[2, 0, i] * turn[5, 0, j] + turn[2, 1, i] * turn[5, 1, j] + turn[2, 2, i] * turn[5, 2, j]
+            turn[0, i, j] = 0.0
+            for c in range(3):
+                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
     w = constants
     x = y[0] - (w[BASE_P] + w[BASE_V] * t)
     b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)

@@ -60,7 +60,7 @@ class SurfaceContact:
         return self.work.turn[0].copy(), self.work.point[0].copy()
 
     def matrix(self, q):
-        """H (6, 5): velocity of body 2 relative to body 1 at the origin of 2, angular first, axes of body 1, is H dq."""
+        """H (6, 5): H dq is the velocity of body 2 relative to body 1 at the origin of 2, angular first, axes of 1."""
         self._place(q)
         kernels.contact_matrix(self.work)
         return self.work.H.T.copy()
@@ -95,8 +95,8 @@ class SurfaceContact:
     def line_contact(self):
         """What to say where contact coordinates fail."""
         return (
-            f"{self.surfaces[1].name} and {self.surfaces[0].name} have equal curvature in some direction, so they do not "
-            "touch in a single point there: contact coordinates do not describe that"
+            f"{self.surfaces[1].name} and {self.surfaces[0].name} have equal curvature in some direction, so they do "
+            "not touch in a single point there: contact coordinates do not describe that"
         )
 
     def points(self, q):
