@@ -354,7 +354,7 @@ class Simulator:
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
         scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = 3 * capacity + scalars
+        rows = self._friction.rows_a_contact * capacity + scalars
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -366,7 +366,7 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
-        self._friction.allocate(rows, units)
+        self._friction.allocate(capacity, rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
@@ -375,7 +375,6 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
-        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -424,7 +423,7 @@ def _contact_step(world, friction_model):
     """The ContactStep of a friction model."""
     if friction_model in _friction.MODELS:
         return _friction.FrictionStep(world, friction_model)
-    return ConeStep() if friction_model == "coulomb_cone" else ContactStep()
+    return ConeStep(world) if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):

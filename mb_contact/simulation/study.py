@@ -60,6 +60,8 @@ def _limits(sim, q):
     tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
     limits = []
     for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
+        if code < 0:
+            continue  # torsion or rolling of a contact
         dof, side = divmod(int(code), 2)
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
