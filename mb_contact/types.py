@@ -44,6 +44,7 @@ SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definit
 TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
+LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

@@ -22,6 +22,7 @@ from mb_contact.model import (
     Primitive,
     Scene,
     SceneModel,
+    Velocity,
     build_world,
     load_scene,
     load_urdf,
@@ -339,3 +340,34 @@ def test_options_of_load_urdf_reach_a_scene_file(tmp_path):
         else:
             with pytest.raises(ModelError, match="mesh|indefinite|mimic"):
                 build_world(load_scene(file))
+
+
+# --- initial velocities -------------------------------------------------------------------------------
+
+ROLLING = """<robot name="cart"><link name="rail"/>
+<link name="cart">
+<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
+<limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>"""
+
+
+def test_initial_velocities_of_joints_and_free_bodies():
+    start = Velocity(angular=(0.1, 0.2, 0.3), linear=(1.0, 2.0, 3.0))
+    scene = Scene(
+        models=(SceneModel(ROLLING, velocities={"slide": 0.7}),),
+        primitives=(Primitive("ball", "sphere", (0.1,), base="free", mass=1.0, velocity=start),),
+    )
+    np.testing.assert_array_equal(build_world(scene).v0, [0.7, 0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "scene, place",
+    [
+        (Scene(models=(SceneModel(ROLLING, velocities={"glide": 1.0}),)), r"models\[0\]\.velocities\.glide: .*slide"),
+        (Scene(models=(SceneModel(ROLLING, velocities={"slide": np.nan}),)), r"velocities\.slide: must be a finite"),
+        (Scene(primitives=(Primitive("b", "sphere", (1.0,), velocity=Velocity()),)), "welded .* use base: free"),
+    ],
+)
+def test_impossible_initial_velocities_are_refused(scene, place):
+    with pytest.raises(SceneError, match=place):
+        build_world(scene)

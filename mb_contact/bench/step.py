@@ -122,12 +122,12 @@ def _staged_step(sim, effort):
 
 
 def _plain_step(sim, effort):
-    """One step in the two compiled calls of the simulator."""
+    """One step as the simulator takes it; what follows the narrow phase in one."""
     h, b = sim._handle, sim._buffers
     sim._effort[sim.world.joint_v] = effort
     count = kernels.begin_step(h)
     sim._narrow.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
-    return {"finish": _timed(kernels.finish_step, h, count)[0]}
+    return {"finish": _timed(sim._friction.finish, h, count)[0]}
 
 
 def stage_rows(times):

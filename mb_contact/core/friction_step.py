@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The second half of a time step with Drumwright's friction models: no slip, viscous, Coulomb with viscous.
+"""The problem of a time step with Drumwright's friction models: no slip, viscous, Coulomb with viscous.
 
 The rows are those of ``core/step.py``: three for each contact, one for each joint limit within reach.  The
 tangents of touching contacts hold with equality, X v+ = 0 without slip and X v+ + p / (dt mu_v) = 0 with
@@ -31,15 +31,7 @@ from mb_contact.core.jit import entry
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_SOLVED
-from mb_contact.core.step import (
-    ITERATIONS,
-    RUNG,
-    apply_impulses,
-    conclude,
-    find_contacts,
-    limits_missed,
-    smooth_dynamics,
-)
+from mb_contact.core.step import ITERATIONS, RUNG
 from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 NO_SLIP = 0
@@ -58,8 +50,8 @@ RUNG_FAILED = 3
 
 
 @entry
-def finish_friction_step(h, model, viscous, candidates, eq, ppm):
-    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status.
+def solve_friction_model(h, model, viscous, eq, ppm):
+    """Rows and impulses of the step under one of the three models; a status.
 
     Parameters
     ----------
@@ -75,28 +67,15 @@ def finish_friction_step(h, model, viscous, candidates, eq, ppm):
     Returns
     -------
     int
-        A status; TOO_MANY_CONTACTS also where the viscous copies of the tangents do not fit.
+        OK, or TOO_MANY_CONTACTS where the viscous copies of the tangents do not fit.
     """
-    status = find_contacts(h, candidates)
-    if status != OK:
-        return status
-    status = smooth_dynamics(h)
-    if status != OK:
-        return status
-    for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
-        friction_rows(h, model, viscous, eq)
-        if model == COULOMB_VISCOUS:
-            if not copy_tangents(h, viscous, eq):
-                return TOO_MANY_CONTACTS
-            solve_both(h, eq)
-        else:
-            solve_friction(h, model, eq, ppm)
-        status = apply_impulses(h)
-        if status != OK:
-            return status
-        if not limits_missed(h):
-            break
-    conclude(h)
+    friction_rows(h, model, viscous, eq)
+    if model != COULOMB_VISCOUS:
+        solve_friction(h, model, eq, ppm)
+        return OK
+    if not copy_tangents(h, viscous, eq):
+        return TOO_MANY_CONTACTS
+    solve_both(h, eq)
     return OK
 
 

@@ -1,15 +1,18 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One time step of the operational-space formulation, in two compiled calls around the narrow phase.
+"""The stages of one time step of the operational-space formulation; simulation/contact_step.py calls them in order.
 
-    begin_step    geometry poses -> AABBs -> candidate pairs
+    begin_step       geometry poses -> AABBs -> candidate pairs
     (narrow phase: FCL fills the witnesses)
-    finish_step   manifolds -> frames -> articulated sweep -> free velocity -> rows -> Upsilon, Omega, W
-                  -> solver ladder -> impulse sweep -> new velocity and position -> their kinematics
+    find_contacts    manifolds
+    smooth_dynamics  articulated sweep -> free velocity
+    solve_contacts   frames -> rows -> Upsilon, Omega, W -> solver ladder
+    settle           impulse sweep -> new velocity; again with a limit more if it passes one
+    conclude         books, warm start, report; new velocity and position -> their kinematics
 
-Between steps ``kin`` always describes the current state.  Neither call forms the mass matrix, its
-inverse or a Jacobian.  q and v are written last, so a step that fails leaves the state untouched.
+Between steps ``kin`` always describes the current state.  No stage forms the mass matrix, its inverse or
+a Jacobian.  q and v are written last, so a step that fails leaves the state untouched.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, bo
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
-from mb_contact.types import NOT_FINITE, OK
+from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
@@ -286,24 +289,19 @@ def limits_missed(h):
 
 
 @entry
-def finish_step(h, candidates):
-    """All that follows the narrow phase; advances q, v and ``kin`` in place and returns a status."""
-    status = find_contacts(h, candidates)
-    if status != OK:
-        return status
-    status = smooth_dynamics(h)
-    if status != OK:
-        return status
-    for _ in range(1 + 2 * h.v.shape[0]):  # every further round has at least one limit more
-        assemble(h)
-        solve(h)
-        status = apply_impulses(h)
-        if status != OK:
-            return status
-        if not limits_missed(h):
-            break
-    conclude(h)
-    return OK
+def settle(h):
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with one limit more."""
+    status = apply_impulses(h)
+    if status == OK and limits_missed(h):
+        return LIMIT_MISSED
+    return status
+
+
+@entry
+def solve_contacts(h):
+    """The step's complementarity problem with the polyhedral cone, posed and solved."""
+    assemble(h)
+    solve(h)
 
 
 @entry

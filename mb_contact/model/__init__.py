@@ -15,6 +15,7 @@ from mb_contact.model.scene import (
     Primitive,
     Scene,
     SceneModel,
+    Velocity,
 )
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.urdf import load_urdf
@@ -33,6 +34,7 @@ __all__ = [
     "Primitive",
     "Scene",
     "SceneModel",
+    "Velocity",
     "World",
     "build_world",
     "find_resource",

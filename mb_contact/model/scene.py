@@ -76,6 +76,14 @@ class Pose:
 
 
 @dataclass(frozen=True)
+class Velocity:
+    """Velocity of a body's origin frame, world axes: angular [rad/s] and linear [m/s]."""
+
+    angular: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    linear: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
 class ModelMaterials:
     """Materials of a robot's links: one for all, and exceptions by link name."""
 
@@ -88,7 +96,8 @@ class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
 
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
-    ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``.
+    ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
+    with a ``velocity``, joints with ``velocities`` [rad/s, m/s].
     ``collision_meshes``, ``inertia_errors`` and ``mimic`` are those of :func:`~mb_contact.model.urdf.load_urdf`.
     """
 
@@ -97,6 +106,8 @@ class SceneModel:
     pose: Pose = Pose()
     base: str = "weld"
     joints: dict[str, float] = field(default_factory=dict)
+    velocities: dict[str, float] = field(default_factory=dict)
+    velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
     collision_meshes: str = "error"
     inertia_errors: str = "error"
@@ -118,6 +129,7 @@ class Primitive:
     mass: float | None = None
     inertia: tuple[float, float, float] | None = None
     material: str | None = None
+    velocity: Velocity | None = None
 
     def kind(self):
         """SHAPE_* of this primitive."""
@@ -239,6 +251,9 @@ def check_scene(scene):
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
+        _check_velocity(scene, model, f"models[{i}]")
+        for name, rate in model.velocities.items():
+            _check_numbers(scene, f"models[{i}].velocities.{name}", rate)
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
@@ -281,6 +296,15 @@ def _check_pose(scene, pose, key):
         raise scene.error(f"{key}.quat_xyzw", "must be a unit quaternion x y z w")
 
 
+def _check_velocity(scene, entry, key):
+    if entry.velocity is None:
+        return
+    if entry.base == "weld":
+        raise scene.error(f"{key}.velocity", "what is welded to the inertial frame has none; use base: free")
+    _check_numbers(scene, f"{key}.velocity.angular", entry.velocity.angular, size=3)
+    _check_numbers(scene, f"{key}.velocity.linear", entry.velocity.linear, size=3)
+
+
 def _check_primitive(scene, primitive, key):
     if primitive.shape not in SHAPE_SIZES:
         allowed = ", ".join(SHAPE_SIZES)
@@ -294,6 +318,7 @@ def _check_primitive(scene, primitive, key):
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
     _check_pose(scene, primitive.pose, f"{key}.pose")
+    _check_velocity(scene, primitive, key)
     if primitive.base == "weld":
         return
     if primitive.kind() == SHAPE_PLANE:

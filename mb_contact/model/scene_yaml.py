@@ -31,6 +31,7 @@ from mb_contact.model.scene import (
     Primitive,
     Scene,
     SceneModel,
+    Velocity,
     check_scene,
 )
 
@@ -205,6 +206,7 @@ def _pose(reader, node, key):
 _surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
             "torsional": zero_for_now, "rolling": zero_for_now}
 _base = choice("weld", "free")
+_velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
 
 _model = record(SceneModel, {
     "name": text,
@@ -212,6 +214,8 @@ _model = record(SceneModel, {
     "pose": _pose,
     "base": _base,
     "joints": named(number()),
+    "velocities": named(number()),
+    "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
     "collision_meshes": choice("error", "skip", later=("convex_hull",)),
     "inertia_errors": choice("error", "warn"),
@@ -227,6 +231,7 @@ _primitive = record(Primitive, {
     "mass": number(above=0.0),
     "inertia": vector(3),
     "material": text,
+    "velocity": _velocity,
 }, required=("name", "shape"))
 
 SCENE_READERS = {

@@ -33,7 +33,7 @@ class World:
     geoms: Geoms
     gravity: np.ndarray  #: (3,) [m/s^2]
     q0: np.ndarray  #: (nq,), initial coordinates
-    v0: np.ndarray  #: (N,), initial velocities, zero
+    v0: np.ndarray  #: (N,), initial velocities
     joint_names: tuple[str, ...]  #: scalar joints of all robots, in order
     joint_q: np.ndarray  #: int64, index of each joint in q
     joint_v: np.ndarray  #: int64, index of each joint in v
@@ -100,7 +100,7 @@ class _Builder:
         self.parents = []
         self.bodies = {name: [] for name in BODY_ARRAYS}
         self.dofs = {name: [] for name in DOF_ARRAYS}
-        self.q0 = []
+        self.q0, self.v0 = [], []
         self.joint_names, self.joint_q, self.joint_v, self.velocity = [], [], [], []
         self.frames, self.objects, self.body_names = {}, {}, []
         self.models, self.geometries, self.adjacent = [], [], set()
@@ -115,6 +115,7 @@ class _Builder:
         first, q_first, v_first = len(self.parents), len(self.q0), len(self.dofs["lower"])
         self._append_tree(model.tree, R, p)
         self.q0.extend(self._initial_q(model, entry, key, R, p))
+        self.v0.extend(self._initial_v(model, entry, key))
         for name in model.joint_names:
             if name in self.joint_names:
                 message = f"joint '{name}' occurs in two robots; rename it in one (a xacro prefix does it)"
@@ -174,6 +175,18 @@ class _Builder:
             q[s + 3:s + 7] = matrix_to_quat(R @ R_body)
         return q
 
+    def _initial_v(self, model, entry, key):
+        v = np.zeros(model.tree.armature.shape[0])
+        for name, rate in entry.velocities.items():
+            if name not in model.joint_names:
+                known = ", ".join(model.joint_names)
+                message = f"robot '{model.name}' has no joint '{name}'; it has {known}"
+                raise self.scene.error(f"{key}.velocities.{name}", message)
+            v[model.joint_v[model.joint_names.index(name)]] = rate
+        if entry.velocity is not None:
+            v[:6] = _six(entry.velocity)
+        return v
+
     def _check_position(self, model, name, value, key):
         if name not in model.joint_names:
             known = ", ".join(model.joint_names)
@@ -208,6 +221,7 @@ class _Builder:
             body = len(self.parents)
             self._append_tree(_free_body(primitive, self._inertia(primitive, key)), np.eye(3), np.zeros(3))
             self.q0.extend([*p, *matrix_to_quat(R)])
+            self.v0.extend(np.zeros(6) if primitive.velocity is None else _six(primitive.velocity))
             self.body_names.append(primitive.name)
             self.objects[primitive.name] = body
             R, p = np.eye(3), np.zeros(3)
@@ -254,7 +268,7 @@ class _Builder:
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
             gravity=np.array(self.scene.gravity, dtype=np.float64),
-            q0=np.array(self.q0, dtype=np.float64), v0=np.zeros(int(tree.nv.sum())),
+            q0=np.array(self.q0, dtype=np.float64), v0=np.array(self.v0, dtype=np.float64),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
             joint_v=joint_v, effort_limit=tree.effort_limit[joint_v], frames=self.frames,
             objects=self.objects, robot_models=tuple(self.models),
@@ -315,6 +329,11 @@ class _Builder:
         for key, name in wanted:
             if name not in self.frames:
                 raise scene.error(key, f"no link is called '{name}'; links: {', '.join(self.frames)}")
+
+
+def _six(velocity):
+    """Velocity of a floating joint: world axes at the body's origin, angular first."""
+    return np.array([*velocity.angular, *velocity.linear], dtype=np.float64)
 
 
 def _moved(frame, R, p, first):

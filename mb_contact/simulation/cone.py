@@ -13,13 +13,11 @@ import numpy as np
 
 from mb_contact.core import step as _step
 from mb_contact.core.cone_judge import INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
-from mb_contact.core.jit import DISABLE_JIT
-from mb_contact.simulation.warm_up import in_cache
+from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 from mb_contact.solvers.friction import FrictionSolver
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import NOT_FINITE, OK
 
-SOLVER_NAMES = ("none", "exact_cone", "best_residual")
 NOTHING, SOLVED, BEST = range(3)
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
@@ -27,52 +25,28 @@ GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step
 STILL = 1e-9  #: slip up to which a contact sticks [m/s]
 
 
-class ConeStep:
-    """The finish of a step under ``friction_model: coulomb_cone``; same methods as ``friction.FrictionStep``."""
+class ConeStep(ContactStep):
+    """Steps under ``friction_model: coulomb_cone``."""
 
     has_polyhedral_problem = False
-
-    def allocate(self, rows, units):
-        """Nothing of its own: the solver's arrays depend on the contacts of a step."""
+    solver_names = ("none", "exact_cone", "best_residual")
 
     def attach(self, contacts, frames, memory, cones, solution, work):
         """The arrays behind the handle that the next steps use."""
         self._contacts, self._frames, self._memory = contacts, frames, memory
         self._cones, self._solution, self._work = cones, solution, work
 
-    @staticmethod
-    def solver_name(rung):
-        """What the certificate calls a rung."""
-        return SOLVER_NAMES[rung]
-
-    @staticmethod
-    def is_compiled():
+    def is_compiled(self):
         """Whether the solver's kernel is in the cache of this Python (or needs no compiling)."""
         from mb_contact.core.cone_solver import solve_cone
 
-        return DISABLE_JIT or in_cache(solve_cone, "cone_solver.solve_cone")
+        return kernel_in_cache(solve_cone, "cone_solver.solve_cone")
 
-    def finish(self, handle, candidates):
-        """Advance the state in ``handle``; a status."""
-        status = _step.find_contacts(handle, candidates)
-        if status != OK:
-            return status
-        status = _step.smooth_dynamics(handle)
-        if status != OK:
-            return status
-        for _ in range(1 + 2 * len(self._work.speed)):  # every further round has at least one limit more
-            _step.assemble(handle)
-            self._solve()
-            if not np.isfinite(self._solution.r[: self._cones.rows[0]]).all():
-                return NOT_FINITE
-            status = _step.apply_impulses(handle)
-            if status != OK:
-                return status
-            if not _step.limits_missed(handle):
-                break
-        _step.conclude(handle)
-        self._report_slip()
-        return OK
+    def solve(self, handle):
+        """Pose and solve the problem of the step; a status."""
+        _step.assemble(handle)
+        self._solve()
+        return OK if np.isfinite(self._solution.r[: self._cones.rows[0]]).all() else NOT_FINITE
 
     def _solve(self):
         """Impulses of the step into ``solution``, judged on the step's own W and q."""
@@ -122,7 +96,7 @@ class ConeStep:
             slides = i < contacts and np.hypot(u[row + 1], u[row + 2]) > STILL
             state[i] = -1 if r[row] <= 0.0 else int(slides)
 
-    def _report_slip(self):
+    def after(self, handle):
         """Sigma of Coulomb's law on a cone is the slip speed itself."""
         for i in range(int(self._contacts.count[0])):
             row = self._cones.start[i]

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulator: detect, assemble, solve, integrate; two compiled calls around the narrow phase."""
+"""The simulator: detect, assemble, solve, integrate; compiled stages around the narrow phase."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
+from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -31,7 +32,6 @@ from mb_contact.types import (
     NOT_FINITE,
     OK,
     SINGULAR_HINGE,
-    SOLVER_NAMES,
     TOO_MANY_CONTACTS,
     WORLD,
 )
@@ -80,11 +80,7 @@ class Simulator:
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
-        self._friction = None
-        if self.scene.friction_model in _friction.MODELS:
-            self._friction = _friction.FrictionStep(self.world, self.scene.friction_model)
-        elif self.scene.friction_model == "coulomb_cone":
-            self._friction = ConeStep()
+        self._friction = _contact_step(self.world, self.scene.friction_model)
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -253,11 +249,10 @@ class Simulator:
         buffers = self._buffers
         count = _step.begin_step(self._handle)
         self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
-        finish = _step.finish_step if self._friction is None else self._friction.finish
-        status = finish(self._handle, count)
+        status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
-            status = finish(self._handle, count)
+            status = self._friction.finish(self._handle, count)
         if status != OK:
             raise self._error(status)
         self.step_count += 1
@@ -278,7 +273,7 @@ class Simulator:
             infeasibility=infeasible,
             cone_violation=cone,
             penetration=max(0.0, -float(table[:, 9].min())) if c else 0.0,
-            solver=SOLVER_NAMES[rung] if self._friction is None else self._friction.solver_name(rung),
+            solver=self._friction.solver_names[rung],
             iterations=iterations,
             contacts=c,
             energy=energy,
@@ -290,7 +285,7 @@ class Simulator:
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
-        if self._friction is not None and not self._friction.has_polyhedral_problem:
+        if not self._friction.has_polyhedral_problem:
             model = self.scene.friction_model
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
@@ -371,8 +366,7 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
-        if self._friction is not None:
-            self._friction.allocate(rows, units)
+        self._friction.allocate(rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
@@ -381,8 +375,7 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
-        if self._friction is not None:
-            self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -404,7 +397,7 @@ class Simulator:
 
     def _warm_up(self, first, progress):
         """Compile or load every kernel, and run one step, before time starts."""
-        if self._friction is not None and not self._friction.is_compiled():
+        if first is None and not self._friction.is_compiled():
             progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
         self.reset()
         if first is not None:
@@ -425,6 +418,13 @@ class Simulator:
                 "lower the time step or the efforts"
             )
         return DynamicsError(f"the step failed with status {status}")
+
+
+def _contact_step(world, friction_model):
+    """The ContactStep of a friction model."""
+    if friction_model in _friction.MODELS:
+        return _friction.FrictionStep(world, friction_model)
+    return ConeStep() if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):

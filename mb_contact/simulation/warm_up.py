@@ -27,7 +27,9 @@ STAGES = {
     "articulated-body sweeps": (step.smooth_dynamics, ()),
     "operational-space compliance": (step.assemble, ()),
     "complementarity solvers": (step.solve, ()),
-    "impulse sweep": (step.apply_impulses, ()),
+    "contact problem": (step.solve_contacts, ()),
+    "impulse sweep": (step.settle, ()),
+    "the next state": (step.conclude, ()),
 }
 SECOND_PROCESS = ("complementarity solvers", "contact manifolds")
 _CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stages()"
@@ -37,7 +39,7 @@ def is_compiled():
     """Whether the kernels of these files and this Python are in the cache (or need no compiling)."""
     if DISABLE_JIT:
         return True
-    return in_cache(step.finish_step, "step.finish_step")
+    return in_cache(step.conclude, "step.conclude")
 
 
 def in_cache(kernel, name):
@@ -60,7 +62,7 @@ class FirstCompilation:
         self._progress = progress
         self._start = time.perf_counter()
         self._done = 0
-        self._total = len(STAGES) + 2
+        self._total = len(STAGES) + 1
         self._tell("workspaces")
         self._child = _start_child()
 
@@ -79,8 +81,6 @@ class FirstCompilation:
             self._tell(name)
         if self._child is not None:
             self._child.wait()
-        self._tell("the whole step")
-        step.finish_step(handle, 0)
         self._progress(f"compiled in {time.perf_counter() - self._start:.0f} s")
 
 

@@ -1,0 +1,62 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A step after the narrow phase, stage by stage: the same for every friction model but for the problem it solves."""
+
+from __future__ import annotations
+
+from mb_contact.core import step as _step
+from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.simulation.warm_up import in_cache, is_compiled
+from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
+
+
+class ContactStep:
+    """Steps with Coulomb's polyhedral cone; the other friction models override ``solve`` and what belongs to it."""
+
+    has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
+    solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+
+    def allocate(self, rows, units):
+        """Workspaces of its own, for so many scalar rows, and contacts and limits."""
+
+    def attach(self, contacts, frames, memory, cones, solution, work):
+        """The arrays behind the handle that the next steps use."""
+
+    def is_compiled(self):
+        """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
+        return is_compiled()
+
+    def solve(self, handle):
+        """Pose and solve the problem of the step; a status."""
+        _step.solve_contacts(handle)
+        return OK
+
+    def finish(self, handle, candidates):
+        """All that follows the narrow phase; advances the state behind ``handle`` and returns a status."""
+        status = _step.find_contacts(handle, candidates)
+        if status == OK:
+            status = _step.smooth_dynamics(handle)
+        if status == OK:
+            status = self._impulses(handle)
+        if status != OK:
+            return status
+        _step.conclude(handle)
+        self.after(handle)
+        return OK
+
+    def _impulses(self, handle):
+        status = LIMIT_MISSED
+        while status == LIMIT_MISSED:  # every further round has at least one limit more
+            status = self.solve(handle)
+            if status == OK:
+                status = _step.settle(handle)
+        return status
+
+    def after(self, handle):
+        """What a model has to add to the finished step's report."""
+
+
+def kernel_in_cache(kernel, name):
+    """Whether a kernel needs no compiling; ``name`` is "file.function"."""
+    return DISABLE_JIT or in_cache(kernel, name)
