@@ -254,7 +254,7 @@ SCENE_READERS = {
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
-    "formulation": choice(*CHOICES["formulation"], later=("nmc", "mc", "rmc", "nmc_os", "hybrid")),
+    "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),

@@ -22,6 +22,7 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -80,7 +81,7 @@ class Simulator:
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
-        self._friction = _contact_step(self.world, self.scene.friction_model)
+        self._friction = self._make_contact_step()
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -350,6 +351,15 @@ class Simulator:
         R = self._kin.R[frame.body]
         return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
 
+    def _make_contact_step(self):
+        """The ContactStep of the scene's friction model and formulation."""
+        model = self.scene.friction_model
+        if model in _friction.MODELS:
+            return _friction.FrictionStep(self.world, model)
+        if self.scene.formulation != "os":
+            return FormulationStep(self)
+        return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
+
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
@@ -417,13 +427,6 @@ class Simulator:
                 "lower the time step or the efforts"
             )
         return DynamicsError(f"the step failed with status {status}")
-
-
-def _contact_step(world, friction_model):
-    """The ContactStep of a friction model."""
-    if friction_model in _friction.MODELS:
-        return _friction.FrictionStep(world, friction_model)
-    return ConeStep(world) if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):
