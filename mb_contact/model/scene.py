@@ -30,6 +30,7 @@ CHOICES = MappingProxyType({
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_frame": ("slip", "fixed"),
 })
 
 #: Fewest and most friction directions of a contact.
@@ -222,6 +223,7 @@ class Scene:
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
     friction_directions: int = 8
+    friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
     operational_frames: tuple[str, ...] = ()

@@ -260,6 +260,7 @@ SCENE_READERS = {
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
+    "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
     "operational_frames": many(text),
