@@ -25,11 +25,12 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
-    "formulation": ("os",),
+    "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_frame": ("slip", "fixed"),
 })
 
 #: Fewest and most friction directions of a contact.
@@ -222,6 +223,7 @@ class Scene:
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
     friction_directions: int = 8
+    friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
     operational_frames: tuple[str, ...] = ()
@@ -288,6 +290,9 @@ def _check_settings(scene):
         if getattr(scene, key) not in allowed:
             message = f"'{getattr(scene, key)}' is not available; available: {', '.join(allowed)}"
             raise scene.error(key, message)
+    if scene.formulation != "os" and scene.friction_model != "coulomb_polyhedral":
+        message = f"{scene.formulation} has friction_model coulomb_polyhedral only; use formulation: os"
+        raise scene.error("formulation", message)
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
