@@ -418,6 +418,7 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
