@@ -9,7 +9,6 @@ from mb_contact.core import cone_step as _cone
 from mb_contact.core.cone_workspace import make_cone_work
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 
-
 #: What the certificate calls the rungs.
 SOLVER_NAMES = (
     "none", "cone_newton", "cone_from_pyramid", "cone_interior_point", "cone_proximal", "cone_from_ladder",
