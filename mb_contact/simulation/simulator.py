@@ -308,6 +308,7 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
         )

@@ -176,7 +176,7 @@ def _drops(setting):
 
 CASES = (
     Case(
-        "rod_on_ice", "rod of half-length l, 45 deg, falls at v on a frictionless floor, eps = 0: omega = 0.848528 v / l",
+        "rod_on_ice", "rod of half-length l, 45 deg, falls at v on frictionless ground: omega = 0.848528 v / l",
         (Figure("omega l / v", "", ROD_SPIN, 1e-9), upper("tip velocity", "m/s", 1e-9), upper("residual", "", 1e-9)),
         coulomb(), _rod_on_ice,
     ),
@@ -194,7 +194,10 @@ CASES = (
     ),
     Case(
         "painleve_field", "nine rods inside the paradox, 50 to 75 deg, friction 1.05 to 3 times the limit, 0.25 s each",
-        (upper("worst residual", "", 1e-9), upper("gain of energy in a step", "E0", 1e-6), Figure("solved", "", 9, 0.0)),
+        (
+            upper("worst residual", "", 1e-9), upper("gain of energy in a step", "E0", 1e-6),
+            Figure("solved", "", 9, 0.0),
+        ),
         coulomb(), _painleve_field,
     ),
     Case(
