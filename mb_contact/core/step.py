@@ -93,13 +93,31 @@ def smooth_dynamics(h):
 
 @entry
 def assemble(h):
-    """Rows, warm states, W = B* Omega B and q = B* V_free + offset of the OS problem (J14 Eq. 53)."""
-    dt = h.settings[0]
+    """Rows, warm states, W and q of the OS problem (J14 Eq. 53)."""
+    pose_frames(h)
+    pose_rows(h)
+    row_system(h)
+
+
+@entry
+def pose_frames(h):
+    """Tangents of the contacts."""
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
+
+
+@entry
+def pose_rows(h):
+    """Rows and warm states of contacts and limits."""
+    dt = h.settings[0]
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+
+
+@entry
+def row_system(h):
+    """W = B* Omega B and q = B* V_free + offset of all rows."""
     n_rows = h.cones.rows[0]
     if n_rows == 0:
         return

@@ -138,6 +138,7 @@ class Memory(NamedTuple):
     feature: np.ndarray  #: int64 (c,)
     tangent: np.ndarray  #: (c, 3)
     impulse: np.ndarray  #: (c, 3), normal and two tangents
+    moment: np.ndarray  #: (c, 3), torsion and rolling about the two tangents
     state: np.ndarray  #: int64 (c,)
     limit_state: np.ndarray  #: int64 (N, 2), lower and upper
 
@@ -303,6 +304,7 @@ def make_memory(capacity, N):
         feature=np.zeros(capacity, np.int64),
         tangent=np.zeros((capacity, 3)),
         impulse=np.zeros((capacity, 3)),
+        moment=np.zeros((capacity, 3)),
         state=np.zeros(capacity, np.int64),
         limit_state=np.full((N, 2), -1, np.int64),
     )

@@ -22,6 +22,7 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -84,7 +85,7 @@ class Simulator:
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
-        self._friction = _contact_step(self.world, self.scene.friction_model)
+        self._friction = self._make_contact_step()
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -383,11 +384,20 @@ class Simulator:
         R = self._kin.R[frame.body]
         return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
 
+    def _make_contact_step(self):
+        """The ContactStep of the scene's friction model and formulation."""
+        model = self.scene.friction_model
+        if model in _friction.MODELS:
+            return _friction.FrictionStep(self.world, model)
+        if self.scene.formulation != "os":
+            return FormulationStep(self)
+        return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
+
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
         scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = 3 * capacity + scalars
+        rows = self._friction.rows_a_contact * capacity + scalars
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -399,7 +409,7 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
-        self._friction.allocate(rows, units)
+        self._friction.allocate(capacity, rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
@@ -409,7 +419,6 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
-        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -452,13 +461,6 @@ class Simulator:
                 "lower the time step or the efforts"
             )
         return DynamicsError(f"the step failed with status {status}")
-
-
-def _contact_step(world, friction_model):
-    """The ContactStep of a friction model."""
-    if friction_model in _friction.MODELS:
-        return _friction.FrictionStep(world, friction_model)
-    return ConeStep() if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):
