@@ -211,7 +211,7 @@ class Simulator:
         link : str
             A link of a robot or an object that can move.
         wrench : (6,) or None
-            Moment and force about the link's origin [N m, N], angular part first; replaces the one before, None ends it.
+            Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
         duration : float, optional
             Simulated time for which it acts [s]; until replaced if left out.
         axes : str
@@ -278,7 +278,7 @@ class Simulator:
         self._wrenches.apply(self._kin, self.time + 0.5 * self.time_step, self._work.external)
         buffers = self._buffers
         count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
@@ -309,6 +309,7 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
         )
