@@ -35,7 +35,7 @@ def step_problem(simulator, effort=None, **options):
     effort, external = sim._work.effort.copy(), sim._work.external.copy()
     sim.restore(state)
     settings = {
-        "gravity": sim.world.gravity,
+        "gravity": sim.gravity,
         "time_step": sim.time_step,
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),
