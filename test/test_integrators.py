@@ -260,3 +260,19 @@ def test_changing_gravity_counts_as_work():
     with pytest.raises(mb.InputError, match="gravity"):
         sim.set_gravity((0.0, np.nan, 0.0))
     assert tuple(sim.gravity) == (0.0, 0.0, 3.0)
+
+
+@pytest.mark.parametrize("integrator", SMOOTH)
+def test_work_of_everything_is_in_the_books(integrator):
+    """Efforts, damping and a wrench: what the energy gains beside their work is the integrator's error."""
+    sim = simulator(machine("spherical", "revolute", "continuous", damping=0.1, integrator=integrator))
+    sim.set_external_wrench("l3", (0.3, 0.1, -0.2, 1.0, 2.0, -1.0))
+    start = sim.energy()
+    step = run(sim, 0.5, (2.0, -0.5))
+    assert abs(sim.energy() - start) > 0.1
+    assert abs(step.certificate.energy_balance) < 1e-8
+
+
+def test_other_formulations_keep_to_their_own_integrator():
+    with pytest.raises(mb.SceneError, match="integrator: 'rk4' needs formulation: os"):
+        mb.Simulator(spinning_body(integrator="rk4", formulation="rmc"))

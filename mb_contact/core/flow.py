@@ -32,7 +32,7 @@ from mb_contact.core.spatial import cross
 from mb_contact.core.step import BAD_BODY, contact_impulses, keep_books, refresh, remember, report
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
-EFFORTS, DAMPING, CONTACTS, LIMITS = range(4)  # columns of a flow's powers and of StepWork.ledger
+EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
 
 
 class FlowHandleType(types.StructRef):
@@ -58,8 +58,9 @@ FLOW_FIELDS = (
     "held_limits",  # (N,), the part of it that joint limits exert
     "rates",  # (s, N), dx/dt of the stages
     "accelerations",  # (s, N)
-    "powers",  # (s, 4), of efforts, damping, held forces of contacts and of limits [W]
-    "work",  # (4,), work of the whole flow [J]
+    "powers",  # (s, 5), of efforts, damping, held forces of contacts and of limits, external wrenches [W]
+    "work",  # (5,), work of the whole flow [J]
+    "before",  # (5,), work up to the start of an inner step
     "count",  # int64 (2,), steps and evaluations of the last flow
 )
 
@@ -77,12 +78,12 @@ else:
 @entry
 def make_flow_handle(
     kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
-    rates, accelerations, powers, work, count,
+    rates, accelerations, powers, work, before, count,
 ):  # fmt: skip
     """A FlowHandle."""
     return FlowHandle(
         kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
-        rates, accelerations, powers, work, count,
+        rates, accelerations, powers, work, before, count,
     )  # fmt: skip
 
 
@@ -152,15 +153,18 @@ def chart_rates(tree, x, v, rate):
 
 
 @kernel
-def flow_powers(damping, effort, held, held_limits, v, powers, s):
-    """Powers of efforts, damping and held forces at velocity v, into row s."""
-    for c in range(4):
+def flow_powers(damping, effort, held, held_limits, v, external, V, powers, s):
+    """Powers of efforts, damping, held forces and external wrenches at velocities v and V, into row s."""
+    for c in range(5):
         powers[s, c] = 0.0
     for i in range(v.shape[0]):
         powers[s, EFFORTS] += effort[i] * v[i]
         powers[s, DAMPING] -= damping[i] * v[i] * v[i]
         powers[s, CONTACTS] += (held[i] - held_limits[i]) * v[i]
         powers[s, LIMITS] += held_limits[i] * v[i]
+    for k in range(external.shape[0]):
+        for c in range(6):
+            powers[s, WRENCHES] += external[k, c] * V[k, c]
 
 
 @kernel
@@ -243,8 +247,8 @@ def end_is_finite(f):
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
-    for c in range(4):
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.work)
+    for c in range(5):
         h.work.ledger[c] = f.work[c]
     remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
     report(h)

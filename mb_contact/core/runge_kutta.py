@@ -37,7 +37,9 @@ def runge_kutta_step(h, f, A, b, dt):
         chart_rates(tree, f.x, f.v, f.rates[s])
         for i in range(N):
             f.accelerations[s, i] = f.v_dot[i]
-        flow_powers(tree.damping, h.work.effort, f.held, f.held_limits, f.v, f.powers, s)
+        flow_powers(
+            tree.damping, h.work.effort, f.held, f.held_limits, f.v, h.work.external, f.kin.V, f.powers, s
+        )  # fmt: skip
     for i in range(N):
         x = 0.0
         v = 0.0
@@ -47,7 +49,7 @@ def runge_kutta_step(h, f, A, b, dt):
         f.x[i] = dt * x
         f.v_end[i] = f.v_start[i] + dt * v
     move_chart(tree, f.q_start, f.x, f.q_end)
-    for c in range(4):
+    for c in range(5):
         for s in range(stages):
             f.work[c] += dt * b[s] * f.powers[s, c]
     return OK
@@ -56,7 +58,7 @@ def runge_kutta_step(h, f, A, b, dt):
 @entry
 def fixed_flow(h, f, A, b, dt):
     """The flow over dt in one step."""
-    for c in range(4):
+    for c in range(5):
         f.work[c] = 0.0
     f.count[0] = 1
     f.count[1] = 0
@@ -85,7 +87,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
 
     Every flow begins with one step of its whole length, so nothing has to be remembered from flow to flow.
     """
-    for c in range(4):
+    for c in range(5):
         f.work[c] = 0.0
     f.count[0] = 0
     f.count[1] = 0
@@ -95,7 +97,8 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         last = step >= (dt - done) * (1.0 - 1e-9)
         if last:
             step = dt - done
-        before0, before1, before2, before3 = f.work[0], f.work[1], f.work[2], f.work[3]
+        for c in range(5):
+            f.before[c] = f.work[c]
         status = runge_kutta_step(h, f, A, b, step)
         if status != OK:
             return status
@@ -110,7 +113,8 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
             for i in range(f.v_start.shape[0]):
                 f.v_start[i] = f.v_end[i]
         else:
-            f.work[0], f.work[1], f.work[2], f.work[3] = before0, before1, before2, before3
+            for c in range(5):
+                f.work[c] = f.before[c]
         factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
         step *= min(max(factor, SHRINK), GROW)
         if step < SHORTEST * dt:

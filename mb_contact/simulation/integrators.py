@@ -93,13 +93,13 @@ class Flow:
         self.q_start, self.v_start = np.zeros(nq), np.zeros(N)  #: where the flow of ``advance`` starts
         self.q_end, self.v_end = np.zeros(nq), np.zeros(N)  #: where it ends
         self.held = np.zeros(N)  #: constant generalised forces that act on its way
-        self.work = np.zeros(4)  #: of efforts, damping, held forces of contacts and of limits on its way [J]
+        self.work = np.zeros(5)  #: of efforts, damping, held forces of contacts and limits, wrenches on its way [J]
         self.count = np.zeros(2, np.int64)  #: its steps and evaluations of the accelerations
         self.flow = _flow.make_flow_handle(
             _workspace.make_kinematics(n, N), _workspace.make_articulated(n, N),
             self.q_start, self.v_start, self.q_end, self.v_end, np.zeros(nq), np.zeros(N), np.zeros(N), np.zeros(N),
-            np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 4)),
-            self.work, self.count,
+            np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 5)),
+            self.work, np.zeros(5), self.count,
         )  # fmt: skip
 
     def is_compiled(self):
