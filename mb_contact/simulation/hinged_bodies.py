@@ -22,6 +22,8 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
+    any_integrator = False
+
     def __init__(self, pendulum, solver, gamma):
         self._links, self._n_f = pendulum.links, pendulum.friction_directions
         self._mixed = solver == "mixed"
