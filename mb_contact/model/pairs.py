@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
 
 
-def geometry_pairs(filters, geometries, adjacent):
+def geometry_pairs(filters, geometries, adjacent, rules=()):
     """Pairs (a, b), a < b, of geometries that may touch: on different bodies, not filtered out.
 
     Parameters
@@ -22,10 +22,13 @@ def geometry_pairs(filters, geometries, adjacent):
         With world body indices; all on the inertial frame count as one body.
     adjacent : set of frozenset of str
         Pairs of links that are neighbours in a robot's tree.
+    rules : sequence of CollisionRules
+        Those of the robots' SRDF files; what they enable counts more than neighbourhood, and less than a filter.
     """
-    never = {frozenset(pair) for pair in filters.disable}
-    if filters.adjacent:
-        never |= adjacent
+    never = set(adjacent) if filters.adjacent else set()
+    for rule in rules:
+        never = (never | rule.off) - rule.enabled
+    never = never.union({frozenset(pair) for pair in filters.disable}, *(rule.disabled for rule in rules))
     return [
         (a, b) for a, b in combinations(range(len(geometries)), 2)
         if geometries[a].body != geometries[b].body
@@ -36,7 +39,8 @@ def geometry_pairs(filters, geometries, adjacent):
 def pair_frictions(scene, geometries, pairs):
     """Friction coefficient of each pair, and warnings about absurd ones.
 
-    The scene's entry for the two materials, otherwise the geometric mean of their own.
+    The scene's entry for the two materials, otherwise the geometric mean of their own.  A geometry without
+    material has the coefficient that its URDF gives, or the default.
     """
     warnings = {}
 
@@ -45,19 +49,19 @@ def pair_frictions(scene, geometries, pairs):
             warnings[f"friction {friction:g} of {owner} is above {ABSURD_FRICTION:g}; used as given"] = None
         return friction
 
-    def own(material):
-        if material is None:
-            return DEFAULT_FRICTION
-        return sane(scene.materials[material].friction, f"material {material}")
+    def own(shape):
+        if shape.material is None:
+            return DEFAULT_FRICTION if shape.friction is None else shape.friction
+        return sane(scene.materials[shape.material].friction, f"material {shape.material}")
 
     def combined(a, b):
-        entry = listed.get(frozenset((a, b)))
+        entry = listed.get(frozenset((a.material, b.material)))
         if entry is None:
             return float(np.sqrt(own(a) * own(b)))
         return sane(entry.friction, f"the pair {' and '.join(entry.materials)}")
 
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    mu = [combined(geometries[a].material, geometries[b].material) for a, b in pairs]
+    mu = [combined(geometries[a], geometries[b]) for a, b in pairs]
     return mu, tuple(warnings)
 
 

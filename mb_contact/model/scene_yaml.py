@@ -36,7 +36,7 @@ from mb_contact.model.scene import (
 )
 
 #: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("loop_closures", "srdf", "anisotropic_friction")
+LATER_KEYS = ("loop_closures", "anisotropic_friction")
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -220,6 +220,7 @@ _model = record(SceneModel, {
     "collision_meshes": choice("error", "skip", later=("convex_hull",)),
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("error", "independent"),
+    "srdf": text,
 }, required=("urdf",))
 
 _primitive = record(Primitive, {

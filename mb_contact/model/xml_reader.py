@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+from lxml import etree
 
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
@@ -17,6 +18,28 @@ class ElementReader:
     def __init__(self, source):
         self.source = source
         self.warnings = []
+
+    def root(self, text):
+        """Root element of a file given as bytes; a prefix that is not declared (``drake:``) is part of the name.
+
+        Raises
+        ------
+        ModelError
+            Broken XML.
+        """
+        options = {"resolve_entities": False, "no_network": True, "remove_comments": True}
+        parser = etree.XMLParser(**options)
+        try:
+            return etree.fromstring(text, parser)
+        except etree.XMLSyntaxError as error:
+            faults = [fault for fault in parser.error_log if fault.domain_name != "NAMESPACE"]
+            if not faults and len(parser.error_log):
+                return etree.fromstring(text, etree.XMLParser(**options, recover=True))
+            line = (faults[0].line if faults else error.lineno) or 1
+            message = faults[0].message if faults else error.msg
+            raise ModelError(f"{self.source}:{line}: not well-formed XML: {message}") from None
+        except ValueError as error:  # what is not text at all
+            raise ModelError(f"{self.source}:1: not well-formed XML: {error}") from None
 
     def error(self, element, message):
         """A ModelError that names file and line of ``element``."""
