@@ -81,7 +81,8 @@ class UrdfReader(GeometryReader):
         self.check_names(robot)
         version = robot.get("version")
         if version not in (None, *VERSIONS):
-            self.warn(robot, f"URDF version '{version}' is not known (known: {', '.join(VERSIONS)}); read as the newest")
+            known = ', '.join(VERSIONS)
+            self.warn(robot, f"URDF version '{version}' is not known (known: {known}); read as the newest")
         links, joints = {}, {}
         for element in robot.findall("link"):
             self._add(links, element, self._link(element))
