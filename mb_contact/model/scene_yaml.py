@@ -14,6 +14,7 @@ from difflib import get_close_matches
 
 import yaml
 
+from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
@@ -85,13 +86,15 @@ def number(low=-math.inf, above=None, high=math.inf):
     def read(reader, node, key):
         value = reader.scalar(node, key, "a number")
         try:
-            value = float(value)
+            value = as_number(value)
         except ValueError:
             raise reader.error(node, key, f"must be a number, got '{value}'") from None
         if not math.isfinite(value):
             raise reader.error(node, key, f"must be finite, got {value}")
         if above is not None and not value > above:
             raise reader.error(node, key, f"must be greater than {above:g}, got {value:g}")
+        if abs(value) > LARGEST:
+            raise reader.error(node, key, f"is beyond {LARGEST:g}, as nothing of a scene is")
         if value < low or value > high:
             bound = f"at least {low:g}" if value < low else f"at most {high:g}"
             raise reader.error(node, key, f"must be {bound}, got {value:g}")
@@ -329,8 +332,10 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise SceneError(f"{self.path}:{line}: not well-formed YAML: {error.problem}") from None
-        except yaml.YAMLError as error:
-            raise SceneError(f"{self.path}:1: not well-formed YAML: {error}") from None
+        except yaml.reader.ReaderError as error:
+            line = content.count("\n", 0, error.position) + 1
+            problem = f"the character #x{error.character:04x} is not allowed"
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {problem}") from None
         if root is None:
             raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_READERS)}")
         return root

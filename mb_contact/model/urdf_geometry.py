@@ -11,6 +11,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from mb_contact.checks import as_number
 from mb_contact.model.scene import ABSURD_FRICTION
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
@@ -177,8 +178,8 @@ class GeometryReader(ElementReader):
 
     def _friction(self, element, text, name):
         try:
-            value = float(text)
-        except (TypeError, ValueError):
+            value = as_number(text or "")
+        except ValueError:
             raise self.error(element, f"{name} must be a number, got '{text}'") from None
         if not 0.0 <= value < np.inf:
             raise self.error(element, f"{name} is {value:g}; a friction coefficient is at least 0 and finite")

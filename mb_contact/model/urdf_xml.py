@@ -245,7 +245,7 @@ class UrdfReader(GeometryReader):
             for side in ("lower", "upper"):
                 if limit.get(side) is None:
                     self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")
-            joint.lower, joint.upper = (self.number(limit, side, 0.0) for side in ("lower", "upper"))
+            joint.lower, joint.upper = (self.number(limit, side, 0.0, huge=True) for side in ("lower", "upper"))
             if joint.lower > joint.upper:
                 message = f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}"
                 raise self.error(limit, message)

@@ -242,7 +242,12 @@ class _Builder:
 
     def _inertia(self, primitive, key):
         if primitive.inertia is None:
-            return solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            inertia = solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            if not (np.isfinite(inertia).all() and (np.diag(inertia) > 0.0).all()):
+                moments = ", ".join(f"{moment:g}" for moment in np.diag(inertia))
+                message = f"this mass and size give moments of {moments} kg m^2; no body is so small or so large"
+                raise self.scene.error(f"{key}.mass", message)
+            return inertia
         low, middle, high = sorted(primitive.inertia)
         if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
             message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
