@@ -22,6 +22,8 @@ _WHERE = {
     "load_urdf": "model.urdf",
     "Scene": "model.scene",
     "load_scene": "model.scene_yaml",
+    "Pendulum": "model.pendulum",
+    "pendulum": "model.pendulum",
     "World": "model.world",
     "build_world": "model.world",
     "mass_matrix": "dynamics",

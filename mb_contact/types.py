@@ -45,6 +45,7 @@ TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
 LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
+STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 
@@ -104,6 +105,17 @@ class Geoms(NamedTuple):
     pairs: np.ndarray  #: int64 (m, 2), geometry pairs that may touch, first < second
     mu: np.ndarray  #: (m,), friction coefficient of each pair
     margin: np.ndarray  #: (1,), contacts exist from this gap on [m]
+
+
+class Surfaces(NamedTuple):
+    """What the exact friction cone knows of each pair of ``Geoms.pairs`` besides ``Geoms.mu``, constant arrays."""
+
+    torsional: np.ndarray  #: (m,), bounds the moment about the normal [m]
+    rolling: np.ndarray  #: (m,), bounds the moment along the surface [m]
+    along: np.ndarray  #: (m,), friction coefficient along ``direction``
+    across: np.ndarray  #: (m,), friction coefficient across it
+    side: np.ndarray  #: int64 (m,), 0 or 1: whose direction it is; -1 where friction is the same in all directions
+    direction: np.ndarray  #: (m, 3), unit, in the axes of that geometry's body (or of the world)
 
 
 class Contacts(NamedTuple):

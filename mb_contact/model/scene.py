@@ -25,15 +25,19 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
-    "formulation": ("os",),
+    "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler",),
+    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
     "collision_scheme": ("time_stepping",),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_frame": ("slip", "fixed"),
 })
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
+
+#: Least tolerance of an integrator: below, rounding decides.
+LEAST_TOLERANCE = 1e-13
 
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
 SHAPE_SIZES = MappingProxyType({
@@ -112,6 +116,7 @@ class SceneModel:
     collision_meshes: str = "error"
     inertia_errors: str = "error"
     mimic: str = "error"
+    srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
 @dataclass(frozen=True)
@@ -156,14 +161,32 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a surface is made of; ``friction`` and ``viscous`` [N s/m] are its coefficients against itself.
+class AnisotropicFriction:
+    """Friction that is ``along`` in a ``direction`` of a link's surface and ``across`` at right angles to it.
 
-    ``viscous`` counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point.
+    ``direction`` is in the axes of the link that has the material; of it counts the part along the contact's plane.
+    In a pair ``of`` names the material whose link that is, by default the first of the two.
+    """
+
+    along: float
+    across: float
+    direction: tuple[float, float, float]
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a surface is made of: its coefficients against itself.
+
+    ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
+    ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
     """
 
     friction: float = DEFAULT_FRICTION
     viscous: float = 0.0
+    torsional: float = 0.0
+    rolling: float = 0.0
+    anisotropic_friction: AnisotropicFriction | None = None
 
 
 @dataclass(frozen=True)
@@ -171,8 +194,11 @@ class MaterialPair:
     """Coefficients of two materials; without an entry they are the geometric means of their own."""
 
     materials: tuple[str, str]
-    friction: float
+    friction: float | None = None
     viscous: float | None = None
+    torsional: float | None = None
+    rolling: float | None = None
+    anisotropic_friction: AnisotropicFriction | None = None
 
 
 @dataclass(frozen=True)
@@ -197,10 +223,12 @@ class Scene:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
     integrator: str = "semi_implicit_euler"
+    integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
     friction_directions: int = 8
+    friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
     operational_frames: tuple[str, ...] = ()
@@ -249,6 +277,7 @@ def check_scene(scene):
     for name, material in scene.materials.items():
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
+        _check_surface(scene, material, f"materials.{name}")
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
         _check_velocity(scene, model, f"models[{i}]")
@@ -266,9 +295,13 @@ def _check_settings(scene):
         if getattr(scene, key) not in allowed:
             message = f"'{getattr(scene, key)}' is not available; available: {', '.join(allowed)}"
             raise scene.error(key, message)
+    if scene.formulation != "os" and scene.friction_model != "coulomb_polyhedral":
+        message = f"{scene.formulation} has friction_model coulomb_polyhedral only; use formulation: os"
+        raise scene.error("formulation", message)
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
         message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"
@@ -335,6 +368,36 @@ def _check_material(scene, name, key):
         raise scene.error(key, f"material '{name}' is not defined under materials; defined: {known}")
 
 
+def _check_surface(scene, entry, key):
+    """Torsional, rolling and anisotropic coefficients: their ranges, and a friction model that has them."""
+    exact = scene.friction_model == "coulomb_cone"
+    for name in ("torsional", "rolling"):
+        value = getattr(entry, name)
+        if value is None:
+            continue
+        _check_numbers(scene, f"{key}.{name}", value, low=0.0)
+        if value > 0.0 and not exact:
+            message = f"{scene.friction_model} has no {name} friction; set friction_model: coulomb_cone, or 0 here"
+            raise scene.error(f"{key}.{name}", message)
+    friction = entry.anisotropic_friction
+    if friction is None:
+        return
+    key += ".anisotropic_friction"
+    if not exact:
+        message = f"{scene.friction_model} is the same in all directions; set friction_model: coulomb_cone"
+        raise scene.error(key, message)
+    for name in ("along", "across"):
+        _check_numbers(scene, f"{key}.{name}", getattr(friction, name), low=0.0)
+    _check_numbers(scene, f"{key}.direction", friction.direction, size=3)
+    if not np.linalg.norm(friction.direction) > 0.0:
+        raise scene.error(f"{key}.direction", "must not be zero")
+    owners = getattr(entry, "materials", None)
+    if friction.of is not None and owners is None:
+        raise scene.error(f"{key}.of", "belongs to pairs; the direction of a material is that of its own links")
+    if friction.of is not None and friction.of not in owners:
+        raise scene.error(f"{key}.of", f"must be {owners[0]} or {owners[1]}, got '{friction.of}'")
+
+
 def _check_pairs(scene):
     seen = set()
     for i, pair in enumerate(scene.pairs):
@@ -343,7 +406,12 @@ def _check_pairs(scene):
         if frozenset(pair.materials) in seen:
             names = " and ".join(pair.materials)
             raise scene.error(f"pairs[{i}].materials", f"the pair {names} is listed twice")
-        _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
+        if (pair.friction is None) == (pair.anisotropic_friction is None):
+            problem = "is missing" if pair.friction is None else "stands beside anisotropic_friction"
+            raise scene.error(f"pairs[{i}]", f"the key 'friction' {problem}; give one of the two")
+        if pair.friction is not None:
+            _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
+        _check_surface(scene, pair, f"pairs[{i}]")
         if pair.viscous is not None:
             _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
         seen.add(frozenset(pair.materials))

@@ -13,12 +13,13 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.inertia import solid
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_viscosities
+from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_surfaces, pair_viscosities
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
+from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Tree
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Surfaces, Tree
 
 #: Arrays of Tree by what their first axis counts.
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
@@ -47,6 +48,7 @@ class World:
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
+    surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
@@ -104,6 +106,7 @@ class _Builder:
         self.joint_names, self.joint_q, self.joint_v, self.velocity = [], [], [], []
         self.frames, self.objects, self.body_names = {}, {}, []
         self.models, self.geometries, self.adjacent = [], [], set()
+        self.rules = []  # of the robots' SRDF files
         self.warnings = []
 
     # --- robots -------------------------------------------------------------------------
@@ -131,6 +134,9 @@ class _Builder:
             self.objects[model.body_names[k]] = first + int(k)
         self.adjacent |= model.adjacent_pairs
         self.warnings.extend(model.warnings)
+        if entry.srdf is not None:
+            self.rules.append(load_srdf(self._path(entry.srdf, f"{key}.srdf"), model))
+            self.warnings.extend(self.rules[-1].warnings)
         self.models.append(model)
 
     def _load(self, entry, key):
@@ -138,11 +144,7 @@ class _Builder:
             raise self.scene.error(f"{key}.base", f"'{entry.base}' is not known; available: weld, free")
         source = entry.urdf
         if not str(source).lstrip().startswith("<"):
-            start = self.scene.path.parent if self.scene.path is not None else Path()
-            try:
-                source = find_resource(source, start=start)
-            except FileNotFoundError as error:
-                raise self.scene.error(f"{key}.urdf", str(error)) from None
+            source = self._path(source, f"{key}.urdf")
         return load_urdf(
             source,
             floating=entry.base == "free",
@@ -150,6 +152,14 @@ class _Builder:
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
         )
+
+    def _path(self, address, key):
+        """A file that the scene names, relative to the scene's own."""
+        start = self.scene.path.parent if self.scene.path is not None else Path()
+        try:
+            return find_resource(address, start=start)
+        except FileNotFoundError as error:
+            raise self.scene.error(key, str(error)) from None
 
     def _append_tree(self, tree, R, p):
         """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""
@@ -232,7 +242,12 @@ class _Builder:
 
     def _inertia(self, primitive, key):
         if primitive.inertia is None:
-            return solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            inertia = solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            if not (np.isfinite(inertia).all() and (np.diag(inertia) > 0.0).all()):
+                moments = ", ".join(f"{moment:g}" for moment in np.diag(inertia))
+                message = f"this mass and size give moments of {moments} kg m^2; no body is so small or so large"
+                raise self.scene.error(f"{key}.mass", message)
+            return inertia
         low, middle, high = sorted(primitive.inertia)
         if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
             message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
@@ -267,6 +282,7 @@ class _Builder:
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),
             gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=np.array(self.q0, dtype=np.float64), v0=np.array(self.v0, dtype=np.float64),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
@@ -278,7 +294,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous):
+                      world.joint_v, world.effort_limit, world.viscous, *world.surfaces):
             array.setflags(write=False)
         return world
 
@@ -305,7 +321,7 @@ class _Builder:
 
     def _geoms(self):
         shapes, g = self.geometries, len(self.geometries)
-        pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent)
+        pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent, self.rules)
         mu, warnings = pair_frictions(self.scene, shapes, pairs)
         self.warnings.extend(warnings)
         return Geoms(

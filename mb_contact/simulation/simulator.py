@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_positive, as_vector
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
@@ -22,9 +22,12 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
+from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_SPHERICAL,
@@ -32,11 +35,13 @@ from mb_contact.types import (
     NOT_FINITE,
     OK,
     SINGULAR_HINGE,
+    STEP_TOO_SMALL,
     TOO_MANY_CONTACTS,
     WORLD,
 )
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
+SLIP_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 
 
@@ -65,8 +70,9 @@ class Simulator:
         first = FirstCompilation(progress or _silent) if warm_up and not is_compiled() else None
         tree = self.world.tree
         self.time_step = float(self.scene.time_step)
-        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity)])
-        self._gravity = np.ascontiguousarray(self.world.gravity, dtype=np.float64)
+        slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
+        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
+        self._gravity = np.array(self.world.gravity, dtype=np.float64)
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
         self._narrow = make_narrow_phase(self.world.geoms)
@@ -77,15 +83,17 @@ class Simulator:
         self._q = np.array(self.world.q0, dtype=np.float64)
         self._v = np.array(self.world.v0, dtype=np.float64)
         self._effort = np.zeros(self._N)
+        self._wrenches = ExternalWrenches(self.world)
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
-        self._friction = _contact_step(self.world, self.scene.friction_model)
+        self._friction = self._make_contact_step()
+        self._friction.integrator = self._make_integrator()
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
         self._joint_space_of = -1
-        self.step_count = 0
+        self._start_time()
         self._work_done = self._energy_start = 0.0
         if warm_up:
             self._warm_up(first, progress or _silent)
@@ -93,13 +101,19 @@ class Simulator:
     # --- state ------------------------------------------------------------------------------
 
     def reset(self):
-        """Back to the scene's initial state; time and warm starts too."""
+        """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
         self._q[:] = self.world.q0
         self._v[:] = self.world.v0
         self._effort[:] = 0.0
-        self.step_count = 0
+        self._gravity[:] = self.world.gravity
+        self._wrenches.clear()
+        self._start_time()
         self._forget()
         self._refresh()
+
+    def _start_time(self):
+        self.step_count = 0
+        self._even_steps, self._time_before = 0, 0.0  # steps of time_step since the last of another length, time then
 
     def set_state(self, q, v):
         """Set coordinates q (nq,) and velocities v (N,); time goes on, warm starts are dropped.
@@ -137,6 +151,10 @@ class Simulator:
             geom_impulse=self._work.geom_impulse.copy(),
             work_done=self._work_done,
             energy_start=self._energy_start,
+            wrenches=self._wrenches.save(),
+            gravity=self._gravity.copy(),
+            even_steps=self._even_steps,
+            time_before=self._time_before,
         )
 
     def restore(self, state):
@@ -158,20 +176,43 @@ class Simulator:
         self._q[:] = state.q
         self._v[:] = state.v
         self._effort[:] = state.effort
+        self._gravity[:] = state.gravity
         self.step_count = state.step_count
+        self._even_steps, self._time_before = state.even_steps, state.time_before
         for target, source in zip(self._memory, state.memory):
             target[:] = source
         self._work.joint_effort[:] = state.joint_effort
         self._work.geom_impulse[:] = state.geom_impulse
         self._solved = False
+        self._wrenches.restore(state.wrenches)
         self._refresh()
         self._work_done = state.work_done
         self._energy_start = state.energy_start
 
     @property
     def time(self):
-        """Simulated time [s]."""
-        return self.step_count * self.time_step
+        """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
+        return self._time_before + self._even_steps * self.time_step
+
+    @property
+    def gravity(self):
+        """Copy of the acceleration of gravity (3,) [m/s^2]."""
+        return self._gravity.copy()
+
+    def set_gravity(self, gravity):
+        """Change gravity (3,) [m/s^2] from now on; the jump of the potential energy counts as work done.
+
+        Raises
+        ------
+        InputError
+            Not three finite numbers; nothing has changed.
+        """
+        gravity = as_vector(gravity, 3, "gravity")
+        before = self.energy()
+        self._gravity[:] = gravity
+        _step.refresh(self._handle)
+        self._state_count += 1
+        self._work_done += self.energy() - before
 
     @property
     def q(self):
@@ -194,6 +235,27 @@ class Simulator:
     def joint_efforts(self):
         """Efforts of the last step: clamped command, damping, and limit impulses over the step [N m, N]."""
         return self._work.joint_effort[self.world.joint_v]
+
+    def set_external_wrench(self, link, wrench, duration=None, axes="world"):
+        """Push a link from the next step on.
+
+        Parameters
+        ----------
+        link : str
+            A link of a robot or an object that can move.
+        wrench : (6,) or None
+            Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
+        duration : float, optional
+            Simulated time for which it acts [s]; until replaced if left out.
+        axes : str
+            Axes of the wrench: ``world``, or ``link``, with which it turns.
+
+        Raises
+        ------
+        InputError
+            No such link, one that cannot move, or impossible numbers; nothing has changed.
+        """
+        self._wrenches.hold(link, wrench, axes, self.time, duration)
 
     def energy(self):
         """Mechanical energy of the current state [J]."""
@@ -222,13 +284,15 @@ class Simulator:
 
     # --- stepping -----------------------------------------------------------------------------
 
-    def step(self, effort=None):
+    def step(self, effort=None, time_step=None):
         """Advance by one time step.
 
         Parameters
         ----------
         effort : (joints,), optional
             Efforts of ``world.joint_names`` [N m, N]; zero if left out, clamped to the limits.
+        time_step : float, optional
+            Length of this step [s]; ``self.time_step`` if left out.
 
         Returns
         -------
@@ -237,35 +301,46 @@ class Simulator:
         Raises
         ------
         InputError
-            The efforts have the wrong length or are not finite; nothing has changed.
+            The efforts have the wrong length or are not finite, or the step is not above zero; nothing has changed.
         DynamicsError
             A hinge carries no inertia, or the state ran away to infinity; the state has not changed.
         """
+        dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
         if effort is not None:
             effort = as_vector(effort, len(self.world.joint_names), "effort")
             self._effort[self.world.joint_v] = effort
         else:
             self._effort[:] = 0.0
+        self._settings[0] = dt
+        self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
         buffers = self._buffers
         count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
             status = self._friction.finish(self._handle, count)
         if status != OK:
             raise self._error(status)
-        self.step_count += 1
+        self._count_step(dt)
         self._state_count += 1
         self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
         return self._result()
+
+    def _count_step(self, dt):
+        self.step_count += 1
+        if dt == self.time_step:
+            self._even_steps += 1
+        else:
+            self._even_steps, self._time_before = 0, self.time + dt
 
     def _result(self):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
         kinetic, potential = self._work.energy.tolist()
+        gained, pushed = self._work.contact_energy.tolist()
         energy = kinetic + potential
         table = self._work.report[:c].copy()
         certificate = Certificate(
@@ -278,6 +353,9 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
+            contact_energy=gained,
+            push_out_energy=pushed,
         )
         return Step(self.time, certificate, table, self._pair_links)
 
@@ -350,11 +428,27 @@ class Simulator:
         R = self._kin.R[frame.body]
         return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
 
+    def _make_contact_step(self):
+        """The ContactStep of the scene's friction model and formulation."""
+        model = self.scene.friction_model
+        if model in _friction.MODELS:
+            return _friction.FrictionStep(self.world, model)
+        if self.scene.formulation != "os":
+            return FormulationStep(self)
+        return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
+
+    def _make_integrator(self):
+        integrator = make_integrator(self.scene, self.world, self._settings)
+        if not (self._friction.any_integrator or self.scene.integrator == "semi_implicit_euler"):
+            message = f"'{self.scene.integrator}' needs formulation: os; use semi_implicit_euler here"
+            raise self.scene.error("integrator", message)
+        return integrator
+
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
         scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = 3 * capacity + scalars
+        rows = self._friction.rows_a_contact * capacity + scalars
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -366,11 +460,12 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
-        self._friction.allocate(rows, units)
+        self._friction.allocate(capacity, rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
             work.geom_impulse[:] = self._work.geom_impulse
+            work.external[:] = self._work.external
             for new, old in zip(memory, self._memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
@@ -399,6 +494,8 @@ class Simulator:
         """Compile or load every kernel, and run one step, before time starts."""
         if first is None and not self._friction.is_compiled():
             progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
+        if first is None and not self._friction.integrator.is_compiled():
+            progress(f"the integrator {self.scene.integrator} is compiled too (first run only)")
         self.reset()
         if first is not None:
             first.run(self._handle)
@@ -417,14 +514,12 @@ class Simulator:
                 f"the velocity after t = {self.time:.6g} s is not finite: the state has run away, "
                 "lower the time step or the efforts"
             )
+        if status == STEP_TOO_SMALL:
+            return DynamicsError(
+                f"the integrator {self.scene.integrator} does not meet its tolerance in the step after "
+                f"t = {self.time:.6g} s: lower the time step or the efforts, or raise the tolerance"
+            )
         return DynamicsError(f"the step failed with status {status}")
-
-
-def _contact_step(world, friction_model):
-    """The ContactStep of a friction model."""
-    if friction_model in _friction.MODELS:
-        return _friction.FrictionStep(world, friction_model)
-    return ConeStep() if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):

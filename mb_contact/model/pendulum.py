@@ -1,0 +1,188 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The papers' pendulums as scenes: n spheres on pin hinges, a floor and a wall (J14 section 8, J12 section V-E).
+
+The chain moves in the x-z plane.  Link k = 0 ... n-1, counted from the base, hangs on a hinge about +y; its hinges are
+L/n apart, its sphere sits half-way between them.  Joint angles count from the downward vertical towards -x, so a
+positive rate of the first joint swings the chain towards -x and a negative one towards the wall at +x.  The start
+angle and rate are those of the first joint; all others are straight and still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import cos, isfinite, pi, sin
+from types import MappingProxyType
+
+from mb_contact.errors import InputError
+from mb_contact.model.scene import (
+    CollisionFilters,
+    Ground,
+    Material,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+    Velocity,
+)
+
+NAME = "pendulum"  #: of the model
+MATERIAL = "sphere"  #: of everything
+
+
+@dataclass(frozen=True)
+class Pendulum:
+    """A pendulum of solid spheres; lengths in m, masses in kg, angles in rad.
+
+    Raises
+    ------
+    InputError
+        No link, or a length, mass or time step that is not above zero.
+    """
+
+    links: int
+    length: float = 12.0  #: from the base to the end of the last link
+    radius_share: float = 0.5  #: radius of a sphere over the hinge spacing; at 0.5 neighbours touch
+    mass: float = 1.0
+    base_height: float = 10.0
+    floor: float = 0.0  #: height of the floor
+    wall: float = 4.0  #: x of the wall's face
+    friction: float = 0.5
+    restitution: float = 0.5
+    angle: float = pi / 4.0
+    rate: float = 1.0
+    gravity: float = 9.8
+    time_step: float = 1e-3
+    friction_directions: int = 4
+
+    def __post_init__(self):
+        if not isinstance(self.links, int) or self.links < 1:
+            raise InputError(f"links must be a whole number from 1 on, got {self.links!r}")
+        for name in ("length", "radius_share", "mass", "time_step"):
+            value = getattr(self, name)
+            if not (isfinite(value) and value > 0.0):
+                raise InputError(f"{name} must be above zero, got {value}")
+
+    @property
+    def spacing(self):
+        """Distance between two hinges [m]."""
+        return self.length / self.links
+
+    @property
+    def radius(self):
+        """Radius of a sphere [m]."""
+        return self.radius_share * self.spacing
+
+    @property
+    def joints(self):
+        """Names of the hinges, base to tip."""
+        return tuple(f"hinge_{k}" for k in range(self.links))
+
+    @property
+    def bodies(self):
+        """Names of the links, base to tip."""
+        return tuple(f"link_{k}" for k in range(self.links))
+
+    def urdf(self):
+        """The chain as URDF text; its base link is massless and holds the first hinge."""
+        middle, moment = -0.5 * self.spacing, 0.4 * self.mass * self.radius**2
+        lines = [f'<robot name="{NAME}_{self.links}">', '  <link name="base"/>']
+        for k, (joint, body) in enumerate(zip(self.joints, self.bodies)):
+            parent, z = ("base", 0.0) if k == 0 else (self.bodies[k - 1], -self.spacing)
+            lines += [
+                f'  <link name="{body}">',
+                f'    <inertial><origin xyz="0 0 {middle!r}"/><mass value="{self.mass!r}"/>'
+                f'<inertia ixx="{moment!r}" iyy="{moment!r}" izz="{moment!r}" ixy="0" ixz="0" iyz="0"/></inertial>',
+                f'    <collision><origin xyz="0 0 {middle!r}"/>'
+                f'<geometry><sphere radius="{self.radius!r}"/></geometry></collision>',
+                "  </link>",
+                f'  <joint name="{joint}" type="continuous"><parent link="{parent}"/><child link="{body}"/>'
+                f'<origin xyz="0 0 {z!r}"/><axis xyz="0 1 0"/></joint>',
+            ]
+        return "\n".join([*lines, "</robot>", ""])
+
+    def scene(self, **settings):
+        """The pendulum with floor and wall in joint coordinates; ``settings`` are further fields of Scene."""
+        model = SceneModel(
+            urdf=self.urdf(),
+            name=NAME,
+            pose=Pose(position=(0.0, 0.0, self.base_height)),
+            joints={self.joints[0]: self.angle},
+            velocities={self.joints[0]: self.rate} if self.rate else {},
+            materials=ModelMaterials(default=MATERIAL),
+        )
+        return Scene(**{**self._surroundings(), "models": (model,), **settings})
+
+    def free_scene(self, **settings):
+        """The same spheres as free bodies, neighbours still not tested for contact: what NMC/OS starts from.
+
+        Hinges are not part of this scene; :class:`mb_contact.simulation.hinged_bodies.HingedBodies` adds them.
+        """
+        down = (-sin(self.angle), -cos(self.angle))  # x and z of the direction from base to tip
+        spheres = []
+        for k, name in enumerate(self.bodies):
+            x, z = (self.spacing * (k + 0.5) * d for d in down)
+            pose = Pose((x, 0.0, self.base_height + z), rpy=(0.0, self.angle, 0.0))
+            velocity = Velocity((0.0, self.rate, 0.0), (self.rate * z, 0.0, -self.rate * x))
+            spheres.append(
+                Primitive(name, "sphere", (self.radius,), pose, "free", self.mass, None, MATERIAL, velocity)
+            )
+        values = self._surroundings()
+        values["primitives"] = (*spheres, *values["primitives"])
+        neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
+        return Scene(**{**values, "collision_filters": neighbours, **settings})
+
+    def _surroundings(self):
+        facing_back = Pose((self.wall, 0.0, 0.0), rpy=(0.0, -0.5 * pi, 0.0))
+        return {
+            "primitives": (Primitive("wall", "plane", pose=facing_back, material=MATERIAL),),
+            "ground": Ground(self.floor, MATERIAL),
+            "materials": {MATERIAL: Material(self.friction)},
+            "gravity": (0.0, 0.0, -self.gravity),
+            "time_step": self.time_step,
+            "friction_directions": self.friction_directions,
+        }
+
+
+#: What the papers and the first-impact table simulate; only the number of links is open.
+VARIANTS = MappingProxyType({
+    # J14 section 8; the sign of its rate is not given, here it is towards -x, away from the wall
+    "j14": {},
+    # J12 section V-E as printed: 6 m long, so it can meet the wall only; floor and wall are plates 0.2 m thick
+    "j12": {"length": 6.0, "floor": 0.1, "wall": 3.9, "restitution": 0.0, "angle": pi / 2.0, "rate": -1.0},
+    # the same, long enough to meet the floor
+    "j12_12m": {"floor": 0.1, "wall": 3.9, "restitution": 0.0, "angle": pi / 2.0, "rate": -1.0},
+    # 12 m, horizontal along -x, at rest: its first impact is known to nine digits
+    "first_impact": {"restitution": 0.0, "angle": pi / 2.0, "rate": 0.0, "gravity": 9.81},
+})
+
+
+def pendulum(links, variant="j14", **changes):
+    """A pendulum of one of VARIANTS.
+
+    Parameters
+    ----------
+    links : int
+    variant : str
+        ``"j14"``, ``"j12"`` (as printed, 6 m), ``"j12_12m"`` or ``"first_impact"`` (the 12 m pendulum that starts
+        horizontal along -x and at rest).
+    **changes
+        Fields of Pendulum, for instance ``restitution=0.5``.
+
+    Returns
+    -------
+    Pendulum
+
+    Raises
+    ------
+    InputError
+        Unknown variant or field, or values out of range.
+    """
+    if variant not in VARIANTS:
+        raise InputError(f"there is no pendulum '{variant}'; choose one of {', '.join(VARIANTS)}")
+    try:
+        return replace(Pendulum(links, **VARIANTS[variant]), **changes)
+    except TypeError as error:
+        raise InputError(f"a pendulum cannot be changed so: {error}") from None
