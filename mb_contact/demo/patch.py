@@ -109,6 +109,6 @@ def _draw_frame(axes, frame):
         axes.plot(*np.stack((centre, centre + 0.3 * axis), 1), color=colour, linewidth=2, zorder=5)
     low, high = frame["base"].min(axis=(0, 1)), frame["base"].max(axis=(0, 1))
     axes.set(xlim=(0.7 * low[0], 0.7 * high[0]), ylim=(0.7 * low[1], 0.7 * high[1]), zlim=(0.0, 0.8))
-    axes.set_box_aspect((1.68, 1.68, 0.8), zoom=1.6)
+    axes.set_box_aspect((1.68, 1.68, 0.8), zoom=1.3)
     axes.view_init(18, -60)
     axes.set_axis_off()
