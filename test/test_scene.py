@@ -224,8 +224,8 @@ WRONG = {
     ),
     "rolling": (
         "rolling: 0.0",
-        "rolling: 0.1",
-        ":28: materials.steel.rolling: coulomb_polyhedral has no rolling friction; set friction_model: coulomb_cone, or 0",
+        "rolling: -0.1",
+        ":28: materials.steel.rolling: must be at least 0, got -0.1",
     ),
     "pair of one": (
         "[rubber, steel]",
