@@ -32,8 +32,8 @@ class HingedStep(ContactStep):
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
         self._hinges = np.tile(half, (self._links, 1)), up, axis, across, (gamma, float(velocity_product))
 
-    def allocate(self, rows, units):
-        """Workspaces for so many contact rows and contacts."""
+    def allocate(self, capacity, rows, units):
+        """Workspaces for so many contact points, rows and units."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
             self._whole = _hinged.make_mixed_work(ROWS * self._links, rows, units, self._n_f)
