@@ -35,13 +35,13 @@ simulator.step()
 
 
 class Lift:
-    """The example's lift in this process, without ROS and without pacing."""
+    """The example's lift in this process, without ROS and without pacing; ``scene``: another one of the same robot."""
 
-    def __init__(self):
+    def __init__(self, scene=None):
         from mb_contact.model.urdf import load_urdf
 
         self.law = _load(find_resource(CONTROLLER))
-        self.simulator = sim = Simulator(find_resource(SCENE))
+        self.simulator = sim = Simulator(find_resource(SCENE) if scene is None else scene)
         box, _ = sim.link_pose("box")
         model = load_urdf(sim.robot_description)
         self.controller = self.law.LiftController(model, sim.world.joint_names, sim.joint_positions(), box)
