@@ -265,7 +265,7 @@ class Drake:
 
     NAME = "Drake"
     SETTINGS = (
-        "discrete plant, lagged approximation; boxes hydroelastic, 1e8 Pa on rigid ground, others point contact of "
+        "discrete plant, TAMSI; boxes hydroelastic, 1e8 Pa on rigid ground, others point contact of "
         "1e7 N/m; dissipation 10 s/m, stiction tolerance 1e-6 m/s; it has no restitution"
     )
 
@@ -286,7 +286,7 @@ class Drake:
 
         builder = DiagramBuilder()
         config = MultibodyPlantConfig(time_step=world.time_step, stiction_tolerance=1e-6, penetration_allowance=1e-5,
-                                      discrete_contact_approximation="lagged")  # fmt: skip
+                                      discrete_contact_approximation="tamsi")  # fmt: skip
         self._plant, _ = AddMultibodyPlant(config, builder)
         plant = self._plant
         plant.mutable_gravity_field().set_gravity_vector(np.asarray(world.gravity, dtype=float))
@@ -429,7 +429,7 @@ class Dart:
         shape = node.createShapeNode(dart.dynamics.PlaneShape(R[:, 2].copy(), 0.0))
         shape.createCollisionAspect()
         shape.createDynamicsAspect()
-        self._surface(shape, world.ground_mu or world.mu, world.restitution)
+        self._surface(shape, world.ground_mu or world.mu, np.sqrt(world.restitution))
         self._world.addSkeleton(skeleton)
 
     def _add(self, body, world):
@@ -448,7 +448,7 @@ class Dart:
             holder.setRelativeRotation(np.asarray(shape.R))
             holder.createCollisionAspect()
             holder.createDynamicsAspect()
-            self._surface(holder, body.mu or world.mu, world.restitution)
+            self._surface(holder, body.mu or world.mu, np.sqrt(world.restitution))
         com = np.array([0.0, 0.0, body.pivot or 0.0])
         node.setInertia(dart.dynamics.Inertia(body.mass, com, np.diag(np.asarray(body.inertia, dtype=float))))
         R = np.asarray(body.R)
@@ -457,10 +457,12 @@ class Dart:
         if body.pivot is None:
             pose.set_translation(np.asarray(body.position, dtype=float))
             joint.setPositions(dart.dynamics.FreeJoint.convertToPositions(pose))
-            skeleton.setVelocities(np.concatenate([R.T @ body.omega, R.T @ body.v]))
+            skeleton.setVelocities(np.concatenate([body.omega, body.v]))
         else:
             joint.setPositions(dart.dynamics.BallJoint.convertToPositions(R))
             skeleton.setVelocities(R.T @ body.omega)
+        if not np.allclose(node.getAngularVelocity(), body.omega):
+            raise AssertionError("this DART takes initial velocities in other axes")
         self._world.addSkeleton(skeleton)
         return node
 
