@@ -166,7 +166,7 @@ def euler_spin(I, k, ax, ay, az, bx, by, bz, dt):
         z -= ez
         change = max(abs(ex), max(abs(ey), abs(ez)))
         scale = max(abs(x), max(abs(y), abs(z)))
-        if not np.isfinite(change):
+        if not np.isfinite(x + y + z):
             return False, x, y, z
         if change <= SETTLED * scale or (change >= before and change <= ROUNDING * scale):
             return True, x, y, z

@@ -24,6 +24,7 @@ from mb_contact.core.spatial import cross, rotate
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
+PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow
 LOST = 1e-9  # part of a tree's energies below which its kinetic energy is rounding, and nothing is corrected with it
 BEFORE, AFTER, KINETIC, SIZE = range(4)  # rows of ``f.energies``
@@ -100,7 +101,7 @@ def _tree_step(h, f, dt):
                 f.mean[i] = 0.0
     _energies_at(h, f, f.q_start, f.v_start, BEFORE)
     before = np.inf
-    for _ in range(ITERATIONS):
+    for iteration in range(ITERATIONS):
         for i in range(N):
             f.x[i] = 0.5 * dt * f.mean[i]
             f.v[i] = f.mean[i]
@@ -120,6 +121,8 @@ def _tree_step(h, f, dt):
             for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
                 a = f.v_dot[i] + f.multiplier[root] * f.mean[i]
                 new = f.v_start[i] + 0.5 * dt * a
+                if not np.isfinite(new):
+                    return STEP_TOO_SMALL
                 change = max(change, abs(new - f.mean[i]))
                 scale = max(scale, abs(new))
                 f.mean[i] = new
@@ -127,12 +130,12 @@ def _tree_step(h, f, dt):
                 f.x[i] = dt * new
         move_chart(tree, f.q_start, f.x, f.q_end)
         _correct(h, f, dt)
-        if not np.isfinite(change):
-            return STEP_TOO_SMALL
         if change <= SETTLED * scale or (change >= before and change <= ROUNDING * scale):
             for c in range(5):
                 f.work[c] += dt * f.powers[0, c]
             return OK
+        if change > before and iteration >= PATIENCE:
+            return STEP_TOO_SMALL
         before = change
     return STEP_TOO_SMALL
 
