@@ -244,7 +244,7 @@ class Simulator:
         link : str
             A link of a robot or an object that can move.
         wrench : (6,) or None
-            Moment and force about the link's origin [N m, N], angular part first; replaces the one before, None ends it.
+            Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
         duration : float, optional
             Simulated time for which it acts [s]; until replaced if left out.
         axes : str
@@ -315,7 +315,7 @@ class Simulator:
         self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
         buffers = self._buffers
         count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
@@ -353,6 +353,7 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
         )
@@ -469,6 +470,7 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
