@@ -240,7 +240,7 @@ WRONG = {
     "integrator": (
         "semi_implicit_euler",
         "rk5",
-        "integrator: 'rk5' is not known; available: semi_implicit_euler, rk4, adaptive",
+        "integrator: 'rk5' is not known; available: semi_implicit_euler, rk4, midpoint, adaptive",
     ),
     "event": (
         "time_stepping",

@@ -27,7 +27,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
+    "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping",),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
