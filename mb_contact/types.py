@@ -22,10 +22,12 @@ JOINT_FLOATING = 2  #: q = position (3), quaternion x y z w (4); v = [omega; v_o
 JOINT_PLANAR = 3  #: q = two displacements, angle; v = their rates
 JOINT_SPHERICAL = 4  #: q = quaternion x y z w; v = omega relative to the parent, joint frame axes
 JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, which the first turns; v = their rates
+JOINT_SLIDING = 6  #: contact of two surfaces: q = (u1, u2, psi); v = their rates; only in a SurfaceTree
+JOINT_ROLLING = 7  #: the same without slip: v = omega of the body relative to the parent, contact frame 1c
 
-JOINT_NQ = (1, 1, 7, 3, 4, 2)
-JOINT_NV = (1, 1, 6, 3, 3, 2)
-JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal")
+JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5)
+JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3)
+JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling")
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------
 SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
