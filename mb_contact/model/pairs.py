@@ -63,11 +63,19 @@ def pair_frictions(scene, geometries, pairs):
 
 def pair_viscosities(scene, geometries, pairs):
     """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
+    return _pair_values(scene, geometries, pairs, "viscous")
 
+
+def pair_restitutions(scene, geometries, pairs):
+    """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
+    return _pair_values(scene, geometries, pairs, "restitution")
+
+
+def _pair_values(scene, geometries, pairs, name):
     def own(material):
-        return 0.0 if material is None else scene.materials[material].viscous
+        return 0.0 if material is None else getattr(scene.materials[material], name)
 
-    listed = {frozenset(entry.materials): entry.viscous for entry in scene.pairs}
+    listed = {frozenset(entry.materials): getattr(entry, name) for entry in scene.pairs}
     values = []
     for a, b in pairs:
         materials = geometries[a].material, geometries[b].material

@@ -186,12 +186,12 @@ def _pair_of_names(reader, node, key):
     return names
 
 
-def _material(friction=0.0, viscous=0.0, **_):
-    return Material(friction, viscous)
+def _material(friction=0.0, viscous=0.0, restitution=0.0, **_):
+    return Material(friction, viscous, restitution)
 
 
-def _material_pair(materials, friction, viscous=None, **_):
-    return MaterialPair(materials, friction, viscous)
+def _material_pair(materials, friction, viscous=None, restitution=None, **_):
+    return MaterialPair(materials, friction, viscous, restitution)
 
 
 def _pose(reader, node, key):
@@ -203,7 +203,7 @@ def _pose(reader, node, key):
     return Pose(**values)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
             "torsional": zero_for_now, "rolling": zero_for_now}
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
@@ -252,6 +252,10 @@ SCENE_READERS = {
     "friction_directions": directions,
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
+    "restitution_law": choice(*CHOICES["restitution_law"]),
+    "impact_threshold": number(low=0.0),
+    "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
+    "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "rates": lambda reader, node, key: {

@@ -16,6 +16,7 @@ class ContactStep:
 
     has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
     solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+    impacts = None  #: Impacts of the scene, where any pair has restitution
 
     def allocate(self, rows, units):
         """Workspaces of its own, for so many scalar rows, and contacts and limits."""
@@ -37,12 +38,18 @@ class ContactStep:
         status = _step.find_contacts(handle, candidates)
         if status == OK:
             status = _step.smooth_dynamics(handle)
+        if status == OK and self.impacts is not None:
+            status = self.impacts.resolve(handle)
         if status == OK:
             status = self._impulses(handle)
         if status != OK:
+            if self.impacts is not None:
+                self.impacts.undo(handle)
             return status
         _step.conclude(handle)
         self.after(handle)
+        if self.impacts is not None:
+            self.impacts.publish(handle)
         return OK
 
     def _impulses(self, handle):

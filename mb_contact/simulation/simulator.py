@@ -22,6 +22,7 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -81,6 +82,7 @@ class Simulator:
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
         self._friction = _contact_step(self.world, self.scene.friction_model)
+        self._impacts = self._friction.impacts = make_impacts(self.scene, self.world)
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -247,6 +249,8 @@ class Simulator:
         else:
             self._effort[:] = 0.0
         buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
         count = _step.begin_step(self._handle)
         self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
@@ -259,9 +263,13 @@ class Simulator:
         self._state_count += 1
         self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
-        return self._result()
+        events = ()
+        if self._impacts is not None:
+            events = tuple(self._impacts.events)
+            self._work_done += self._impacts.work_done
+        return self._result(events)
 
-    def _result(self):
+    def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
@@ -279,7 +287,7 @@ class Simulator:
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
         )
-        return Step(self.time, certificate, table, self._pair_links)
+        return Step(self.time, certificate, table, self._pair_links, events)
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -376,6 +384,9 @@ class Simulator:
         self._memory = memory
         self._work = work
         self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        if self._impacts is not None:
+            self._impacts.allocate(capacity, rows)
+            self._impacts.attach(self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links)
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -402,6 +413,9 @@ class Simulator:
         self.reset()
         if first is not None:
             first.run(self._handle)
+            self.reset()
+        if self._impacts is not None:
+            self._impacts.warm_up(self._handle, progress)
             self.reset()
         if len(self.world.joint_names):
             self._joint_space()
