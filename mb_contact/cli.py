@@ -172,7 +172,8 @@ def _add_lcp(commands):
     parser = _command(commands, "lcp", _lcp, text)
     text = "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with W (3 n, 3 n), q (3 n,), mu (n,)"
     parser.add_argument("problem", metavar="PROBLEM.npz", help=text)
-    text = "lemke (default), block_pivoting, gauss_seidel or auto; with mu: cone (the default and the only one)"
+    text = "lemke (default), block_pivoting, principal_pivoting, modified_principal_pivoting, gauss_seidel or auto; "
+    text += "with mu: cone (the default and the only one)"
     parser.add_argument("--method", help=text)
     parser.add_argument("--tolerance", type=float, metavar="T", help="residual that is solved (1e-9; cone 1e-8)")
 

@@ -106,6 +106,17 @@ class Geoms(NamedTuple):
     margin: np.ndarray  #: (1,), contacts exist from this gap on [m]
 
 
+class Surfaces(NamedTuple):
+    """What the exact friction cone knows of each pair of ``Geoms.pairs`` besides ``Geoms.mu``, constant arrays."""
+
+    torsional: np.ndarray  #: (m,), bounds the moment about the normal [m]
+    rolling: np.ndarray  #: (m,), bounds the moment along the surface [m]
+    along: np.ndarray  #: (m,), friction coefficient along ``direction``
+    across: np.ndarray  #: (m,), friction coefficient across it
+    side: np.ndarray  #: int64 (m,), 0 or 1: whose direction it is; -1 where friction is the same in all directions
+    direction: np.ndarray  #: (m, 3), unit, in the axes of that geometry's body (or of the world)
+
+
 class Contacts(NamedTuple):
     """Contact points of the current step; capacity c, the first ``count[0]`` are valid.
 

@@ -8,12 +8,9 @@ complementarity problems, Math. Programming 16 (1979); [Fathi] Computational com
 definite symmetric matrices, Math. Programming 17 (1979); [CPS] Cottle, Pang, Stone, The Linear Complementarity Problem
 (1992); [Floudas] Handbook of Test Problems in Local and Global Optimization (1999), chapter 10.
 
-Numbers were taken from the test suites of other solvers that quote these books (QuantEcon, Drake, Hnm4lcp), not from
-the
-books themselves.  CPS example 4.1.14 is not here: no public statement of its numbers was found, and nothing was made
-up under
-its name; Floudas 10.2.2 stands in as the problem with more than one solution.  CPS 4.4.7 is the matrix that two of
-those suites attribute to Cottle and that Floudas prints as 10.2.3.
+Numbers were taken from the test suites of other solvers that quote these books (QuantEcon, Drake, Hnm4lcp, Siconos),
+not from the books themselves.  Siconos gives CPS 4.1.14, 4.4.7, 4.4.16 and 4.4.23 by number, the first with its set of
+solutions; Floudas prints three of them again as 10.2.2 to 10.2.4.
 """
 
 from __future__ import annotations
@@ -68,7 +65,16 @@ LIBRARY = {
     "murty_ex_2_11": _problem([[-1.5, 2], [-4, 4]], [-5, 17]),
     "kostreva_1979_ex_1": _problem([[1, 2, 0], [0, 1, 2], [2, 0, 1]], [-1, -1, -1], [np.full(3, 1 / 3)], family="P"),
     "kostreva_1979_ex_2": _problem([[1, -1, 3], [2, -1, 3], [-1, -2, 0]], [-1, -1, -1], solvable=False),
+    "cottle_pang_stone_4_1_14": _problem(
+        [[1, 1], [1, 1]], [-1, -1], [[1 - share, share] for share in (0.0, 0.25, 0.5, 1.0)]
+    ),
     "cottle_pang_stone_4_4_7": _problem([[0, -1, 2], [2, 0, -2], [-1, 1, 0]], [-3, 6, -1], [[0, 1, 3]]),
+    "cottle_pang_stone_4_4_16": _problem([[1, -1], [-1, 1]], [1, -1], [[0, 1], [1, 2]]),
+    "cottle_pang_stone_4_4_23": _problem(
+        [[0, 0, 10, 20], [0, 0, 30, 15], [10, 20, 0, 0], [30, 15, 0, 0]],
+        [-1, -1, -1, -1],
+        [[1 / 90, 2 / 45, 1 / 90, 2 / 45]],
+    ),
     "floudas_10_2_1": floudas_10_2_1(),
     "floudas_10_2_2": _problem([[1, 1], [1, 1]], [-1, -1], [[1, 0], [0, 1], [0.5, 0.5]]),
     "floudas_10_2_3": _problem([[0, -1, 2], [2, 0, -2], [-1, 1, 0]], [-3, 6, -1], [[0, 1, 3]]),

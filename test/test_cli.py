@@ -139,8 +139,9 @@ def test_interrupted(capsys, monkeypatch):
     assert call(capsys, "check", SCENE) == (130, "", ["mb-contact: interrupted"])
 
 
-def test_lcp(capsys, problem):
-    code, out, err = call(capsys, "lcp", str(problem))
+@pytest.mark.parametrize("method", [None, "principal_pivoting", "modified_principal_pivoting", "auto"])
+def test_lcp(capsys, problem, method):
+    code, out, err = call(capsys, "lcp", str(problem), *(["--method", method] if method else []))
     assert code == 0 and not err
     lines = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert lines["status"] == "solved" and float(lines["residual"]) < 1e-12

@@ -13,11 +13,13 @@ from mb_contact.core.lemke import LEMKE_RAY, LEMKE_SOLVED
 from mb_contact.core.lemke_dictionary import lemke_dictionary
 from mb_contact.solvers import METHODS
 
+PRINCIPAL = ("principal_pivoting", "modified_principal_pivoting")
 
-def random_bounds(rng, n):
+
+def random_bounds(rng, n, kinds=5):
     """A mix of free, lower, upper, two-sided and fixed rows."""
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-    kind = rng.integers(0, 5, n)
+    kind = rng.integers(0, kinds, n)
     lower[kind == 1] = 0.0
     upper[kind == 2] = rng.normal(size=n)[kind == 2]
     lower[kind == 3], upper[kind == 3] = -rng.random(n)[kind == 3], rng.random(n)[kind == 3]
@@ -42,21 +44,33 @@ def test_bounds(seed, method):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 12))
     A, B = rng.normal(size=(n, n)), rng.normal(size=(n, n))
-    M = A @ A.T + 0.3 * np.eye(n) + (0.0 if method == "gauss_seidel" else 0.5) * (B - B.T)
+    skew = 0.0 if method in ("gauss_seidel", "modified_principal_pivoting") else 0.5
+    M = A @ A.T + 0.3 * np.eye(n) + skew * (B - B.T)
     q = rng.normal(size=n)
-    lower, upper = random_bounds(rng, n)
+    lower, upper = random_bounds(rng, n, kinds=3 if method in PRINCIPAL else 5)
     result = mb.solve_lcp(M, q, method, lower=lower, upper=upper)
     assert result.status == "solved", result
     assert violation(M, q, result.z, lower, upper) <= 1e-8
     again = mb.solve_lcp(M, q, "block_pivoting", lower=lower, upper=upper, warm=result.active)
     assert again.status == "solved" and again.iterations <= 2
     np.testing.assert_allclose(again.z, result.z, atol=1e-7)
+    if method in PRINCIPAL:  # its own warm start: nothing left to do
+        again = mb.solve_lcp(M, q, method, lower=lower, upper=upper, warm=result.active)
+        assert again.status == "solved" and again.iterations == 0
 
 
-@pytest.mark.parametrize("method", ["lemke", "block_pivoting", "auto"])
+@pytest.mark.parametrize("method", PRINCIPAL)
+def test_principal_pivoting_refuses_two_bounds_in_a_row(method):
+    with pytest.raises(mb.InputError, match="takes one bound a row, row 1 has two; use lemke or block_pivoting"):
+        mb.solve_lcp(np.eye(2), [-1.0, -1.0], method, upper=[np.inf, 1.0])
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "gauss_seidel"])
 def test_free_rows_only_is_a_linear_system(method):
     rng = np.random.default_rng(0)
     M, q = rng.normal(size=(6, 6)) + 6 * np.eye(6), rng.normal(size=6)
+    if method == "modified_principal_pivoting":
+        M = M @ M.T
     result = mb.solve_lcp(M, q, method, lower=np.full(6, -np.inf))
     np.testing.assert_allclose(result.z, -np.linalg.solve(M, q), atol=1e-12)
     assert result.status == "solved"

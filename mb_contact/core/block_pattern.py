@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 
 
 @kernel
@@ -47,6 +45,38 @@ def fill_blocks(W, blocks):
 
 
 @kernel
+def gather_blocks(W, source, start, blocks):
+    """The nonzero blocks of W[source][:, source] into the leading parts of ``blocks``; returns (blocks, entries)."""
+    m = start.shape[0] - 1
+    b = 0
+    o = 0
+    for i in range(m):
+        blocks.first[i] = b
+        for j in range(m):
+            if i != j and _zero_gathered(W, source, start, i, j):
+                continue
+            blocks.column[b] = j
+            blocks.offset[b] = o
+            for r in range(start[i], start[i + 1]):
+                for c in range(start[j], start[j + 1]):
+                    blocks.value[o] = W[source[r], source[c]]
+                    o += 1
+            b += 1
+    blocks.first[m] = b
+    return b, o
+
+
+@kernel
+def _zero_gathered(W, source, start, i, j):
+    """Whether both the block and its mirror image are zero."""
+    for r in range(start[i], start[i + 1]):
+        for c in range(start[j], start[j + 1]):
+            if W[source[r], source[c]] != 0.0 or W[source[c], source[r]] != 0.0:
+                return False
+    return True
+
+
+@kernel
 def _zero_block(W, start, i, j):
     """Whether both the block and its mirror image are zero."""
     for r in range(start[i], start[i + 1]):
@@ -56,12 +86,12 @@ def _zero_block(W, start, i, j):
     return True
 
 
-@entry
-def eliminate(blocks, adjacent, degree, order, first):
+@kernel
+def eliminate(blocks, adjacent, degree, near, order, first):
     """Order of least degree on the graph of the blocks; returns (later neighbours, entries of the factors).
 
-    ``adjacent`` (m, m) uint8 and ``degree`` (m,) are workspaces; afterwards ``adjacent`` holds the filled graph,
-    2 where the pair meets before either unit is eliminated.
+    ``adjacent`` (m, m) uint8, ``degree`` and ``near`` (m,) are workspaces; afterwards ``adjacent`` holds the filled
+    graph.
     """
     start = blocks.start
     m = start.shape[0] - 1
@@ -78,7 +108,6 @@ def eliminate(blocks, adjacent, degree, order, first):
     for i in range(m):
         for j in range(m):
             degree[i] += adjacent[i, j]
-    near = np.empty(m, np.int64)
     total = 0
     entries = 0
     for k in range(m):
@@ -112,12 +141,11 @@ def eliminate(blocks, adjacent, degree, order, first):
     return total, entries
 
 
-@entry
-def place_factors(blocks, adjacent, factors):
-    """Lay out the values of the factors row by row; fills ``later``, ``place`` and ``target``."""
+@kernel
+def place_factors(blocks, adjacent, rank, factors):
+    """Lay out the factors row by row; fills ``later``, ``place`` and ``target``; ``rank`` (m,) is a workspace."""
     start = blocks.start
     m = start.shape[0] - 1
-    rank = np.empty(m, np.int64)
     for k in range(m):
         rank[factors.order[k]] = k
     o = 0

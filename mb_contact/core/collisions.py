@@ -177,7 +177,7 @@ def pose_impact(h, imp, picked, eps, threshold, dt, only_pair):
     if status != OK:
         h.work.info[BAD_BODY] = body
         return status
-    contact_frames(h.geoms, picked, h.kin, h.memory, h.frames)
+    contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
     contact_rows(h.geoms, picked, h.kin, h.frames, h.memory, 1.0, 0.0, 0.0, h.rows, h.cones, h.sol.state)
     _reached_limits(h, dt)
     n_rows = h.cones.rows[0]

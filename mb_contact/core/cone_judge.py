@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.cone_problem import CONE, project_unit
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 
 NATURAL = 0  #: norm of the natural map
 GAP = 1  #: |r* (u + s n)|
@@ -27,11 +27,12 @@ VIOLATION = 3  #: friction beyond its bound, or -r_n
 MEASURES = 4
 
 
-@entry
-def judge_units(units, r, u, scale, out):
-    """Fill ``out`` (units, MEASURES) with r / scale and u scale of each unit; infinite where not a number."""
-    length = np.zeros(max(units.size.shape[0], 1))
-    slope = np.zeros(max(units.size.shape[0], 1))
+@kernel
+def judge_units(units, r, u, scale, out, length, slope):
+    """Fill ``out`` (units, MEASURES) with r / scale and u scale of each unit; infinite where not a number.
+
+    ``length`` and ``slope`` are workspaces for the groups of one unit.
+    """
     for i in range(units.kind.shape[0]):
         for k in range(MEASURES):
             out[i, k] = 0.0

@@ -19,14 +19,16 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.spatial import cross
 from mb_contact.types import JOINT_REVOLUTE
 
-SLIP_SPEED = 1e-3  # [m/s] above it the first friction direction follows the slip
 LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
 LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the problem
 
 
 @kernel
-def contact_frames(geoms, contacts, kin, memory, frames):
-    """Tangent vectors: along the slip above SLIP_SPEED, otherwise the contact's previous frame carried over."""
+def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
+    """Tangent vectors: along the slip above ``slip_speed``, otherwise the contact's previous frame carried over.
+
+    An infinite ``slip_speed`` means a fixed frame: the world's x axis (y where the normal is near x) across the normal.
+    """
     pair = contacts.pair
     feature = contacts.feature
     point = contacts.point
@@ -47,21 +49,21 @@ def contact_frames(geoms, contacts, kin, memory, frames):
         nz = normal[i, 2]
         ux, uy, uz = _point_velocity(body[pairs[pair[i], 0]], V, origin, point, i)
         bx, by, bz = _point_velocity(body[pairs[pair[i], 1]], V, origin, point, i)
-        ux, uy, uz, size = _tangential(ux - bx, uy - by, uz - bz, nx, ny, nz)
-        aligned[i] = 1 if size > SLIP_SPEED else 0
+        ux, uy, uz, size = tangential(ux - bx, uy - by, uz - bz, nx, ny, nz)
+        aligned[i] = 1 if size > slip_speed else 0
         if aligned[i] == 0:
             j = known[i]
-            if j >= 0:
-                ux, uy, uz, size = _tangential(tangent[j, 0], tangent[j, 1], tangent[j, 2], nx, ny, nz)
+            if j >= 0 and slip_speed < np.inf:
+                ux, uy, uz, size = tangential(tangent[j, 0], tangent[j, 1], tangent[j, 2], nx, ny, nz)
             elif abs(nx) < 0.8:
-                ux, uy, uz, size = _tangential(1.0, 0.0, 0.0, nx, ny, nz)
+                ux, uy, uz, size = tangential(1.0, 0.0, 0.0, nx, ny, nz)
             else:
-                ux, uy, uz, size = _tangential(0.0, 1.0, 0.0, nx, ny, nz)
+                ux, uy, uz, size = tangential(0.0, 1.0, 0.0, nx, ny, nz)
             if size < 1e-6:  # the carried tangent has become the normal
                 if abs(nx) < 0.8:
-                    ux, uy, uz, size = _tangential(1.0, 0.0, 0.0, nx, ny, nz)
+                    ux, uy, uz, size = tangential(1.0, 0.0, 0.0, nx, ny, nz)
                 else:
-                    ux, uy, uz, size = _tangential(0.0, 1.0, 0.0, nx, ny, nz)
+                    ux, uy, uz, size = tangential(0.0, 1.0, 0.0, nx, ny, nz)
         ux /= size
         uy /= size
         uz /= size
@@ -75,7 +77,7 @@ def contact_frames(geoms, contacts, kin, memory, frames):
 
 
 @kernel
-def _tangential(x, y, z, nx, ny, nz):
+def tangential(x, y, z, nx, ny, nz):
     """Part of (x, y, z) across the unit normal, and its length."""
     along = x * nx + y * ny + z * nz
     x -= along * nx

@@ -83,7 +83,7 @@ def solve_friction_model(h, model, viscous, eq, ppm):
 def friction_rows(h, model, viscous, eq):
     """Rows of contacts and limits, which of them hold with equality, and their free velocities."""
     dt = h.settings[0]
-    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.frames)
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )

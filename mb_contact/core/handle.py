@@ -30,7 +30,7 @@ STEP_FIELDS = (
     "tree",
     "geoms",
     "gravity",  # (3,)
-    "settings",  # (3,): dt [s], push-out rate, push-out speed [m/s]
+    "settings",  # (4,): dt [s], push-out rate, push-out speed, slip speed from which on a frame follows it [m/s]
     "q",
     "v",
     "effort",  # (N,), commanded

@@ -93,13 +93,31 @@ def smooth_dynamics(h):
 
 @entry
 def assemble(h):
-    """Rows, warm states, W = B* Omega B and q = B* V_free + offset of the OS problem (J14 Eq. 53)."""
+    """Rows, warm states, W and q of the OS problem (J14 Eq. 53)."""
+    pose_frames(h)
+    pose_rows(h)
+    row_system(h)
+
+
+@entry
+def pose_frames(h):
+    """Tangents of the contacts."""
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
+
+
+@entry
+def pose_rows(h):
+    """Rows and warm states of contacts and limits."""
     dt = h.settings[0]
-    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.frames)
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+
+
+@entry
+def row_system(h):
+    """W = B* Omega B and q = B* V_free + offset of all rows."""
     n_rows = h.cones.rows[0]
     if n_rows == 0:
         return
@@ -202,10 +220,11 @@ def _add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def keep_books(tree, dt, v, kin, rows, cones, sol, work):
-    """Joint efforts and the work of efforts, damping, contacts and limits in this step.
+def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
+    """Joint efforts and the work of efforts, damping, contacts, limits and external wrenches in this step.
 
-    At fixed configuration the kinetic energy changes by exactly impulse times mean velocity.
+    At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
+    velocity jump of the impulses.
     """
     for i in range(work.ledger.shape[0]):
         work.ledger[i] = 0.0
@@ -224,6 +243,26 @@ def keep_books(tree, dt, v, kin, rows, cones, sol, work):
         else:
             work.ledger[3] += sol.r[r] * mean
             work.joint_effort[dof // 2] += (1.0 - 2.0 * (dof % 2)) * sol.r[r] / dt
+    for k in range(work.external.shape[0]):
+        for c in range(6):
+            if work.external[k, c] != 0.0:
+                after = work.V_free[k, c] + (alpha[k, c] if cones.rows[0] > 0 else 0.0)
+                work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+    _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
+
+
+@kernel
+def _contact_energy(rows, n_rows, sol, energy):
+    """What the impulses do to the free motion, ``energy`` (2,): T(v+) - T(v_free) and sum p_n v_push [J].
+
+    T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
+    r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
+    """
+    energy[0] = 0.0
+    energy[1] = 0.0
+    for r in range(n_rows):
+        energy[0] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - rows.offset[r])
+        energy[1] += sol.r[r] * max(0.0, -rows.offset[r])
 
 
 @entry
@@ -308,7 +347,7 @@ def solve_contacts(h):
 def conclude(h):
     """From solved impulses to the next state: impulses on the shapes, books, warm start, report, q and v."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.rows, h.cones, h.sol, h.work)
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.work)
     remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
     report(h)
     advance(h)

@@ -138,6 +138,7 @@ class Memory(NamedTuple):
     feature: np.ndarray  #: int64 (c,)
     tangent: np.ndarray  #: (c, 3)
     impulse: np.ndarray  #: (c, 3), normal and two tangents
+    moment: np.ndarray  #: (c, 3), torsion and rolling about the two tangents
     state: np.ndarray  #: int64 (c,)
     limit_state: np.ndarray  #: int64 (N, 2), lower and upper
 
@@ -167,7 +168,8 @@ class StepWork(NamedTuple):
     geom_impulse: np.ndarray  #: (g, 6), contact impulse on a geometry about its body origin, world axes
     contact_impulse: np.ndarray  #: (c, 3), on A, world axes [N s]
     v_next: np.ndarray  #: (N,)
-    ledger: np.ndarray  #: (4,), work of efforts, damping, contacts, limits in this step [J]
+    ledger: np.ndarray  #: (5,), work of efforts, damping, contacts, limits, external wrenches in this step [J]
+    contact_energy: np.ndarray  #: (2,), T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
     info: np.ndarray  #: int64 (3,), solver rung, iterations, singular body
@@ -302,6 +304,7 @@ def make_memory(capacity, N):
         feature=np.zeros(capacity, np.int64),
         tangent=np.zeros((capacity, 3)),
         impulse=np.zeros((capacity, 3)),
+        moment=np.zeros((capacity, 3)),
         state=np.zeros(capacity, np.int64),
         limit_state=np.full((N, 2), -1, np.int64),
     )
@@ -331,7 +334,8 @@ def make_step_work(n, N, g, capacity):
         geom_impulse=np.zeros((g, 6)),
         contact_impulse=np.zeros((capacity, 3)),
         v_next=np.zeros(N),
-        ledger=np.zeros(4),
+        ledger=np.zeros(5),
+        contact_energy=np.zeros(2),
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
         info=np.zeros(3, np.int64),

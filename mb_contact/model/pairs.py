@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
+from mb_contact.types import Surfaces
 
 
 def geometry_pairs(filters, geometries, adjacent):
@@ -36,49 +38,114 @@ def geometry_pairs(filters, geometries, adjacent):
 def pair_frictions(scene, geometries, pairs):
     """Friction coefficient of each pair, and warnings about absurd ones.
 
-    The scene's entry for the two materials, otherwise the geometric mean of their own.
+    The scene's entry for the two materials, otherwise the geometric mean of their own; of anisotropic friction the
+    geometric mean of its two coefficients.
     """
     warnings = {}
 
-    def sane(friction, owner):
-        if friction > ABSURD_FRICTION:
-            warnings[f"friction {friction:g} of {owner} is above {ABSURD_FRICTION:g}; used as given"] = None
-        return friction
+    def sane(entry, owner):
+        worst = max(_along_across(entry))
+        if worst > ABSURD_FRICTION:
+            warnings[f"friction {worst:g} of {owner} is above {ABSURD_FRICTION:g}; used as given"] = None
+        return math.sqrt(math.prod(_along_across(entry)))
 
     def own(material):
-        if material is None:
-            return DEFAULT_FRICTION
-        return sane(scene.materials[material].friction, f"material {material}")
+        return DEFAULT_FRICTION if material is None else sane(scene.materials[material], f"material {material}")
 
     def combined(a, b):
         entry = listed.get(frozenset((a, b)))
         if entry is None:
-            return float(np.sqrt(own(a) * own(b)))
-        return sane(entry.friction, f"the pair {' and '.join(entry.materials)}")
+            return math.sqrt(own(a) * own(b))
+        return sane(entry, f"the pair {' and '.join(entry.materials)}")
 
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     mu = [combined(geometries[a].material, geometries[b].material) for a, b in pairs]
     return mu, tuple(warnings)
 
 
+def _along_across(entry):
+    """The two friction coefficients of a material or a pair of materials."""
+    friction = entry.anisotropic_friction
+    return (entry.friction, entry.friction) if friction is None else (friction.along, friction.across)
+
+
+def pair_surfaces(scene, geometries, pairs, frames):
+    """Torsional, rolling and anisotropic coefficients of each pair, by the same rule.
+
+    Parameters
+    ----------
+    frames : dict of str to Frame
+        Link frames in their bodies, by name.
+
+    Returns
+    -------
+    Surfaces
+
+    Raises
+    ------
+    SceneError
+        Two materials meet whose friction has a direction each, and ``pairs`` does not say how they rub.
+    """
+    m = len(pairs)
+    listed = {frozenset(entry.materials): entry for entry in scene.pairs}
+    surfaces = Surfaces(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
+    for i, pair in enumerate(pairs):
+        materials = [geometries[g].material for g in pair]
+        entry = listed.get(frozenset(materials))
+        surfaces.torsional[i] = _mean(scene, entry, materials, "torsional")
+        surfaces.rolling[i] = _mean(scene, entry, materials, "rolling")
+        friction, side = _anisotropic(scene, entry, materials)
+        if friction is None:
+            continue
+        if entry is None:  # the mean with the other material's friction
+            other = materials[1 - side]
+            factor = DEFAULT_FRICTION if other is None else scene.materials[other].friction
+            surfaces.along[i], surfaces.across[i] = (
+                math.sqrt(c * factor) for c in (friction.along, friction.across)
+            )
+        else:
+            surfaces.along[i], surfaces.across[i] = friction.along, friction.across
+        surfaces.side[i] = side
+        direction = np.array(friction.direction, dtype=np.float64)
+        surfaces.direction[i] = frames[geometries[pair[side]].link].R @ (direction / np.linalg.norm(direction))
+    return surfaces
+
+
+def _mean(scene, entry, materials, name):
+    """A coefficient of a pair: the entry's, or the geometric mean; a geometry without material has none."""
+    value = None if entry is None else getattr(entry, name)
+    if value is None:
+        own = [0.0 if material is None else getattr(scene.materials[material], name) for material in materials]
+        value = math.sqrt(own[0] * own[1])
+    return value
+
+
+def _anisotropic(scene, entry, materials):
+    """AnisotropicFriction of a pair, or None, and which of the two has the direction."""
+    if entry is not None:
+        friction = entry.anisotropic_friction
+        if friction is None:
+            return None, -1
+        return friction, materials.index(entry.materials[0] if friction.of is None else friction.of)
+    own = [None if name is None else scene.materials[name].anisotropic_friction for name in materials]
+    if own[0] is not None and own[1] is not None:
+        message = f"meets '{materials[1]}', whose friction has a direction too; say under pairs how the two rub"
+        raise scene.error(f"materials.{materials[0]}.anisotropic_friction", message)
+    side = 0 if own[0] is not None else 1
+    return own[side], side
+
+
 def pair_viscosities(scene, geometries, pairs):
     """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
-    return _pair_values(scene, geometries, pairs, "viscous")
+    return _means(scene, geometries, pairs, "viscous")
 
 
 def pair_restitutions(scene, geometries, pairs):
     """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
-    return _pair_values(scene, geometries, pairs, "restitution")
+    return _means(scene, geometries, pairs, "restitution")
 
 
-def _pair_values(scene, geometries, pairs, name):
-    def own(material):
-        return 0.0 if material is None else getattr(scene.materials[material], name)
-
-    listed = {frozenset(entry.materials): getattr(entry, name) for entry in scene.pairs}
-    values = []
-    for a, b in pairs:
-        materials = geometries[a].material, geometries[b].material
-        value = listed.get(frozenset(materials))
-        values.append(float(np.sqrt(own(materials[0]) * own(materials[1]))) if value is None else value)
-    return values
+def _means(scene, geometries, pairs, name):
+    listed = {frozenset(entry.materials): entry for entry in scene.pairs}
+    materials = [[geometries[g].material for g in pair] for pair in pairs]
+    return [_mean(scene, listed.get(frozenset(names)), names, name) for names in materials]

@@ -12,11 +12,21 @@ angle and rate are those of the first joint; all others are straight and still.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite, pi
+from math import cos, isfinite, pi, sin
 from types import MappingProxyType
 
 from mb_contact.errors import InputError
-from mb_contact.model.scene import Ground, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.scene import (
+    CollisionFilters,
+    Ground,
+    Material,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+    Velocity,
+)
 
 NAME = "pendulum"  #: of the model
 MATERIAL = "sphere"  #: of everything
@@ -94,26 +104,46 @@ class Pendulum:
         return "\n".join([*lines, "</robot>", ""])
 
     def scene(self, **settings):
-        """The pendulum with floor and wall as a Scene; ``settings`` are further fields of Scene."""
+        """The pendulum with floor and wall in joint coordinates; ``settings`` are further fields of Scene."""
         model = SceneModel(
             urdf=self.urdf(),
             name=NAME,
             pose=Pose(position=(0.0, 0.0, self.base_height)),
             joints={self.joints[0]: self.angle},
+            velocities={self.joints[0]: self.rate} if self.rate else {},
             materials=ModelMaterials(default=MATERIAL),
         )
+        return Scene(**{**self._surroundings(), "models": (model,), **settings})
+
+    def free_scene(self, **settings):
+        """The same spheres as free bodies, neighbours still not tested for contact: what NMC/OS starts from.
+
+        Hinges are not part of this scene; :class:`mb_contact.simulation.hinged_bodies.HingedBodies` adds them.
+        """
+        down = (-sin(self.angle), -cos(self.angle))  # x and z of the direction from base to tip
+        spheres = []
+        for k, name in enumerate(self.bodies):
+            x, z = (self.spacing * (k + 0.5) * d for d in down)
+            pose = Pose((x, 0.0, self.base_height + z), rpy=(0.0, self.angle, 0.0))
+            velocity = Velocity((0.0, self.rate, 0.0), (self.rate * z, 0.0, -self.rate * x))
+            spheres.append(
+                Primitive(name, "sphere", (self.radius,), pose, "free", self.mass, None, MATERIAL, velocity)
+            )
+        values = self._surroundings()
+        values["primitives"] = (*spheres, *values["primitives"])
+        neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
+        return Scene(**{**values, "collision_filters": neighbours, **settings})
+
+    def _surroundings(self):
         facing_back = Pose((self.wall, 0.0, 0.0), rpy=(0.0, -0.5 * pi, 0.0))
-        wall = Primitive("wall", "plane", pose=facing_back, material=MATERIAL)
-        values = {
-            "models": (model,),
-            "primitives": (wall,),
+        return {
+            "primitives": (Primitive("wall", "plane", pose=facing_back, material=MATERIAL),),
             "ground": Ground(self.floor, MATERIAL),
             "materials": {MATERIAL: Material(self.friction)},
             "gravity": (0.0, 0.0, -self.gravity),
             "time_step": self.time_step,
             "friction_directions": self.friction_directions,
         }
-        return Scene(**{**values, **settings})
 
 
 #: What the papers and the first-impact table simulate; only the number of links is open.

@@ -25,7 +25,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
-    "formulation": ("os",),
+    "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler",),
     "collision_scheme": ("time_stepping",),
@@ -33,6 +33,7 @@ CHOICES = MappingProxyType({
     "simultaneous_impacts": ("all", "sequential"),
     "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_frame": ("slip", "fixed"),
 })
 
 #: Friction models that know impacts with restitution; impacts of the others are inelastic.
@@ -162,16 +163,34 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a surface is made of; ``friction`` and ``viscous`` [N s/m] are its coefficients against itself.
+class AnisotropicFriction:
+    """Friction that is ``along`` in a ``direction`` of a link's surface and ``across`` at right angles to it.
 
-    ``viscous`` counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
+    ``direction`` is in the axes of the link that has the material; of it counts the part along the contact's plane.
+    In a pair ``of`` names the material whose link that is, by default the first of the two.
+    """
+
+    along: float
+    across: float
+    direction: tuple[float, float, float]
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a surface is made of: its coefficients against itself.
+
+    ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
+    ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
     ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
     """
 
     friction: float = DEFAULT_FRICTION
     viscous: float = 0.0
     restitution: float = 0.0
+    torsional: float = 0.0
+    rolling: float = 0.0
+    anisotropic_friction: AnisotropicFriction | None = None
 
 
 @dataclass(frozen=True)
@@ -179,9 +198,12 @@ class MaterialPair:
     """Coefficients of two materials; without an entry they are the geometric means of their own."""
 
     materials: tuple[str, str]
-    friction: float
+    friction: float | None = None
     viscous: float | None = None
     restitution: float | None = None
+    torsional: float | None = None
+    rolling: float | None = None
+    anisotropic_friction: AnisotropicFriction | None = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +232,7 @@ class Scene:
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
     friction_directions: int = 8
+    friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
     restitution_law: str = "anitescu_potra"
@@ -263,6 +286,7 @@ def check_scene(scene):
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
         _check_restitution(scene, f"materials.{name}.restitution", material.restitution)
+        _check_surface(scene, material, f"materials.{name}")
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
         _check_velocity(scene, model, f"models[{i}]")
@@ -280,6 +304,9 @@ def _check_settings(scene):
         if getattr(scene, key) not in allowed:
             message = f"'{getattr(scene, key)}' is not available; available: {', '.join(allowed)}"
             raise scene.error(key, message)
+    if scene.formulation != "os" and scene.friction_model != "coulomb_polyhedral":
+        message = f"{scene.formulation} has friction_model coulomb_polyhedral only; use formulation: os"
+        raise scene.error("formulation", message)
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
@@ -361,6 +388,36 @@ def _check_restitution(scene, key, value):
         raise scene.error(key, message)
 
 
+def _check_surface(scene, entry, key):
+    """Torsional, rolling and anisotropic coefficients: their ranges, and a friction model that has them."""
+    exact = scene.friction_model == "coulomb_cone"
+    for name in ("torsional", "rolling"):
+        value = getattr(entry, name)
+        if value is None:
+            continue
+        _check_numbers(scene, f"{key}.{name}", value, low=0.0)
+        if value > 0.0 and not exact:
+            message = f"{scene.friction_model} has no {name} friction; set friction_model: coulomb_cone, or 0 here"
+            raise scene.error(f"{key}.{name}", message)
+    friction = entry.anisotropic_friction
+    if friction is None:
+        return
+    key += ".anisotropic_friction"
+    if not exact:
+        message = f"{scene.friction_model} is the same in all directions; set friction_model: coulomb_cone"
+        raise scene.error(key, message)
+    for name in ("along", "across"):
+        _check_numbers(scene, f"{key}.{name}", getattr(friction, name), low=0.0)
+    _check_numbers(scene, f"{key}.direction", friction.direction, size=3)
+    if not np.linalg.norm(friction.direction) > 0.0:
+        raise scene.error(f"{key}.direction", "must not be zero")
+    owners = getattr(entry, "materials", None)
+    if friction.of is not None and owners is None:
+        raise scene.error(f"{key}.of", "belongs to pairs; the direction of a material is that of its own links")
+    if friction.of is not None and friction.of not in owners:
+        raise scene.error(f"{key}.of", f"must be {owners[0]} or {owners[1]}, got '{friction.of}'")
+
+
 def _check_pairs(scene):
     seen = set()
     for i, pair in enumerate(scene.pairs):
@@ -369,7 +426,12 @@ def _check_pairs(scene):
         if frozenset(pair.materials) in seen:
             names = " and ".join(pair.materials)
             raise scene.error(f"pairs[{i}].materials", f"the pair {names} is listed twice")
-        _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
+        if (pair.friction is None) == (pair.anisotropic_friction is None):
+            problem = "is missing" if pair.friction is None else "stands beside anisotropic_friction"
+            raise scene.error(f"pairs[{i}]", f"the key 'friction' {problem}; give one of the two")
+        if pair.friction is not None:
+            _check_numbers(scene, f"pairs[{i}].friction", pair.friction, low=0.0)
+        _check_surface(scene, pair, f"pairs[{i}]")
         if pair.viscous is not None:
             _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
         if pair.restitution is not None:

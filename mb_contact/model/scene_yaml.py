@@ -22,6 +22,7 @@ from mb_contact.model.scene import (
     FEWEST_DIRECTIONS,
     MOST_DIRECTIONS,
     SHAPE_SIZES,
+    AnisotropicFriction,
     CollisionFilters,
     Ground,
     Material,
@@ -36,7 +37,7 @@ from mb_contact.model.scene import (
 )
 
 #: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("loop_closures", "srdf", "anisotropic_friction")
+LATER_KEYS = ("loop_closures", "srdf")
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -122,12 +123,6 @@ def choice(*available, later=()):
     return read
 
 
-def zero_for_now(reader, node, key):
-    """Reader of an effect that is not simulated yet: only 0 is available."""
-    if number(low=0.0)(reader, node, key) != 0.0:
-        raise reader.error(node, key, "is not available yet; available: 0")
-
-
 def directions(reader, node, key):
     """Reader of the number of friction directions: they come in opposite pairs."""
     low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
@@ -186,12 +181,17 @@ def _pair_of_names(reader, node, key):
     return names
 
 
-def _material(friction=0.0, viscous=0.0, restitution=0.0, **_):
-    return Material(friction, viscous, restitution)
+def _material(reader, node, key):
+    values = reader.mapping(node, key, _surface)
+    if "friction" not in values and "anisotropic_friction" not in values:
+        raise reader.error(node, key, "the key 'friction' is missing")
+    if "friction" in values and "anisotropic_friction" in values:
+        raise reader.error(node, key, "has both friction and anisotropic_friction; keep one of them")
+    return Material(**values)
 
 
-def _material_pair(materials, friction, viscous=None, restitution=None, **_):
-    return MaterialPair(materials, friction, viscous, restitution)
+def _material_pair(materials, **values):
+    return MaterialPair(materials, **values)
 
 
 def _pose(reader, node, key):
@@ -204,7 +204,10 @@ def _pose(reader, node, key):
 
 
 _surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
-            "torsional": zero_for_now, "rolling": zero_for_now}
+            "torsional": number(low=0.0), "rolling": number(low=0.0),
+            "anisotropic_friction": record(AnisotropicFriction, {
+                "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
+            }, required=("along", "across", "direction"))}
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
 
@@ -238,18 +241,19 @@ SCENE_READERS = {
     "models": many(_model),
     "primitives": many(_primitive),
     "ground": record(Ground, {"height": number(), "material": text}),
-    "materials": named(record(_material, _surface, required=("friction",))),
+    "materials": named(_material),
     "pairs": many(record(_material_pair, {"materials": _pair_of_names, **_surface},
-                         required=("materials", "friction"))),
+                         required=("materials",))),
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
-    "formulation": choice(*CHOICES["formulation"], later=("nmc", "mc", "rmc", "nmc_os", "hybrid")),
+    "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
+    "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
     "restitution_law": choice(*CHOICES["restitution_law"]),

@@ -13,12 +13,18 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.inertia import solid
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_restitutions, pair_viscosities
+from mb_contact.model.pairs import (
+    geometry_pairs,
+    pair_frictions,
+    pair_restitutions,
+    pair_surfaces,
+    pair_viscosities,
+)
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
 from mb_contact.model.urdf import load_urdf
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Tree
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Surfaces, Tree
 
 #: Arrays of Tree by what their first axis counts.
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
@@ -48,6 +54,7 @@ class World:
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
     restitution: np.ndarray | None = None  #: (pairs,), coefficient of restitution of each pair
+    surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
@@ -269,6 +276,7 @@ class _Builder:
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
             restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
+            surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),
             gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=np.array(self.q0, dtype=np.float64), v0=np.array(self.v0, dtype=np.float64),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
@@ -280,7 +288,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, world.restitution):
+                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 

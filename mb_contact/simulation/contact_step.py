@@ -16,13 +16,12 @@ class ContactStep:
 
     has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
     solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+    has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     impacts = None  #: Impacts of the scene, where any pair has restitution
+    rows_a_contact = 3  #: at most
 
-    def allocate(self, rows, units):
-        """Workspaces of its own, for so many scalar rows, and contacts and limits."""
-
-    def attach(self, contacts, frames, memory, cones, solution, work):
-        """The arrays behind the handle that the next steps use."""
+    def allocate(self, contacts, rows, units):
+        """Workspaces of its own, for so many contacts, scalar rows, and contacts and limits."""
 
     def is_compiled(self):
         """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""

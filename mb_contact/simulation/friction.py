@@ -33,7 +33,7 @@ class FrictionStep(ContactStep):
         if not self.has_polyhedral_problem:
             self.solver_names = SOLVER_NAMES
 
-    def allocate(self, rows, units):
+    def allocate(self, contacts, rows, units):
         """Workspaces for so many scalar rows, and contacts and limits."""
         picked = self._N if self._model == _friction.NO_SLIP else rows
         self._eq = make_equality_work(self._n, self._N, rows, picked)

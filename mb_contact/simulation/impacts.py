@@ -25,9 +25,9 @@ SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
 CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative to the scaled q
 
 
-def make_impacts(scene, world):
-    """The Impacts of a scene, or None where no pair has restitution."""
-    if not (world.restitution > 0.0).any():
+def make_impacts(scene, world, contact_step):
+    """The Impacts of a scene, or None where no pair has restitution or the steps' rows cannot have any."""
+    if not contact_step.has_impacts or not (world.restitution > 0.0).any():
         return None
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)

@@ -22,10 +22,12 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
+from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_SPHERICAL,
@@ -38,6 +40,7 @@ from mb_contact.types import (
 )
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
+SLIP_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 
 
@@ -66,7 +69,8 @@ class Simulator:
         first = FirstCompilation(progress or _silent) if warm_up and not is_compiled() else None
         tree = self.world.tree
         self.time_step = float(self.scene.time_step)
-        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity)])
+        slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
+        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
         self._gravity = np.ascontiguousarray(self.world.gravity, dtype=np.float64)
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
@@ -78,11 +82,12 @@ class Simulator:
         self._q = np.array(self.world.q0, dtype=np.float64)
         self._v = np.array(self.world.v0, dtype=np.float64)
         self._effort = np.zeros(self._N)
+        self._wrenches = ExternalWrenches(self.world)
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
-        self._friction = _contact_step(self.world, self.scene.friction_model)
-        self._impacts = self._friction.impacts = make_impacts(self.scene, self.world)
+        self._friction = self._make_contact_step()
+        self._impacts = self._friction.impacts = make_impacts(self.scene, self.world, self._friction)
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -95,10 +100,11 @@ class Simulator:
     # --- state ------------------------------------------------------------------------------
 
     def reset(self):
-        """Back to the scene's initial state; time and warm starts too."""
+        """Back to the scene's initial state; time, warm starts and external wrenches too."""
         self._q[:] = self.world.q0
         self._v[:] = self.world.v0
         self._effort[:] = 0.0
+        self._wrenches.clear()
         self.step_count = 0
         self._forget()
         self._refresh()
@@ -139,6 +145,7 @@ class Simulator:
             geom_impulse=self._work.geom_impulse.copy(),
             work_done=self._work_done,
             energy_start=self._energy_start,
+            wrenches=self._wrenches.save(),
         )
 
     def restore(self, state):
@@ -166,6 +173,7 @@ class Simulator:
         self._work.joint_effort[:] = state.joint_effort
         self._work.geom_impulse[:] = state.geom_impulse
         self._solved = False
+        self._wrenches.restore(state.wrenches)
         self._refresh()
         self._work_done = state.work_done
         self._energy_start = state.energy_start
@@ -196,6 +204,27 @@ class Simulator:
     def joint_efforts(self):
         """Efforts of the last step: clamped command, damping, and limit impulses over the step [N m, N]."""
         return self._work.joint_effort[self.world.joint_v]
+
+    def set_external_wrench(self, link, wrench, duration=None, axes="world"):
+        """Push a link from the next step on.
+
+        Parameters
+        ----------
+        link : str
+            A link of a robot or an object that can move.
+        wrench : (6,) or None
+            Moment and force about the link's origin [N m, N], angular part first; replaces the one before, None ends it.
+        duration : float, optional
+            Simulated time for which it acts [s]; until replaced if left out.
+        axes : str
+            Axes of the wrench: ``world``, or ``link``, with which it turns.
+
+        Raises
+        ------
+        InputError
+            No such link, one that cannot move, or impossible numbers; nothing has changed.
+        """
+        self._wrenches.hold(link, wrench, axes, self.time, duration)
 
     def energy(self):
         """Mechanical energy of the current state [J]."""
@@ -248,6 +277,7 @@ class Simulator:
             self._effort[self.world.joint_v] = effort
         else:
             self._effort[:] = 0.0
+        self._wrenches.apply(self._kin, self.time + 0.5 * self.time_step, self._work.external)
         buffers = self._buffers
         if self._impacts is not None:
             self._impacts.begin(self.time)
@@ -274,6 +304,7 @@ class Simulator:
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
         kinetic, potential = self._work.energy.tolist()
+        gained, pushed = self._work.contact_energy.tolist()
         energy = kinetic + potential
         table = self._work.report[:c].copy()
         certificate = Certificate(
@@ -286,6 +317,8 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            contact_energy=gained,
+            push_out_energy=pushed,
         )
         return Step(self.time, certificate, table, self._pair_links, events)
 
@@ -358,11 +391,20 @@ class Simulator:
         R = self._kin.R[frame.body]
         return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
 
+    def _make_contact_step(self):
+        """The ContactStep of the scene's friction model and formulation."""
+        model = self.scene.friction_model
+        if model in _friction.MODELS:
+            return _friction.FrictionStep(self.world, model)
+        if self.scene.formulation != "os":
+            return FormulationStep(self)
+        return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
+
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
         scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = 3 * capacity + scalars
+        rows = self._friction.rows_a_contact * capacity + scalars
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -374,16 +416,16 @@ class Simulator:
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
-        self._friction.allocate(rows, units)
+        self._friction.allocate(capacity, rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
             work.joint_effort[:] = self._work.joint_effort
             work.geom_impulse[:] = self._work.geom_impulse
+            work.external[:] = self._work.external
             for new, old in zip(memory, self._memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
-        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         if self._impacts is not None:
             self._impacts.allocate(capacity, rows)
             self._impacts.attach(self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links)
@@ -432,13 +474,6 @@ class Simulator:
                 "lower the time step or the efforts"
             )
         return DynamicsError(f"the step failed with status {status}")
-
-
-def _contact_step(world, friction_model):
-    """The ContactStep of a friction model."""
-    if friction_model in _friction.MODELS:
-        return _friction.FrictionStep(world, friction_model)
-    return ConeStep() if friction_model == "coulomb_cone" else ContactStep()
 
 
 def _silent(_line):

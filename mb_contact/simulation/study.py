@@ -31,17 +31,25 @@ def step_problem(simulator, effort=None, **options):
     sim = simulator
     state = sim.save()
     sim.step(effort)
-    contacts, limits = _contacts(sim), _limits(sim, state.q)
-    effort, external = sim._work.effort.copy(), sim._work.external.copy()
-    sim.restore(state)
+    try:
+        return posed_problem(sim, state.q, state.v, **options)
+    finally:
+        sim.restore(state)
+
+
+def posed_problem(simulator, q, v, **options):
+    """StepProblem of the contacts, limits and efforts that a simulator's step has just assembled from q and v."""
+    sim = simulator
     settings = {
         "gravity": sim.world.gravity,
         "time_step": sim.time_step,
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),
-        "external": external,
+        "external": sim._work.external.copy(),
     }
-    return StepProblem(sim.world, state.q, state.v, effort, contacts, (), limits, **{**settings, **options})
+    effort = sim._work.effort.copy()
+    settings.update(options)
+    return StepProblem(sim.world, q, v, effort, _contacts(sim), (), _limits(sim, q), **settings)
 
 
 def _contacts(sim):
@@ -60,6 +68,8 @@ def _limits(sim, q):
     tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
     limits = []
     for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
+        if code < 0:
+            continue  # torsion or rolling of a contact
         dof, side = divmod(int(code), 2)
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]

@@ -170,7 +170,7 @@ def _factors(blocks):
     order, first = np.arange(m), np.zeros(m + 1, np.int64)
     dense = rows >= LEAST_DENSE and len(blocks.value) > DENSE * rows**2
     if not dense:
-        later, entries = eliminate(blocks, adjacent, np.zeros(m, np.int64), order, first)
+        later, entries = eliminate(blocks, adjacent, *np.zeros((2, m), np.int64), order, first)
         dense = rows >= LEAST_DENSE and entries > DENSE * rows**2
     if dense:
         adjacent[:] = 1
@@ -189,7 +189,7 @@ def _factors(blocks):
         pivot=np.zeros((LARGEST, 2 * LARGEST)),
         rest=np.zeros(rows),
     )
-    place_factors(blocks, adjacent, factors)
+    place_factors(blocks, adjacent, np.zeros(m, np.int64), factors)
     return factors
 
 

@@ -14,11 +14,25 @@ from mb_contact.core.box_gauss_seidel import box_gauss_seidel
 from mb_contact.core.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
 from mb_contact.core.lemke import LEMKE_LIMIT, LEMKE_RAY
 from mb_contact.core.lemke_dictionary import lemke_dictionary
+from mb_contact.core.ppm_one import ppm_one
+from mb_contact.core.principal_pivoting import (
+    ACTIVE,
+    PIVOTS,
+    PPM_LIMIT,
+    PPM_RAY,
+    PPM_SINGULAR,
+    make_ppm_work,
+    modified_ppm,
+)
 from mb_contact.errors import InputError
+from mb_contact.solvers.bounds import without_bounds
 from mb_contact.solvers.infeasible import proves_no_solution
 from mb_contact.solvers.residuals import LcpResidual, lcp_residual
 
-METHODS = ("lemke", "block_pivoting", "gauss_seidel", "auto")
+ASYMMETRY = 1e-12  #: of the largest entry, up to which a matrix counts as symmetric
+
+METHODS = ("lemke", "block_pivoting", "principal_pivoting", "modified_principal_pivoting", "gauss_seidel", "auto")
+PPM_ENDS = {PPM_RAY: "ray", PPM_LIMIT: "limit", PPM_SINGULAR: "not_a_p_matrix"}
 
 
 class LcpResult(NamedTuple):
@@ -26,7 +40,7 @@ class LcpResult(NamedTuple):
 
     z: np.ndarray
     w: np.ndarray  #: M z + q
-    status: str  #: "solved", "ray", "no_solution", "limit", "inaccurate", "not_finite"
+    status: str  #: "solved", "ray", "no_solution", "limit", "not_a_p_matrix", "inaccurate", "not_finite"
     iterations: int  #: pivots, linear solves or sweeps
     residual: float  #: largest |z - mid(lower, z - w, upper)|, recomputed from M, q and z
     residuals: LcpResidual  #: all residuals, recomputed
@@ -43,14 +57,17 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     q : (n,)
     method : str
         ``"lemke"`` (lexicographic; bounds and free rows are rewritten into a larger problem), ``"block_pivoting"``
-        (for P-matrices and positive semidefinite ones; starts from ``warm``), ``"gauss_seidel"`` (positive diagonal),
+        (for P-matrices and positive semidefinite ones; starts from ``warm``), ``"principal_pivoting"`` (PPM I of Murty,
+        P-matrices; starts from ``warm``), ``"modified_principal_pivoting"`` (Drumwright's algorithm 1, symmetric
+        positive semidefinite matrices of any rank; starts from ``warm``), ``"gauss_seidel"`` (positive diagonal),
         ``"auto"`` (block pivoting, then Lemke with several covering vectors, then Gauss-Seidel).
+        The principal pivoting methods take at most one bound a row.
     tolerance : float
         ``"solved"`` is only said if the natural residual is at most this times max(1, largest |q|), and that of the
         problem scaled to a unit diagonal at most this times the largest scaled ``|q|``, and M z + q is known as well
         as that (a z so large that rounding hides w is no solution).
     limit : int, optional
-        Most pivots (20 n + 50), linear solves (10 n + 50), or sweeps (10000).
+        Most pivots (20 n + 50), linear solves of block pivoting (10 n + 50), or sweeps (10000).
     lower, upper : (n,), optional
         Bounds, infinite where there is none; 0 and infinity by default.
     warm : (n,) int, optional
@@ -60,12 +77,13 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     -------
     LcpResult
         Status "ray": Lemke ended on a ray, which proves nothing for a general M; "no_solution": a vector y >= 0
-        with M* y <= 0 and q* y < 0 was found and checked (``infeasible`` is set with "ray" too).
+        with M* y <= 0 and q* y < 0 was found and checked (``infeasible`` is set with "ray" too); "not_a_p_matrix":
+        PPM I met a pivot that is not positive.
 
     Raises
     ------
     InputError
-        Shapes do not fit, entries are not finite, bounds cross, or the method is unknown.
+        Shapes do not fit, entries are not finite, bounds cross, the method is unknown or not made for such a problem.
     """
     M, q, lower, upper, warm = _check(M, q, method, limit, lower, upper, warm)
     n = len(q)
@@ -74,8 +92,7 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     diagonal = np.diag(M)
     s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     problem = (np.ascontiguousarray(M / np.outer(s, s)), q / s, lower * s, upper * s)
-    run = {"lemke": _lemke, "block_pivoting": _block_pivoting, "gauss_seidel": _gauss_seidel, "auto": _auto}[method]
-    z, end, iterations, active = run(problem, plain, warm, limit, tolerance)
+    z, end, iterations, active = RUN[method](problem, plain, warm, limit, tolerance)
     finite = bool(np.isfinite(z).all() and np.abs(z).max(initial=0.0) < 1e100)
     # exactly at the bounds, which scaling back and forth would miss by a digit
     with np.errstate(all="ignore"):
@@ -152,7 +169,9 @@ def _polished(M, q, lower, upper, z):
 def _lemke(problem, plain, warm, limit, tolerance, cover=None):
     if plain:
         return _lemke_plain(*problem[:2], limit, cover)
-    return _lemke_bounds(problem, limit, cover)
+    reduced = without_bounds(*problem)
+    x, end, pivots, _ = _lemke_plain(reduced.M, reduced.q, limit, cover)
+    return reduced.expand(x), end, pivots, None
 
 
 def _lemke_plain(M, q, limit, cover=None):
@@ -169,39 +188,54 @@ def _lemke_plain(M, q, limit, cover=None):
     return z, {LEMKE_RAY: "ray", LEMKE_LIMIT: "limit"}.get(status, ""), pivots, active
 
 
-def _lemke_bounds(problem, limit, cover):
-    """Free rows by a Schur complement, one bound by a shift (and mirror), two by a slack with its multiplier.
+def _principal_pivoting(problem, plain, warm, limit, tolerance):
+    return _by_principal_pivots(problem, warm, limit, "principal_pivoting", _ppm_one)
 
-    With z = lower + x and w = w+ - w-, w- the multiplier of x <= upper - lower,
 
-        [ w+    ]   [ M   1 ] [ x  ]   [ q + M lower   ]
-        [ slack ] = [ -1  0 ] [ w- ] + [ upper - lower ]
+def _modified_principal_pivoting(problem, plain, warm, limit, tolerance):
+    M = problem[0]
+    if np.abs(M - M.T).max(initial=0.0) > ASYMMETRY * np.abs(M).max(initial=0.0):
+        message = "modified_principal_pivoting needs a symmetric M; use principal_pivoting for P-matrices"
+        raise InputError(f"{message} and lemke for others")
+    return _by_principal_pivots(problem, warm, limit, "modified_principal_pivoting", _ppm_modified)
+
+
+def _by_principal_pivots(problem, warm, limit, method, run):
+    """Free rows are eliminated and bounds shifted to zero, which keeps P-matrices and semidefinite ones what they are.
+
+    The slack of a second bound would not: it has a zero on the diagonal.
     """
-    M, q, lower, upper = problem
+    both = np.isfinite(problem[2]) & np.isfinite(problem[3])
+    if both.any():
+        i = int(np.argmax(both))
+        raise InputError(f"{method} takes one bound a row, row {i} has two; use lemke or block_pivoting")
+    reduced = without_bounds(*problem)
+    m = len(reduced.q)
+    limit = 20 * m + 50 if limit is None else int(limit)
+    start = np.flatnonzero(warm[reduced.bound] == BETWEEN) if warm is not None else np.zeros(0, np.int64)
+    x, end, pivots, basic = run(reduced.M, reduced.q, start, limit)
+    active = np.full(len(problem[1]), BETWEEN, np.int64)
+    active[reduced.bound] = np.where(basic, BETWEEN, np.where(reduced.mirror[reduced.bound] < 0, AT_UPPER, AT_LOWER))
+    return reduced.expand(x), end, pivots, active
+
+
+def _ppm_one(M, q, start, limit):
     n = len(q)
-    mirror = np.where(np.isinf(lower) & np.isfinite(upper), -1.0, 1.0)
-    M = M * np.outer(mirror, mirror)
-    shift = np.where(mirror < 0, -upper, np.where(np.isinf(lower), 0.0, lower))
-    width = np.where(mirror < 0, np.inf, upper - np.where(np.isinf(lower), -np.inf, lower))
-    q = mirror * q + M @ shift
-    free = np.isinf(lower) & np.isinf(upper)
-    bound = ~free
-    eliminate = np.linalg.pinv(M[np.ix_(free, free)], rcond=1e-12) if free.any() else np.zeros((0, 0))
-    to_free = -eliminate @ M[np.ix_(free, bound)]
-    at_free = -eliminate @ q[free]
-    S = M[np.ix_(bound, bound)] + M[np.ix_(bound, free)] @ to_free
-    p = q[bound] + M[np.ix_(bound, free)] @ at_free
-    two = np.flatnonzero(np.isfinite(width[bound]))
-    k, m = len(two), int(bound.sum())
-    big = np.zeros((m + k, m + k))
-    big[:m, :m] = S
-    big[two, m + np.arange(k)] = 1.0
-    big[m + np.arange(k), two] = -1.0
-    x, end, pivots, _ = _lemke_plain(big, np.concatenate([p, width[bound][two]]), limit, cover)
-    y = np.zeros(n)
-    y[bound] = x[:m]
-    y[free] = to_free @ x[:m] + at_free
-    return np.clip(mirror * (y + shift), lower, upper), end, pivots, None
+    z, x = np.zeros((2, n))
+    basic, order = np.zeros((2, n), np.int64)
+    least = 1e-13 * np.abs(q).max(initial=0.0)
+    status, pivots = ppm_one(M, q, n, np.zeros((n, n)), x, basic, order, start, len(start), z, least, limit)
+    return z, PPM_ENDS.get(status, ""), pivots, basic == 1
+
+
+def _ppm_modified(M, q, start, limit):
+    n = len(q)
+    z = np.zeros(n)
+    work = make_ppm_work(n, n)
+    status = modified_ppm(M, q, n, start, len(start), z, 1e-12 * np.abs(q).max(initial=0.0), limit, work)
+    basic = np.zeros(n, bool)
+    basic[work.active[: work.info[ACTIVE]]] = True
+    return z, PPM_ENDS.get(status, ""), int(work.info[PIVOTS]), basic
 
 
 def _block_pivoting(problem, plain, warm, limit, tolerance):
@@ -244,3 +278,8 @@ def _auto(problem, plain, warm, limit, tolerance):
         if least <= 1e-2 * tolerance:
             break
     return best, why, total, active
+
+
+RUN = dict(zip(METHODS, (
+    _lemke, _block_pivoting, _principal_pivoting, _modified_principal_pivoting, _gauss_seidel, _auto,
+)))  # fmt: skip

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.block_sparse import LARGEST
 from mb_contact.core.cone_judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
 
 EPSILON = float(np.finfo(float).eps)
@@ -97,14 +98,15 @@ def cone_residual(W, q, layout, r):
         u = np.asarray(W @ r + q, float)
         rounding = float(EPSILON * np.linalg.norm(abs(W) @ np.abs(r) + np.abs(q)))
     out = np.zeros((count, MEASURES))
-    judge_units(units, r, u, np.ones(count), out)
+    work = np.zeros((2, LARGEST))
+    judge_units(units, r, u, np.ones(count), out, *work)
     natural = float(np.linalg.norm(out[:, NATURAL]))
     diagonal = np.abs(np.asarray(W.diagonal(), float).ravel())
     rows = np.diff(units.start)
     mean = np.add.reduceat(diagonal, units.start[:-1]) / rows
     scale = 1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0))
     balanced = np.zeros((count, MEASURES))
-    judge_units(units, r, u, scale, balanced)
+    judge_units(units, r, u, scale, balanced, *work)
     size = float(np.linalg.norm(np.repeat(scale, rows) * q))
     rest = float(np.linalg.norm(balanced[:, NATURAL]))
     return ConeResidual(

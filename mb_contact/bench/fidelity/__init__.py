@@ -1,0 +1,10 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How exact the simulator is: cases with known answers, ``mb-contact bench fidelity``."""
+
+from __future__ import annotations
+
+from mb_contact.bench.fidelity import friction
+
+CASES = {case.name: case for family in (friction,) for case in family.CASES}

@@ -1,0 +1,66 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps with another formulation than OS (scene key ``formulation``): for study, in Python, milliseconds each.
+
+Contacts, frames and rows are those of the usual step; unknowns, matrix, solver and the new joint velocities are the
+formulation's own.  Formulations in body coordinates start every step from joint coordinates: that projection is the
+stabilisation that keeps hinges closed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.contact.formulation import RUNGS
+from mb_contact.contact.formulations import formulate
+from mb_contact.core import step as _step
+from mb_contact.core.certificate import certify
+from mb_contact.core.lcp import states_of
+from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.study import posed_problem
+from mb_contact.types import NOT_FINITE, OK
+
+
+class FormulationStep(ContactStep):
+    """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
+
+    solver_names = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
+
+    def __init__(self, simulator):
+        self._sim = simulator
+        self._name = simulator.scene.formulation
+        self.last = None  #: StepSolution of the last step, with the formulation's own certificate
+
+    def attach(self, contacts, frames, memory, cones, solution, work):
+        """The arrays behind the handle that the next steps use."""
+        self._cones, self._solution, self._work = cones, solution, work
+
+    def solve(self, handle):
+        """Pose the step's problem, formulate and solve it; a status."""
+        _step.assemble(handle)
+        problem = posed_problem(self._sim, self._sim.q, self._sim.v)
+        self.last = solution = formulate(problem, self._name).solve()
+        r = problem.D_ul @ solution.forces.beta
+        if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
+            return NOT_FINITE
+        sol, cones = self._solution, self._cones
+        sol.r[: len(r)] = r
+        certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
+        z = np.concatenate([solution.forces.beta, solution.forces.sigma])
+        states_of(cones, z, len(z), sol.state)
+        self._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
+        self._work.info[_step.ITERATIONS] = solution.pivots
+        return OK
+
+    def _rung(self, solution):
+        if not solution.solved:
+            return len(RUNGS) + 1
+        return 1 + RUNGS.index(solution.solver.removeprefix("polished "))
+
+    def _impulses(self, handle):
+        """As usual, but with the joint velocities that the formulation itself comes to."""
+        status = super()._impulses(handle)
+        if status == OK:
+            self._work.v_next[:] = self.last.v_next
+        return status

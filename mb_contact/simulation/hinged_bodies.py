@@ -1,0 +1,95 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The papers' pendulum with a free body for every link, its hinges as constraints: NMC/OS, compiled (J14 section 8)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core import hinged_step as _hinged
+from mb_contact.core.hinge_rows import ROWS, make_hinge_work
+from mb_contact.errors import InputError
+from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
+from mb_contact.types import OK
+
+SOLVERS = ("eliminated", "mixed")
+GAMMA = 0.2  #: part of an open hinge that is taken back in a step
+
+
+class HingedStep(ContactStep):
+    """Steps of free bodies with the hinges of a Pendulum."""
+
+    has_impacts = False  # their rows know nothing of the hinges
+
+    def __init__(self, pendulum, solver, gamma):
+        self._links, self._n_f = pendulum.links, pendulum.friction_directions
+        self._mixed = solver == "mixed"
+        half = 0.5 * pendulum.spacing * np.array([0.0, 0.0, 1.0])
+        up = np.tile(-half, (self._links, 1))
+        up[0] = 0.0, 0.0, pendulum.base_height
+        axis = np.tile([0.0, 1.0, 0.0], (self._links, 1))
+        across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
+        self._hinges = np.tile(half, (self._links, 1)), up, axis, across, gamma
+
+    def allocate(self, rows, units):
+        """Workspaces for so many contact rows and contacts."""
+        self.work = make_hinge_work(*self._hinges, rows)
+        if self._mixed:
+            self._whole = _hinged.make_mixed_work(ROWS * self._links, rows, units, self._n_f)
+
+    def is_compiled(self):
+        """Whether the kernel of these steps is in the cache."""
+        kernel = _hinged.solve_mixed if self._mixed else _hinged.solve_eliminated
+        return is_compiled() and kernel_in_cache(kernel, f"hinged_step.{kernel.__name__}")
+
+    def solve(self, handle):
+        """Pose and solve the problem of the step; a status."""
+        if self._mixed:
+            return _hinged.solve_mixed(handle, self.work, self._whole)
+        return _hinged.solve_eliminated(handle, self.work)
+
+    def _impulses(self, handle):
+        status = self.solve(handle)
+        return _hinged.settle_hinged(handle, self.work) if status == OK else status
+
+
+class HingedBodies(Simulator):
+    """A pendulum in the coordinates of its bodies; the state is ``n`` free spheres.
+
+    Parameters
+    ----------
+    pendulum : Pendulum
+    solver : str
+        ``"eliminated"``: hinge impulses by a band factor, contacts by the ladder on what is left.  ``"mixed"``: hinge
+        impulses are unknowns of the same block pivoting that OS uses, in dense systems.
+    gamma : float
+        Part of an open hinge that is taken back in a step (equations of NMC drift without it).
+    **settings
+        Further fields of Scene.
+
+    Raises
+    ------
+    InputError
+        Unknown solver, or gamma outside 0 ... 1.
+    """
+
+    def __init__(self, pendulum, solver="eliminated", gamma=GAMMA, progress=None, **settings):
+        if solver not in SOLVERS:
+            raise InputError(f"there is no solver '{solver}' of hinged bodies; choose one of {', '.join(SOLVERS)}")
+        if not 0.0 <= gamma <= 1.0:
+            raise InputError(f"gamma must be from 0 to 1, got {gamma}")
+        progress = progress or (lambda line: None)
+        self._hinged = HingedStep(pendulum, solver, gamma)
+        first = None if is_compiled() else FirstCompilation(progress)
+        super().__init__(pendulum.free_scene(**settings), progress, warm_up=False)
+        self._warm_up(first, progress)
+
+    def _make_contact_step(self):
+        return self._hinged
+
+    def hinge_opening(self):
+        """Farthest that a hinge is open [m]."""
+        return float(_hinged.hinge_opening(self._handle, self._hinged.work))

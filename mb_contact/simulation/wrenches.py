@@ -1,0 +1,77 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""External wrenches on links: pushes that a user holds over some steps."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.errors import InputError
+from mb_contact.types import WORLD
+
+AXES = ("world", "link")
+
+
+class Wrench(NamedTuple):
+    """A wrench on a link about the link's origin, angular part first [N m, N]."""
+
+    value: tuple[float, ...]
+    axes: str  #: ``world``, or ``link``: turns with the link
+    until: float  #: simulated time at which it ends [s]
+
+
+class ExternalWrenches:
+    """The wrenches that act on a world now, by link; one a link."""
+
+    def __init__(self, world):
+        self._world = world
+        self._held = {}
+
+    def hold(self, link, wrench, axes, time, duration):
+        """Replace the wrench on a link from ``time`` on; None ends it, and a duration of None never does."""
+        frame = self._world.frames.get(link)
+        if frame is None:
+            raise InputError(f"there is no link '{link}'; the links are {', '.join(sorted(self._world.frames))}")
+        if frame.body == WORLD:
+            raise InputError(f"link '{link}' is welded to the inertial frame: a wrench cannot move it")
+        if axes not in AXES:
+            raise InputError(f"axes must be one of {', '.join(AXES)}, got '{axes}'")
+        if duration is not None and as_vector([duration], 1, "duration")[0] < 0.0:
+            raise InputError(f"duration must be zero or more seconds, got {duration}")
+        if wrench is None:
+            self._held.pop(link, None)
+            return
+        until = math.inf if duration is None else time + float(duration)
+        self._held[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
+
+    def clear(self):
+        """End all."""
+        self._held.clear()
+
+    def save(self):
+        """What ``restore`` takes."""
+        return tuple(self._held.items())
+
+    def restore(self, saved):
+        """Go on with saved wrenches."""
+        self._held = dict(saved)
+
+    def apply(self, kin, time, external):
+        """Sums on the bodies ``external`` (n, 6), about the bodies' origins, world axes, for a step from ``time`` on."""
+        external[:] = 0.0
+        for link, wrench in list(self._held.items()):
+            if time >= wrench.until:
+                del self._held[link]
+                continue
+            frame = self._world.frames[link]
+            R = kin.R[frame.body]
+            moment, force = np.array(wrench.value[:3]), np.array(wrench.value[3:])
+            if wrench.axes == "link":
+                moment, force = R @ (frame.R @ moment), R @ (frame.R @ force)
+            external[frame.body, :3] += moment + np.cross(R @ frame.p, force)
+            external[frame.body, 3:] += force
