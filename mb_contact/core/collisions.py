@@ -53,7 +53,7 @@ class ImpactWork(NamedTuple):
     """Workspace of one impact; c contacts, R scalar rows."""
 
     index: np.ndarray  #: int64 (c,), contacts of the step that take part
-    eps: np.ndarray  #: (c,), their restitution, 0 where a contact only touches
+    eps: np.ndarray  #: (c,), their restitution
     speed: np.ndarray  #: (c,), normal velocity before [m/s]
     W: np.ndarray  #: (R, R)
     u: np.ndarray  #: (R,), velocities of the rows before
@@ -204,11 +204,10 @@ def _pick(h, imp, picked, eps, threshold, dt, only_pair):
         pair = found.pair[i]
         if only_pair >= 0 and pair != only_pair:
             continue
-        collides = _collides(h, i, threshold, dt)
-        if not collides and found.gap[i] > TOUCH:
+        if found.gap[i] > TOUCH and not _collides(h, i, threshold, dt):
             continue
         imp.index[c] = i
-        imp.eps[c] = eps[pair] if collides else 0.0
+        imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
         picked.pair[c] = pair
         picked.feature[c] = found.feature[i]
         picked.gap[c] = 0.0

@@ -60,7 +60,7 @@ class Impact(NamedTuple):
     points: np.ndarray  #: (k, 3) [m]
     normals: np.ndarray  #: (k, 3), from B to A
     speeds: np.ndarray  #: (k,), normal velocities just before, negative where the bodies approach [m/s]
-    restitution: np.ndarray  #: (k,), of the pairs that collided; 0 where they only touched
+    restitution: np.ndarray  #: (k,), of the pairs
     compression: np.ndarray  #: (k, 3), impulses on A of the first phase [N s]
     decompression: np.ndarray  #: (k, 3), and of the second
     energy_before: float  #: mechanical energy [J]
