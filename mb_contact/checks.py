@@ -51,6 +51,17 @@ def as_matrix(value, shape=None, name="value", finite=True):
     return array
 
 
+def as_positive(value, name="value"):
+    """Return ``value`` as a float that is finite and above zero, or raise InputError."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, got {value!r}") from None
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be finite and above zero, got {number:g}")
+    return number
+
+
 def _as_float_array(value, name):
     try:
         array = np.asarray(value)

@@ -239,8 +239,8 @@ WRONG = {
     ),
     "integrator": (
         "semi_implicit_euler",
-        "rk4",
-        "integrator: 'rk4' is not known; available: semi_implicit_euler",
+        "rk5",
+        "integrator: 'rk5' is not known; available: semi_implicit_euler, rk4, adaptive",
     ),
     "event": (
         "time_stepping",

@@ -27,7 +27,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler",),
+    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
     "collision_scheme": ("time_stepping",),
     "restitution_law": ("anitescu_potra", "papers", "newton"),
     "simultaneous_impacts": ("all", "sequential"),
@@ -41,6 +41,9 @@ ELASTIC_MODELS = ("coulomb_polyhedral", "coulomb_cone")
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
+
+#: Least tolerance of an integrator: below, rounding decides.
+LEAST_TOLERANCE = 1e-13
 
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
 SHAPE_SIZES = MappingProxyType({
@@ -228,6 +231,7 @@ class Scene:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
     integrator: str = "semi_implicit_euler"
+    integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
@@ -312,6 +316,7 @@ def _check_settings(scene):
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
     if scene.impact_threshold is not None:
         _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
+    _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
         message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"

@@ -23,6 +23,7 @@ class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
     has_impacts = False  # their rows know nothing of the hinges
+    any_integrator = False
 
     def __init__(self, pendulum, solver, gamma):
         self._links, self._n_f = pendulum.links, pendulum.friction_directions

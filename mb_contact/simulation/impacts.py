@@ -11,7 +11,6 @@ from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core import collisions as _collisions
 from mb_contact.core.collision_phases import certify_cone
-from mb_contact.core.step import smooth_dynamics
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact
 from mb_contact.solvers.friction import FrictionSolver
@@ -43,7 +42,6 @@ class Impacts:
         self._threshold = STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
-        self._dt = float(scene.time_step)
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.begin(0.0)
 
@@ -52,8 +50,9 @@ class Impacts:
         self._imp = _collisions.make_impact_work(capacity, rows)
         self._picked = make_contacts(capacity)
 
-    def attach(self, contacts, frames, rows, cones, v, work, pair_links):
+    def attach(self, settings, contacts, frames, rows, cones, v, work, pair_links):
         """The arrays behind the handle that the next steps use."""
+        self._settings = settings
         self._contacts, self._frames, self._rows, self._cones = contacts, frames, rows, cones
         self._v, self._work, self._pair_links = v, work, pair_links
 
@@ -65,8 +64,8 @@ class Impacts:
         self._v_before = None
         self._limits = {}
 
-    def resolve(self, handle):
-        """Impacts at the start of a step, behind ``smooth_dynamics``; a status."""
+    def resolve(self, handle, integrator):
+        """Impacts at the start of a step, behind the integrator's ``free``; a status."""
         if not self._contacts.count[0] or not self._due(handle):
             return OK
         self._v_before = self._v.copy()
@@ -74,10 +73,10 @@ class Impacts:
         for _ in range(SEQUENTIAL_ROUNDS if self._sequential else ROUNDS):
             pair = -1
             if self._sequential:
-                pair = _collisions.next_pair(handle, self._eps, self._threshold, self._dt)
-            status = self.collide(handle, self._eps, self._threshold, self._dt, pair)
+                pair = _collisions.next_pair(handle, self._eps, self._threshold, self._settings[0])
+            status = self.collide(handle, self._eps, self._threshold, self._settings[0], pair)
             if status == OK:
-                status = smooth_dynamics(handle)  # W of the step carries the damping, v_free the new velocity
+                status = integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
             if status != OK or not self._due(handle):
                 return status
         return OK
@@ -93,7 +92,7 @@ class Impacts:
         if self._v_before is not None:
             self._work.geom_impulse[:] += self._total
             for dof, impulse in self._limits.items():
-                self._work.joint_effort[dof] += impulse / self._dt
+                self._work.joint_effort[dof] += impulse / self._settings[0]
 
     def collide(self, handle, eps, threshold, dt, pair=-1):
         """One impact of all that collides, or of one pair of geometries; a status."""
@@ -116,8 +115,8 @@ class Impacts:
         if not kernel_in_cache(_collisions.apply_impact, "collisions.apply_impact"):
             progress("impacts are compiled too (first run only)")
         self._due(handle)
-        _collisions.next_pair(handle, self._eps, self._threshold, self._dt)
-        _collisions.pose_impact(handle, self._imp, self._picked, self._eps, self._threshold, self._dt, -1)
+        _collisions.next_pair(handle, self._eps, self._threshold, self._settings[0])
+        _collisions.pose_impact(handle, self._imp, self._picked, self._eps, self._threshold, self._settings[0], -1)
         self._compress(handle)
         self._decompress(handle, 1.0)
         _collisions.apply_impact(handle, self._imp)
@@ -127,7 +126,7 @@ class Impacts:
     # --- inside -----------------------------------------------------------------------------
 
     def _due(self, handle):
-        return _collisions.impacts_due(handle, self._eps, self._threshold, self._dt)
+        return _collisions.impacts_due(handle, self._eps, self._threshold, self._settings[0])
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; the factor on all restitutions."""

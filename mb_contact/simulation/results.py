@@ -129,4 +129,7 @@ class State(NamedTuple):
     geom_impulse: np.ndarray
     work_done: float
     energy_start: float
+    gravity: np.ndarray
+    even_steps: int
+    time_before: float
     wrenches: tuple = ()
