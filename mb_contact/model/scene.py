@@ -122,6 +122,7 @@ class SceneModel:
     collision_meshes: str = "error"
     inertia_errors: str = "error"
     mimic: str = "error"
+    srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
 @dataclass(frozen=True)

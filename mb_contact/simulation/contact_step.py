@@ -25,6 +25,9 @@ class ContactStep:
     def allocate(self, contacts, rows, units):
         """Workspaces of its own, for so many contacts, scalar rows, and contacts and limits."""
 
+    def attach(self, contacts, frames, memory, cones, solution, work):
+        """The arrays behind the handle that the next steps use."""
+
     def is_compiled(self):
         """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
         return is_compiled()

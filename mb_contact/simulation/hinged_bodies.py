@@ -35,7 +35,7 @@ class HingedStep(ContactStep):
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
         self._hinges = np.tile(half, (self._links, 1)), up, axis, across, gamma
 
-    def allocate(self, rows, units):
+    def allocate(self, contacts, rows, units):
         """Workspaces for so many contact rows and contacts."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:

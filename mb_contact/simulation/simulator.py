@@ -246,7 +246,7 @@ class Simulator:
         link : str
             A link of a robot or an object that can move.
         wrench : (6,) or None
-            Moment and force about the link's origin [N m, N], angular part first; replaces the one before, None ends it.
+            Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
         duration : float, optional
             Simulated time for which it acts [s]; until replaced if left out.
         axes : str
@@ -319,7 +319,7 @@ class Simulator:
         if self._impacts is not None:
             self._impacts.begin(self.time)
         count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
@@ -361,6 +361,7 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
         )
@@ -477,6 +478,7 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         if self._impacts is not None:
             self._impacts.allocate(capacity, rows)
             self._impacts.attach(
