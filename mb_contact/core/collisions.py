@@ -52,7 +52,7 @@ TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides 
 class ImpactWork(NamedTuple):
     """Workspace of one impact; c contacts, R scalar rows."""
 
-    index: np.ndarray  #: int64 (c,), contacts of the step that take part
+    collides: np.ndarray  #: int64 (c,), marks of the step's contacts
     eps: np.ndarray  #: (c,), their restitution
     speed: np.ndarray  #: (c,), normal velocity before [m/s]
     W: np.ndarray  #: (R, R)
@@ -72,7 +72,7 @@ class ImpactWork(NamedTuple):
 def make_impact_work(capacity, rows):
     """Workspace for so many contacts and scalar rows."""
     return ImpactWork(
-        index=np.zeros(capacity, np.int64),
+        collides=np.zeros(capacity, np.int64),
         eps=np.zeros(capacity),
         speed=np.zeros(capacity),
         W=np.zeros((rows, rows)),
@@ -111,14 +111,21 @@ def impacts_due(h, eps, threshold, dt):
 
 
 @entry
-def next_pair(h, eps, threshold, dt):
+def mark_collisions(h, imp, threshold, dt):
+    """Mark the contacts that collide in this step, with or without restitution."""
+    for i in range(h.contacts.count[0]):
+        imp.collides[i] = 1 if _collides(h, i, threshold, dt) else 0
+
+
+@entry
+def next_pair(h, imp):
     """Pair of geometries that collides first: least g / |v_n-|, then the fastest; -1 if none does."""
     best = -1
     soonest = 0.0
     fastest = 0.0
     for i in range(h.contacts.count[0]):
         pair = h.contacts.pair[i]
-        if eps[pair] <= 0.0 or not _collides(h, i, threshold, dt):
+        if imp.collides[i] == 0:
             continue
         speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
         time = h.contacts.gap[i] / speed if h.contacts.gap[i] > TOUCH else 0.0
@@ -162,17 +169,21 @@ def normal_velocity(geoms, contacts, origin, V, i):
 
 
 @entry
-def pose_impact(h, imp, picked, eps, threshold, dt, only_pair):
-    """Rows of the contacts that collide or touch and of the limits that are reached; a status.
+def pose_impact(h, imp, picked, eps, touch, dt, only_pair):
+    """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
 
     Parameters
     ----------
     picked : Contacts, out
         Those that take part, with zero gaps.
+    touch : float
+        Gap up to which contacts touch [m].
+    dt : float
+        Time within which a joint limit counts as reached at the present velocity [s].
     only_pair : int
         The one pair of geometries that takes part, or -1 for all.
     """
-    _pick(h, imp, picked, eps, threshold, dt, only_pair)
+    _pick(h, imp, picked, eps, touch, only_pair)
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
     if status != OK:
         h.work.info[BAD_BODY] = body
@@ -196,7 +207,7 @@ def pose_impact(h, imp, picked, eps, threshold, dt, only_pair):
 
 
 @entry
-def _pick(h, imp, picked, eps, threshold, dt, only_pair):
+def _pick(h, imp, picked, eps, touch, only_pair):
     """Copy the contacts that take part."""
     found = h.contacts
     c = 0
@@ -204,9 +215,8 @@ def _pick(h, imp, picked, eps, threshold, dt, only_pair):
         pair = found.pair[i]
         if only_pair >= 0 and pair != only_pair:
             continue
-        if found.gap[i] > TOUCH and not _collides(h, i, threshold, dt):
+        if found.gap[i] > touch and imp.collides[i] == 0:
             continue
-        imp.index[c] = i
         imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
         picked.pair[c] = pair
         picked.feature[c] = found.feature[i]

@@ -28,7 +28,7 @@ CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
-    "collision_scheme": ("time_stepping",),
+    "collision_scheme": ("time_stepping", "event"),
     "restitution_law": ("anitescu_potra", "papers", "newton"),
     "simultaneous_impacts": ("all", "sequential"),
     "energy_gain": ("refuse", "allow"),
@@ -315,6 +315,12 @@ def _check_settings(scene):
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    if scene.collision_scheme == "event" and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"'event' needs friction_model {models}, which know impacts; {scene.friction_model} does not"
+        raise scene.error("collision_scheme", message)
+    if scene.collision_scheme == "event" and scene.formulation != "os":
+        raise scene.error("collision_scheme", f"'event' needs formulation os, got {scene.formulation}")
     if scene.impact_threshold is not None:
         _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
     _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)

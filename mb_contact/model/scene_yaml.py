@@ -297,7 +297,7 @@ SCENE_READERS = {
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
-    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "friction_frame": choice(*CHOICES["friction_frame"]),

@@ -11,6 +11,7 @@ from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core import collisions as _collisions
 from mb_contact.core.collision_phases import certify_cone
+from mb_contact.core.events import HOLD_GAP
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact
 from mb_contact.solvers.friction import FrictionSolver
@@ -26,7 +27,8 @@ CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative t
 
 def make_impacts(scene, world, contact_step):
     """The Impacts of a scene, or None where no pair has restitution or the steps' rows cannot have any."""
-    if not contact_step.has_impacts or not (world.restitution > 0.0).any():
+    elastic = (world.restitution > 0.0).any() or scene.collision_scheme == "event"
+    if not contact_step.has_impacts or not elastic:
         return None
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)
@@ -62,6 +64,7 @@ class Impacts:
         self.events = []
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
+        self._total[:] = 0.0
         self._limits = {}
 
     def resolve(self, handle, integrator):
@@ -69,17 +72,33 @@ class Impacts:
         if not self._contacts.count[0] or not self._due(handle):
             return OK
         self._v_before = self._v.copy()
-        self._total[:] = 0.0
-        for _ in range(SEQUENTIAL_ROUNDS if self._sequential else ROUNDS):
-            pair = -1
-            if self._sequential:
-                pair = _collisions.next_pair(handle, self._eps, self._threshold, self._settings[0])
-            status = self.collide(handle, self._eps, self._threshold, self._settings[0], pair)
+        for _ in range(self.most_rounds):
+            _collisions.mark_collisions(handle, self._imp, self._threshold, self._settings[0])
+            status = self._collide(handle, self._eps, _collisions.TOUCH, self._settings[0], self._sequential)
             if status == OK:
                 status = integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
             if status != OK or not self._due(handle):
                 return status
         return OK
+
+    def collide_now(self, handle, time, marks, eps, last):
+        """The collision of the marked contacts at ``time`` [s], for the event scheme; a status.
+
+        The ``last`` one of a moment that does not end has no restitution and takes everything together.
+        """
+        self.time = time
+        self._imp.collides[: len(marks)] = marks
+        eps = np.zeros(len(eps)) if last else eps
+        return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
+
+    @property
+    def most_rounds(self):
+        """Most impacts at one moment."""
+        return SEQUENTIAL_ROUNDS if self._sequential else ROUNDS
+
+    def pairs_of_last(self):
+        """Pairs of geometries of the last impact's contacts."""
+        return set(self._picked.pair[: self._picked.count[0]].tolist())
 
     def undo(self, handle):
         """The step failed: back to the velocity before its impacts."""
@@ -89,34 +108,19 @@ class Impacts:
 
     def publish(self, handle):
         """Add the impacts of the step to the published contact impulses and joint efforts."""
-        if self._v_before is not None:
+        if self.events:
             self._work.geom_impulse[:] += self._total
             for dof, impulse in self._limits.items():
                 self._work.joint_effort[dof] += impulse / self._settings[0]
-
-    def collide(self, handle, eps, threshold, dt, pair=-1):
-        """One impact of all that collides, or of one pair of geometries; a status."""
-        imp, picked = self._imp, self._picked
-        status = _collisions.pose_impact(handle, imp, picked, eps, threshold, dt, pair)
-        if status != OK:
-            return status
-        count = int(picked.count[0])
-        self._compress(handle)
-        scale = 1.0
-        if imp.eps[:count].any():
-            scale = self._decompress_safely(handle)
-        status = _collisions.apply_impact(handle, imp)
-        if status == OK:
-            self._record(handle, scale)
-        return status
 
     def warm_up(self, handle, progress):
         """Compile or load the kernels of an impact, with whatever contacts there are."""
         if not kernel_in_cache(_collisions.apply_impact, "collisions.apply_impact"):
             progress("impacts are compiled too (first run only)")
         self._due(handle)
-        _collisions.next_pair(handle, self._eps, self._threshold, self._settings[0])
-        _collisions.pose_impact(handle, self._imp, self._picked, self._eps, self._threshold, self._settings[0], -1)
+        _collisions.mark_collisions(handle, self._imp, self._threshold, self._settings[0])
+        _collisions.next_pair(handle, self._imp)
+        _collisions.pose_impact(handle, self._imp, self._picked, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
         self._decompress(handle, 1.0)
         _collisions.apply_impact(handle, self._imp)
@@ -124,6 +128,22 @@ class Impacts:
         _collisions.set_velocity(handle, self._v)
 
     # --- inside -----------------------------------------------------------------------------
+
+    def _collide(self, handle, eps, touch, dt, one_pair):
+        """One impact of all that is marked, or of the pair of geometries that is first; a status."""
+        imp, picked = self._imp, self._picked
+        pair = _collisions.next_pair(handle, imp) if one_pair else -1
+        status = _collisions.pose_impact(handle, imp, picked, eps, touch, dt, pair)
+        if status != OK:
+            return status
+        self._compress(handle)
+        scale = 1.0
+        if imp.eps[: picked.count[0]].any():
+            scale = self._decompress_safely(handle)
+        status = _collisions.apply_impact(handle, imp)
+        if status == OK:
+            self._record(handle, scale)
+        return status
 
     def _due(self, handle):
         return _collisions.impacts_due(handle, self._eps, self._threshold, self._settings[0])

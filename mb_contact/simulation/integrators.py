@@ -171,7 +171,7 @@ class Adaptive(Flow):
 
 def make_integrator(scene, world, settings):
     """The integrator of a scene."""
-    if scene.integrator == "rk4":
+    if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
         return RungeKutta(world, settings)
     if scene.integrator == "adaptive":
         return Adaptive(world, settings, float(scene.integrator_tolerance))

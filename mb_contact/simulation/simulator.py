@@ -23,6 +23,7 @@ from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
@@ -90,7 +91,12 @@ class Simulator:
         self._memory = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
-        self._impacts = self._friction.impacts = make_impacts(self.scene, self.world, self._friction)
+        self._impacts = make_impacts(self.scene, self.world, self._friction)
+        self._events = None
+        if self.scene.collision_scheme == "event":
+            self._events = EventScheme(self, self._impacts)
+        else:
+            self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -315,15 +321,7 @@ class Simulator:
             self._effort[:] = 0.0
         self._settings[0] = dt
         self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
-        buffers = self._buffers
-        if self._impacts is not None:
-            self._impacts.begin(self.time)
-        count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = self._friction.finish(self._handle, count)
-        while status == TOO_MANY_CONTACTS:
-            self._allocate(2 * self._capacity)
-            status = self._friction.finish(self._handle, count)
+        status = self._time_step() if self._events is None else self._events.run(dt)
         if status != OK:
             raise self._error(status)
         self._count_step(dt)
@@ -335,6 +333,19 @@ class Simulator:
             events = tuple(self._impacts.events)
             self._work_done += self._impacts.work_done
         return self._result(events)
+
+    def _time_step(self):
+        """Detect, solve and move once; a status."""
+        buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
+        count = _step.begin_step(self._handle)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
+        status = self._friction.finish(self._handle, count)
+        while status == TOO_MANY_CONTACTS:
+            self._allocate(2 * self._capacity)
+            status = self._friction.finish(self._handle, count)
+        return status
 
     def _count_step(self, dt):
         self.step_count += 1
@@ -516,6 +527,8 @@ class Simulator:
         if self._impacts is not None:
             self._impacts.warm_up(self._handle, progress)
             self.reset()
+        if self._events is not None and not self._events.is_compiled():
+            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self._joint_space()
             self.operational_space(next(iter(self.world.frames)))
