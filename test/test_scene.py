@@ -219,8 +219,8 @@ WRONG = {
     ),
     "bounce": (
         "restitution: 0",
-        "restitution: 0.5",
-        ":27: materials.rubber.restitution: is not available yet; available: 0",
+        "restitution: 1.5",
+        ":27: materials.rubber.restitution: must be at most 1",
     ),
     "rolling": (
         "rolling: 0.0",

@@ -28,10 +28,16 @@ CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
     "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
-    "collision_scheme": ("time_stepping",),
+    "collision_scheme": ("time_stepping", "event"),
+    "restitution_law": ("anitescu_potra", "papers", "newton"),
+    "simultaneous_impacts": ("all", "sequential"),
+    "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
 })
+
+#: Friction models that know impacts with restitution; impacts of the others are inelastic.
+ELASTIC_MODELS = ("coulomb_polyhedral", "coulomb_cone")
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
@@ -180,10 +186,12 @@ class Material:
 
     ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
     ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
+    ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
     """
 
     friction: float = DEFAULT_FRICTION
     viscous: float = 0.0
+    restitution: float = 0.0
     torsional: float = 0.0
     rolling: float = 0.0
     anisotropic_friction: AnisotropicFriction | None = None
@@ -196,6 +204,7 @@ class MaterialPair:
     materials: tuple[str, str]
     friction: float | None = None
     viscous: float | None = None
+    restitution: float | None = None
     torsional: float | None = None
     rolling: float | None = None
     anisotropic_friction: AnisotropicFriction | None = None
@@ -231,6 +240,10 @@ class Scene:
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
+    restitution_law: str = "anitescu_potra"
+    impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's
+    simultaneous_impacts: str = "all"
+    energy_gain: str = "refuse"
     operational_frames: tuple[str, ...] = ()
     contact_wrench_links: tuple[str, ...] = ()
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
@@ -277,6 +290,7 @@ def check_scene(scene):
     for name, material in scene.materials.items():
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
+        _check_restitution(scene, f"materials.{name}.restitution", material.restitution)
         _check_surface(scene, material, f"materials.{name}")
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
@@ -301,6 +315,14 @@ def _check_settings(scene):
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    if scene.collision_scheme == "event" and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"'event' needs friction_model {models}, which know impacts; {scene.friction_model} does not"
+        raise scene.error("collision_scheme", message)
+    if scene.collision_scheme == "event" and scene.formulation != "os":
+        raise scene.error("collision_scheme", f"'event' needs formulation os, got {scene.formulation}")
+    if scene.impact_threshold is not None:
+        _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
     _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
@@ -368,6 +390,16 @@ def _check_material(scene, name, key):
         raise scene.error(key, f"material '{name}' is not defined under materials; defined: {known}")
 
 
+def _check_restitution(scene, key, value):
+    _check_numbers(scene, key, value, low=0.0)
+    if value > 1.0:
+        raise scene.error(key, f"must be at most 1, got {value:g}")
+    if value > 0.0 and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"impacts under friction_model {scene.friction_model} are inelastic; use 0 here, or {models}"
+        raise scene.error(key, message)
+
+
 def _check_surface(scene, entry, key):
     """Torsional, rolling and anisotropic coefficients: their ranges, and a friction model that has them."""
     exact = scene.friction_model == "coulomb_cone"
@@ -414,6 +446,8 @@ def _check_pairs(scene):
         _check_surface(scene, pair, f"pairs[{i}]")
         if pair.viscous is not None:
             _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
+        if pair.restitution is not None:
+            _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
 
 

@@ -141,15 +141,6 @@ def choice(*available, later=()):
     return described(read, type="string", enum=list(available))
 
 
-def zero_for_now(reader, node, key):
-    """Reader of an effect that is not simulated yet: only 0 is available."""
-    if number(low=0.0)(reader, node, key) != 0.0:
-        raise reader.error(node, key, "is not available yet; available: 0")
-
-
-described(zero_for_now, type="number", const=0)
-
-
 def directions(reader, node, key):
     """Reader of the number of friction directions: they come in opposite pairs."""
     low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
@@ -234,11 +225,10 @@ def _material(reader, node, key):
         raise reader.error(node, key, "the key 'friction' is missing")
     if "friction" in values and "anisotropic_friction" in values:
         raise reader.error(node, key, "has both friction and anisotropic_friction; keep one of them")
-    values.pop("restitution", None)
     return Material(**values)
 
 
-def _material_pair(materials, restitution=None, **values):
+def _material_pair(materials, **values):
     return MaterialPair(materials, **values)
 
 
@@ -257,7 +247,7 @@ def _pose(reader, node, key):
 describe_mapping(_pose, _POSE)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
             "torsional": number(low=0.0), "rolling": number(low=0.0),
             "anisotropic_friction": record(AnisotropicFriction, {
                 "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
@@ -307,12 +297,16 @@ SCENE_READERS = {
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
-    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
+    "restitution_law": choice(*CHOICES["restitution_law"]),
+    "impact_threshold": number(low=0.0),
+    "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
+    "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),

@@ -13,7 +13,13 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.inertia import solid
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_surfaces, pair_viscosities
+from mb_contact.model.pairs import (
+    geometry_pairs,
+    pair_frictions,
+    pair_restitutions,
+    pair_surfaces,
+    pair_viscosities,
+)
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
@@ -48,6 +54,7 @@ class World:
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
+    restitution: np.ndarray | None = None  #: (pairs,), coefficient of restitution of each pair
     surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
     def __repr__(self):
@@ -282,6 +289,7 @@ class _Builder:
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
             surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),
             gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=np.array(self.q0, dtype=np.float64), v0=np.array(self.v0, dtype=np.float64),
@@ -294,7 +302,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, *world.surfaces):
+                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 

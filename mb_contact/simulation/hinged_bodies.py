@@ -22,6 +22,7 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
+    has_impacts = False  # their rows know nothing of the hinges
     any_integrator = False
 
     def __init__(self, pendulum, solver, gamma, velocity_product):

@@ -23,6 +23,8 @@ from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
@@ -89,6 +91,12 @@ class Simulator:
         self._memory = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
+        self._impacts = make_impacts(self.scene, self.world, self._friction)
+        self._events = None
+        if self.scene.collision_scheme == "event":
+            self._events = EventScheme(self, self._impacts)
+        else:
+            self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -313,20 +321,31 @@ class Simulator:
             self._effort[:] = 0.0
         self._settings[0] = dt
         self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
-        buffers = self._buffers
-        count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = self._friction.finish(self._handle, count)
-        while status == TOO_MANY_CONTACTS:
-            self._allocate(2 * self._capacity)
-            status = self._friction.finish(self._handle, count)
+        status = self._time_step() if self._events is None else self._events.run(dt)
         if status != OK:
             raise self._error(status)
         self._count_step(dt)
         self._state_count += 1
         self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
-        return self._result()
+        events = ()
+        if self._impacts is not None:
+            events = tuple(self._impacts.events)
+            self._work_done += self._impacts.work_done
+        return self._result(events)
+
+    def _time_step(self):
+        """Detect, solve and move once; a status."""
+        buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
+        count = _step.begin_step(self._handle)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
+        status = self._friction.finish(self._handle, count)
+        while status == TOO_MANY_CONTACTS:
+            self._allocate(2 * self._capacity)
+            status = self._friction.finish(self._handle, count)
+        return status
 
     def _count_step(self, dt):
         self.step_count += 1
@@ -335,7 +354,7 @@ class Simulator:
         else:
             self._even_steps, self._time_before = 0, self.time + dt
 
-    def _result(self):
+    def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
@@ -357,7 +376,7 @@ class Simulator:
             contact_energy=gained,
             push_out_energy=pushed,
         )
-        return Step(self.time, certificate, table, self._pair_links)
+        return Step(self.time, certificate, table, self._pair_links, events)
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -471,6 +490,11 @@ class Simulator:
         self._memory = memory
         self._work = work
         self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        if self._impacts is not None:
+            self._impacts.allocate(capacity, rows)
+            self._impacts.attach(
+                self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
+            )
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -500,6 +524,11 @@ class Simulator:
         if first is not None:
             first.run(self._handle)
             self.reset()
+        if self._impacts is not None:
+            self._impacts.warm_up(self._handle, progress)
+            self.reset()
+        if self._events is not None and not self._events.is_compiled():
+            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self._joint_space()
             self.operational_space(next(iter(self.world.frames)))
