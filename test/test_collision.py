@@ -145,16 +145,7 @@ def test_missing_library_is_a_clear_error(monkeypatch):
 
 @pytest.mark.parametrize("size", [0.0, -1.0, np.nan, np.inf])
 def test_impossible_sizes_are_refused(size):
-    geoms = Geoms(
-        body=np.array([0]),
-        kind=np.array([SHAPE_BOX]),
-        size=np.array([[0.1, size, 0.1]]),
-        R=np.eye(3)[None],
-        p=np.zeros((1, 3)),
-        pairs=np.zeros((0, 2), dtype=np.int64),
-        mu=np.zeros(0),
-        margin=np.array([MARGIN]),
-    )
+    geoms = World([Shape("box", (0.1, 0.1, 0.1), np.zeros(3))]).geoms._replace(size=np.array([[0.1, size, 0.1]]))
     with pytest.raises(CollisionError, match="geometry 0 .box.: size .* positive and finite"):
         make_narrow_phase(geoms)
 

@@ -291,7 +291,7 @@ def begin_step(h):
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
     aabbs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper)
-    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
+    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.order, b.candidates)
 
 
 @entry

@@ -13,7 +13,14 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.inertia import solid
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_surfaces, pair_viscosities
+from mb_contact.model.pairs import (
+    geometry_pairs,
+    hull_arrays,
+    pair_frictions,
+    pair_surfaces,
+    pair_table,
+    pair_viscosities,
+)
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
@@ -333,6 +340,7 @@ class _Builder:
             pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
             mu=np.array(mu, dtype=np.float64),
             margin=np.array([self.scene.contact_margin], dtype=np.float64),
+            **hull_arrays([shape.hull for shape in shapes]), row_of=pair_table(pairs, g),
         )
 
     def _check_names(self):
