@@ -58,6 +58,17 @@ def as_matrix(value, shape=None, name="value", finite=True):
     return array
 
 
+def as_positive(value, name="value"):
+    """Return ``value`` as a float that is finite and above zero, or raise InputError."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, got {value!r}") from None
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be finite and above zero, got {number:g}")
+    return number
+
+
 def as_number(text):
     """The number that a text is; ValueError if it is none."""
     if not NUMBER.fullmatch(text):

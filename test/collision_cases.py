@@ -50,7 +50,10 @@ class Shape(NamedTuple):
     points: np.ndarray = None
 
 
-def convex(points, p=(0.0, 0.0, 0.0), R=np.eye(3)):
+UPRIGHT = np.eye(3)
+
+
+def convex(points, p=(0.0, 0.0, 0.0), R=UPRIGHT):
     """A Shape that is the hull of points, which are placed as if ``p`` were their own origin."""
     hull = convex_hull(points)
     return Shape("convex", tuple(hull.half), np.asarray(p) + R @ hull.centre, R, hull.vertices)
@@ -92,17 +95,17 @@ class World:
         p_w = np.ascontiguousarray([s.p for s in self.shapes], dtype=np.float64)
         g, b = self.geoms, self.buffers
         geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
-        aabbs(g, b.geom_R, b.geom_p, b.lower, b.upper)
-        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.order, b.candidates)
+        aabbs(g, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
+        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
         return b.candidates[:count].copy()
 
     def contacts_of(self, shapes=None):
         """The whole pipeline; returns a Manifold of copies."""
         count = len(self.near(shapes))
         b, c = self.buffers, self.contacts
-        self.narrow_phase.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
+        self.narrow_phase.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
         self.status = build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.witness, b.work, c
+            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, c
         )
         n = int(c.count[0])
         return Manifold(

@@ -23,7 +23,7 @@ from collision_cases import (
 from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.geometry import geometry_poses
 from mb_contact.errors import CollisionError, InputError
-from mb_contact.types import SHAPE_BOX, WORLD, Geoms
+from mb_contact.types import WORLD
 
 SIZES = {"sphere": (0.1,), "capsule": (0.05, 0.2), "cylinder": (0.08, 0.1), "box": (0.1, 0.2, 0.05)}
 

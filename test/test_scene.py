@@ -225,7 +225,7 @@ WRONG = {
     "rolling": (
         "rolling: 0.0",
         "rolling: 0.1",
-        ":28: materials.steel.rolling: is not available yet; available: 0",
+        ":28: materials.steel.rolling: coulomb_polyhedral has no rolling friction; set friction_model: coulomb_cone, or 0",
     ),
     "pair of one": (
         "[rubber, steel]",
@@ -239,8 +239,8 @@ WRONG = {
     ),
     "integrator": (
         "semi_implicit_euler",
-        "rk4",
-        "integrator: 'rk4' is not known; available: semi_implicit_euler",
+        "rk5",
+        "integrator: 'rk5' is not known; available: semi_implicit_euler, rk4, adaptive",
     ),
     "event": (
         "time_stepping",

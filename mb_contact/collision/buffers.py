@@ -38,7 +38,9 @@ class CollisionBuffers(NamedTuple):
     lower: np.ndarray  #: (g, 3), bounding boxes [m]
     upper: np.ndarray  #: (g, 3)
     order: np.ndarray  #: int64 (g,), the geometries along x, as the broad phase last found them
+    travel: np.ndarray  #: (g, 4), way of each geometry in a step, centre and turn [m]
     candidates: np.ndarray  #: int64 (m,), rows of Geoms.pairs
+    reach: np.ndarray  #: (m,), gap up to which candidates[i] makes contacts [m]
     witness: np.ndarray  #: (m, WITNESS_SIZE), row i belongs to candidates[i]
     work: ManifoldWork
 
@@ -63,7 +65,9 @@ def make_buffers(geoms):
         lower=np.zeros((g, 3)),
         upper=np.zeros((g, 3)),
         order=np.arange(g, dtype=np.int64),
+        travel=np.zeros((g, 4)),
         candidates=np.zeros(m, dtype=np.int64),
+        reach=np.zeros(m),
         witness=np.zeros((m, WITNESS_SIZE)),
         work=work,
     )

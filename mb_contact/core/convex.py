@@ -94,7 +94,7 @@ def face_normal(geoms, geom_R, g, face):
 
 @kernel
 def facing(geoms, geom_R, g, d0, d1, d2):
-    """Flat face of shape g whose outward normal is nearest to the world direction d; NO_FLAT if a curved one faces it."""
+    """Flat face of shape g whose outward normal is nearest to the world direction d; NO_FLAT if none faces it."""
     shape = geoms.kind[g]
     x, y, z = into_body(geom_R, g, d0, d1, d2)
     if shape == SHAPE_BOX:

@@ -189,7 +189,8 @@ def plane_points(geoms, geom_R, geom_p, x, y, margin, tol, work):
         )
     if c > COS_CAP:  # stands on its base: quarters of the rim, fixed in the body
         for i in range(4):
-            s, t = (radius if i == 0 else -radius if i == 2 else 0.0), (radius if i == 1 else -radius if i == 3 else 0.0)
+            s = radius if i == 0 else (-radius if i == 2 else 0.0)
+            t = radius if i == 1 else (-radius if i == 3 else 0.0)
             found = keep_low(geom_R, geom_p, x, y, s, t, -half, 2 + i, margin, found, work)
     return found
 
@@ -422,7 +423,7 @@ def any_line(geoms, geom_R, geom_p, g, normal, sign, margin, feature, row):
 
 @kernel
 def hull_line(geoms, geom_R, geom_p, g, x, y, z, margin, feature, row):
-    """Vertex of a hull farthest along (x, y, z) in its axes, or the edge from it that falls off least, within the margin."""
+    """Vertex of a hull farthest along (x, y, z) in its axes, or the edge from it that falls off least within the margin."""
     vertices, start, end = geoms.vertices, geoms.first_vertex[g], geoms.first_vertex[g + 1]
     best, top = -np.inf, start
     for v in range(start, end):

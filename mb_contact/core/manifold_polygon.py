@@ -4,8 +4,8 @@
 """A convex polygon, segment or point clipped to the outline of a reference face (Sutherland and Hodgman).
 
 Coordinates are those of the face: x, y in it, z along its outward normal, so z is the gap.  Row 0 of the
-scratch is the polygon that is clipped, row 1 the result of a cut, row 2 the outline.  Every corner carries a name and the
-name of the edge that starts at it, so a point keeps its identity while shapes slide over each other.
+scratch is the polygon that is clipped, row 1 the result of a cut, row 2 the outline.  Every corner carries a name and
+the name of the edge that starts at it, so a point keeps its identity while shapes slide over each other.
 """
 
 from __future__ import annotations
@@ -139,7 +139,6 @@ def polygon_points(polygon, name, count, owner, margin, tol, points, ids):
     """Collect the corners of row 0 within the margin; ``owner`` tells the identities of X's faces from Y's."""
     found = 0
     for i in range(count):
-        found = add_point(
-            points, ids, found, polygon[0, i, 0], polygon[0, i, 1], polygon[0, i, 2], owner * TOP + name[0, i], margin, tol
-        )
+        x, y, gap = polygon[0, i, 0], polygon[0, i, 1], polygon[0, i, 2]
+        found = add_point(points, ids, found, x, y, gap, owner * TOP + name[0, i], margin, tol)
     return found

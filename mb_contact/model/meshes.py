@@ -28,7 +28,7 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):
     Parameters
     ----------
     path : Path
-        STL, OBJ, Collada or PLY.  A Collada file's unit is applied, and its upward axis is not, as in RViz and Pinocchio.
+        STL, OBJ, Collada or PLY.  A Collada file's unit is applied, its upward axis is not, as in RViz and Pinocchio.
     scale : (3,)
         Factors along the axes; negative ones mirror.
     method : {"convex_hull", "convex_pieces"}
