@@ -156,7 +156,7 @@ def _info(arguments):
         arguments.urdf,
         floating=arguments.floating,
         package_dirs=arguments.package_dir,
-        collision_meshes="skip",
+        collision_meshes="warn",
         inertia_errors="warn",
         mimic="independent",
     )

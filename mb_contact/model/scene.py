@@ -18,7 +18,17 @@ import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE, SHAPE_SPHERE
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_NAMES,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+)
 
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
@@ -51,6 +61,9 @@ SHAPE_SIZES = MappingProxyType({
     "capsule": ("radius", "length"),
     "cylinder": ("radius", "length"),
     "box": ("x", "y", "z"),
+    "cone": ("radius", "length"),
+    "ellipsoid": ("x", "y", "z"),
+    "mesh": (),
     "plane": (),
 })
 
@@ -101,6 +114,27 @@ class ModelMaterials:
     links: dict[str, str] = field(default_factory=dict)
 
 
+#: What to do with a collision mesh, see :class:`MeshChoices`.
+MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
+
+
+@dataclass(frozen=True)
+class MeshChoices:
+    """What becomes of collision meshes: one choice for all links, and exceptions by link name.
+
+    ``convex_hull``: the hull of each mesh; ``convex_pieces``: the hulls of its convex decomposition; ``skip``: left
+    out, with a warning; ``error``: the file is refused; ``warn``: the hull, and left out with a warning where
+    the mesh cannot be read.
+    """
+
+    default: str = "convex_hull"
+    links: dict[str, str] = field(default_factory=dict)
+
+    def of(self, link):
+        """The choice for one link."""
+        return self.links.get(link, self.default)
+
+
 @dataclass(frozen=True)
 class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
@@ -119,7 +153,7 @@ class SceneModel:
     velocities: dict[str, float] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
-    collision_meshes: str = "error"
+    collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
     mimic: str = "error"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
@@ -129,7 +163,8 @@ class SceneModel:
 class Primitive:
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
 
-    The inertia is that of the homogeneous solid unless principal moments are given.
+    The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
+    (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
     """
 
     name: str
@@ -141,19 +176,22 @@ class Primitive:
     inertia: tuple[float, float, float] | None = None
     material: str | None = None
     velocity: Velocity | None = None
+    mesh: str | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    collision_meshes: str = "convex_hull"
 
     def kind(self):
         """SHAPE_* of this primitive."""
-        return SHAPE_NAMES.index(self.shape)
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
 
     def kernel_size(self):
         """Size (3,) as the kernels want it: radius and half length, or half extents."""
         size = np.zeros(3)
-        if self.kind() == SHAPE_BOX:
+        if self.kind() in (SHAPE_BOX, SHAPE_ELLIPSOID):
             size[:] = np.array(self.size) / 2.0
         elif self.kind() == SHAPE_SPHERE:
             size[0] = self.size[0]
-        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER):
+        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
             size[:2] = self.size[0], self.size[1] / 2.0
         return size
 
@@ -370,6 +408,15 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
     if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
+    if (primitive.shape == "mesh") != (primitive.mesh is not None):
+        message = "a mesh needs the address of its file" if primitive.mesh is None else "only a mesh has a file"
+        raise scene.error(f"{key}.mesh", message)
+    _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
+    if not all(primitive.scale):
+        raise scene.error(f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}")
+    if primitive.collision_meshes not in ("convex_hull", "convex_pieces"):
+        message = f"'{primitive.collision_meshes}' is not available; allowed: convex_hull, convex_pieces"
+        raise scene.error(f"{key}.collision_meshes", message)
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
     _check_pose(scene, primitive.pose, f"{key}.pose")

@@ -22,6 +22,7 @@ from mb_contact.model.scene import (
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
     LEAST_TOLERANCE,
+    MESH_CHOICES,
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
@@ -29,6 +30,7 @@ from mb_contact.model.scene import (
     Ground,
     Material,
     MaterialPair,
+    MeshChoices,
     ModelMaterials,
     Pose,
     Primitive,
@@ -256,6 +258,18 @@ describe_mapping(_material, _surface)
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
 
+_mesh_mapping = record(MeshChoices, {"default": choice(*MESH_CHOICES), "links": named(choice(*MESH_CHOICES))})
+
+
+def _meshes(reader, node, key):
+    """Reader of one choice for all links, or of a default and exceptions."""
+    if isinstance(node, yaml.ScalarNode):
+        return choice(*MESH_CHOICES)(reader, node, key)
+    return _mesh_mapping(reader, node, key)
+
+
+described(_meshes, oneOf=[choice(*MESH_CHOICES), _mesh_mapping])
+
 _model = record(SceneModel, {
     "name": text,
     "urdf": text,
@@ -265,7 +279,7 @@ _model = record(SceneModel, {
     "velocities": named(number()),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
-    "collision_meshes": choice("error", "skip", later=("convex_hull",)),
+    "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("error", "independent"),
     "srdf": text,
@@ -281,6 +295,9 @@ _primitive = record(Primitive, {
     "inertia": vector(3),
     "material": text,
     "velocity": _velocity,
+    "mesh": text,
+    "scale": vector(3),
+    "collision_meshes": choice("convex_hull", "convex_pieces"),
 }, required=("name", "shape"))
 
 SCENE_READERS = {
