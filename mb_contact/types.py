@@ -36,6 +36,16 @@ SHAPE_PLANE = 4  #: half-space z <= 0 of the geometry frame; size unused
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "plane")
 
+# --- loop closures (core/loop_rows.py) ----------------------------------------------------
+CLOSURE_WELD = 0
+CLOSURE_AXIS = 1
+CLOSURE_POINT = 2
+CLOSURE_DISTANCE = 3
+CLOSURE_PLANAR = 4
+
+CLOSURE_NAMES = ("weld", "axis", "point", "distance", "planar")
+CLOSURE_ROWS = (6, 5, 3, 1, 3)
+
 WORLD = -1  #: the inertial frame, as a body index
 
 # --- status codes of kernels --------------------------------------------------------------
@@ -115,6 +125,28 @@ class Surfaces(NamedTuple):
     across: np.ndarray  #: (m,), friction coefficient across it
     side: np.ndarray  #: int64 (m,), 0 or 1: whose direction it is; -1 where friction is the same in all directions
     direction: np.ndarray  #: (m, 3), unit, in the axes of that geometry's body (or of the world)
+
+
+class Closures(NamedTuple):
+    """Loop closures of a world, constant arrays; frames in those of their bodies."""
+
+    kind: np.ndarray  #: int64 (c,), CLOSURE_*
+    body_a: np.ndarray  #: int64 (c,), body or WORLD
+    body_b: np.ndarray  #: int64 (c,)
+    p_a: np.ndarray  #: (c, 3) [m]
+    p_b: np.ndarray  #: (c, 3) [m]
+    R_a: np.ndarray  #: (c, 3, 3), the z axis is the axis of kind axis, the normal of kind planar
+    R_b: np.ndarray  #: (c, 3, 3)
+    length: np.ndarray  #: (c,), of kind distance [m]
+
+
+class Gears(NamedTuple):
+    """Couplings of two scalar joints, ``q_a = ratio q_b + offset``: mimic joints and gears, constant arrays."""
+
+    body_a: np.ndarray  #: int64 (g,), body that joint a moves
+    body_b: np.ndarray  #: int64 (g,)
+    ratio: np.ndarray  #: (g,)
+    offset: np.ndarray  #: (g,) [rad, m]
 
 
 class Contacts(NamedTuple):

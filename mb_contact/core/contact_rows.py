@@ -206,16 +206,29 @@ def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
 @kernel
 def _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state):
     """The row of one limit of joint k: side 0 lower, 1 upper."""
-    sign = 1.0 - 2.0 * side
     row = cones.rows[0]
     unit = cones.count[0]
+    joint_row(tree, kin, k, 1.0 - 2.0 * side, rows, row)
+    rows.dof[row] = 2 * d + side
+    rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
+    cones.start[unit] = row
+    cones.dim[unit] = 1
+    cones.mu[unit] = 0.0
+    state[unit] = memory.limit_state[d, side]
+    cones.rows[0] = row + 1
+    cones.count[0] = unit + 1
+
+
+@kernel
+def joint_row(tree, kin, k, sign, rows, row):
+    """The rate of scalar joint k, times ``sign``, as a row on its body and the body's parent."""
+    d = tree.v_start[k]
     m = tree.parent[k]
     H = kin.H
     on_a = rows.on_a
     on_b = rows.on_b
     rows.body_a[row] = k
     rows.body_b[row] = m
-    rows.dof[row] = 2 * d + side
     rows.touched[k] = 1
     for c in range(6):
         on_a[row, c] = sign * H[d, c]
@@ -228,13 +241,6 @@ def _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state
             on_b[row, 0] -= sign * x
             on_b[row, 1] -= sign * y
             on_b[row, 2] -= sign * z
-    rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
-    cones.start[unit] = row
-    cones.dim[unit] = 1
-    cones.mu[unit] = 0.0
-    state[unit] = memory.limit_state[d, side]
-    cones.rows[0] = row + 1
-    cones.count[0] = unit + 1
 
 
 @kernel

@@ -49,7 +49,9 @@ TOTAL_PIVOTS = 4
 RULE_USED = 5
 CORRECTIONS = 6
 ESSENTIAL = 7
-EQUALITY_INFO = 8
+GEAR = 8  # first row of a gear
+GEARS = 9  # how many
+EQUALITY_INFO = 10
 
 TOLERANCE = 1e-11  # of the largest scaled free velocity: how far z and w of the pivoting may be below zero
 MOST_CORRECTIONS = 4
@@ -89,6 +91,8 @@ class EqualityWork(NamedTuple):
     g: np.ndarray  #: (k,)
     member: np.ndarray  #: int64 (R,)
     old: np.ndarray  #: (R,)
+    base: np.ndarray  #: (6,), scratch
+    ratio: np.ndarray  #: (R,), by row: a gear's row minus this times its partner, GEARS rows behind it, is one row
     info: np.ndarray  #: int64 (EQUALITY_INFO,)
 
 
@@ -126,6 +130,8 @@ def make_equality_work(n, N, R, picked):
         g=np.zeros(k),
         member=np.zeros(R, np.int64),
         old=np.zeros(R),
+        base=np.zeros(6),
+        ratio=np.zeros(R),
         info=np.zeros(EQUALITY_INFO, np.int64),
     )
 
@@ -143,13 +149,8 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
         for c in range(6):
             eq.a_T[c, r] = rows.on_a[r, c]
             eq.b_T[c, r] = rows.on_b[r, c]
-        _respond(com, rows, r, eq.response)
-        d = 0.0
-        for c in range(6):
-            if rows.side_a[r] >= 0:
-                d += rows.on_a[r, c] * eq.response[rows.side_a[r], c]
-            if rows.side_b[r] >= 0:
-                d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
+    for r in range(n_rows):
+        d = _own_compliance(com, rows, n_rows, r, eq)
         eq.diagonal[r] = d
         eq.left[r] = d
         largest = max(largest, d)
@@ -157,6 +158,28 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
         if eq.diagonal[r] <= NO_COMPLIANCE * largest:
             eq.diagonal[r] = NO_COMPLIANCE * largest
             eq.left[r] = -1.0
+
+
+@kernel
+def _own_compliance(com, rows, n_rows, r, eq):
+    """W_rr."""
+    if _is_gear(r, eq):
+        compliance_column(com, rows, n_rows, r, eq, eq.column)
+        return eq.column[r]
+    _respond(com, rows, r, eq.response)
+    d = 0.0
+    for c in range(6):
+        if rows.side_a[r] >= 0:
+            d += rows.on_a[r, c] * eq.response[rows.side_a[r], c]
+        if rows.side_b[r] >= 0:
+            d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
+    return d
+
+
+@kernel
+def _is_gear(r, eq):
+    """Whether row r is that of a gear, with a partner row."""
+    return r >= eq.info[GEAR] and r < eq.info[GEAR] + eq.info[GEARS]
 
 
 @kernel
@@ -199,6 +222,13 @@ def compliance_column(com, rows, n_rows, r, eq, column):
     side_b = rows.side_b
     for j in range(eq.info[ESSENTIAL]):
         _body_response(com.Omega, com.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
+        if _is_gear(r, eq):
+            p = r + eq.info[GEARS]
+            for c in range(6):
+                eq.base[c] = y[j, c]
+            _body_response(com.Omega, com.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
+            for c in range(6):
+                y[j, c] = eq.base[c] - eq.ratio[r] * y[j, c]
     start = 0
     while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
         a = side_a[start]
@@ -219,6 +249,8 @@ def compliance_column(com, rows, n_rows, r, eq, column):
                 for s in range(start, end):
                     column[s] += t * b_T[c, s]
         start = end
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEARS]):
+        column[g] -= eq.ratio[g] * column[g + eq.info[GEARS]]
 
 
 @kernel
@@ -330,10 +362,14 @@ def back_substitute(eq, n_free, r):
 @kernel
 def respond(tree, kin, art, rows, n_rows, eq):
     """dv of the impulses r by one sweep, and u = q + the rows' velocities of dv: independent of W and Y."""
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEARS]):
+        eq.r[g + eq.info[GEARS]] = -eq.ratio[g] * eq.r[g]
     row_impulses(rows, n_rows, eq.r, eq.impulse)
     impulse_response(tree, kin, art, eq.impulse, eq.no_joint, eq.dv)
     body_velocities(tree, kin, eq.dv, eq.V)
     row_velocities(rows, n_rows, eq.V, eq.u)
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEARS]):
+        eq.u[g] -= eq.ratio[g] * eq.u[g + eq.info[GEARS]]
     for i in range(n_rows):
         eq.u[i] += eq.q[i]
 

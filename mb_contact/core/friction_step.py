@@ -18,20 +18,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.bilateral import COUNT, FIRST, PICKED, combine_velocities
 from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
 from mb_contact.core.equality_rows import (
     EQUALITY_ROWS,
     FREE_ROWS,
+    GEAR,
+    GEARS,
     TOTAL_PIVOTS,
     complete,
     condense,
     solve_with_equalities,
 )
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_SOLVED
-from mb_contact.core.step import ITERATIONS, RUNG
+from mb_contact.core.step import ITERATIONS, RUNG, pose_bilateral
 from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 NO_SLIP = 0
@@ -88,10 +91,10 @@ def friction_rows(h, model, viscous, eq):
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
-    n_rows = h.cones.rows[0]
+    n_rows = pose_bilateral(h)
     for i in range(eq.info.shape[0]):
         eq.info[i] = 0
-    equal = 0
+    equal = bilateral_equalities(h.bil, eq)
     for i in range(h.cones.count[0]):
         row = h.cones.start[i]
         eq.hard[i] = row
@@ -110,8 +113,36 @@ def friction_rows(h, model, viscous, eq):
     eq.info[EQUALITY_ROWS] = equal
     eq.info[FREE_ROWS] = h.cones.count[0]
     row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
+    combine_velocities(eq.q, h.bil)
     for i in range(n_rows):
         eq.q[i] += h.rows.offset[i]
+
+
+@kernel
+def bilateral_equalities(bil, eq):
+    """Rows of loops and gears as the first rows X, without softness; returns how many."""
+    first = bil.info[FIRST]
+    count = bil.info[COUNT]
+    for i in range(count):
+        eq.equality[i] = first + i
+        eq.softness[i] = 0.0
+        bil.diagonal[first + i] = 0.0
+    eq.info[GEARS] = bil.info[GEARS]
+    eq.info[GEAR] = first + count - bil.info[GEARS]
+    for g in range(eq.info[GEAR], first + count):
+        eq.ratio[g] = bil.ratio[g - first]
+    bil.info[PICKED] = -1
+    return count
+
+
+@kernel
+def bilateral_impulses(bil, eq, r):
+    """Impulses and scales of the rows of loops and gears, as the elimination found them."""
+    first = bil.info[FIRST]
+    last = first + bil.info[COUNT]
+    for i in range(first, last + bil.info[GEARS]):
+        r[i] = eq.r[i]
+        bil.diagonal[i] = eq.diagonal[i]
 
 
 @entry
@@ -119,11 +150,12 @@ def copy_tangents(h, viscous, eq):
     """Viscous rows behind the others, and all others complementary; False if there is no room for them."""
     dt = h.settings[0]
     rows = h.rows
-    last = h.cones.rows[0]
-    for r in range(last):
+    n_rows = h.cones.rows[0]
+    last = n_rows + h.bil.info[COUNT] + h.bil.info[GEARS]
+    for r in range(n_rows):
         eq.hard[r] = r
-    eq.info[FREE_ROWS] = last
-    equal = 0
+    eq.info[FREE_ROWS] = n_rows
+    equal = h.bil.info[COUNT]
     for i in range(h.contacts.count[0]):
         mu_v = viscous[h.contacts.pair[i]]
         if mu_v == 0.0 or h.contacts.gap[i] > TOUCH:
@@ -151,8 +183,9 @@ def copy_tangents(h, viscous, eq):
 def solve_both(h, eq):
     """The polyhedral problem on what the viscous rows leave, then the sum of both frictions into ``h.sol.r``."""
     n_rows = h.cones.rows[0]
-    last = n_rows + eq.info[EQUALITY_ROWS]
-    if n_rows > 0:
+    bilateral = h.bil.info[COUNT]
+    last = n_rows + eq.info[EQUALITY_ROWS] + h.bil.info[GEARS]
+    if last > 0:
         condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
         for i in range(n_rows):  # the ladder wants a symmetric matrix
             for j in range(i):
@@ -164,7 +197,8 @@ def solve_both(h, eq):
     if eq.info[EQUALITY_ROWS] == 0:
         return
     complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
-    for k in range(eq.info[EQUALITY_ROWS]):
+    bilateral_impulses(h.bil, eq, h.sol.r)
+    for k in range(bilateral, eq.info[EQUALITY_ROWS]):
         h.sol.r[eq.start[k]] += eq.r[eq.equality[k]]
 
 
@@ -176,9 +210,10 @@ def solve_friction(h, model, eq, ppm):
     for i in range(h.sol.judge.shape[0]):
         h.sol.judge[i] = 0.0
     h.sol.judge[3] = -1.0
+    total = n_rows + h.bil.info[COUNT] + h.bil.info[GEARS]
     h.work.info[RUNG] = RUNG_NONE
     h.work.info[ITERATIONS] = 0
-    if units == 0:
+    if total == 0:
         return
     h.work.info[RUNG] = RUNG_PIVOTING
     warm = 0
@@ -189,7 +224,7 @@ def solve_friction(h, model, eq, ppm):
             warm += 1
     limit = 20 * units + 50
     status = solve_with_equalities(
-        h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, warm, limit, eq, ppm
+        h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, warm, limit, eq, ppm
     )
     h.work.info[ITERATIONS] = eq.info[TOTAL_PIVOTS]
     if not _judge(h, eq) or status != PPM_SOLVED:
@@ -199,17 +234,18 @@ def solve_friction(h, model, eq, ppm):
                 h.rows.offset[i] = 0.0
         h.work.info[RUNG] = RUNG_NO_PUSH_OUT
         solve_with_equalities(
-            h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, 0, limit, eq, ppm
+            h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, 0, limit, eq, ppm
         )
         h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
         if not _judge(h, eq):
             h.work.info[RUNG] = RUNG_FAILED
     if model == NO_SLIP and h.work.info[RUNG] != RUNG_FAILED:
-        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, eq, ppm)
+        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, eq, ppm)
         _judge(h, eq)
     for r in range(n_rows):
         h.sol.r[r] = eq.r[r]
         h.sol.u[r] = eq.u[r]
+    bilateral_impulses(h.bil, eq, h.sol.r)
     for i in range(units):
         row = h.cones.start[i]
         h.sol.state[i] = 0 if eq.r[row] > 0.0 else -1

@@ -7,7 +7,7 @@
     (narrow phase: FCL fills the witnesses)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    solve_contacts   frames -> rows -> Upsilon, Omega, W -> solver ladder
+    solve_contacts   frames -> rows -> Upsilon, Omega, W -> loops and gears eliminated -> solver ladder
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
     conclude         books, warm start, report; new velocity and position -> their kinematics
 
@@ -20,7 +20,24 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias, free_acceleration, impulse_response
+from mb_contact.core.bilateral import (
+    COUNT,
+    FIRST,
+    GEARS,
+    PICKED,
+    bilateral_residuals,
+    bilateral_rows,
+    combine_gears,
+    combine_velocities,
+    correct_impulses,
+    factor_bilateral,
+    hold_rows,
+    measure_rows,
+    recover_impulses,
+    reduce_velocities,
+)
 from mb_contact.core.broadphase import candidate_pairs
+from mb_contact.core.closing import mend_closures, refresh
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.contact_rows import (
     contact_frames,
@@ -32,10 +49,9 @@ from mb_contact.core.contact_rows import (
     row_velocities,
 )
 from mb_contact.core.geometry import aabbs, geometry_poses
-from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.joints import integrate_joints
-from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.kinematics import body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
@@ -44,21 +60,8 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
+CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
 SIGMA = 10  # entry of a row of StepWork.report
-
-
-@entry
-def refresh(h):
-    """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy."""
-    body_poses(h.tree, h.q, h.kin)
-    body_velocities(h.tree, h.kin, h.v, h.kin.V)
-    body_inertias(h.tree, h.kin)
-    bias_terms(h.tree, h.kin, h.v)
-    kinetic, potential = mechanical_energy(h.tree, h.kin, h.gravity)
-    for i in range(h.v.shape[0]):
-        kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
-    h.work.energy[0] = kinetic
-    h.work.energy[1] = potential
 
 
 @entry
@@ -116,9 +119,19 @@ def pose_rows(h):
 
 
 @entry
+def pose_bilateral(h):
+    """Rows of loops and gears behind all that stand in ``h.cones``; returns the number of rows in use."""
+    first = h.cones.rows[0]
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.gears, h.settings[0], h.drift[0], first, h.rows, h.loop, h.bil
+    )
+    return first + h.bil.info[COUNT] + h.bil.info[GEARS]
+
+
+@entry
 def row_system(h):
-    """W = B* Omega B and q = B* V_free + offset of all rows."""
-    n_rows = h.cones.rows[0]
+    """W = B* Omega B and q = B* V_free + offset of all rows, what loops and gears leave of them."""
+    n_rows = pose_bilateral(h)
     if n_rows == 0:
         return
     count = mark_essential(h.tree, h.rows.touched, h.com)
@@ -126,9 +139,15 @@ def row_system(h):
     compliance_blocks(h.tree, h.com, count)
     row_sides(h.com, h.rows, n_rows)
     row_compliance(h.com, h.rows, n_rows, count, h.sol.W)
+    combine_gears(h.sol.W, h.bil)
+    measure_rows(h.com, h.rows, h.sol.W, h.bil)
+    factor_bilateral(h.sol.W, h.bil)
     row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
+    combine_velocities(h.sol.q, h.bil)
     for i in range(n_rows):
         h.sol.q[i] += h.rows.offset[i]
+    reduce_velocities(h.sol.q, h.bil)
+    hold_rows(h.cones, h.sol.q, h.bil)
 
 
 @entry
@@ -141,18 +160,34 @@ def solve(h):
 
 @entry
 def apply_impulses(h):
-    """v_next = v_free + M^-1 J* p by one impulse sweep; a status."""
+    """v_next = v_free + M^-1 J* p by one impulse sweep, two where loops or gears need a correction; a status."""
     work = h.work
-    if h.cones.rows[0] > 0:
-        row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
-        impulse_response(h.tree, h.kin, h.art, work.impulse, work.joint_impulse, work.dv)
+    info = h.bil.info
+    n_rows = info[FIRST] + info[COUNT] + info[GEARS]
+    if n_rows > 0:
+        if info[PICKED] >= 0:
+            recover_impulses(h.sol.r, h.bil)
+        _respond(h, n_rows)
+        if info[COUNT] > 0:
+            worst = bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.bil)
+            if worst > CORRECT_FROM and info[PICKED] > 0:
+                correct_impulses(h.sol.r, h.bil)
+                _respond(h, n_rows)
+                bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.bil)
     for i in range(work.dv.shape[0]):
         work.v_next[i] = work.v_free[i]
-        if h.cones.rows[0] > 0:
+        if n_rows > 0:
             work.v_next[i] += work.dv[i]
         if not np.isfinite(work.v_next[i]):
             return NOT_FINITE
     return OK
+
+
+@entry
+def _respond(h, n_rows):
+    """dv and the bodies' velocity jump of the impulses ``h.sol.r``."""
+    row_impulses(h.rows, n_rows, h.sol.r, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
 
 
 @kernel
@@ -220,8 +255,8 @@ def _add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
-    """Joint efforts and the work of efforts, damping, contacts, limits and external wrenches in this step.
+def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, bil, work):
+    """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
     velocity jump of the impulses.
@@ -234,7 +269,9 @@ def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
         work.joint_effort[i] = work.effort[i] + passive
         work.ledger[0] += work.effort[i] * mean
         work.ledger[1] += passive * mean
-    row_velocities(rows, cones.rows[0], kin.V, sol.before)
+    n_rows = max(cones.rows[0], bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS])
+    row_velocities(rows, n_rows, kin.V, sol.before)
+    combine_velocities(sol.before, bil)
     for r in range(cones.rows[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
@@ -246,8 +283,10 @@ def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
     for k in range(work.external.shape[0]):
         for c in range(6):
             if work.external[k, c] != 0.0:
-                after = work.V_free[k, c] + (alpha[k, c] if cones.rows[0] > 0 else 0.0)
+                after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
                 work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+    for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
+        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + bil.u[r] - rows.offset[r])
     _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
 
 
@@ -347,7 +386,9 @@ def solve_contacts(h):
 def conclude(h):
     """From solved impulses to the next state: impulses on the shapes, books, warm start, report, q and v."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.work)
+    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
     remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
     report(h)
     advance(h)
+    if h.bil.info[COUNT] > 0:
+        mend_closures(h)

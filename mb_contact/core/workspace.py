@@ -168,7 +168,7 @@ class StepWork(NamedTuple):
     geom_impulse: np.ndarray  #: (g, 6), contact impulse on a geometry about its body origin, world axes
     contact_impulse: np.ndarray  #: (c, 3), on A, world axes [N s]
     v_next: np.ndarray  #: (N,)
-    ledger: np.ndarray  #: (5,), work of efforts, damping, contacts, limits, external wrenches in this step [J]
+    ledger: np.ndarray  #: (6,), work of efforts, damping, contacts, limits, external wrenches, loops in this step [J]
     contact_energy: np.ndarray  #: (2,), T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
@@ -334,7 +334,7 @@ def make_step_work(n, N, g, capacity):
         geom_impulse=np.zeros((g, 6)),
         contact_impulse=np.zeros((capacity, 3)),
         v_next=np.zeros(N),
-        ledger=np.zeros(5),
+        ledger=np.zeros(6),
         contact_energy=np.zeros(2),
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
