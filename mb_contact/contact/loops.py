@@ -38,7 +38,7 @@ class LoopClosure(NamedTuple):
     body_b: object
     p_a: object = (0.0, 0.0, 0.0)
     p_b: object = (0.0, 0.0, 0.0)
-    R_a: object = None  #: (3, 3), identity if left out; its z axis is the axis of kind "axis", the normal of kind "planar"
+    R_a: object = None  #: (3, 3), identity if left out; its z axis is that of kind "axis", normal of "planar"
     R_b: object = None
     length: float = 0.0  #: of kind "distance" [m]
     velocity: object = 0.0  #: U, prescribed velocity of the rows [m/s, rad/s]

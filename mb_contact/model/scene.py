@@ -476,9 +476,8 @@ def _check_couplings(scene):
     _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
     if scene.drift_rate >= 1.0:
         raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
-    if scene.loop_closures and scene.formulation != "os":
-        message = f"loop_closures need formulation: os; StepProblem takes loops under {scene.formulation}"
-        raise scene.error("formulation", message)
+    if scene.gears and scene.formulation != "os":
+        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
+from mb_contact.types import CLOSURE_NAMES
 
 
 def step_problem(simulator, effort=None, **options):
@@ -46,10 +48,11 @@ def posed_problem(simulator, q, v, **options):
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),
         "external": sim._work.external.copy(),
+        "loop_rate": float(sim.scene.drift_rate),
     }
     effort = sim._work.effort.copy()
     settings.update(options)
-    return StepProblem(sim.world, q, v, effort, _contacts(sim), (), _limits(sim, q), **settings)
+    return StepProblem(sim.world, q, v, effort, _contacts(sim), _loops(sim), _limits(sim, q), **settings)
 
 
 def _contacts(sim):
@@ -61,6 +64,14 @@ def _contacts(sim):
         point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
         points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy()))
     return points
+
+
+def _loops(sim):
+    c = sim.world.couplings.closures
+    return [
+        LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames)
+        for kind, a, b, *frames in zip(c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist())
+    ]
 
 
 def _limits(sim, q):
