@@ -33,7 +33,8 @@ FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the numb
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
 PICKED = 3  # independent ones; -1 where another solver has found their impulses
-BILATERAL_INFO = 4
+INDEPENDENT = 4  # rows that do not follow from others, whoever found the impulses
+BILATERAL_INFO = 5
 
 VELOCITY = 0  # entries of BilateralWork.judge: worst scaled velocity residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
@@ -237,6 +238,7 @@ def factor_bilateral(W, bil):
                 W[i, j] = 0.0
                 W[j, i] = 0.0
             W[i, i] = bil.diagonal[i]
+    info[INDEPENDENT] = info[PICKED]
 
 
 @kernel

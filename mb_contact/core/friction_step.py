@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.bilateral import COUNT, FIRST, PICKED, combine_velocities
+from mb_contact.core.bilateral import COUNT, FIRST, GEARS, INDEPENDENT, PICKED, combine_velocities
 from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
 from mb_contact.core.equality_rows import (
     EQUALITY_ROWS,
     FREE_ROWS,
     GEAR,
-    GEARS,
+    GEAR_ROWS,
+    PICKED_ROWS,
     TOTAL_PIVOTS,
     complete,
     condense,
@@ -127,7 +128,7 @@ def bilateral_equalities(bil, eq):
         eq.equality[i] = first + i
         eq.softness[i] = 0.0
         bil.diagonal[first + i] = 0.0
-    eq.info[GEARS] = bil.info[GEARS]
+    eq.info[GEAR_ROWS] = bil.info[GEARS]
     eq.info[GEAR] = first + count - bil.info[GEARS]
     for g in range(eq.info[GEAR], first + count):
         eq.ratio[g] = bil.ratio[g - first]
@@ -143,6 +144,10 @@ def bilateral_impulses(bil, eq, r):
     for i in range(first, last + bil.info[GEARS]):
         r[i] = eq.r[i]
         bil.diagonal[i] = eq.diagonal[i]
+    bil.info[INDEPENDENT] = 0
+    for k in range(eq.info[PICKED_ROWS]):
+        if eq.picked[k] >= first and eq.picked[k] < last:
+            bil.info[INDEPENDENT] += 1
 
 
 @entry

@@ -12,7 +12,7 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
-from mb_contact.core.bilateral import COUNT, PICKED, make_bilateral_work, make_closing_work
+from mb_contact.core.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
 from mb_contact.core.closing import close_loops
 from mb_contact.core.handle import make_step_handle
 from mb_contact.core.loop_rows import make_loop_work
@@ -327,13 +327,13 @@ class Simulator:
 
     def _loop_certificate(self):
         """Fields of the certificate that tell of loops and gears."""
-        rows, picked = int(self._bilateral.info[COUNT]), int(self._bilateral.info[PICKED])
+        rows, picked = int(self._bilateral.info[COUNT]), int(self._bilateral.info[INDEPENDENT])
         if rows == 0:
             return {}
         residual, closure, speed = self._bilateral.judge.tolist()
         return {
             "loop_residual": residual, "loop_velocity": speed, "closure_error": closure,
-            "loop_rows": rows, "independent_rows": max(picked, 0),
+            "loop_rows": rows, "independent_rows": picked,
         }  # fmt: skip
 
     def contact_problem(self):
