@@ -55,6 +55,7 @@ TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
 LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
+STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

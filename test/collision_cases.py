@@ -68,17 +68,17 @@ class World:
         p_w = np.ascontiguousarray([s.p for s in self.shapes], dtype=np.float64)
         g, b = self.geoms, self.buffers
         geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
-        aabbs(g, b.geom_R, b.geom_p, b.lower, b.upper)
-        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
+        aabbs(g, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
+        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.candidates, b.reach)
         return b.candidates[:count].copy()
 
     def contacts_of(self, shapes=None):
         """The whole pipeline; returns a Manifold of copies."""
         count = len(self.near(shapes))
         b, c = self.buffers, self.contacts
-        self.narrow_phase.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
+        self.narrow_phase.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
         self.status = build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.witness, b.work, c
+            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, c
         )
         n = int(c.count[0])
         return Manifold(

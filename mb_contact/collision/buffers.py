@@ -33,7 +33,9 @@ class CollisionBuffers(NamedTuple):
     geom_p: np.ndarray  #: (g, 3), geometry origin, world [m]
     lower: np.ndarray  #: (g, 3), bounding boxes [m]
     upper: np.ndarray  #: (g, 3)
+    travel: np.ndarray  #: (g, 4), way of each geometry in a step, centre and turn [m]
     candidates: np.ndarray  #: int64 (m,), rows of Geoms.pairs
+    reach: np.ndarray  #: (m,), gap up to which candidates[i] makes contacts [m]
     witness: np.ndarray  #: (m, WITNESS_SIZE), row i belongs to candidates[i]
     work: ManifoldWork
 
@@ -63,7 +65,9 @@ def make_buffers(geoms):
         geom_p=np.zeros((g, 3)),
         lower=np.zeros((g, 3)),
         upper=np.zeros((g, 3)),
+        travel=np.zeros((g, 4)),
         candidates=np.zeros(m, dtype=np.int64),
+        reach=np.zeros(m),
         witness=np.zeros((m, WITNESS_SIZE)),
         work=work,
     )

@@ -39,7 +39,6 @@ class NarrowPhase:
         self._shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
         self._pairs = [self._pair(geoms, int(a), int(b)) for a, b in geoms.pairs]
-        self._reach = float(geoms.margin[0])
         self._request = coal.DistanceRequest()
         self._request.enable_signed_distance = True
         self._request.gjk_tolerance = TOLERANCE
@@ -47,7 +46,7 @@ class NarrowPhase:
         self._result = coal.DistanceResult()
         self._bound = (None, None, None)
 
-    def query(self, candidates, count, geom_R, geom_p, witness):
+    def query(self, candidates, count, reach, geom_R, geom_p, witness):
         """Fill the witness rows of the candidates that have no plane.
 
         Parameters
@@ -55,20 +54,22 @@ class NarrowPhase:
         candidates : int64 (m,)
             Rows of ``Geoms.pairs``; the first ``count`` are valid.
         count : int
+        reach : (m,)
+            Of each candidate [m].
         geom_R, geom_p : (g, 3, 3), (g, 3)
             World poses of the geometries.
         witness : (m, 4), out
             Row i: unit normal from B to A in world axes, and signed distance [m], of
-            ``candidates[i]``.  Farther than the margin only the distance is written.  The rows
+            ``candidates[i]``.  Farther than its reach only the distance is written.  The rows
             of pairs with a plane are left alone.
         """
         if self._bound[0] is not geom_R or self._bound[1] is not geom_p or self._bound[2] is not witness:
             self._bind(geom_R, geom_p, witness)
         pairs, poses, normals, distances = self._pairs, self._poses, self._normals, self._distances
-        request, result, clear, reach = self._request, self._result, self._result.clear, self._reach
+        request, result, clear = self._request, self._result, self._result.clear
         negative = np.negative
         fresh = set()
-        for i, row in enumerate(candidates[:count].tolist()):
+        for i, (row, far) in enumerate(zip(candidates[:count].tolist(), reach[:count].tolist())):
             pair = pairs[row]
             if pair is None:
                 continue
@@ -85,7 +86,7 @@ class NarrowPhase:
                 transform_b.setTranslation(translation)
             clear()  # coal returns at once if the result already holds a distance below zero
             distances[i] = distance = compute(transform_a, transform_b, request, result)
-            if distance > reach:
+            if distance > far:
                 continue
             if swapped:
                 normals[i][:] = result.normal

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.spatial import cross
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, WORLD
 
 
@@ -69,10 +70,52 @@ def half_width(kind, size, geom_R, g, n0, n1, n2):
 
 
 @kernel
-def aabbs(geoms, geom_R, geom_p, lower, upper):
-    """Bounding boxes in world axes, each inflated by half of the contact margin.
+def shape_travel(geoms, body_p, V, geom_p, dt, travel):
+    """How far each shape goes in a time step at its present velocity.
 
-    Two boxes that do not overlap belong to shapes more than the margin apart.  A plane
+    Parameters
+    ----------
+    geoms : Geoms
+    body_p, V : (n, 3), (n, 6)
+        Origins and spatial velocities of the bodies, world.
+    geom_p : (g, 3)
+        Geometry origins, world [m].
+    dt : float
+        [s]
+    travel : (g, 4), out
+        Way of the centre (3), and of the point farthest from it in the turn about the centre [m].
+    """
+    for g in range(geoms.body.shape[0]):
+        k = geoms.body[g]
+        if k == WORLD:
+            for i in range(4):
+                travel[g, i] = 0.0
+            continue
+        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
+        x, y, z = cross(
+            wx, wy, wz, geom_p[g, 0] - body_p[k, 0], geom_p[g, 1] - body_p[k, 1], geom_p[g, 2] - body_p[k, 2]
+        )
+        travel[g, 0] = dt * (x + V[k, 3])
+        travel[g, 1] = dt * (y + V[k, 4])
+        travel[g, 2] = dt * (z + V[k, 5])
+        travel[g, 3] = dt * math.sqrt(wx * wx + wy * wy + wz * wz) * _arm(geoms.kind[g], geoms.size, g)
+
+
+@kernel
+def _arm(shape, size, g):
+    """Distance from the centre of the farthest point that a turn about the centre moves in space [m]."""
+    if shape == SHAPE_CAPSULE:
+        return size[g, 1]
+    if shape == SHAPE_CYLINDER or shape == SHAPE_BOX:
+        return math.sqrt(size[g, 0] * size[g, 0] + size[g, 1] * size[g, 1] + size[g, 2] * size[g, 2])
+    return 0.0
+
+
+@kernel
+def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
+    """Bounding boxes in world axes, each inflated by half of the contact margin and by the shape's way in the step.
+
+    Two boxes that do not overlap belong to shapes more than the margin apart, and after the step still apart.  A plane
     fills all space here; the broad phase tests it exactly.
 
     Parameters
@@ -80,12 +123,14 @@ def aabbs(geoms, geom_R, geom_p, lower, upper):
     geoms : Geoms
     geom_R, geom_p : (g, 3, 3), (g, 3)
         World poses of the geometries.
+    travel : (g, 4)
+        Of ``shape_travel``.
     lower, upper : (g, 3), out
         Corners of the boxes [m].
     """
-    inflation = 0.5 * geoms.margin[0]
     for g in range(geoms.kind.shape[0]):
         for i in range(3):
+            inflation = 0.5 * geoms.margin[0] + abs(travel[g, i]) + travel[g, 3]
             if geoms.kind[g] == SHAPE_PLANE:
                 reach = np.inf
             else:

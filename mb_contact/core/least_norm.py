@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED, _pick, respond
+from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED_ROWS, _pick, respond
 from mb_contact.core.jit import kernel
 from mb_contact.core.principal_pivoting import ACTIVE
 
@@ -30,16 +30,16 @@ def least_norm(com, rows, n_rows, rank_tolerance, eq, ppm):
     g = eq.g
     member = eq.member
     for s in range(ppm.info[ACTIVE]):
-        if eq.info[PICKED] == eq.Y.shape[0]:
+        if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
             return False
         _pick(com, rows, n_rows, eq.hard[ppm.active[s]], 0.0, eq)
     _find_still(n_rows, eq, member)
     for i in range(eq.info[FREE_ROWS]):  # two corners may carry what four could
         r = eq.hard[i]
         own = eq.left[r] > rank_tolerance * eq.diagonal[r]
-        if member[r] != 0 and own and eq.info[PICKED] < eq.Y.shape[0]:
+        if member[r] != 0 and own and eq.info[PICKED_ROWS] < eq.Y.shape[0]:
             _pick(com, rows, n_rows, r, 0.0, eq)
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     for r in range(n_rows):
         if eq.left[r] > rank_tolerance * eq.diagonal[r]:
             member[r] = 0

@@ -24,8 +24,8 @@ PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the 
 
 
 @kernel
-def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, contacts):
-    """Contact manifolds of the candidate pairs: every point with gap <= margin, at most four a pair.
+def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, work, contacts):
+    """Contact manifolds of the candidate pairs: every point with gap <= reach, at most four a pair.
 
     Parameters
     ----------
@@ -35,6 +35,8 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
     candidates : int64 (m,)
         Rows of ``geoms.pairs``; the first ``count`` are valid.
     count : int
+    reach : (m,)
+        Of each candidate [m].
     witness : (m, 4)
         Row i: the narrow phase's normal from B to A and signed distance of candidate i;
         ignored for pairs with a plane.
@@ -47,8 +49,7 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
     int
         ``OK``, or ``TOO_MANY_CONTACTS`` with the points that fitted in ``contacts``.
     """
-    margin = geoms.margin[0]
-    tol = 1e-3 * margin + 1e-9
+    tol = 1e-3 * geoms.margin[0] + 1e-9
     # fields taken out of the tuples once: each access counts a reference
     kind, size, pairs = geoms.kind, geoms.size, geoms.pairs
     normal, points, ids = work.normal, work.points, work.ids
@@ -61,6 +62,7 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
         row = candidates[i]
         a = pairs[row, 0]
         b = pairs[row, 1]
+        margin = reach[i]
         swapped = y_comes_first(kind, size, a, b)
         sign = -1.0 if swapped else 1.0
         x = b if swapped else a

@@ -48,7 +48,7 @@ from mb_contact.core.contact_rows import (
     row_sides,
     row_velocities,
 )
-from mb_contact.core.geometry import aabbs, geometry_poses
+from mb_contact.core.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import body_velocities
@@ -69,7 +69,7 @@ def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
     b = h.buffers
     return build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.witness, b.work, h.contacts
+        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
 
 
@@ -125,7 +125,13 @@ def pose_bilateral(h):
     bilateral_rows(
         h.tree, h.kin, h.q, h.closures, h.gears, h.settings[0], h.drift[0], first, h.rows, h.loop, h.bil
     )
-    return first + h.bil.info[COUNT] + h.bil.info[GEARS]
+    return rows_in_use(h)
+
+
+@entry
+def rows_in_use(h):
+    """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
+    return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
 
 
 @entry
@@ -163,7 +169,7 @@ def apply_impulses(h):
     """v_next = v_free + M^-1 J* p by one impulse sweep, two where loops or gears need a correction; a status."""
     work = h.work
     info = h.bil.info
-    n_rows = info[FIRST] + info[COUNT] + info[GEARS]
+    n_rows = rows_in_use(h)
     if n_rows > 0:
         if info[PICKED] >= 0:
             recover_impulses(h.sol.r, h.bil)
@@ -329,8 +335,9 @@ def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
-    aabbs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper)
-    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
+    shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[0], b.travel)
+    aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
+    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.candidates, b.reach)
 
 
 @entry

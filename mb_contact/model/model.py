@@ -42,6 +42,7 @@ class Geometry(NamedTuple):
     R: np.ndarray  #: (3, 3), geometry axes in body axes
     p: np.ndarray  #: (3,), geometry origin in the body frame [m]
     material: str | None = None
+    friction: float | None = None  #: from the URDF; counts where the scene gives no material
 
 
 @dataclass(frozen=True, eq=False, repr=False)

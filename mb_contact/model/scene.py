@@ -35,7 +35,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler",),
+    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
     "collision_scheme": ("time_stepping",),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
@@ -44,6 +44,9 @@ CHOICES = MappingProxyType({
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
+
+#: Least tolerance of an integrator: below, rounding decides.
+LEAST_TOLERANCE = 1e-13
 
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
 SHAPE_SIZES = MappingProxyType({
@@ -122,6 +125,7 @@ class SceneModel:
     collision_meshes: str = "error"
     inertia_errors: str = "error"
     mimic: str = "error"
+    srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,7 @@ class Scene:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
     integrator: str = "semi_implicit_euler"
+    integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"
     solver: str = "auto"
     friction_model: str = "coulomb_polyhedral"
@@ -337,6 +342,7 @@ def _check_settings(scene):
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
         message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"

@@ -14,12 +14,14 @@ from difflib import get_close_matches
 
 import yaml
 
+from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
+    LEAST_TOLERANCE,
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
@@ -38,9 +40,6 @@ from mb_contact.model.scene import (
     check_scene,
 )
 from mb_contact.types import CLOSURE_NAMES
-
-#: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("srdf")
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -76,25 +75,35 @@ def load_scene(path):
     return scene
 
 
+def described(read, **schema):
+    """Note down what a reader accepts, in words of JSON Schema, for editors (:mod:`mb_contact.model.scene_schema`)."""
+    read.schema = schema
+    return read
+
+
 def number(low=-math.inf, above=None, high=math.inf):
     """Reader of a finite number of at least ``low`` (or greater than ``above``) and at most ``high``."""
 
     def read(reader, node, key):
         value = reader.scalar(node, key, "a number")
         try:
-            value = float(value)
+            value = as_number(value)
         except ValueError:
             raise reader.error(node, key, f"must be a number, got '{value}'") from None
         if not math.isfinite(value):
             raise reader.error(node, key, f"must be finite, got {value}")
         if above is not None and not value > above:
             raise reader.error(node, key, f"must be greater than {above:g}, got {value:g}")
+        if abs(value) > LARGEST:
+            raise reader.error(node, key, f"is beyond {LARGEST:g}, as nothing of a scene is")
         if value < low or value > high:
             bound = f"at least {low:g}" if value < low else f"at most {high:g}"
             raise reader.error(node, key, f"must be {bound}, got {value:g}")
         return value
 
-    return read
+    bounds = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
+    bounds = {key: bound for key, bound in bounds.items() if bound is not None and math.isfinite(bound)}
+    return described(read, type="number", **bounds)
 
 
 def text(reader, node, key):
@@ -105,12 +114,18 @@ def text(reader, node, key):
     return value
 
 
+described(text, type="string", minLength=1)
+
+
 def boolean(reader, node, key):
     """Reader of true or false."""
     value = reader.scalar(node, key, "true or false").lower()
     if value not in ("true", "false"):
         raise reader.error(node, key, f"must be true or false, got '{value}'")
     return value == "true"
+
+
+described(boolean, type="boolean")
 
 
 def choice(*available, later=()):
@@ -123,13 +138,16 @@ def choice(*available, later=()):
         problem = "is not available yet" if value in later else "is not known"
         raise reader.error(node, key, f"'{value}' {problem}; available: {', '.join(available)}")
 
-    return read
+    return described(read, type="string", enum=list(available))
 
 
 def zero_for_now(reader, node, key):
     """Reader of an effect that is not simulated yet: only 0 is available."""
     if number(low=0.0)(reader, node, key) != 0.0:
         raise reader.error(node, key, "is not available yet; available: 0")
+
+
+described(zero_for_now, type="number", const=0)
 
 
 def directions(reader, node, key):
@@ -141,6 +159,9 @@ def directions(reader, node, key):
     return int(value)
 
 
+described(directions, type="integer", multipleOf=2, minimum=FEWEST_DIRECTIONS, maximum=MOST_DIRECTIONS)
+
+
 def vector(size):
     """Reader of a list of ``size`` numbers."""
 
@@ -150,7 +171,7 @@ def vector(size):
             raise reader.error(node, key, f"must be a list of {size} numbers, got {len(values)}")
         return values
 
-    return read
+    return described(read, type="array", items={"type": "number"}, minItems=size, maxItems=size)
 
 
 def lengths(reader, node, key):
@@ -160,18 +181,26 @@ def lengths(reader, node, key):
     return tuple(number(above=0.0)(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
 
 
+_length = {"type": "number", "exclusiveMinimum": 0.0}
+described(lengths, oneOf=[_length, {"type": "array", "items": _length}])
+
+
 def many(read_one):
     """Reader of a list, each entry by ``read_one``."""
-    return lambda reader, node, key: tuple(
-        read_one(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key)
-    )
+
+    def read(reader, node, key):
+        return tuple(read_one(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
+
+    return described(read, type="array", items=read_one)
 
 
 def named(read_one):
     """Reader of a mapping from names that the user chooses, each value by ``read_one``."""
-    return lambda reader, node, key: {
-        name: read_one(reader, value, place) for name, value, place in reader.entries(node, key)
-    }
+
+    def read(reader, node, key):
+        return {name: read_one(reader, value, place) for name, value, place in reader.entries(node, key)}
+
+    return described(read, type="object", additionalProperties=read_one)
 
 
 def record(make, readers, required=()):
@@ -180,7 +209,13 @@ def record(make, readers, required=()):
     def read(reader, node, key):
         return make(**reader.mapping(node, key, readers, required))
 
-    return read
+    return describe_mapping(read, readers, required)
+
+
+def describe_mapping(read, readers, required=()):
+    """Note down that a reader accepts a mapping with fixed keys."""
+    required = {"required": list(required)} if required else {}
+    return described(read, type="object", properties=readers, additionalProperties=False, **required)
 
 
 def _pair_of_names(reader, node, key):
@@ -188,6 +223,9 @@ def _pair_of_names(reader, node, key):
     if len(names) != 2:
         raise reader.error(node, key, f"must be a list of 2 names, got {len(names)}")
     return names
+
+
+described(_pair_of_names, type="array", items=text, minItems=2, maxItems=2)
 
 
 def _material(reader, node, key):
@@ -204,8 +242,11 @@ def _material_pair(materials, restitution=None, **values):
     return MaterialPair(materials, **values)
 
 
+_POSE = {"position": vector(3), "rpy": vector(3), "quat_xyzw": vector(4)}
+
+
 def _pose(reader, node, key):
-    values = reader.mapping(node, key, {"position": vector(3), "rpy": vector(3), "quat_xyzw": vector(4)})
+    values = reader.mapping(node, key, _POSE)
     if "rpy" in values and "quat_xyzw" in values:
         raise reader.error(node, key, "has both rpy and quat_xyzw; keep one of them")
     if abs(math.hypot(*values.get("quat_xyzw", (1.0,))) - 1.0) > 1e-3:
@@ -213,11 +254,15 @@ def _pose(reader, node, key):
     return Pose(**values)
 
 
+describe_mapping(_pose, _POSE)
+
+
 _surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
             "torsional": number(low=0.0), "rolling": number(low=0.0),
             "anisotropic_friction": record(AnisotropicFriction, {
                 "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
             }, required=("along", "across", "direction"))}
+describe_mapping(_material, _surface)
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
 
@@ -233,6 +278,7 @@ _model = record(SceneModel, {
     "collision_meshes": choice("error", "skip", later=("convex_hull",)),
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("error", "independent"),
+    "srdf": text,
 }, required=("urdf",))
 
 _primitive = record(Primitive, {
@@ -277,6 +323,7 @@ SCENE_READERS = {
     "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
+    "integrator_tolerance": number(low=LEAST_TOLERANCE),
     "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
@@ -285,10 +332,7 @@ SCENE_READERS = {
     "push_out_velocity": number(low=0.0),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
-    "rates": lambda reader, node, key: {
-        **DEFAULT_RATES,
-        **reader.mapping(node, key, dict.fromkeys(RATES, number(above=0.0))),
-    },
+    "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
 }
 
 
@@ -307,8 +351,10 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise SceneError(f"{self.path}:{line}: not well-formed YAML: {error.problem}") from None
-        except yaml.YAMLError as error:
-            raise SceneError(f"{self.path}:1: not well-formed YAML: {error}") from None
+        except yaml.reader.ReaderError as error:
+            line = content.count("\n", 0, error.position) + 1
+            problem = f"the character #x{error.character:04x} is not allowed"
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {problem}") from None
         if root is None:
             raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_READERS)}")
         return root
@@ -363,8 +409,6 @@ class _Reader:
 
     def _unknown(self, node, place, name, readers):
         allowed = f"allowed keys: {', '.join(readers)}"
-        if name in LATER_KEYS:
-            return self.error(node, place, f"is not available yet; {allowed}")
         close = get_close_matches(name, readers, n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
         return self.error(node, place, f"unknown key{hint}; {allowed}")

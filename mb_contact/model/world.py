@@ -18,6 +18,7 @@ from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_surfaces
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
+from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, Surfaces, Tree
 
@@ -107,6 +108,7 @@ class _Builder:
         self.joint_names, self.joint_q, self.joint_v, self.velocity = [], [], [], []
         self.frames, self.objects, self.body_names = {}, {}, []
         self.models, self.geometries, self.adjacent = [], [], set()
+        self.rules = []  # of the robots' SRDF files
         self.warnings = []
 
     # --- robots -------------------------------------------------------------------------
@@ -134,6 +136,9 @@ class _Builder:
             self.objects[model.body_names[k]] = first + int(k)
         self.adjacent |= model.adjacent_pairs
         self.warnings.extend(model.warnings)
+        if entry.srdf is not None:
+            self.rules.append(load_srdf(self._path(entry.srdf, f"{key}.srdf"), model))
+            self.warnings.extend(self.rules[-1].warnings)
         self.models.append(model)
 
     def _load(self, entry, key):
@@ -141,11 +146,7 @@ class _Builder:
             raise self.scene.error(f"{key}.base", f"'{entry.base}' is not known; available: weld, free")
         source = entry.urdf
         if not str(source).lstrip().startswith("<"):
-            start = self.scene.path.parent if self.scene.path is not None else Path()
-            try:
-                source = find_resource(source, start=start)
-            except FileNotFoundError as error:
-                raise self.scene.error(f"{key}.urdf", str(error)) from None
+            source = self._path(source, f"{key}.urdf")
         return load_urdf(
             source,
             floating=entry.base == "free",
@@ -153,6 +154,14 @@ class _Builder:
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
         )
+
+    def _path(self, address, key):
+        """A file that the scene names, relative to the scene's own."""
+        start = self.scene.path.parent if self.scene.path is not None else Path()
+        try:
+            return find_resource(address, start=start)
+        except FileNotFoundError as error:
+            raise self.scene.error(key, str(error)) from None
 
     def _append_tree(self, tree, R, p):
         """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""
@@ -235,7 +244,12 @@ class _Builder:
 
     def _inertia(self, primitive, key):
         if primitive.inertia is None:
-            return solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            inertia = solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
+            if not (np.isfinite(inertia).all() and (np.diag(inertia) > 0.0).all()):
+                moments = ", ".join(f"{moment:g}" for moment in np.diag(inertia))
+                message = f"this mass and size give moments of {moments} kg m^2; no body is so small or so large"
+                raise self.scene.error(f"{key}.mass", message)
+            return inertia
         low, middle, high = sorted(primitive.inertia)
         if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
             message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
@@ -314,7 +328,7 @@ class _Builder:
 
     def _geoms(self):
         shapes, g = self.geometries, len(self.geometries)
-        pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent)
+        pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent, self.rules)
         mu, warnings = pair_frictions(self.scene, shapes, pairs)
         self.warnings.extend(warnings)
         return Geoms(

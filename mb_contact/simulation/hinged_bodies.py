@@ -22,6 +22,8 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
+    any_integrator = False
+
     def __init__(self, pendulum, solver, gamma):
         self._links, self._n_f = pendulum.links, pendulum.friction_directions
         self._mixed = solver == "mixed"
@@ -32,7 +34,7 @@ class HingedStep(ContactStep):
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
         self._hinges = np.tile(half, (self._links, 1)), up, axis, across, gamma
 
-    def allocate(self, rows, units):
+    def allocate(self, contacts, rows, units):
         """Workspaces for so many contact rows and contacts."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:

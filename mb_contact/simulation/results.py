@@ -43,6 +43,7 @@ class Certificate(NamedTuple):
     contacts: int  #: contact points
     energy: float  #: mechanical energy after the step [J]
     energy_balance: float  #: energy minus initial energy minus all work done since the start [J]
+    kinetic_energy: float  #: part of ``energy`` [J]
     contact_energy: float  #: kinetic energy that this step's impulses add to the free motion, T(v+) - T(v_free) [J]
     push_out_energy: float  #: bound of ``contact_energy``: sum of normal impulse times push-out velocity [J]
     loop_residual: float = 0.0  #: worst residual of the rows of loops and gears after the step [sqrt(N s m/s)]
@@ -106,4 +107,7 @@ class State(NamedTuple):
     geom_impulse: np.ndarray
     work_done: float
     energy_start: float
+    gravity: np.ndarray
+    even_steps: int
+    time_before: float
     wrenches: tuple = ()
