@@ -36,6 +36,14 @@ SHAPE_PLANE = 4  #: half-space z <= 0 of the geometry frame; size unused
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "plane")
 
+# --- scalar rows of a joint: ``rows.dof`` is 8 times the degree of freedom plus one of these --------
+LOWER = 0  #: even ones act along the joint's rate, odd ones against it
+UPPER = 1
+SLOWEST = 2  #: velocity limits
+FASTEST = 3
+RUB = 4  #: friction, a bilateral row; only in Memory.limit_state
+JOINT_ROWS = 5
+
 # --- loop closures (core/loop_rows.py) ----------------------------------------------------
 CLOSURE_WELD = 0
 CLOSURE_AXIS = 1
@@ -54,7 +62,7 @@ SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definit
 TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
-LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
+LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more, or with another state of a joint's friction
 STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
@@ -148,6 +156,18 @@ class Gears(NamedTuple):
     body_b: np.ndarray  #: int64 (g,)
     ratio: np.ndarray  #: (g,)
     offset: np.ndarray  #: (g,) [rad, m]
+
+
+class JointForces(NamedTuple):
+    """What acts in the joints of a world beside its efforts; springs and friction of scalar joints only."""
+
+    damping: np.ndarray  #: (N,) [N m s/rad, N s/m]; a tree's damping may hold dt times a stiffness besides
+    stiffness: np.ndarray  #: (N,) [N m/rad, N/m]
+    rest: np.ndarray  #: (N,), position in which the spring is slack [rad, m]
+    friction: np.ndarray  #: (N,), Coulomb friction [N m, N]
+    velocity_limit: np.ndarray  #: (N,), inf where none is enforced
+    rubbing: np.ndarray  #: int64 (f,), bodies whose joint has friction
+    sprung: np.ndarray  #: int64 (s,), bodies whose joint has a spring
 
 
 class Contacts(NamedTuple):

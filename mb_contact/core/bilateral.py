@@ -33,8 +33,10 @@ FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the numb
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
 PICKED = 3  # independent ones; -1 where another solver has found their impulses
-INDEPENDENT = 4  # rows that do not follow from others, whoever found the impulses
-BILATERAL_INFO = 5
+FRICTION = 4  # rows of joint friction, before those of the gears
+ROUNDS = 5  # solves of this step so far
+INDEPENDENT = 6  # rows that do not follow from others, whoever found the impulses
+BILATERAL_INFO = 7
 
 VELOCITY = 0  # entries of BilateralWork.judge: worst scaled velocity residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
@@ -57,6 +59,11 @@ class BilateralWork(NamedTuple):
     diagonal: np.ndarray  #: (R,), of W before the elimination, or the FLOOR of a held row
     held: np.ndarray  #: int64 (R,), 1 where nothing moves along the row
     ratio: np.ndarray  #: (m,), weight of a gear row's partner
+    fixed: np.ndarray  #: (m,), impulse of a joint's friction row that slips, 0 for all other rows
+    bound: np.ndarray  #: (m,), greatest friction impulse, 0 for all other rows
+    dof: np.ndarray  #: int64 (m,), of a friction row
+    state: np.ndarray  #: int64 (N,), of the joints' friction: -1 not known yet, or STICK, UP, DOWN
+    r: np.ndarray  #: (R,), scratch
     V: np.ndarray  #: (n, 6), velocities of the bodies after the step
     u: np.ndarray  #: (R,), velocities of the rows after the step
     judge: np.ndarray  #: (3,)
@@ -67,12 +74,13 @@ def make_closing_work(n, N, m, gears):
     """For n bodies, N degrees of freedom, m bilateral rows of which ``gears`` are couplings of joints."""
     size = m + gears
     return ClosingWork(
-        make_rows(n, size), make_bilateral_work(n, size, m), np.zeros((size, size)), np.zeros(size), np.zeros(N)
-    )
+        make_rows(n, size), make_bilateral_work(n, N, size, m), np.zeros((size, size)), np.zeros(size), np.zeros(N),
+        np.zeros(0, np.int64),
+    )  # fmt: skip
 
 
-def make_bilateral_work(n, R, m):
-    """For n bodies, R rows and m bilateral ones among them."""
+def make_bilateral_work(n, N, R, m):
+    """For n bodies, N degrees of freedom, R rows and m bilateral ones among them."""
     return BilateralWork(
         Y=np.zeros((m, R)),
         y=np.zeros(m),
@@ -82,6 +90,11 @@ def make_bilateral_work(n, R, m):
         diagonal=np.zeros(R),
         held=np.zeros(R, np.int64),
         ratio=np.zeros(m),
+        fixed=np.zeros(m),
+        bound=np.zeros(m),
+        dof=np.zeros(m, np.int64),
+        state=np.full(N, -1, np.int64),
+        r=np.zeros(R),
         V=np.zeros((n, 6)),
         u=np.zeros(R),
         judge=np.zeros(3),
@@ -97,17 +110,28 @@ class ClosingWork(NamedTuple):
     W: np.ndarray  #: (m + gears, m + gears)
     r: np.ndarray  #: (m + gears,)
     dq: np.ndarray  #: (N,)
+    nobody: np.ndarray  #: int64 (0,), joints with friction: none of them keeps a loop from closing
 
 
 @kernel
-def bilateral_rows(tree, kin, q, closures, gears, dt, rate, first, rows, loop, bil):
-    """Rows of loop closures and gears from row ``first`` on, behind those of contacts and limits.
+def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows, loop, bil):
+    """Rows of closures, friction of the joints ``rubbing``, and gears from row ``first`` on, behind all others.
 
     A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error.
     """
     if closures.kind.shape[0] > 0:
         velocity_products(tree, kin, loop.alpha)
     row = closure_rows(closures, kin, dt, rate, first, rows, loop)
+    for i in range(row - first):
+        bil.fixed[i] = 0.0
+        bil.bound[i] = 0.0
+    for f in range(rubbing.shape[0]):
+        joint_row(tree, kin, rubbing[f], 1.0, rows, row)
+        rows.dof[row] = -1
+        rows.offset[row] = 0.0
+        loop.error[row - first] = 0.0
+        bil.dof[row - first] = tree.v_start[rubbing[f]]
+        row += 1
     count = gears.ratio.shape[0]
     for g in range(count):
         a = gears.body_a[g]
@@ -121,8 +145,11 @@ def bilateral_rows(tree, kin, q, closures, gears, dt, rate, first, rows, loop, b
         rows.dof[row + g] = -1
         rows.dof[row + count + g] = -1
         bil.ratio[row + g - first] = gears.ratio[g]
+        bil.fixed[row + g - first] = 0.0
+        bil.bound[row + g - first] = 0.0
     bil.info[FIRST] = first
     bil.info[COUNT] = row + count - first
+    bil.info[FRICTION] = rubbing.shape[0]
     bil.info[GEARS] = count
     bil.info[PICKED] = 0
 
@@ -160,6 +187,25 @@ def combine_velocities(u, bil):
     for g in range(info[GEARS]):
         i = last - info[GEARS] + g
         u[i] -= bil.ratio[i - info[FIRST]] * u[last + g]
+
+
+@kernel
+def fixed_impulses(r, bil):
+    """Impulses of the joints' friction rows that slip."""
+    first = bil.info[FIRST]
+    for i in range(bil.info[COUNT]):
+        if bil.fixed[i] != 0.0:
+            r[first + i] = bil.fixed[i]
+
+
+@kernel
+def free_bilateral(bil):
+    """Bilateral rows whose impulse is not fixed."""
+    free = 0
+    for i in range(bil.info[COUNT]):
+        if bil.fixed[i] == 0.0:
+            free += 1
+    return free
 
 
 @kernel
@@ -221,7 +267,7 @@ def factor_bilateral(W, bil):
     info[PICKED] = 0
     for least in (1e-3, 1e-6, RANK_TOLERANCE):
         for r in range(n, last):
-            if bil.held[r] == 0 and left[r] > least * bil.diagonal[r]:
+            if bil.held[r] == 0 and bil.fixed[r - n] == 0.0 and left[r] > least * bil.diagonal[r]:
                 _pick(W, last, r, bil)
     Y = bil.Y
     for k in range(info[PICKED]):
@@ -301,6 +347,7 @@ def recover_impulses(r, bil):
     s = bil.s
     for i in range(n, n + info[COUNT] + info[GEARS]):
         r[i] = 0.0
+    fixed_impulses(r, bil)
     for k in range(info[PICKED]):
         x = bil.y[k]
         for i in range(n):
@@ -336,8 +383,12 @@ def correct_impulses(r, bil):
 
 
 @kernel
-def bilateral_residuals(rows, V_free, alpha, bil):
-    """``bil.u`` := G v+ + offset of the bilateral rows, from the bodies' velocities; returns the worst, scaled."""
+def bilateral_residuals(rows, V_free, alpha, r, bil):
+    """``bil.u`` := G v+ + offset of the bilateral rows, from the bodies' velocities; returns the worst, scaled.
+
+    A friction row that slips violates its law by as much as it moves with the friction, one that sticks by as much
+    as its impulse is beyond the bound.
+    """
     n = bil.info[FIRST]
     last = n + bil.info[COUNT]
     for k in range(V_free.shape[0]):
@@ -347,13 +398,19 @@ def bilateral_residuals(rows, V_free, alpha, bil):
     combine_velocities(bil.u, bil)
     worst = 0.0
     speed = 0.0
-    for r in range(n, last):
-        bil.u[r] += rows.offset[r]
-        x = abs(bil.u[r])
+    for i in range(n, last):
+        bil.u[i] += rows.offset[i]
+        x = abs(bil.u[i])
+        if bil.fixed[i - n] != 0.0:
+            x = max(0.0, bil.u[i] if bil.fixed[i - n] > 0.0 else -bil.u[i])
         if not np.isfinite(x):
             x = 1e300
         speed = max(speed, x)
-        worst = max(worst, x / np.sqrt(bil.diagonal[r]) if bil.diagonal[r] > 0.0 else 0.0)
+        scale = np.sqrt(bil.diagonal[i])
+        if scale > 0.0:
+            worst = max(worst, x / scale)
+        if bil.bound[i - n] > 0.0 and bil.fixed[i - n] == 0.0:
+            worst = max(worst, (abs(r[i]) - bil.bound[i - n]) * scale)
     bil.judge[VELOCITY] = worst
     bil.judge[SPEED] = speed
     return worst

@@ -29,6 +29,7 @@ from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark
 from mb_contact.core.contact_rows import row_impulses, row_sides
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.jit import entry
+from mb_contact.core.joint_forces import spring_energy
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.types import OK
@@ -48,6 +49,7 @@ def refresh(h):
     kinetic, potential = mechanical_energy(h.tree, h.kin, h.gravity)
     for i in range(h.v.shape[0]):
         kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
+    potential += spring_energy(h.tree, h.joints, h.q)
     h.work.energy[0] = kinetic
     h.work.energy[1] = potential
 
@@ -58,7 +60,7 @@ def closure_error(h):
     c = h.closing
     for k in range(c.rows.touched.shape[0]):
         c.rows.touched[k] = 0
-    bilateral_rows(h.tree, h.kin, h.q, h.closures, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
+    bilateral_rows(h.tree, h.kin, h.q, h.closures, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
     return worst_closure(h.loop, c.bil)
 
 

@@ -28,6 +28,7 @@ from mb_contact.core.bilateral import COUNT
 from mb_contact.core.closing import LEDGER_LOOPS, mend_closures
 from mb_contact.core.contact_rows import row_impulses
 from mb_contact.core.jit import entry, kernel
+from mb_contact.core.joint_forces import spring_forces
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.spatial import cross
@@ -118,6 +119,7 @@ def accelerate(h, f, weight):
         return status
     for i in range(f.force.shape[0]):
         f.force[i] = h.work.effort[i] + f.held[i]
+    spring_forces(tree, h.joints, f.q, f.force)
     free_acceleration(tree, kin, f.art, h.gravity, f.force, f.v, h.work.external, f.v_dot)
     f.count[1] += 1
     return OK
@@ -236,7 +238,7 @@ def hold_impulses(h, f):
     for r in range(h.cones.rows[0]):
         dof = h.rows.dof[r]
         if dof >= 0:
-            f.held_limits[dof // 2] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
+            f.held_limits[dof // 8] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
     return True
 
 
@@ -250,10 +252,10 @@ def end_is_finite(f):
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
+    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
     for c in range(5):
         h.work.ledger[c] = f.work[c]
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.bil, h.sol)
     report(h)
     for i in range(h.q.shape[0]):
         h.q[i] = f.q_end[i]

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.bilateral import COUNT, FIRST, GEARS, INDEPENDENT, PICKED, combine_velocities
-from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
+from mb_contact.core.bilateral import COUNT, FIRST, GEARS, INDEPENDENT, PICKED, fixed_impulses, free_bilateral
+from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows
 from mb_contact.core.equality_rows import (
     EQUALITY_ROWS,
     FREE_ROWS,
@@ -35,7 +35,7 @@ from mb_contact.core.jit import entry, kernel
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_SOLVED
-from mb_contact.core.step import ITERATIONS, RUNG, pose_bilateral
+from mb_contact.core.step import ITERATIONS, RUNG, free_row_velocities, pose_bilateral, rows_in_use
 from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 NO_SLIP = 0
@@ -91,11 +91,12 @@ def friction_rows(h, model, viscous, eq):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
     n_rows = pose_bilateral(h)
     for i in range(eq.info.shape[0]):
         eq.info[i] = 0
     equal = bilateral_equalities(h.bil, eq)
+    free_row_velocities(h, n_rows, eq.q)
     for i in range(h.cones.count[0]):
         row = h.cones.start[i]
         eq.hard[i] = row
@@ -113,27 +114,25 @@ def friction_rows(h, model, viscous, eq):
             equal += 1
     eq.info[EQUALITY_ROWS] = equal
     eq.info[FREE_ROWS] = h.cones.count[0]
-    row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
-    combine_velocities(eq.q, h.bil)
-    for i in range(n_rows):
-        eq.q[i] += h.rows.offset[i]
-
 
 @kernel
 def bilateral_equalities(bil, eq):
     """Rows of loops and gears as the first rows X, without softness; returns how many."""
     first = bil.info[FIRST]
     count = bil.info[COUNT]
+    equal = 0
     for i in range(count):
-        eq.equality[i] = first + i
-        eq.softness[i] = 0.0
         bil.diagonal[first + i] = 0.0
+        if bil.fixed[i] == 0.0:
+            eq.equality[equal] = first + i
+            eq.softness[equal] = 0.0
+            equal += 1
     eq.info[GEAR_ROWS] = bil.info[GEARS]
     eq.info[GEAR] = first + count - bil.info[GEARS]
     for g in range(eq.info[GEAR], first + count):
         eq.ratio[g] = bil.ratio[g - first]
     bil.info[PICKED] = -1
-    return count
+    return equal
 
 
 @kernel
@@ -144,6 +143,7 @@ def bilateral_impulses(bil, eq, r):
     for i in range(first, last + bil.info[GEARS]):
         r[i] = eq.r[i]
         bil.diagonal[i] = eq.diagonal[i]
+    fixed_impulses(r, bil)
     bil.info[INDEPENDENT] = 0
     for k in range(eq.info[PICKED_ROWS]):
         if eq.picked[k] >= first and eq.picked[k] < last:
@@ -156,11 +156,11 @@ def copy_tangents(h, viscous, eq):
     dt = h.settings[0]
     rows = h.rows
     n_rows = h.cones.rows[0]
-    last = n_rows + h.bil.info[COUNT] + h.bil.info[GEARS]
+    last = rows_in_use(h)
     for r in range(n_rows):
         eq.hard[r] = r
     eq.info[FREE_ROWS] = n_rows
-    equal = h.bil.info[COUNT]
+    equal = eq.info[EQUALITY_ROWS]
     for i in range(h.contacts.count[0]):
         mu_v = viscous[h.contacts.pair[i]]
         if mu_v == 0.0 or h.contacts.gap[i] > TOUCH:
@@ -188,8 +188,8 @@ def copy_tangents(h, viscous, eq):
 def solve_both(h, eq):
     """The polyhedral problem on what the viscous rows leave, then the sum of both frictions into ``h.sol.r``."""
     n_rows = h.cones.rows[0]
-    bilateral = h.bil.info[COUNT]
-    last = n_rows + eq.info[EQUALITY_ROWS] + h.bil.info[GEARS]
+    bilateral = free_bilateral(h.bil)
+    last = rows_in_use(h) + eq.info[EQUALITY_ROWS] - bilateral
     if last > 0:
         condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
         for i in range(n_rows):  # the ladder wants a symmetric matrix
@@ -215,7 +215,7 @@ def solve_friction(h, model, eq, ppm):
     for i in range(h.sol.judge.shape[0]):
         h.sol.judge[i] = 0.0
     h.sol.judge[3] = -1.0
-    total = n_rows + h.bil.info[COUNT] + h.bil.info[GEARS]
+    total = rows_in_use(h)
     h.work.info[RUNG] = RUNG_NONE
     h.work.info[ITERATIONS] = 0
     if total == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
-from mb_contact.types import CLOSURE_NAMES
+from mb_contact.types import CLOSURE_NAMES, UPPER
 
 
 def step_problem(simulator, effort=None, **options):
@@ -81,7 +81,9 @@ def _limits(sim, q):
     for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
         if code < 0:
             continue  # torsion or rolling of a contact
-        dof, side = divmod(int(code), 2)
+        dof, side = divmod(int(code), 8)
+        if side > UPPER:
+            continue  # a velocity limit
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
         gap = position - tree.lower[dof] if side == 0 else tree.upper[dof] - position
