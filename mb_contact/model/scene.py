@@ -19,6 +19,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
+    CLOSURE_NAMES,
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
@@ -44,6 +45,7 @@ CHOICES = MappingProxyType({
     "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
+    "drift_control": ("baumgarte", "projection"),
 })
 
 #: Friction models that know impacts with restitution; impacts of the others are inelastic.
@@ -197,6 +199,33 @@ class Primitive:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """A loop closure: two frames on two links (or the ``world``) held together, see docs/constraints.md.
+
+    Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
+    initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+    """
+
+    kind: str
+    link_a: str
+    link_b: str
+    pose_a: Pose | None = None
+    pose_b: Pose | None = None
+    length: float | None = None  #: of kind distance [m]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Two scalar joints coupled without slack: ``q_a = ratio q_b + offset``."""
+
+    joint_a: str
+    joint_b: str
+    ratio: float
+    offset: float = 0.0  #: [rad, m]
+
+
+@dataclass(frozen=True)
 class Ground:
     """A horizontal half-space below ``height`` [m]; its link is called ``ground``."""
 
@@ -266,6 +295,10 @@ class Scene:
     materials: dict[str, Material] = field(default_factory=dict)
     pairs: tuple[MaterialPair, ...] = ()
     collision_filters: CollisionFilters = CollisionFilters()
+    loop_closures: tuple[Closure, ...] = ()
+    gears: tuple[Gear, ...] = ()
+    drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
+    drift_rate: float = 0.2  #: gamma, that part
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
@@ -339,6 +372,7 @@ def check_scene(scene):
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
     _check_pairs(scene)
+    _check_couplings(scene)
     _check_timing(scene)
 
 
@@ -496,6 +530,34 @@ def _check_pairs(scene):
         if pair.restitution is not None:
             _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
+
+
+def _check_couplings(scene):
+    for i, closure in enumerate(scene.loop_closures):
+        key = f"loop_closures[{i}]"
+        if closure.kind not in CLOSURE_NAMES:
+            message = f"'{closure.kind}' is not known; available: {', '.join(CLOSURE_NAMES)}"
+            raise scene.error(f"{key}.kind", message)
+        for end in ("pose_a", "pose_b"):
+            if getattr(closure, end) is not None:
+                _check_pose(scene, getattr(closure, end), f"{key}.{end}")
+        if closure.length is None:
+            continue
+        if closure.kind != "distance":
+            raise scene.error(f"{key}.length", f"a closure of kind {closure.kind} has no length; leave it out")
+        _check_numbers(scene, f"{key}.length", closure.length, low=0.0)
+        if closure.length == 0.0:
+            raise scene.error(f"{key}.length", "must be above zero; two points that coincide are the kind point")
+    for i, gear in enumerate(scene.gears):
+        _check_numbers(scene, f"gears[{i}].ratio", gear.ratio)
+        _check_numbers(scene, f"gears[{i}].offset", gear.offset)
+        if gear.joint_a == gear.joint_b:
+            raise scene.error(f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself")
+    _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
+    if scene.drift_rate >= 1.0:
+        raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
+    if scene.gears and scene.formulation != "os":
+        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):
