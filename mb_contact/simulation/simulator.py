@@ -25,8 +25,8 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
