@@ -23,6 +23,7 @@ class SurfaceWorld(NamedTuple):
 
     objects: dict  #: names of the two bodies
     joint_names: tuple = ()
+    follower_names: tuple = ()
     effort_limit: np.ndarray = np.zeros(0)
     robot_models: tuple = ()
 
@@ -121,10 +122,11 @@ class SurfaceSimulator:
         return sign * np.concatenate((R.T @ moment, R.T @ force))
 
     def joint_positions(self):
-        """No joints: an empty array; so are velocities and efforts."""
+        """No joints: an empty array; so are velocities, efforts and those of mimic joints."""
         return np.zeros(0)
 
     joint_velocities = joint_efforts = nonlinear_effects = joint_positions
+    follower_positions = follower_velocities = follower_efforts = joint_positions
 
     def mass_matrix(self):
         """No joints: (0, 0)."""

@@ -12,7 +12,6 @@ import numpy as np
 import yaml
 
 from mb_contact.errors import DynamicsError, InputError, SceneError
-from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import DEFAULT_RATES, Pose, Velocity
 from mb_contact.model.scene_yaml import (
     RATES,
@@ -232,7 +231,7 @@ def _surface(scene, shape, key, name):
 def _near(scene, name):
     """A file beside the scene, or what ``find_resource`` finds."""
     beside = None if scene.path is None else Path(scene.path).parent / name
-    return beside if beside is not None and beside.exists() else find_resource(name)
+    return beside if beside is not None and beside.exists() else name
 
 
 def describe_surface_scene(path):
