@@ -39,7 +39,7 @@ from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, bo
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
-from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
+from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, SOLVER_FAILED, SOLVER_NO_PUSH_OUT
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
@@ -135,8 +135,27 @@ def row_system(h):
 def solve(h):
     """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
+    if rung == SOLVER_FAILED and drop_push_out(h):
+        rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
+        iterations += more
+        rung = rung if rung == SOLVER_FAILED else SOLVER_NO_PUSH_OUT
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
+
+
+@entry
+def drop_push_out(h):
+    """Take the push-out velocities out of the problem; False where there are none.
+
+    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
+    """
+    found = False
+    for i in range(h.cones.rows[0]):
+        if h.rows.offset[i] < 0.0:
+            h.sol.q[i] -= h.rows.offset[i]
+            h.rows.offset[i] = 0.0
+            found = True
+    return found
 
 
 @entry
