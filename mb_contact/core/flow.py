@@ -187,32 +187,6 @@ def is_finite(x):
 
 
 @entry
-def euler_flow(h, f, dt):
-    """The flow over dt as one semi-implicit Euler step with implicit damping; the work is at the mean velocity."""
-    for i in range(f.q.shape[0]):
-        f.q[i] = f.q_start[i]
-    for i in range(f.v.shape[0]):
-        f.v[i] = f.v_start[i]
-    f.count[0] = 1
-    f.count[1] = 0
-    status = accelerate(h, f, dt, f.v)
-    if status != OK:
-        return status
-    for i in range(f.v.shape[0]):
-        f.v_end[i] = f.v_start[i] + dt * f.v_dot[i]
-        f.x[i] = dt * f.v_end[i]
-        f.v[i] = 0.5 * (f.v_start[i] + f.v_end[i])
-    move_chart(h.tree, f.q_start, f.x, f.q_end)
-    body_velocities(h.tree, f.kin, f.v, f.kin.V)
-    flow_powers(
-        h.tree.damping, h.work.effort, f.held, f.held_limits, f.v, h.work.external, f.kin.V, f.powers, 0
-    )  # fmt: skip
-    for c in range(5):
-        f.work[c] = dt * f.powers[0, c]
-    return OK
-
-
-@entry
 def free_velocity(h, f):
     """What the contact problem needs of a flow without contact: v_free, V_free, and inertias at the present q.
 

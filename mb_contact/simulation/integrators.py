@@ -141,16 +141,6 @@ class Flow:
         _flow.conclude_flow(handle, self.flow)
 
 
-class EulerFlow(Flow):
-    """Semi-implicit Euler as a flow: what SemiImplicitEuler does without contacts, for steps of any length."""
-
-    kernel = (_flow.euler_flow, "flow.euler_flow")
-
-    def advance(self, handle, dt):
-        """See Flow."""
-        return _flow.euler_flow(handle, self.flow, dt)
-
-
 class RungeKutta(Flow):
     """One step of a fixed tableau; joint damping is explicit in its stages."""
 
@@ -203,19 +193,12 @@ def _free_bodies(tree):
     return free
 
 
-def make_flow(scene, world, settings):
-    """The flow of a scene's integrator."""
+def make_integrator(scene, world, settings):
+    """The integrator of a scene."""
     if scene.integrator == "rk4":
         return RungeKutta(world, settings)
     if scene.integrator == "midpoint":
         return Midpoint(world, settings)
     if scene.integrator == "adaptive":
         return Adaptive(world, settings, float(scene.integrator_tolerance))
-    return EulerFlow(world, settings)
-
-
-def make_integrator(scene, world, settings):
-    """How steps of a scene move its state; without contacts the same as its flow."""
-    if scene.integrator == "semi_implicit_euler":
-        return SemiImplicitEuler()
-    return make_flow(scene, world, settings)
+    return SemiImplicitEuler()
