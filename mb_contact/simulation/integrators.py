@@ -195,7 +195,7 @@ def _free_bodies(tree):
 
 def make_integrator(scene, world, settings):
     """The integrator of a scene."""
-    if scene.integrator == "rk4":
+    if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
         return RungeKutta(world, settings)
     if scene.integrator == "midpoint":
         return Midpoint(world, settings)
