@@ -5,9 +5,9 @@
 
     python benchmarks/integrators.py [--plot] [--only orders,tumbling,pendulums,energies,long] [--steps 1000000]
 
-
-
-axis.  ``pendulums``: the 12 m pendulum, horizontal and at rest at first, up to its first impact and for 5 s.
+``orders``: error after 0.4 s over the step, on every joint type, against the adaptive integrator at 1e-13 (which the
+test suite holds against DOP853 on independent equations).  ``tumbling``: a body with moments 1, 2, 3 flips about its
+middle axis.  ``pendulums``: the 12 m pendulum, horizontal and at rest at first, up to its first impact and for 5 s.
 ``energies``: a chain of 4 links for 60 s.  ``long``: memory before and after many steps.  ``--plot`` writes
 docs/pictures/integrators.png.
 """
@@ -218,7 +218,7 @@ def plot(errors, curves, swings):
         for integrator in INTEGRATORS:
             ax.loglog(1e3 * STEPS, errors[system, integrator], "o-", ms=3, color=colour[integrator], label=integrator)
         for order in (1, 2, 4):
-            ax.loglog(1e3 * STEPS, (0.3, 0.02, 1e-4)[(1, 2, 4).index(order)] * (STEPS / STEPS[0]) ** order, ":k", lw=0.7)
+            ax.loglog(1e3 * STEPS, {1: 0.3, 2: 0.02, 4: 1e-4}[order] * (STEPS / STEPS[0]) ** order, ":k", lw=0.7)
         ax.set(title=system, xlabel="step [ms]", ylabel="error after 0.4 s", ylim=(1e-15, 10))
     axes[0, 0].legend(fontsize=8)
     ax = axes[1, 2]
