@@ -213,7 +213,8 @@ def test_rimless_wheel_from_spoke_to_spoke(model):
     """omega+/omega- = (I + m l^2 cos 45) / (I + m l^2) at every foot-fall, on level ground until it tips back."""
     m, spoke, moment = 2.0, 0.7, 0.3
     angles = np.pi / 8 + np.pi / 4 * np.arange(8)
-    text = WHEEL.format(tips="".join(TIP.format(x=float(spoke * np.sin(a)), z=float(-spoke * np.cos(a))) for a in angles))
+    feet = [TIP.format(x=float(spoke * np.sin(a)), z=float(-spoke * np.cos(a))) for a in angles]
+    text = WHEEL.format(tips="".join(feet))
     omega, height = 4.0, spoke * np.cos(np.pi / 8) + 1e-10
     foot = spoke * np.array([np.sin(np.pi / 8), 0, -np.cos(np.pi / 8)])
     wheel = SceneModel(
