@@ -10,7 +10,7 @@ concern several entries at once; both ways go through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,7 +18,18 @@ import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE, SHAPE_SPHERE
+from mb_contact.types import (
+    CLOSURE_NAMES,
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_NAMES,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+)
 
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
@@ -27,13 +38,14 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
+    "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping", "event"),
     "restitution_law": ("anitescu_potra", "papers", "newton"),
     "simultaneous_impacts": ("all", "sequential"),
     "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
+    "drift_control": ("baumgarte", "projection"),
 })
 
 #: Friction models that know impacts with restitution; impacts of the others are inelastic.
@@ -51,6 +63,9 @@ SHAPE_SIZES = MappingProxyType({
     "capsule": ("radius", "length"),
     "cylinder": ("radius", "length"),
     "box": ("x", "y", "z"),
+    "cone": ("radius", "length"),
+    "ellipsoid": ("x", "y", "z"),
+    "mesh": (),
     "plane": (),
 })
 
@@ -101,6 +116,40 @@ class ModelMaterials:
     links: dict[str, str] = field(default_factory=dict)
 
 
+#: What to do with a collision mesh, see :class:`MeshChoices`.
+MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
+
+
+@dataclass(frozen=True)
+class MeshChoices:
+    """What becomes of collision meshes: one choice for all links, and exceptions by link name.
+
+    ``convex_hull``: the hull of each mesh; ``convex_pieces``: the hulls of its convex decomposition; ``skip``: left
+    out, with a warning; ``error``: the file is refused; ``warn``: the hull, and left out with a warning where
+    the mesh cannot be read.
+    """
+
+    default: str = "convex_hull"
+    links: dict[str, str] = field(default_factory=dict)
+
+    def of(self, link):
+        """The choice for one link."""
+        return self.links.get(link, self.default)
+
+
+@dataclass(frozen=True)
+class JointProperties:
+    """What a scene says of a joint beyond its URDF; what is left out stays as it is there."""
+
+    stiffness: float | None = None  #: spring towards ``rest_position`` [N m/rad, N/m]
+    rest_position: float | None = None  #: [rad, m]
+    damping: float | None = None  #: [N m s/rad, N s/m]
+    friction: float | None = None  #: Coulomb friction [N m, N]
+    armature: float | None = None  #: rotor inertia reflected to the joint [kg m^2, kg]
+    velocity_limit: float | None = None  #: enforced [rad/s, m/s]
+    effort_limit: float | None = None  #: [N m, N]
+
+
 @dataclass(frozen=True)
 class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
@@ -117,11 +166,12 @@ class SceneModel:
     base: str = "weld"
     joints: dict[str, float] = field(default_factory=dict)
     velocities: dict[str, float] = field(default_factory=dict)
+    joint_properties: dict[str, JointProperties] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
-    collision_meshes: str = "error"
+    collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
-    mimic: str = "error"
+    mimic: str = "eliminate"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
@@ -129,7 +179,8 @@ class SceneModel:
 class Primitive:
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
 
-    The inertia is that of the homogeneous solid unless principal moments are given.
+    The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
+    (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
     """
 
     name: str
@@ -141,21 +192,51 @@ class Primitive:
     inertia: tuple[float, float, float] | None = None
     material: str | None = None
     velocity: Velocity | None = None
+    mesh: str | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    collision_meshes: str = "convex_hull"
 
     def kind(self):
         """SHAPE_* of this primitive."""
-        return SHAPE_NAMES.index(self.shape)
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
 
     def kernel_size(self):
         """Size (3,) as the kernels want it: radius and half length, or half extents."""
         size = np.zeros(3)
-        if self.kind() == SHAPE_BOX:
+        if self.kind() in (SHAPE_BOX, SHAPE_ELLIPSOID):
             size[:] = np.array(self.size) / 2.0
         elif self.kind() == SHAPE_SPHERE:
             size[0] = self.size[0]
-        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER):
+        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
             size[:2] = self.size[0], self.size[1] / 2.0
         return size
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A loop closure: two frames on two links (or the ``world``) held together, see docs/constraints.md.
+
+    Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
+    initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+    """
+
+    kind: str
+    link_a: str
+    link_b: str
+    pose_a: Pose | None = None
+    pose_b: Pose | None = None
+    length: float | None = None  #: of kind distance [m]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Two scalar joints coupled without slack: ``q_a = ratio q_b + offset``."""
+
+    joint_a: str
+    joint_b: str
+    ratio: float
+    offset: float = 0.0  #: [rad, m]
 
 
 @dataclass(frozen=True)
@@ -228,6 +309,11 @@ class Scene:
     materials: dict[str, Material] = field(default_factory=dict)
     pairs: tuple[MaterialPair, ...] = ()
     collision_filters: CollisionFilters = CollisionFilters()
+    loop_closures: tuple[Closure, ...] = ()
+    gears: tuple[Gear, ...] = ()
+    drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
+    drift_rate: float = 0.2  #: gamma, that part
+    enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
@@ -297,10 +383,12 @@ def check_scene(scene):
         _check_velocity(scene, model, f"models[{i}]")
         for name, rate in model.velocities.items():
             _check_numbers(scene, f"models[{i}].velocities.{name}", rate)
+        _check_joints(scene, model, f"models[{i}].joint_properties")
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
     _check_pairs(scene)
+    _check_couplings(scene)
     _check_timing(scene)
 
 
@@ -370,6 +458,15 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
     if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
+    if (primitive.shape == "mesh") != (primitive.mesh is not None):
+        message = "a mesh needs the address of its file" if primitive.mesh is None else "only a mesh has a file"
+        raise scene.error(f"{key}.mesh", message)
+    _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
+    if not all(primitive.scale):
+        raise scene.error(f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}")
+    if primitive.collision_meshes not in ("convex_hull", "convex_pieces"):
+        message = f"'{primitive.collision_meshes}' is not available; allowed: convex_hull, convex_pieces"
+        raise scene.error(f"{key}.collision_meshes", message)
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
     _check_pose(scene, primitive.pose, f"{key}.pose")
@@ -449,6 +546,45 @@ def _check_pairs(scene):
         if pair.restitution is not None:
             _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
+
+
+def _check_joints(scene, model, key):
+    for name, properties in model.joint_properties.items():
+        for entry in fields(JointProperties):
+            value = getattr(properties, entry.name)
+            if value is not None:
+                low = -np.inf if entry.name == "rest_position" else 0.0
+                _check_numbers(scene, f"{key}.{name}.{entry.name}", value, low=low)
+        if properties.rest_position is not None and not properties.stiffness:
+            raise scene.error(f"{key}.{name}.rest_position", "has no meaning without a stiffness above zero; add it")
+
+
+def _check_couplings(scene):
+    for i, closure in enumerate(scene.loop_closures):
+        key = f"loop_closures[{i}]"
+        if closure.kind not in CLOSURE_NAMES:
+            message = f"'{closure.kind}' is not known; available: {', '.join(CLOSURE_NAMES)}"
+            raise scene.error(f"{key}.kind", message)
+        for end in ("pose_a", "pose_b"):
+            if getattr(closure, end) is not None:
+                _check_pose(scene, getattr(closure, end), f"{key}.{end}")
+        if closure.length is None:
+            continue
+        if closure.kind != "distance":
+            raise scene.error(f"{key}.length", f"a closure of kind {closure.kind} has no length; leave it out")
+        _check_numbers(scene, f"{key}.length", closure.length, low=0.0)
+        if closure.length == 0.0:
+            raise scene.error(f"{key}.length", "must be above zero; two points that coincide are the kind point")
+    for i, gear in enumerate(scene.gears):
+        _check_numbers(scene, f"gears[{i}].ratio", gear.ratio)
+        _check_numbers(scene, f"gears[{i}].offset", gear.offset)
+        if gear.joint_a == gear.joint_b:
+            raise scene.error(f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself")
+    _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
+    if scene.drift_rate >= 1.0:
+        raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
+    if scene.gears and scene.formulation != "os":
+        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):
