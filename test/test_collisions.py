@@ -230,7 +230,7 @@ def test_rimless_wheel_loses_what_the_spoke_angle_says(directions):
     m, spoke, moment, omega = 2.0, 0.7, 0.3, -1.9
     half = np.pi / 8
     urdf = ROD.replace('value="1"', f'value="{m}"').replace("0.3333333333333333", repr(moment)).format(tips="")
-    model = mb.load_urdf(urdf, base="free")
+    model = mb.build_world(Scene(models=(SceneModel(urdf, base="free"),)))
     height = spoke * np.cos(half)
     trailing, leading = (np.array([sign * spoke * np.sin(half), 0.0, 0.0]) for sign in (1.0, -1.0))
     q = np.array([0, 0, height, 0, 0, 0, 1.0])
