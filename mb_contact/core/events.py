@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.core.broadphase import plane_gap
 from mb_contact.core.collisions import normal_velocity, relative_velocity
-from mb_contact.core.contact_rows import _find_previous, _tangential
+from mb_contact.core.contact_rows import _find_previous, tangential
 from mb_contact.core.geometry import geometry_poses
 from mb_contact.core.jit import entry
 from mb_contact.core.kinematics import body_poses, body_velocities
@@ -170,7 +170,7 @@ def correct_held(h, f, contacts):
         ny = contacts.normal[j, 1]
         nz = contacts.normal[j, 2]
         t = h.frames.t1
-        tx, ty, tz, size = _tangential(t[i, 0], t[i, 1], t[i, 2], nx, ny, nz)
+        tx, ty, tz, size = tangential(t[i, 0], t[i, 1], t[i, 2], nx, ny, nz)
         if size < 0.5:  # the contact has turned over: no frame to compare in
             continue
         tx /= size

@@ -182,7 +182,6 @@ class EventScheme:
         return self._gaps_of(time, self._buffers, self._count)
 
     def _gaps_of(self, time, b, count):
-        sim = self._sim
         if self._fly(time) != OK:
             return np.full(count, np.inf)
         return self._measure(b, count)
