@@ -29,21 +29,22 @@ TITLE = """# Fidelity
 
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
 (`mb_contact/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
-`mb-contact bench fidelity` prints the figures again, `test/test_fidelity.py` holds them to their tolerances, and this page is the output of
+`mb-contact bench fidelity` prints the figures again, `test/test_fidelity.py` holds them to their tolerances, and this
+page is the output of
 
     python benchmarks/fidelity.py --peers PYTHON --out docs/fidelity.md
 
-What remains is the error of the time step: a stopping way misses by v Δt / 2, a slope's way by a Δt t / 2. The contact problems themselves
-are solved to 1e-9 and better (residuals of the certificates are among the figures).
+What remains is the error of the time step: a stopping way misses by v Δt / 2, a slope's way by a Δt t / 2. The contact
+problems themselves are solved to 1e-9 and better (residuals of the certificates are among the figures).
 
 """
 ENERGY = """
 ## Energy
 
-In every step `T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T`: impulses never give more kinetic energy to the free motion
-than the push out of penetration does. `step.certificate.contact_energy` and `push_out_energy` are the two sides. The tests
-hold it in all steps of 20 random passive scenes of 10 s (`test/test_fidelity_energy.py`), `python
-benchmarks/fidelity_energy.py` in 200.
+In every step `T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T`: impulses never give more kinetic energy to the free
+motion than the push out of penetration does. The certificate has the two sides, `contact_energy` and
+`push_out_energy`. The tests hold it in all steps of 20 random passive scenes of 10 s
+(`test/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200.
 """
 
 
@@ -98,14 +99,14 @@ def page(outcomes, peers, missing):
     """The whole of docs/fidelity.md."""
     total = [o for case in outcomes.values() for o in case]
     held = sum(o.passed for o in total)
-    text = [TITLE, "## Overview\n\n", f"{held} of {len(total)} figures are within their tolerances. Ours is the setting "
-            "that comes nearest to (or over) the tolerance; all settings are below.\n\n"]  # fmt: skip
+    text = [TITLE, "## Overview\n\n", f"{held} of {len(total)} figures are within their tolerances. Ours is the "
+            "setting that comes nearest to (or over) the tolerance; all settings are below.\n\n"]  # fmt: skip
     text += [overview(outcomes, peers), "\n"]
     if peers:
         text.append("The other engines at the same step, with settings towards rigid contact:\n\n")
         text += [f"* {name}: {settings}.\n" for name, (settings, _, _) in peers.items()]
-        text.append("\nSoft engines may take up to 20 steps for an impact (`rod_on_ice`, `painleve`, `rimless_wheel`); "
-                    "an empty cell is a figure that was not measured there.\n")  # fmt: skip
+        text.append("\nAll may take up to 20 steps for an impact (`rod_on_ice`, `painleve`, `rimless_wheel`); "
+                    "an empty cell is a figure that was not measured there.\n\n")  # fmt: skip
         for name, (_, _, failed) in peers.items():
             text += [f"* {name} cannot do `{case}`: {error}.\n" for case, error in failed.items()]
     for name, why in missing.items():
@@ -118,7 +119,7 @@ def page(outcomes, peers, missing):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--peers", metavar="PYTHON", help="interpreter with the other engines (default: leave them out)")
+    parser.add_argument("--peers", metavar="PYTHON", help="interpreter with the other engines (without: left out)")
     parser.add_argument("--out", metavar="FILE", type=Path, help="where to write the page (default: print it)")
     options = parser.parse_args()
     outcomes = {}
