@@ -46,6 +46,40 @@ def make_impacts(scene, world, contact_step):
     return kind(scene, world)
 
 
+def landing_speed(scene):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+    if scene.collision_scheme == "event":
+        return np.inf  # there every collision has phases of its own
+    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+
+
+def landing(time, pair_links, contacts, solution, work, limit, certificate):
+    """Impact of the contacts without restitution that a step of time stepping has stopped, from the step's problem.
+
+    Impulses and energies are the step's: the rest of it, weight and friction, is in them too.
+    """
+    count = int(contacts.count[0])
+    normal = slice(0, 3 * count, 3)
+    stopped = np.flatnonzero((solution.before[normal] < -limit) & (solution.r[normal] > 0.0))
+    energy, gained = certificate.energy, certificate.contact_energy
+    return Impact(
+        time=time,
+        links=tuple(pair_links[pair] for pair in contacts.pair[stopped]),
+        points=contacts.point[stopped],
+        normals=contacts.normal[stopped],
+        speeds=solution.before[normal][stopped],
+        restitution=np.zeros(len(stopped)),
+        compression=work.contact_impulse[stopped],
+        decompression=np.zeros((len(stopped), 3)),
+        energy_before=energy - gained,
+        energy_compressed=energy,
+        energy_after=energy,
+        law="inelastic",
+        scale=1.0,
+        residual=certificate.residual,
+    )
+
+
 class Impacts:
     """Finds and resolves impacts on the polyhedral cone; keeps what they did until the step's result is made."""
 
