@@ -19,6 +19,7 @@ from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
+CONTACT_WORK = 2  # entry of StepWork.ledger
 GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
@@ -56,12 +57,12 @@ def landing_speed(scene):
 def landing(time, pair_links, contacts, solution, work, limit, certificate):
     """Impact of the contacts without restitution that a step of time stepping has stopped, from the step's problem.
 
-    Impulses and energies are the step's: the rest of it, weight and friction, is in them too.
+    Impulses and the energy that contacts take are the step's: weight and friction are in them too.
     """
     count = int(contacts.count[0])
     normal = slice(0, 3 * count, 3)
     stopped = np.flatnonzero((solution.before[normal] < -limit) & (solution.r[normal] > 0.0))
-    energy, gained = certificate.energy, certificate.contact_energy
+    energy, gained = certificate.energy, float(work.ledger[CONTACT_WORK])
     return Impact(
         time=time,
         links=tuple(pair_links[pair] for pair in contacts.pair[stopped]),
