@@ -290,6 +290,19 @@ def test_the_books_hold_the_work_of_impacts():
     assert max(jumps) <= 2.0 * 0.5 * (9.81e-3) ** 2  # m g^2 dt^2 / 2 a step
 
 
+@pytest.mark.parametrize("model", [*COULOMB, "no_slip", "viscous"])
+def test_a_landing_without_restitution_is_an_event_of_the_steps_own_problem(model):
+    """It lands on the surface, not before it; the impulse may take two steps, each of which is an event."""
+    sim = ball(eps=0.0, height=0.1, friction_model=model)
+    events = [e for _ in range(300) for e in sim.step().events]
+    assert 1 <= len(events) <= 2
+    assert {e.law for e in events} == {"inelastic"}
+    assert events[0].speeds[0] == pytest.approx(-np.sqrt(2 * 9.81 * 0.1), rel=1e-2)
+    assert sum(e.compression[0, 2] for e in events) == pytest.approx(np.sqrt(2 * 9.81 * 0.1), rel=2e-2)
+    assert sum(e.energy_before - e.energy_after for e in events) == pytest.approx(9.81 * 0.1, rel=2e-2)
+    assert abs(sim.q[2] - 0.1) <= 1e-9
+
+
 def test_no_impact_below_the_threshold():
     assert not [e for _ in range(60) for e in ball_dropped(impact_threshold=0.3).step().events]
     sim = ball_dropped(impact_threshold=0.1)

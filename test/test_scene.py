@@ -239,8 +239,8 @@ WRONG = {
     ),
     "event": (
         "time_stepping",
-        "event",
-        "collision_scheme: 'event' is not available yet; available: time_stepping",
+        "events",
+        "collision_scheme: 'events' is not known; available: time_stepping, event",
     ),
     "friction": (
         "coulomb_polyhedral",

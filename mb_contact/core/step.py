@@ -64,6 +64,7 @@ from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB, SOLVER_FAILED, S
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
+LANDED = 3
 CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
 SIGMA = 10  # entry of a row of StepWork.report
 
@@ -374,7 +375,10 @@ def _contact_energy(rows, n_rows, sol, energy):
 def report(h):
     """What a user reads of the contacts, one row of ``work.report`` each (REPORT_*)."""
     out = h.work.report
+    h.work.info[LANDED] = 0
     for i in range(h.contacts.count[0]):
+        if h.sol.before[3 * i] < -h.settings[4] and h.sol.r[3 * i] > 0.0:
+            h.work.info[LANDED] += 1
         for a in range(3):
             out[i, a] = h.contacts.point[i, a]
             out[i, 3 + a] = h.contacts.normal[i, a]

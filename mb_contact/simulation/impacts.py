@@ -19,6 +19,7 @@ from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
+CONTACT_WORK = 2  # entry of StepWork.ledger
 GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
@@ -44,6 +45,40 @@ def make_impacts(scene, world, contact_step):
         raise scene.error("materials", "impacts know no anisotropic_friction; leave it out, or restitution and 'event'")
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)
+
+
+def landing_speed(scene):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+    if scene.collision_scheme == "event":
+        return np.inf  # there every collision has phases of its own
+    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+
+
+def landing(time, pair_links, contacts, solution, work, limit, certificate):
+    """Impact of the contacts without restitution that a step of time stepping has stopped, from the step's problem.
+
+    Impulses and the energy that contacts take are the step's: weight and friction are in them too.
+    """
+    count = int(contacts.count[0])
+    normal = slice(0, 3 * count, 3)
+    stopped = np.flatnonzero((solution.before[normal] < -limit) & (solution.r[normal] > 0.0))
+    energy, gained = certificate.energy, float(work.ledger[CONTACT_WORK])
+    return Impact(
+        time=time,
+        links=tuple(pair_links[pair] for pair in contacts.pair[stopped]),
+        points=contacts.point[stopped],
+        normals=contacts.normal[stopped],
+        speeds=solution.before[normal][stopped],
+        restitution=np.zeros(len(stopped)),
+        compression=work.contact_impulse[stopped],
+        decompression=np.zeros((len(stopped), 3)),
+        energy_before=energy - gained,
+        energy_compressed=energy,
+        energy_after=energy,
+        law="inelastic",
+        scale=1.0,
+        residual=certificate.residual,
+    )
 
 
 class Impacts:
