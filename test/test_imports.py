@@ -48,7 +48,7 @@ CONFINED = {
     "fcl": {"collision"},
     "rclpy": {"ros/rclpy_backend.py"},
     "cyclonedds": {"ros"},
-    "matplotlib": {"demo"},
+    "matplotlib": {"demo", "bench"},
     "viser": {"viewer"},
     "pinocchio": set(),
     "mujoco": set(),

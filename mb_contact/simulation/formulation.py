@@ -32,10 +32,6 @@ class FormulationStep(ContactStep):
         self._name = simulator.scene.formulation
         self.last = None  #: StepSolution of the last step, with the formulation's own certificate
 
-    def attach(self, contacts, frames, memory, cones, solution, work):
-        """The arrays behind the handle that the next steps use."""
-        self._cones, self._solution, self._work = cones, solution, work
-
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
         _step.assemble(handle)
@@ -44,13 +40,13 @@ class FormulationStep(ContactStep):
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE
-        sol, cones = self._solution, self._cones
+        sol, cones = self._sim._solution, self._sim._cones
         sol.r[: len(r)] = r
         certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
         z = np.concatenate([solution.forces.beta, solution.forces.sigma])
         states_of(cones, z, len(z), sol.state)
-        self._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
-        self._work.info[_step.ITERATIONS] = solution.pivots
+        self._sim._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
+        self._sim._work.info[_step.ITERATIONS] = solution.pivots
         return OK
 
     def _rung(self, solution):
@@ -62,5 +58,5 @@ class FormulationStep(ContactStep):
         """As usual, but with the joint velocities that the formulation itself comes to."""
         status = super()._impulses(handle)
         if status == OK:
-            self._work.v_next[:] = self.last.v_next
+            self._sim._work.v_next[:] = self.last.v_next
         return status
