@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from mb_contact.errors import InputError
+
+#: A number as files write it: Python's float also takes 1_000 and digits of other scripts.
+NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE)
+
+LARGEST = 1e30  #: of any number in a file that is not an infinity in disguise; its square is still a number
 
 
 def as_vector(value, size=None, name="value", finite=True):
@@ -49,6 +56,24 @@ def as_matrix(value, shape=None, name="value", finite=True):
     if finite:
         _require_finite(array, name)
     return array
+
+
+def as_positive(value, name="value"):
+    """Return ``value`` as a float that is finite and above zero, or raise InputError."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, got {value!r}") from None
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be finite and above zero, got {number:g}")
+    return number
+
+
+def as_number(text):
+    """The number that a text is; ValueError if it is none."""
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f"'{text}' is not a number")
+    return float(text)
 
 
 def _as_float_array(value, name):

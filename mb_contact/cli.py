@@ -156,7 +156,7 @@ def _info(arguments):
         arguments.urdf,
         floating=arguments.floating,
         package_dirs=arguments.package_dir,
-        collision_meshes="skip",
+        collision_meshes="warn",
         inertia_errors="warn",
         mimic="independent",
     )
@@ -240,11 +240,12 @@ def _read_lcp(path):
 
 
 def _add_bench(commands):
-    parser = _command(commands, "bench", _bench, "measure how long things take on this machine")
+    parser = _command(commands, "bench", _bench, "measure how long things take here, and how exact they are")
     parser.add_argument(
-        "name", nargs="?", choices=("step", "formulations", "grasp", "pendulum"), default="step",
+        "name", nargs="?", choices=("step", "formulations", "grasp", "pendulum", "fidelity"), default="step",
         help="step: the parts of a time step; formulations: sizes and times of J14 Table 1; grasp: Drumwright's "
-        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I (default: step)",
+        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I; fidelity: cases with known answers "
+        "(default: step)",
     )  # fmt: skip
     parser.add_argument(
         "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
@@ -257,6 +258,8 @@ def _add_bench(commands):
     parser.add_argument(
         "--repeats", type=int, default=30, metavar="N", help="the least of N timings is reported"
     )
+    parser.add_argument("--case", metavar="NAME", help="fidelity: one case alone")
+    parser.add_argument("--markdown", action="store_true", help="fidelity: print a table for a document")
     parser.add_argument("--cold", action="store_true", help="also compile everything anew, in an empty cache")
     text = "pendulum: numbers of links, with commas (default: 3,6,12,15,24,30; 100,300 take minutes)"
     parser.add_argument("--links", type=_numbers, metavar="N,N...", help=text)
@@ -296,6 +299,10 @@ def _bench(arguments):
         from mb_contact.bench.grasp import run_bench as run_grasp
 
         return run_grasp()
+    if arguments.name == "fidelity":
+        from mb_contact.bench.fidelity.table import run_bench as run_fidelity
+
+        return run_fidelity(arguments.case, arguments.markdown)
     from mb_contact.bench.step import run_bench
 
     return run_bench(arguments.repeats, arguments.cold)

@@ -35,13 +35,13 @@ simulator.step()
 
 
 class Lift:
-    """The example's lift in this process, without ROS and without pacing."""
+    """The example's lift in this process, without ROS and without pacing; ``scene``: another one of the same robot."""
 
-    def __init__(self):
+    def __init__(self, scene=None):
         from mb_contact.model.urdf import load_urdf
 
         self.law = _load(find_resource(CONTROLLER))
-        self.simulator = sim = Simulator(find_resource(SCENE))
+        self.simulator = sim = Simulator(find_resource(SCENE) if scene is None else scene)
         box, _ = sim.link_pose("box")
         model = load_urdf(sim.robot_description)
         self.controller = self.law.LiftController(model, sim.world.joint_names, sim.joint_positions(), box)
@@ -112,7 +112,7 @@ def _staged_step(sim, effort):
     times = {}
     times["kinematics"], _ = _timed(kernels.refresh, h)
     times["broad"], count = _timed(kernels.begin_step, h)
-    times["narrow"], _ = _timed(sim._narrow.query, b.candidates, count, b.geom_R, b.geom_p, b.witness)
+    times["narrow"], _ = _timed(sim._narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
     times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
     times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
     times["assembly"], _ = _timed(kernels.assemble, h)
@@ -126,7 +126,7 @@ def _plain_step(sim, effort):
     h, b = sim._handle, sim._buffers
     sim._effort[sim.world.joint_v] = effort
     count = kernels.begin_step(h)
-    sim._narrow.query(b.candidates, count, b.geom_R, b.geom_p, b.witness)
+    sim._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
     return {"finish": _timed(sim._friction.finish, h, count)[0]}
 
 

@@ -16,8 +16,9 @@ import scipy.sparse
 
 from mb_contact.checks import as_vector
 from mb_contact.contact.certificate import certify_formulation
-from mb_contact.contact.mixed import Condensed, natural_residual, polish
+from mb_contact.contact.mixed import Condensed, natural_residual, polish, trusted_residual
 from mb_contact.contact.polyhedral import ladder_unknowns
+from mb_contact.contact.step_problem import FLOOR
 from mb_contact.core.lemke import lemke
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
@@ -128,7 +129,7 @@ class Formulation:
     def condensed(self):
         """The linear complementarity problem without the equality rows."""
         if self._condensed is None:
-            self._condensed = Condensed(self.M, self.q, self.free, self._regular)
+            self._condensed = Condensed(self.M, self.q, self.free, self._regular, *self.free_scales())
         return self._condensed
 
     def solve(self, method="auto"):
@@ -198,6 +199,14 @@ class Formulation:
         tangents = np.maximum(np.sqrt(0.5 * squares[:, 1:].sum(axis=1)), floor[: m : p.n_f + 1])
         return np.maximum(beta, floor), 1.0 / tangents
 
+    def free_scales(self):
+        """Scales of the loop rows, and of beta, if their bodies were free: what ``HELD`` is measured by."""
+        p = self.problem
+        free = p.least_scale / FLOOR
+        contacts = free[p.n_b : p.n_b + 3 * p.n_u].reshape(p.n_u, 3).max(axis=1, initial=0.0)
+        beta = np.concatenate([np.repeat(contacts, p.n_f + 1), free[p.n_b + 3 * p.n_u :]])
+        return free[: p.n_b], beta
+
     def loop_scale(self):
         """Scales of the loop rows."""
         p = self.problem
@@ -217,7 +226,7 @@ def solve_condensed(problem, M, q, s, rungs):
         for z, count in _attempts(rung, problem, scaled, right, s):
             pivots += count
             for label, candidate in ((rung, z), (f"polished {rung}", polish(M, q, z, s))):
-                residual = natural_residual(M, q, candidate, s)
+                residual = trusted_residual(M, q, candidate, s)
                 if residual < least:
                     best, solver, least = candidate, label, residual
             if least <= RUNG_TOLERANCE:

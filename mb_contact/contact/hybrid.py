@@ -40,7 +40,8 @@ class HybridFormulation(Formulation):
         V_f = b.V + dt * (inverse @ (b.C + b.S.T @ (b.rotors * b.rate_bias)))
         self.G_b = G[: p.n_b]
         self.response = inverse @ self.G_b.T
-        self.loops = semidefinite_inverse(self.G_b @ self.response) if p.n_b else np.zeros((0, 0))
+        free_loops = self.free_scales()[0]
+        self.loops = semidefinite_inverse(self.G_b @ self.response, free_loops) if p.n_b else np.zeros((0, 0))
         self.p_free = -self.loops @ (self.G_b @ V_f + k[: p.n_b])
         self.Y = inverse - self.response @ self.loops @ self.response.T
         self.X = V_f + self.response @ self.p_free
@@ -60,7 +61,7 @@ class HybridFormulation(Formulation):
         if self._condensed is None:
             m, hinges = self.problem.D_ul.shape[1], len(self.K)
             order = np.r_[m : m + hinges, :m, m + 2 * hinges : len(self.q)]
-            self._condensed = _Paired(self.M[np.ix_(order, order)], self.q[order], hinges, m)
+            self._condensed = _Paired(self.M[np.ix_(order, order)], self.q[order], hinges, self.free_scales()[1])
         return self._condensed
 
     def search(self, method="auto"):
@@ -97,9 +98,9 @@ class HybridFormulation(Formulation):
 class _Paired(Condensed):
     """Free unknowns p_hinge come back as pairs (p+, p-) after the first ``m`` others, beta."""
 
-    def __init__(self, M, q, hinges, m):
-        super().__init__(M, q, hinges, hinges)
-        self._m = m
+    def __init__(self, M, q, hinges, scale):
+        super().__init__(M, q, hinges, hinges, np.zeros(0), scale)
+        self._m = len(scale)
 
     def expand(self, z):
         p = super().expand(z)[: self._free]

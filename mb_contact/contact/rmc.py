@@ -22,7 +22,7 @@ import scipy.linalg
 
 from mb_contact.contact.formulation import Formulation
 from mb_contact.contact.joint_space import joint_mass_matrix, row_jacobian, smooth_forces
-from mb_contact.contact.mixed import semidefinite_inverse
+from mb_contact.contact.mixed import semidefinite_inverse, without_held
 
 
 class RmcFormulation(Formulation):
@@ -38,13 +38,15 @@ class RmcFormulation(Formulation):
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(joint_mass_matrix(p)), np.eye(p.N))
         v_f = p.state.v + p.dt * (inverse @ smooth_forces(p))
         self.response = inverse @ self.G_b.T  # M_t^-1 G_b*
-        self.loops = semidefinite_inverse(self.G_b @ self.response) if p.n_b else np.zeros((0, 0))
+        free_loops, free_contacts = self.free_scales()
+        self.loops = semidefinite_inverse(self.G_b @ self.response, free_loops) if p.n_b else np.zeros((0, 0))
         self.p_free = -self.loops @ (self.G_b @ v_f + k_b)  # loop impulses without contact, Eq. 37b
         self.Y = inverse - self.response @ self.loops @ self.response.T  # Eq. 39
         self.X = v_f + self.response @ self.p_free
         DG = p.D_ul.T @ self.G_u
         self.M = np.block([[DG @ self.Y @ DG.T, p.E_hat], [p.E_bar, np.zeros((p.n_u, p.n_u))]])  # Eq. 41
         self.q = np.concatenate([DG @ self.X + p.D_ul.T @ k_u, np.zeros(p.n_u)])
+        self.M, self.q = without_held(self.M, self.q, free_contacts)
         return {"beta": p.D_ul.shape[1], "sigma": p.n_u}
 
     def velocities(self, z):

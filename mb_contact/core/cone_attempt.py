@@ -52,6 +52,8 @@ def prepare_newton(blocks, q, units, N):
 def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, limit, tolerance):
     """Solve from r (if ``warm``) or from ``force`` and ``velocity`` on the axes; r becomes the best point.
 
+    With ``limit`` 0 interior-point steps Newton from r is all.
+
     Returns (relative natural residual, interior-point steps, Newton steps).
     """
     interior = 0
@@ -59,7 +61,7 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, li
     best = np.inf
     if warm:
         best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance)
-        if best <= tolerance:
+        if best <= tolerance or limit == 0:
             return best, interior, steps
     start_interior(units, S, force, velocity)
     tried = np.inf

@@ -52,7 +52,7 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
     best, interior, steps = attempt(
         blocks, q, units, factors, S, N, r, work[0], warm, FORCE, VELOCITY, limit, tolerance
     )
-    if best > tolerance:  # once more from another point
+    if best > tolerance and limit > 0:  # once more from another point
         now, more, newtons = attempt(
             blocks, q, units, factors, S, N, work[3], work[0], False, OTHER_FORCE, OTHER_VELOCITY, limit, tolerance
         )

@@ -5,10 +5,12 @@
 
 Rows, W and q are those of the polyhedral step, with rows for torsion and rolling behind them.  The ladder:
 
-    EXACT_CONE      Newton from the last step's impulses, else the interior point, else from another start
-    FROM_PYRAMID    the polyhedral ladder's impulses, and Newton from there
+    NEWTON          from the last step's impulses
+    FROM_PYRAMID    from the impulses that pivoting finds for the polyhedral cone
+    INTERIOR        the interior point, ended by Newton, from two starts
     PROXIMAL        proximal points
-    BEST            the least residual of all of these
+    FROM_LADDER     from what the whole polyhedral ladder finds
+    BEST            the least residual of all of these, and of the polyhedral impulses themselves
 
 None of them is believed: after each the natural map of Coulomb's law is measured from W, q and the impulses.
 """
@@ -24,15 +26,18 @@ from mb_contact.core.cone_rows import cone_units, contact_moments, moment_rows, 
 from mb_contact.core.cone_solver import solve_cone
 from mb_contact.core.cone_workspace import blocks_view, factors_view, interior_view, newton_view, units_view
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.ladder import solve_step
+from mb_contact.core.ladder import PIVOT_LIMIT, solve_step
+from mb_contact.core.pivoting import pivot_solve
 from mb_contact.core.step import ITERATIONS, RUNG, SIGMA, pose_frames, pose_rows, row_system
 from mb_contact.types import NOT_FINITE, OK
 
 NONE = 0  #: what ended the climb
-EXACT_CONE = 1
+NEWTON = 1
 FROM_PYRAMID = 2
-PROXIMAL = 3
-BEST = 4
+INTERIOR = 3
+PROXIMAL = 4
+FROM_LADDER = 5
+BEST = 6
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
@@ -95,23 +100,17 @@ def _climb(h, c, plain, rows, groups):
     warm = warm_impulses(h.contacts, h.frames, h.memory, c.extra, c.surfaces, sol.r)
     least = np.inf
     total = 0
-    for rung in range(EXACT_CONE, BEST):
-        if rung == FROM_PYRAMID:
-            h.cones.rows[0] = plain
-            for i in range(m):
-                sol.state[i] = 0
-            _, more = solve_step(sol, h.cones, h.piv, h.lem)
-            total += more
-            h.cones.rows[0] = step_rows
-            for a in range(plain, step_rows):
-                sol.r[a] = 0.0
+    for rung in range(NEWTON if warm else FROM_PYRAMID, BEST):
+        h.work.info[RUNG] = rung
+        if rung == FROM_PYRAMID or rung == FROM_LADDER:
+            total += _polyhedral(h, plain, rung == FROM_LADDER)
             least = _consider(h, c, units, plain, least)
-            warm = True
         for a in range(rows):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
+        steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
         points = POINTS if rung == PROXIMAL else 0
         _, _, interior, newton, _ = solve_cone(
-            blocks, q, units, factors, S, N, r, work, warm and rung != PROXIMAL, LIMIT, points, TOLERANCE
+            blocks, q, units, factors, S, N, r, work, steps == 0, steps, points, TOLERANCE
         )
         total += interior + newton
         for a in range(step_rows):
@@ -119,7 +118,6 @@ def _climb(h, c, plain, rows, groups):
         for a in range(rows):
             sol.r[c.source[a]] = r[a] * c.row_scale[a]
         least = _consider(h, c, units, plain, least)
-        h.work.info[RUNG] = rung
         if least <= GOOD:
             break
     if least > GOOD:
@@ -128,6 +126,22 @@ def _climb(h, c, plain, rows, groups):
         sol.r[a] = c.best[a]
     _judge(h, c, units, plain)
     h.work.info[ITERATIONS] = total
+
+
+@entry
+def _polyhedral(h, plain, whole_ladder):
+    """Impulses of the polyhedral cone into ``h.sol``, without torsion and rolling; returns the iterations."""
+    sol = h.sol
+    step_rows = h.cones.rows[0]
+    h.cones.rows[0] = plain
+    if whole_ladder:
+        _, total = solve_step(sol, h.cones, h.piv, h.lem)
+    else:
+        _, total = pivot_solve(sol.W, sol.q, h.cones, h.piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
+    h.cones.rows[0] = step_rows
+    for a in range(plain, step_rows):
+        sol.r[a] = 0.0
+    return total
 
 
 @entry

@@ -10,7 +10,18 @@ import math
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, WORLD
+from mb_contact.core.spatial import cross
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    WORLD,
+)
 
 
 @kernel
@@ -47,10 +58,11 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
 def half_width(kind, size, geom_R, g, n0, n1, n2):
     """Reach of shape g from its centre along the unit world direction n [m].
 
-    Every shape but the plane is symmetric about its centre, so the reach is the same along
+    Most shapes are symmetric about their centres, so the reach is the same along
     -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
     shapes along n: never more than their signed distance, and equal to it along the right n.
-    A plane has no reach: infinity.
+    Of a cone or a convex hull it is that of the cylinder or box around it, which only the broad phase asks
+    for (``convex.reach`` is exact).  A plane has no reach: infinity.
     """
     shape = kind[g]
     if shape == SHAPE_SPHERE:
@@ -60,19 +72,63 @@ def half_width(kind, size, geom_R, g, n0, n1, n2):
         return size[g, 0] + size[g, 1] * z
     x = geom_R[g, 0, 0] * n0 + geom_R[g, 1, 0] * n1 + geom_R[g, 2, 0] * n2
     y = geom_R[g, 0, 1] * n0 + geom_R[g, 1, 1] * n1 + geom_R[g, 2, 1] * n2
-    if shape == SHAPE_CYLINDER:
+    if shape == SHAPE_CYLINDER or shape == SHAPE_CONE:
         # not sqrt(1 - z*z): that loses half of the digits where n is the axis
         return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
-    if shape == SHAPE_BOX:
+    if shape == SHAPE_ELLIPSOID:
+        return math.sqrt((size[g, 0] * x) ** 2 + (size[g, 1] * y) ** 2 + (size[g, 2] * z) ** 2)
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX:
         return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
     return np.inf
 
 
 @kernel
-def aabbs(geoms, geom_R, geom_p, lower, upper):
-    """Bounding boxes in world axes, each inflated by half of the contact margin.
+def shape_travel(geoms, body_p, V, geom_p, dt, travel):
+    """How far each shape goes in a time step at its present velocity.
 
-    Two boxes that do not overlap belong to shapes more than the margin apart.  A plane
+    Parameters
+    ----------
+    geoms : Geoms
+    body_p, V : (n, 3), (n, 6)
+        Origins and spatial velocities of the bodies, world.
+    geom_p : (g, 3)
+        Geometry origins, world [m].
+    dt : float
+        [s]
+    travel : (g, 4), out
+        Way of the centre (3), and of the point farthest from it in the turn about the centre [m].
+    """
+    for g in range(geoms.body.shape[0]):
+        k = geoms.body[g]
+        if k == WORLD:
+            for i in range(4):
+                travel[g, i] = 0.0
+            continue
+        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
+        x, y, z = cross(
+            wx, wy, wz, geom_p[g, 0] - body_p[k, 0], geom_p[g, 1] - body_p[k, 1], geom_p[g, 2] - body_p[k, 2]
+        )
+        travel[g, 0] = dt * (x + V[k, 3])
+        travel[g, 1] = dt * (y + V[k, 4])
+        travel[g, 2] = dt * (z + V[k, 5])
+        travel[g, 3] = dt * math.sqrt(wx * wx + wy * wy + wz * wz) * _arm(geoms.kind[g], geoms.size, g)
+
+
+@kernel
+def _arm(shape, size, g):
+    """Distance from the centre of the farthest point that a turn about the centre moves in space [m]."""
+    if shape == SHAPE_CAPSULE:
+        return size[g, 1]
+    if shape != SHAPE_SPHERE and shape != SHAPE_PLANE:
+        return math.sqrt(size[g, 0] * size[g, 0] + size[g, 1] * size[g, 1] + size[g, 2] * size[g, 2])
+    return 0.0
+
+
+@kernel
+def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
+    """Bounding boxes in world axes, each inflated by half of the contact margin and by the shape's way in the step.
+
+    Two boxes that do not overlap belong to shapes more than the margin apart, and after the step still apart.  A plane
     fills all space here; the broad phase tests it exactly.
 
     Parameters
@@ -80,12 +136,14 @@ def aabbs(geoms, geom_R, geom_p, lower, upper):
     geoms : Geoms
     geom_R, geom_p : (g, 3, 3), (g, 3)
         World poses of the geometries.
+    travel : (g, 4)
+        Of ``shape_travel``.
     lower, upper : (g, 3), out
         Corners of the boxes [m].
     """
-    inflation = 0.5 * geoms.margin[0]
     for g in range(geoms.kind.shape[0]):
         for i in range(3):
+            inflation = 0.5 * geoms.margin[0] + abs(travel[g, i]) + travel[g, 3]
             if geoms.kind[g] == SHAPE_PLANE:
                 reach = np.inf
             else:

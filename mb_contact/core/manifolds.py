@@ -13,19 +13,20 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.manifold_clip import W_X, W_Y
+from mb_contact.core.manifold_convex import convex_manifold
 from mb_contact.core.manifold_edges import edge_manifold
 from mb_contact.core.manifold_faces import face_manifold
 from mb_contact.core.manifold_normals import APART, NO_FACE, choose_normal
 from mb_contact.core.manifold_polish import polish_normal
 from mb_contact.core.manifold_reduce import reduce_points
-from mb_contact.types import OK, SHAPE_PLANE, TOO_MANY_CONTACTS
+from mb_contact.types import OK, SHAPE_CONE, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the positive side
 
 
 @kernel
-def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, contacts):
-    """Contact manifolds of the candidate pairs: every point with gap <= margin, at most four a pair.
+def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, work, contacts):
+    """Contact manifolds of the candidate pairs: every point with gap <= reach, at most four a pair.
 
     Parameters
     ----------
@@ -35,6 +36,8 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
     candidates : int64 (m,)
         Rows of ``geoms.pairs``; the first ``count`` are valid.
     count : int
+    reach : (m,)
+        Of each candidate [m].
     witness : (m, 4)
         Row i: the narrow phase's normal from B to A and signed distance of candidate i;
         ignored for pairs with a plane.
@@ -47,8 +50,7 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
     int
         ``OK``, or ``TOO_MANY_CONTACTS`` with the points that fitted in ``contacts``.
     """
-    margin = geoms.margin[0]
-    tol = 1e-3 * margin + 1e-9
+    tol = 1e-3 * geoms.margin[0] + 1e-9
     # fields taken out of the tuples once: each access counts a reference
     kind, size, pairs = geoms.kind, geoms.size, geoms.pairs
     normal, points, ids = work.normal, work.points, work.ids
@@ -61,6 +63,7 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
         row = candidates[i]
         a = pairs[row, 0]
         b = pairs[row, 1]
+        margin = reach[i]
         swapped = y_comes_first(kind, size, a, b)
         sign = -1.0 if swapped else 1.0
         x = b if swapped else a
@@ -69,7 +72,10 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
             continue
         for j in range(3):
             normal[j] = sign * witness[i, j]
-        found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
+        if is_general(kind, x, y):
+            found = convex_manifold(geoms, geom_R, geom_p, x, y, witness[i, 3], margin, tol, work)
+        else:
+            found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
         found = reduce_points(points, ids, found, normal, tol)
         for j in range(found):
             if written == pair.shape[0]:
@@ -84,6 +90,12 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, witness, work, cont
             written += 1
     contacts.count[0] = written
     return status
+
+
+@kernel
+def is_general(kind, x, y):
+    """Whether one of two shapes, in the pair's own order, is a cone, an ellipsoid or a convex hull."""
+    return kind[y] >= SHAPE_CONE and (kind[y] != SHAPE_PLANE or (kind[x] >= SHAPE_CONE and kind[x] != SHAPE_PLANE))
 
 
 @kernel

@@ -31,7 +31,7 @@ from mb_contact.core.contact_rows import (
     row_sides,
     row_velocities,
 )
-from mb_contact.core.geometry import aabbs, geometry_poses
+from mb_contact.core.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.joints import integrate_joints
@@ -66,7 +66,7 @@ def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
     b = h.buffers
     return build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.witness, b.work, h.contacts
+        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
 
 
@@ -290,8 +290,9 @@ def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
-    aabbs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper)
-    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.candidates)
+    shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[0], b.travel)
+    aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
+    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
 
 
 @entry

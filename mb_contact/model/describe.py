@@ -156,6 +156,4 @@ def describe_scene(path):
         f"free objects: {', '.join(world.objects) or 'none'}",
         f"operational frames: {', '.join(scene.operational_frames) or 'none'}",
     ]
-    for model in world.robot_models:
-        lines += [f"warning: {model.name}: {text}" for text in model.warnings]
-    return lines
+    return lines + [f"warning: {text}" for text in world.warnings]

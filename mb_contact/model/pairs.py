@@ -13,8 +13,10 @@ import numpy as np
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
 from mb_contact.types import Surfaces
 
+SWEEP_FROM = 4000  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker
 
-def geometry_pairs(filters, geometries, adjacent):
+
+def geometry_pairs(filters, geometries, adjacent, rules=()):
     """Pairs (a, b), a < b, of geometries that may touch: on different bodies, not filtered out.
 
     Parameters
@@ -24,10 +26,13 @@ def geometry_pairs(filters, geometries, adjacent):
         With world body indices; all on the inertial frame count as one body.
     adjacent : set of frozenset of str
         Pairs of links that are neighbours in a robot's tree.
+    rules : sequence of CollisionRules
+        Those of the robots' SRDF files; what they enable counts more than neighbourhood, and less than a filter.
     """
-    never = {frozenset(pair) for pair in filters.disable}
-    if filters.adjacent:
-        never |= adjacent
+    never = set(adjacent) if filters.adjacent else set()
+    for rule in rules:
+        never = (never | rule.off) - rule.enabled
+    never = never.union({frozenset(pair) for pair in filters.disable}, *(rule.disabled for rule in rules))
     return [
         (a, b) for a, b in combinations(range(len(geometries)), 2)
         if geometries[a].body != geometries[b].body
@@ -35,11 +40,42 @@ def geometry_pairs(filters, geometries, adjacent):
     ]
 
 
+def pair_table(pairs, count):
+    """Row of each pair (a, b) in ``pairs``, or -1, as a table (count, count); empty where a loop over rows is quick."""
+    if len(pairs) < SWEEP_FROM:
+        return np.zeros((0, 0), dtype=np.int64)
+    table = np.full((count, count), -1, dtype=np.int64)
+    rows = np.array(pairs)
+    table[rows[:, 0], rows[:, 1]] = table[rows[:, 1], rows[:, 0]] = np.arange(len(rows))
+    return table
+
+
+def hull_arrays(hulls):
+    """The arrays of Geoms about convex hulls; ``hulls`` holds a Hull or None for each geometry."""
+    given = [hull for hull in hulls if hull is not None]
+
+    def joined(name, empty):
+        return np.concatenate([empty, *(getattr(hull, name) for hull in given)])
+
+    def starts(name):
+        return np.cumsum([0, *(0 if hull is None else len(getattr(hull, name)) for hull in hulls)]).astype(np.int64)
+
+    counts = [np.diff(hull.first_corner) for hull in given]
+    return {
+        "vertices": joined("vertices", np.zeros((0, 3))),
+        "first_vertex": starts("vertices"),
+        "faces": joined("faces", np.zeros((0, 3))),
+        "first_face": starts("faces"),
+        "corners": joined("corners", np.zeros(0, dtype=np.int64)),
+        "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
+    }
+
+
 def pair_frictions(scene, geometries, pairs):
     """Friction coefficient of each pair, and warnings about absurd ones.
 
     The scene's entry for the two materials, otherwise the geometric mean of their own; of anisotropic friction the
-    geometric mean of its two coefficients.
+    geometric mean of its two coefficients.  A geometry without material has what its URDF gives, or the default.
     """
     warnings = {}
 
@@ -49,18 +85,25 @@ def pair_frictions(scene, geometries, pairs):
             warnings[f"friction {worst:g} of {owner} is above {ABSURD_FRICTION:g}; used as given"] = None
         return math.sqrt(math.prod(_along_across(entry)))
 
-    def own(material):
-        return DEFAULT_FRICTION if material is None else sane(scene.materials[material], f"material {material}")
+    def own(shape):
+        if shape.material is None:
+            return _unnamed(shape)
+        return sane(scene.materials[shape.material], f"material {shape.material}")
 
     def combined(a, b):
-        entry = listed.get(frozenset((a, b)))
+        entry = listed.get(frozenset((a.material, b.material)))
         if entry is None:
             return math.sqrt(own(a) * own(b))
         return sane(entry, f"the pair {' and '.join(entry.materials)}")
 
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    mu = [combined(geometries[a].material, geometries[b].material) for a, b in pairs]
+    mu = [combined(geometries[a], geometries[b]) for a, b in pairs]
     return mu, tuple(warnings)
+
+
+def _unnamed(shape):
+    """Friction coefficient of a geometry to which the scene gives no material."""
+    return DEFAULT_FRICTION if shape.friction is None else shape.friction
 
 
 def _along_across(entry):
@@ -98,8 +141,8 @@ def pair_surfaces(scene, geometries, pairs, frames):
         if friction is None:
             continue
         if entry is None:  # the mean with the other material's friction
-            other = materials[1 - side]
-            factor = DEFAULT_FRICTION if other is None else scene.materials[other].friction
+            other = geometries[pair[1 - side]]
+            factor = _unnamed(other) if other.material is None else scene.materials[other.material].friction
             surfaces.along[i], surfaces.across[i] = (
                 math.sqrt(c * factor) for c in (friction.along, friction.across)
             )
@@ -137,6 +180,15 @@ def _anisotropic(scene, entry, materials):
 
 def pair_viscosities(scene, geometries, pairs):
     """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "viscous")
+
+
+def pair_restitutions(scene, geometries, pairs):
+    """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "restitution")
+
+
+def _means(scene, geometries, pairs, name):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     materials = [[geometries[g].material for g in pair] for pair in pairs]
-    return [_mean(scene, listed.get(frozenset(names)), names, "viscous") for names in materials]
+    return [_mean(scene, listed.get(frozenset(names)), names, name) for names in materials]

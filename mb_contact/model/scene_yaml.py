@@ -14,12 +14,15 @@ from difflib import get_close_matches
 
 import yaml
 
+from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
+    LEAST_TOLERANCE,
+    MESH_CHOICES,
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
@@ -27,6 +30,7 @@ from mb_contact.model.scene import (
     Ground,
     Material,
     MaterialPair,
+    MeshChoices,
     ModelMaterials,
     Pose,
     Primitive,
@@ -37,7 +41,7 @@ from mb_contact.model.scene import (
 )
 
 #: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("loop_closures", "srdf")
+LATER_KEYS = ("loop_closures",)
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -73,25 +77,35 @@ def load_scene(path):
     return scene
 
 
+def described(read, **schema):
+    """Note down what a reader accepts, in words of JSON Schema, for editors (:mod:`mb_contact.model.scene_schema`)."""
+    read.schema = schema
+    return read
+
+
 def number(low=-math.inf, above=None, high=math.inf):
     """Reader of a finite number of at least ``low`` (or greater than ``above``) and at most ``high``."""
 
     def read(reader, node, key):
         value = reader.scalar(node, key, "a number")
         try:
-            value = float(value)
+            value = as_number(value)
         except ValueError:
             raise reader.error(node, key, f"must be a number, got '{value}'") from None
         if not math.isfinite(value):
             raise reader.error(node, key, f"must be finite, got {value}")
         if above is not None and not value > above:
             raise reader.error(node, key, f"must be greater than {above:g}, got {value:g}")
+        if abs(value) > LARGEST:
+            raise reader.error(node, key, f"is beyond {LARGEST:g}, as nothing of a scene is")
         if value < low or value > high:
             bound = f"at least {low:g}" if value < low else f"at most {high:g}"
             raise reader.error(node, key, f"must be {bound}, got {value:g}")
         return value
 
-    return read
+    bounds = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
+    bounds = {key: bound for key, bound in bounds.items() if bound is not None and math.isfinite(bound)}
+    return described(read, type="number", **bounds)
 
 
 def text(reader, node, key):
@@ -102,12 +116,18 @@ def text(reader, node, key):
     return value
 
 
+described(text, type="string", minLength=1)
+
+
 def boolean(reader, node, key):
     """Reader of true or false."""
     value = reader.scalar(node, key, "true or false").lower()
     if value not in ("true", "false"):
         raise reader.error(node, key, f"must be true or false, got '{value}'")
     return value == "true"
+
+
+described(boolean, type="boolean")
 
 
 def choice(*available, later=()):
@@ -120,13 +140,7 @@ def choice(*available, later=()):
         problem = "is not available yet" if value in later else "is not known"
         raise reader.error(node, key, f"'{value}' {problem}; available: {', '.join(available)}")
 
-    return read
-
-
-def zero_for_now(reader, node, key):
-    """Reader of an effect that is not simulated yet: only 0 is available."""
-    if number(low=0.0)(reader, node, key) != 0.0:
-        raise reader.error(node, key, "is not available yet; available: 0")
+    return described(read, type="string", enum=list(available))
 
 
 def directions(reader, node, key):
@@ -138,6 +152,9 @@ def directions(reader, node, key):
     return int(value)
 
 
+described(directions, type="integer", multipleOf=2, minimum=FEWEST_DIRECTIONS, maximum=MOST_DIRECTIONS)
+
+
 def vector(size):
     """Reader of a list of ``size`` numbers."""
 
@@ -147,7 +164,7 @@ def vector(size):
             raise reader.error(node, key, f"must be a list of {size} numbers, got {len(values)}")
         return values
 
-    return read
+    return described(read, type="array", items={"type": "number"}, minItems=size, maxItems=size)
 
 
 def lengths(reader, node, key):
@@ -157,18 +174,26 @@ def lengths(reader, node, key):
     return tuple(number(above=0.0)(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
 
 
+_length = {"type": "number", "exclusiveMinimum": 0.0}
+described(lengths, oneOf=[_length, {"type": "array", "items": _length}])
+
+
 def many(read_one):
     """Reader of a list, each entry by ``read_one``."""
-    return lambda reader, node, key: tuple(
-        read_one(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key)
-    )
+
+    def read(reader, node, key):
+        return tuple(read_one(reader, item, f"{key}[{i}]") for i, item in reader.items(node, key))
+
+    return described(read, type="array", items=read_one)
 
 
 def named(read_one):
     """Reader of a mapping from names that the user chooses, each value by ``read_one``."""
-    return lambda reader, node, key: {
-        name: read_one(reader, value, place) for name, value, place in reader.entries(node, key)
-    }
+
+    def read(reader, node, key):
+        return {name: read_one(reader, value, place) for name, value, place in reader.entries(node, key)}
+
+    return described(read, type="object", additionalProperties=read_one)
 
 
 def record(make, readers, required=()):
@@ -177,7 +202,13 @@ def record(make, readers, required=()):
     def read(reader, node, key):
         return make(**reader.mapping(node, key, readers, required))
 
-    return read
+    return describe_mapping(read, readers, required)
+
+
+def describe_mapping(read, readers, required=()):
+    """Note down that a reader accepts a mapping with fixed keys."""
+    required = {"required": list(required)} if required else {}
+    return described(read, type="object", properties=readers, additionalProperties=False, **required)
 
 
 def _pair_of_names(reader, node, key):
@@ -187,22 +218,27 @@ def _pair_of_names(reader, node, key):
     return names
 
 
+described(_pair_of_names, type="array", items=text, minItems=2, maxItems=2)
+
+
 def _material(reader, node, key):
     values = reader.mapping(node, key, _surface)
     if "friction" not in values and "anisotropic_friction" not in values:
         raise reader.error(node, key, "the key 'friction' is missing")
     if "friction" in values and "anisotropic_friction" in values:
         raise reader.error(node, key, "has both friction and anisotropic_friction; keep one of them")
-    values.pop("restitution", None)
     return Material(**values)
 
 
-def _material_pair(materials, restitution=None, **values):
+def _material_pair(materials, **values):
     return MaterialPair(materials, **values)
 
 
+_POSE = {"position": vector(3), "rpy": vector(3), "quat_xyzw": vector(4)}
+
+
 def _pose(reader, node, key):
-    values = reader.mapping(node, key, {"position": vector(3), "rpy": vector(3), "quat_xyzw": vector(4)})
+    values = reader.mapping(node, key, _POSE)
     if "rpy" in values and "quat_xyzw" in values:
         raise reader.error(node, key, "has both rpy and quat_xyzw; keep one of them")
     if abs(math.hypot(*values.get("quat_xyzw", (1.0,))) - 1.0) > 1e-3:
@@ -210,13 +246,29 @@ def _pose(reader, node, key):
     return Pose(**values)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+describe_mapping(_pose, _POSE)
+
+
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
             "torsional": number(low=0.0), "rolling": number(low=0.0),
             "anisotropic_friction": record(AnisotropicFriction, {
                 "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
             }, required=("along", "across", "direction"))}
+describe_mapping(_material, _surface)
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
+
+_mesh_mapping = record(MeshChoices, {"default": choice(*MESH_CHOICES), "links": named(choice(*MESH_CHOICES))})
+
+
+def _meshes(reader, node, key):
+    """Reader of one choice for all links, or of a default and exceptions."""
+    if isinstance(node, yaml.ScalarNode):
+        return choice(*MESH_CHOICES)(reader, node, key)
+    return _mesh_mapping(reader, node, key)
+
+
+described(_meshes, oneOf=[choice(*MESH_CHOICES), _mesh_mapping])
 
 _model = record(SceneModel, {
     "name": text,
@@ -227,9 +279,10 @@ _model = record(SceneModel, {
     "velocities": named(number()),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
-    "collision_meshes": choice("error", "skip", later=("convex_hull",)),
+    "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("error", "independent"),
+    "srdf": text,
 }, required=("urdf",))
 
 _primitive = record(Primitive, {
@@ -242,6 +295,9 @@ _primitive = record(Primitive, {
     "inertia": vector(3),
     "material": text,
     "velocity": _velocity,
+    "mesh": text,
+    "scale": vector(3),
+    "collision_meshes": choice("convex_hull", "convex_pieces"),
 }, required=("name", "shape"))
 
 SCENE_READERS = {
@@ -257,18 +313,20 @@ SCENE_READERS = {
     "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
-    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "integrator_tolerance": number(low=LEAST_TOLERANCE),
+    "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
+    "restitution_law": choice(*CHOICES["restitution_law"]),
+    "impact_threshold": number(low=0.0),
+    "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
+    "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
-    "rates": lambda reader, node, key: {
-        **DEFAULT_RATES,
-        **reader.mapping(node, key, dict.fromkeys(RATES, number(above=0.0))),
-    },
+    "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
 }
 
 
@@ -287,8 +345,10 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
             raise SceneError(f"{self.path}:{line}: not well-formed YAML: {error.problem}") from None
-        except yaml.YAMLError as error:
-            raise SceneError(f"{self.path}:1: not well-formed YAML: {error}") from None
+        except yaml.reader.ReaderError as error:
+            line = content.count("\n", 0, error.position) + 1
+            problem = f"the character #x{error.character:04x} is not allowed"
+            raise SceneError(f"{self.path}:{line}: not well-formed YAML: {problem}") from None
         if root is None:
             raise SceneError(f"{self.path}:1: the scene is empty; allowed keys: {', '.join(SCENE_READERS)}")
         return root

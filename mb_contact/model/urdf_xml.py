@@ -13,30 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from lxml import etree
 
-from mb_contact.errors import ModelError
 from mb_contact.model.inertia import MASSLESS, RigidInertia, breaks_triangle_inequality
-from mb_contact.model.xml_reader import ElementReader
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+from mb_contact.model.urdf_geometry import CollisionSpec, GeometryReader
 
 SCALAR = ("revolute", "continuous", "prismatic")
 #: more than one degree of freedom; spherical and universal are not in the URDF standard
 SEVERAL = ("planar", "spherical", "universal")
 JOINT_TYPES = (*SCALAR, "fixed", "floating", *SEVERAL)
+VERSIONS = ("1", "1.0", "1.1", "1.2")  #: all are read alike: what a later one adds is read in the earlier ones too
 TOL_DEFINITE = 1e-9  #: principal moments below this part of the largest count as zero: files round their numbers
 GYRATION = 1e-9  #: [m] a moment below mass * GYRATION^2 counts as zero too: no body is that small
-
-
-@dataclass
-class CollisionSpec:
-    """One ``<collision>``: a shape in the link frame."""
-
-    name: str | None
-    kind: int
-    size: np.ndarray
-    R: np.ndarray
-    p: np.ndarray
 
 
 @dataclass
@@ -69,13 +56,11 @@ class JointSpec:
     damping: float = 0.0
 
 
-class UrdfReader(ElementReader):
+class UrdfReader(GeometryReader):
     """Reads the links and joints of one file."""
 
-    def __init__(self, source, collision_meshes="error", inertia_errors="error", mimic="error"):
-        super().__init__(source)
-        self.lenient = {}  # options without which the file would have been refused
-        self.collision_meshes = collision_meshes
+    def __init__(self, source, meshes, package_dirs=(), start=None, inertia_errors="error", mimic="error"):
+        super().__init__(source, meshes, package_dirs, start)
         self.inertia_errors = inertia_errors
         self.mimic = mimic
 
@@ -87,15 +72,15 @@ class UrdfReader(ElementReader):
         ModelError
             Broken XML, or an element that is wrong in itself.
         """
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
-        try:
-            robot = etree.fromstring(text, parser)
-        except etree.XMLSyntaxError as error:
-            line = error.lineno or 1
-            raise ModelError(f"{self.source}:{line}: not well-formed XML: {error.msg}") from None
+        robot = self.root(text)
         if robot.tag != "robot":
             message = f"the root element is <{robot.tag}>, expected <robot>; is this a URDF file?"
             raise self.error(robot, message)
+        self.check_names(robot)
+        version = robot.get("version")
+        if version not in (None, *VERSIONS):
+            known = ', '.join(VERSIONS)
+            self.warn(robot, f"URDF version '{version}' is not known (known: {known}); read as the newest")
         links, joints = {}, {}
         for element in robot.findall("link"):
             self._add(links, element, self._link(element))
@@ -104,6 +89,7 @@ class UrdfReader(ElementReader):
         if not links:
             xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
             raise self.error(robot, f"the robot has no <link>; add at least one{xacro}")
+        self.apply_frictions(robot, links)
         return robot.get("name", "robot"), links, joints
 
     def _add(self, specs, element, spec):
@@ -117,30 +103,14 @@ class UrdfReader(ElementReader):
 
     def _link(self, element):
         name = self.name(element)
-        link = LinkSpec(name, element.sourceline, self._inertial(element.find("inertial"), name))
-        for collision in element.findall("collision"):
-            spec = self._collision(collision, name)
-            if spec is not None:
-                link.collisions.append(spec)
-        self._capsules(element, link)
-        return link
-
-    def _capsules(self, element, link):
-        """Cylinders named in ``<collision_checking><capsule name="..."/>`` are capsules of that axis length.
-
-        Readers older than URDF 1.1 refuse ``<capsule>``; this convention of Pinocchio and HPP
-        keeps such a file readable for all of them.
-        """
-        for capsule in element.iterfind("collision_checking/capsule"):
-            named = [shape for shape in link.collisions if shape.name == capsule.get("name")]
-            if not named or named[0].kind != SHAPE_CYLINDER:
-                message = f"link '{link.name}' has no cylinder '{capsule.get('name')}' to make a capsule; "
-                raise self.error(capsule, message + "correct the name under <collision_checking>")
-            named[0].kind = SHAPE_CAPSULE
+        self.check_names(element)
+        inertia = self._inertial(element.find("inertial"), name)
+        return LinkSpec(name, element.sourceline, inertia, self.collisions(element, name))
 
     def _inertial(self, element, link):
         if element is None:
             return MASSLESS
+        self.check_names(element)
         mass_element = element.find("mass")
         if mass_element is None:
             message = f"link '{link}': <inertial> has no <mass>; add one or remove the <inertial>"
@@ -188,52 +158,11 @@ class UrdfReader(ElementReader):
             message = f"{name}: no body has the principal {values}"
             self.warn(element, message + " (the largest exceeds the sum of the others); used as given")
 
-    def _collision(self, element, link):
-        geometry = element.find("geometry")
-        shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
-        if len(shapes) != 1:
-            raise self.error(element, f"link '{link}': <collision> needs one shape in its <geometry>")
-        shape = shapes[0]
-        if shape.tag == "mesh":
-            return self._mesh(shape, link)
-        kind, size = self._shape(shape, link)
-        R, p = self.origin(element)
-        return CollisionSpec(element.get("name"), kind, size, R, p)
-
-    def _mesh(self, shape, link):
-        file = shape.get("filename", "")
-        if self.collision_meshes == "skip":
-            self.lenient["collision_meshes"] = "skip"
-            self.warn(shape, f"link '{link}': collision mesh '{file}' skipped; nothing will touch it")
-            return None
-        message = f"link '{link}': collision mesh '{file}': meshes are not supported yet; use box, sphere, "
-        raise self.error(shape, message + "cylinder or capsule, or load with collision_meshes='skip'")
-
-    def _shape(self, shape, link):
-        if shape.tag == "box":
-            return SHAPE_BOX, self._lengths(shape, self.vector(shape, "size", 3), link) / 2.0
-        if shape.tag == "sphere":
-            radius, = self._lengths(shape, [self.number(shape, "radius")], link)
-            return SHAPE_SPHERE, np.array([radius, 0.0, 0.0])
-        if shape.tag in ("cylinder", "capsule"):
-            numbers = [self.number(shape, "radius"), self.number(shape, "length")]
-            radius, length = self._lengths(shape, numbers, link)
-            kind = SHAPE_CYLINDER if shape.tag == "cylinder" else SHAPE_CAPSULE
-            return kind, np.array([radius, length / 2.0, 0.0])
-        allowed = "box, sphere, cylinder, capsule"
-        raise self.error(shape, f"link '{link}': <{shape.tag}> is not a collision shape; allowed: {allowed}")
-
-    def _lengths(self, element, numbers, link):
-        numbers = np.asarray(numbers)
-        if not (numbers > 0.0).all():
-            message = f"link '{link}': <{element.tag}> has a length that is not greater than zero"
-            raise self.error(element, message)
-        return numbers
-
     # --- joints -------------------------------------------------------------------------
 
     def _joint(self, element):
         name, kind = self.name(element), element.get("type")
+        self.check_names(element)
         if kind not in JOINT_TYPES:
             message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
             raise self.error(element, message)
@@ -314,7 +243,7 @@ class UrdfReader(ElementReader):
             for side in ("lower", "upper"):
                 if limit.get(side) is None:
                     self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")
-            joint.lower, joint.upper = (self.number(limit, side, 0.0) for side in ("lower", "upper"))
+            joint.lower, joint.upper = (self.number(limit, side, 0.0, huge=True) for side in ("lower", "upper"))
             if joint.lower > joint.upper:
                 message = f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}"
                 raise self.error(limit, message)

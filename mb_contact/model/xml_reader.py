@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
+from lxml import etree
 
+from mb_contact.checks import LARGEST, as_number
 from mb_contact.errors import ModelError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 
@@ -17,6 +19,28 @@ class ElementReader:
     def __init__(self, source):
         self.source = source
         self.warnings = []
+
+    def root(self, text):
+        """Root element of a file given as bytes; a prefix that is not declared (``drake:``) is part of the name.
+
+        Raises
+        ------
+        ModelError
+            Broken XML.
+        """
+        options = {"resolve_entities": False, "no_network": True, "remove_comments": True}
+        parser = etree.XMLParser(**options)
+        try:
+            return etree.fromstring(text, parser)
+        except etree.XMLSyntaxError as error:
+            faults = [fault for fault in parser.error_log if fault.domain_name != "NAMESPACE"]
+            if not faults and len(parser.error_log):
+                return etree.fromstring(text, etree.XMLParser(**options, recover=True))
+            line = (faults[0].line if faults else error.lineno) or 1
+            message = " ".join((faults[0].message if faults else error.msg).split())
+            raise ModelError(f"{self.source}:{line}: not well-formed XML: {message}") from None
+        except ValueError as error:  # what is not text at all
+            raise ModelError(f"{self.source}:1: not well-formed XML: {error}") from None
 
     def error(self, element, message):
         """A ModelError that names file and line of ``element``."""
@@ -49,14 +73,17 @@ class ElementReader:
             raise self.error(origin, message)
         return quat_to_matrix(quat), p
 
-    def number(self, element, key, default=None, finite=True):
-        """An attribute as a number; without ``default`` it must be there."""
+    def number(self, element, key, default=None, finite=True, huge=False):
+        """An attribute as a number; without ``default`` it must be there.
+
+        ``huge`` ones may be beyond LARGEST; if not ``finite``, infinite too.
+        """
         text = element.get(key)
         if text is None:
             if default is None:
                 raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
             return default
-        return self._convert(element, key, text, finite)
+        return self._convert(element, key, text, finite, huge or not finite)
 
     def vector(self, element, key, size, default=None):
         """An attribute as an array of ``size`` numbers; without ``default`` it must be there."""
@@ -71,11 +98,13 @@ class ElementReader:
             raise self.error(element, message)
         return np.array([self._convert(element, key, part) for part in parts])
 
-    def _convert(self, element, key, text, finite=True):
+    def _convert(self, element, key, text, finite=True, huge=False):
         try:
-            value = float(text)
+            value = as_number(text)
         except ValueError:
             raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is not a number") from None
         if np.isnan(value) or (finite and np.isinf(value)):
             raise self.error(element, f"<{element.tag} {key}=\"{text}\"> must be finite")
+        if not huge and abs(value) > LARGEST:
+            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is beyond {LARGEST:g}: no robot has it")
         return value

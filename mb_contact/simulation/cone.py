@@ -9,12 +9,18 @@ from mb_contact.core import cone_step as _cone
 from mb_contact.core.cone_workspace import make_cone_work
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 
+#: What the certificate calls the rungs.
+SOLVER_NAMES = (
+    "none", "cone_newton", "cone_from_pyramid", "cone_interior_point", "cone_proximal", "cone_from_ladder",
+    "best_residual",
+)  # fmt: skip
+
 
 class ConeStep(ContactStep):
     """Steps under ``friction_model: coulomb_cone``."""
 
     has_polyhedral_problem = False
-    solver_names = ("none", "exact_cone", "cone_from_pyramid", "cone_proximal", "best_residual")
+    solver_names = SOLVER_NAMES
 
     def __init__(self, world):
         self._surfaces = world.surfaces

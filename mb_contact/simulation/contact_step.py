@@ -16,10 +16,17 @@ class ContactStep:
 
     has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
     solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+    has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
+    impacts = None  #: Impacts of the scene, where any pair has restitution
+    integrator = None  #: how the state moves (integrators.py); the simulator sets it
+    any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
     rows_a_contact = 3  #: at most
 
     def allocate(self, contacts, rows, units):
         """Workspaces of its own, for so many contacts, scalar rows, and contacts and limits."""
+
+    def attach(self, contacts, frames, memory, cones, solution, work):
+        """The arrays behind the handle that the next steps use."""
 
     def is_compiled(self):
         """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
@@ -34,13 +41,21 @@ class ContactStep:
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status."""
         status = _step.find_contacts(handle, candidates)
         if status == OK:
-            status = _step.smooth_dynamics(handle)
+            status = self.integrator.free(handle)
+        if status == OK and self.impacts is not None:
+            status = self.impacts.resolve(handle, self.integrator)
         if status == OK:
             status = self._impulses(handle)
+        if status == OK:
+            status = self.integrator.hold(handle)
         if status != OK:
+            if self.impacts is not None:
+                self.impacts.undo(handle)
             return status
-        _step.conclude(handle)
+        self.integrator.conclude(handle)
         self.after(handle)
+        if self.impacts is not None:
+            self.impacts.publish(handle)
         return OK
 
     def _impulses(self, handle):

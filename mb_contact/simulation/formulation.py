@@ -26,6 +26,7 @@ class FormulationStep(ContactStep):
     """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
 
     solver_names = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
+    any_integrator = False
 
     def __init__(self, simulator):
         self._sim = simulator

@@ -22,6 +22,9 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
+    has_impacts = False  # their rows know nothing of the hinges
+    any_integrator = False
+
     def __init__(self, pendulum, solver, gamma, velocity_product):
         self._links, self._n_f = pendulum.links, pendulum.friction_directions
         self._mixed = solver == "mixed"
@@ -32,8 +35,8 @@ class HingedStep(ContactStep):
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
         self._hinges = np.tile(half, (self._links, 1)), up, axis, across, (gamma, float(velocity_product))
 
-    def allocate(self, capacity, rows, units):
-        """Workspaces for so many contact points, rows and units."""
+    def allocate(self, contacts, rows, units):
+        """Workspaces for so many contact rows and contacts."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
             self._whole = _hinged.make_mixed_work(ROWS * self._links, rows, units, self._n_f)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_positive, as_vector
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
@@ -23,6 +23,9 @@ from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.impacts import make_impacts
+from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -34,6 +37,7 @@ from mb_contact.types import (
     NOT_FINITE,
     OK,
     SINGULAR_HINGE,
+    STEP_TOO_SMALL,
     TOO_MANY_CONTACTS,
     WORLD,
 )
@@ -70,7 +74,7 @@ class Simulator:
         self.time_step = float(self.scene.time_step)
         slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
         self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
-        self._gravity = np.ascontiguousarray(self.world.gravity, dtype=np.float64)
+        self._gravity = np.array(self.world.gravity, dtype=np.float64)
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
         self._narrow = make_narrow_phase(self.world.geoms)
@@ -86,11 +90,18 @@ class Simulator:
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
         self._memory = None
         self._friction = self._make_contact_step()
+        self._friction.integrator = self._make_integrator()
+        self._impacts = make_impacts(self.scene, self.world, self._friction)
+        self._events = None
+        if self.scene.collision_scheme == "event":
+            self._events = EventScheme(self, self._impacts)
+        else:
+            self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
         self._joint_space_of = -1
-        self.step_count = 0
+        self._start_time()
         self._work_done = self._energy_start = 0.0
         if warm_up:
             self._warm_up(first, progress or _silent)
@@ -98,14 +109,19 @@ class Simulator:
     # --- state ------------------------------------------------------------------------------
 
     def reset(self):
-        """Back to the scene's initial state; time, warm starts and external wrenches too."""
+        """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
         self._q[:] = self.world.q0
         self._v[:] = self.world.v0
         self._effort[:] = 0.0
+        self._gravity[:] = self.world.gravity
         self._wrenches.clear()
-        self.step_count = 0
+        self._start_time()
         self._forget()
         self._refresh()
+
+    def _start_time(self):
+        self.step_count = 0
+        self._even_steps, self._time_before = 0, 0.0  # steps of time_step since the last of another length, time then
 
     def set_state(self, q, v):
         """Set coordinates q (nq,) and velocities v (N,); time goes on, warm starts are dropped.
@@ -144,6 +160,9 @@ class Simulator:
             work_done=self._work_done,
             energy_start=self._energy_start,
             wrenches=self._wrenches.save(),
+            gravity=self._gravity.copy(),
+            even_steps=self._even_steps,
+            time_before=self._time_before,
         )
 
     def restore(self, state):
@@ -165,7 +184,9 @@ class Simulator:
         self._q[:] = state.q
         self._v[:] = state.v
         self._effort[:] = state.effort
+        self._gravity[:] = state.gravity
         self.step_count = state.step_count
+        self._even_steps, self._time_before = state.even_steps, state.time_before
         for target, source in zip(self._memory, state.memory):
             target[:] = source
         self._work.joint_effort[:] = state.joint_effort
@@ -178,8 +199,28 @@ class Simulator:
 
     @property
     def time(self):
-        """Simulated time [s]."""
-        return self.step_count * self.time_step
+        """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
+        return self._time_before + self._even_steps * self.time_step
+
+    @property
+    def gravity(self):
+        """Copy of the acceleration of gravity (3,) [m/s^2]."""
+        return self._gravity.copy()
+
+    def set_gravity(self, gravity):
+        """Change gravity (3,) [m/s^2] from now on; the jump of the potential energy counts as work done.
+
+        Raises
+        ------
+        InputError
+            Not three finite numbers; nothing has changed.
+        """
+        gravity = as_vector(gravity, 3, "gravity")
+        before = self.energy()
+        self._gravity[:] = gravity
+        _step.refresh(self._handle)
+        self._state_count += 1
+        self._work_done += self.energy() - before
 
     @property
     def q(self):
@@ -211,7 +252,7 @@ class Simulator:
         link : str
             A link of a robot or an object that can move.
         wrench : (6,) or None
-            Moment and force about the link's origin [N m, N], angular part first; replaces the one before, None ends it.
+            Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
         duration : float, optional
             Simulated time for which it acts [s]; until replaced if left out.
         axes : str
@@ -251,13 +292,15 @@ class Simulator:
 
     # --- stepping -----------------------------------------------------------------------------
 
-    def step(self, effort=None):
+    def step(self, effort=None, time_step=None):
         """Advance by one time step.
 
         Parameters
         ----------
         effort : (joints,), optional
             Efforts of ``world.joint_names`` [N m, N]; zero if left out, clamped to the limits.
+        time_step : float, optional
+            Length of this step [s]; ``self.time_step`` if left out.
 
         Returns
         -------
@@ -266,32 +309,52 @@ class Simulator:
         Raises
         ------
         InputError
-            The efforts have the wrong length or are not finite; nothing has changed.
+            The efforts have the wrong length or are not finite, or the step is not above zero; nothing has changed.
         DynamicsError
             A hinge carries no inertia, or the state ran away to infinity; the state has not changed.
         """
+        dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
         if effort is not None:
             effort = as_vector(effort, len(self.world.joint_names), "effort")
             self._effort[self.world.joint_v] = effort
         else:
             self._effort[:] = 0.0
-        self._wrenches.apply(self._kin, self.time + 0.5 * self.time_step, self._work.external)
+        self._settings[0] = dt
+        self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
+        status = self._time_step() if self._events is None else self._events.run(dt)
+        if status != OK:
+            raise self._error(status)
+        self._count_step(dt)
+        self._state_count += 1
+        self._solved = True
+        self._work_done += sum(self._work.ledger.tolist())
+        events = ()
+        if self._impacts is not None:
+            events = tuple(self._impacts.events)
+            self._work_done += self._impacts.work_done
+        return self._result(events)
+
+    def _time_step(self):
+        """Detect, solve and move once; a status."""
         buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
         count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.geom_R, buffers.geom_p, buffers.witness)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
         while status == TOO_MANY_CONTACTS:
             self._allocate(2 * self._capacity)
             status = self._friction.finish(self._handle, count)
-        if status != OK:
-            raise self._error(status)
-        self.step_count += 1
-        self._state_count += 1
-        self._solved = True
-        self._work_done += sum(self._work.ledger.tolist())
-        return self._result()
+        return status
 
-    def _result(self):
+    def _count_step(self, dt):
+        self.step_count += 1
+        if dt == self.time_step:
+            self._even_steps += 1
+        else:
+            self._even_steps, self._time_before = 0, self.time + dt
+
+    def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
@@ -309,10 +372,11 @@ class Simulator:
             contacts=c,
             energy=energy,
             energy_balance=energy - self._energy_start - self._work_done,
+            kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
         )
-        return Step(self.time, certificate, table, self._pair_links)
+        return Step(self.time, certificate, table, self._pair_links, events)
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -397,6 +461,13 @@ class Simulator:
             return FormulationStep(self)
         return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
 
+    def _make_integrator(self):
+        integrator = make_integrator(self.scene, self.world, self._settings)
+        if not (self._friction.any_integrator or self.scene.integrator == "semi_implicit_euler"):
+            message = f"'{self.scene.integrator}' needs formulation: os; use semi_implicit_euler here"
+            raise self.scene.error("integrator", message)
+        return integrator
+
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
@@ -423,6 +494,12 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
+        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        if self._impacts is not None:
+            self._impacts.allocate(capacity, rows)
+            self._impacts.attach(
+                self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
+            )
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -446,10 +523,17 @@ class Simulator:
         """Compile or load every kernel, and run one step, before time starts."""
         if first is None and not self._friction.is_compiled():
             progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
+        if first is None and not self._friction.integrator.is_compiled():
+            progress(f"the integrator {self.scene.integrator} is compiled too (first run only)")
         self.reset()
         if first is not None:
             first.run(self._handle)
             self.reset()
+        if self._impacts is not None:
+            self._impacts.warm_up(self._handle, progress)
+            self.reset()
+        if self._events is not None and not self._events.is_compiled():
+            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self._joint_space()
             self.operational_space(next(iter(self.world.frames)))
@@ -463,6 +547,11 @@ class Simulator:
             return DynamicsError(
                 f"the velocity after t = {self.time:.6g} s is not finite: the state has run away, "
                 "lower the time step or the efforts"
+            )
+        if status == STEP_TOO_SMALL:
+            return DynamicsError(
+                f"the integrator {self.scene.integrator} does not meet its tolerance in the step after "
+                f"t = {self.time:.6g} s: lower the time step or the efforts, or raise the tolerance"
             )
         return DynamicsError(f"the step failed with status {status}")
 

@@ -41,7 +41,7 @@ def posed_problem(simulator, q, v, **options):
     """StepProblem of the contacts, limits and efforts that a simulator's step has just assembled from q and v."""
     sim = simulator
     settings = {
-        "gravity": sim.world.gravity,
+        "gravity": sim.gravity,
         "time_step": sim.time_step,
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),

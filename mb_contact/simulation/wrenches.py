@@ -62,7 +62,7 @@ class ExternalWrenches:
         self._held = dict(saved)
 
     def apply(self, kin, time, external):
-        """Sums on the bodies ``external`` (n, 6), about the bodies' origins, world axes, for a step from ``time`` on."""
+        """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
         external[:] = 0.0
         for link, wrench in list(self._held.items()):
             if time >= wrench.until:

@@ -158,13 +158,12 @@ def body(name, shape, size, position, mass=1.0, rpy=None, **options):
     return Primitive(name, shape, size, Pose(tuple(position), rpy), "free", mass, material="stuff", **options)
 
 
-def simulator(setting, primitives, mu=0.5, ground=True, **options):
-    """A Simulator of primitives, all of one material, above a ground."""
-    materials = options.pop("materials", {"stuff": Material(mu)})
-    return Simulator(Scene(
-        primitives=tuple(primitives), ground=Ground(material="stuff") if ground else None, materials=materials,
-        **setting._asdict(), **options,
-    ))  # fmt: skip
+def simulator(setting, primitives, mu=0.5, ground=Ground(material="stuff"), materials=None, **options):  # noqa: B008
+    """A Simulator of primitives above a ground (or None), by default all of the one material ``stuff``."""
+    materials = {"stuff": Material(mu)} if materials is None else materials
+    return Simulator(
+        Scene(primitives=tuple(primitives), ground=ground, materials=materials, **setting._asdict(), **options)
+    )
 
 
 def launch(sim, *velocities):

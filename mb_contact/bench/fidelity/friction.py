@@ -40,7 +40,7 @@ def _block_on_plane(setting, angle):
     normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
     plane = Primitive("slope", "plane", pose=Pose(rpy=rpy), material="stuff")
     return simulator(
-        setting, [plane, body("block", "box", (0.2, 0.2, 2 * HALF), HALF * normal, rpy=rpy)], MU, ground=False
+        setting, [plane, body("block", "box", (0.2, 0.2, 2 * HALF), HALF * normal, rpy=rpy)], MU, ground=None
     )
 
 
@@ -126,7 +126,7 @@ CASES = (
         coulomb(), _slides,
     ),
     Case(
-        "pyramid_turned", "pyramid of 4 turned by 45 deg against a slope of 20 deg, 2 s: slides, as tan 20 > mu / sqrt 2",
+        "pyramid_turned", "pyramid of 4 turned by 45 deg on a slope of 20 deg, 2 s: slides, as tan 20 > mu / sqrt 2",
         (Figure("way", "m", 2.0 * TURNED_RATE, 1e-3), upper("way to the side", "m", 1e-9)),
         (Setting(friction_directions=4, friction_frame="fixed"),), _turned_pyramid,
     ),

@@ -1,0 +1,204 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How a step moves the state: a scene's integrator, in three calls around the contact problem.
+
+``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the solved
+impulses held as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
+that choose their own steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core import flow as _flow
+from mb_contact.core import midpoint as _midpoint
+from mb_contact.core import runge_kutta as _runge_kutta
+from mb_contact.core import step as _step
+from mb_contact.core import workspace as _workspace
+from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.simulation.warm_up import in_cache
+from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
+
+
+class Tableau:
+    """An explicit Runge-Kutta method; ``difference`` is b minus the weights of the embedded one, an order lower."""
+
+    def __init__(self, rows, b, embedded=None, order=4):
+        s = len(b)
+        self.A = np.zeros((s, s))
+        for i, row in enumerate(rows):
+            self.A[i + 1, : i + 1] = row
+        self.b = np.array(b, float)
+        self.difference = self.b - (0.0 if embedded is None else np.array(embedded, float))
+        self.order = float(order)
+
+
+#: Kutta's method of 1901.
+RK4 = Tableau([[1 / 2], [0, 1 / 2], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
+
+#: Dormand and Prince's pair of orders 5 and 4 (1980).
+RK54 = Tableau(
+    [
+        [1 / 5],
+        [3 / 40, 9 / 40],
+        [44 / 45, -56 / 15, 32 / 9],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+    ],
+    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0],
+    [5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40],
+    order=5,
+)
+
+
+class SemiImplicitEuler:
+    """v+ = v + dt v_dot(q, v) with implicit damping, then q+ = q o exp(dt v+)."""
+
+    def is_compiled(self):
+        """Its kernels are the simulator's own."""
+        return True
+
+    def free(self, handle):
+        """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
+        return _step.smooth_dynamics(handle)
+
+    def hold(self, _handle):
+        """Nothing: the settled velocity is the new one."""
+        return OK
+
+    def conclude(self, handle):
+        """Books, report and the new state."""
+        _step.conclude(handle)
+
+
+class Flow:
+    """Steps by a flow of the smooth motion (``core/flow.py``); the integrators differ in ``advance``.
+
+    Parameters
+    ----------
+    world : World
+    settings : (3,)
+        The simulator's; its first entry is the step [s].
+    stages : int
+        Stages whose rates are kept.
+    """
+
+    kernel = None  #: what has to be compiled, and its name "file.function" in the cache
+
+    def __init__(self, world, settings, stages=1):
+        n, N, nq = len(world.tree.parent), len(world.v0), len(world.q0)
+        self._settings = settings
+        self.q_start, self.v_start = np.zeros(nq), np.zeros(N)  #: where the flow of ``advance`` starts
+        self.q_end, self.v_end = np.zeros(nq), np.zeros(N)  #: where it ends
+        self.held = np.zeros(N)  #: constant generalised forces that act on its way
+        self.work = np.zeros(5)  #: of efforts, damping, held forces of contacts and limits, wrenches on its way [J]
+        self.count = np.zeros(2, np.int64)  #: its steps and evaluations of the accelerations
+        self.flow = _flow.make_flow_handle(
+            _workspace.make_kinematics(n, N), _workspace.make_articulated(n, N),
+            self.q_start, self.v_start, self.q_end, self.v_end, np.zeros(nq), np.zeros(N), np.zeros(N), np.zeros(N),
+            np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 5)),
+            self.work, np.zeros(5), self.count,
+            _free_bodies(world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
+            np.zeros(n), np.zeros((4, n)), np.zeros(n),
+        )  # fmt: skip
+
+    def is_compiled(self):
+        """Whether the kernels of this flow are in the cache of this Python (or need no compiling)."""
+        return DISABLE_JIT or in_cache(*self.kernel)
+
+    def begin(self, handle):
+        """Put the start of the flow at the handle's state, with its efforts and nothing held."""
+        _flow.begin_flow(handle, self.flow)
+
+    def advance(self, handle, dt):
+        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; a status.
+
+        The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
+        """
+        raise NotImplementedError
+
+    def free(self, handle):
+        """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
+        self.begin(handle)
+        status = self.advance(handle, float(self._settings[0]))
+        return _flow.free_velocity(handle, self.flow) if status == OK else status
+
+    def hold(self, handle):
+        """The step again from its start, with the solved impulses as constant forces; a status."""
+        self.begin(handle)
+        if not _flow.hold_impulses(handle, self.flow):
+            return OK  # nothing acts: the free flow is the step
+        status = self.advance(handle, float(self._settings[0]))
+        if status == OK and not _flow.end_is_finite(self.flow):
+            return NOT_FINITE
+        return status
+
+    def conclude(self, handle):
+        """Books, report and the new state."""
+        _flow.conclude_flow(handle, self.flow)
+
+
+class RungeKutta(Flow):
+    """One step of a fixed tableau; joint damping is explicit in its stages."""
+
+    kernel = (_runge_kutta.fixed_flow, "runge_kutta.fixed_flow")
+
+    def __init__(self, world, settings, tableau=RK4):
+        super().__init__(world, settings, len(tableau.b))
+        self._tableau = tableau
+
+    def advance(self, handle, dt):
+        """See Flow."""
+        return _runge_kutta.fixed_flow(handle, self.flow, self._tableau.A, self._tableau.b, dt)
+
+
+class Adaptive(Flow):
+    """Steps of an embedded pair whose error estimate stays below a tolerance, as many as the flow needs."""
+
+    kernel = (_runge_kutta.adaptive_flow, "runge_kutta.adaptive_flow")
+
+    def __init__(self, world, settings, tolerance, tableau=RK54):
+        super().__init__(world, settings, len(tableau.b))
+        self._tableau, self._tolerance = tableau, tolerance
+
+    def advance(self, handle, dt):
+        """See Flow."""
+        t = self._tableau
+        return _runge_kutta.adaptive_flow(
+            handle, self.flow, t.A, t.b, t.difference, t.order, self._tolerance, dt
+        )
+
+
+class Midpoint(Flow):
+    """Implicit midpoint in energy-conserving forms (``core/midpoint.py``); joint damping is implicit."""
+
+    kernel = (_midpoint.midpoint_flow, "midpoint.midpoint_flow")
+
+    def advance(self, handle, dt):
+        """See Flow."""
+        return _midpoint.midpoint_flow(handle, self.flow, dt)
+
+
+def _free_bodies(tree):
+    """1 for every body that is a rigid body in free flight and nothing else, int64 (n,)."""
+    free = (tree.joint_type == JOINT_FLOATING).astype(np.int64)
+    free[tree.parent[tree.parent >= 0]] = 0
+    for k in np.flatnonzero(free):
+        dofs = slice(tree.v_start[k], tree.v_start[k] + 6)
+        if tree.armature[dofs].any() or tree.damping[dofs].any():
+            free[k] = 0
+    return free
+
+
+def make_integrator(scene, world, settings):
+    """The integrator of a scene."""
+    if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
+        return RungeKutta(world, settings)
+    if scene.integrator == "midpoint":
+        return Midpoint(world, settings)
+    if scene.integrator == "adaptive":
+        return Adaptive(world, settings, float(scene.integrator_tolerance))
+    return SemiImplicitEuler()
