@@ -49,7 +49,7 @@ CONFINED = {
     "fcl": {"collision"},
     "rclpy": {"ros/rclpy_backend.py"},
     "cyclonedds": {"ros"},
-    "matplotlib": {"demo", "bench"},
+    "matplotlib": {"bench", "demo"},
     "viser": {"viewer"},
     "pinocchio": set(),
     "mujoco": set(),

@@ -139,11 +139,6 @@ WRONG = {
         "    weight: 2",
         r":19: primitives\[0\].weight: unknown key; allowed",
     ),
-    "later key": (
-        "solver: auto",
-        "loop_closures: []",
-        ":35: loop_closures: is not available yet; allowed keys: mod",
-    ),
     "twice": ("solver: auto", "time_step: 1", ":35: time_step: is given twice, first in line 1"),
     "text for a number": ("1e-3", "fast", ":1: time_step: must be a number, got 'fast'"),
     "list for a number": ("1e-3", "[1]", ":1: time_step: must be a number, got a list"),

@@ -283,7 +283,7 @@ class FrictionSystem:
         return FrictionModelResult(
             level=level, status=status, v=v, v_dot=v_dot, normal=impulses[:, 0], tangent=tangent,
             bilateral=eq.r[: self.b].copy(), rows=after, active=np.flatnonzero(impulses[:, 0] > 0.0),
-            independent=int(eq.info[_eq.PICKED]),
+            independent=int(eq.info[_eq.PICKED_ROWS]),
             pivots=int(eq.info[_eq.TOTAL_PIVOTS]) if pivots is None else pivots,
             reason=reason, certificate=certificate,
         )  # fmt: skip

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED, _pick, respond
+from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED_ROWS, _pick, respond
 from mb_contact.core.jit import kernel
 from mb_contact.core.principal_pivoting import ACTIVE
 
@@ -35,20 +35,20 @@ def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     g = eq.g
     member = eq.member
     if normals_only:
-        eq.info[PICKED] = 0
+        eq.info[PICKED_ROWS] = 0
         for r in range(n_rows):
             eq.left[r] = eq.diagonal[r]
     for s in range(ppm.info[ACTIVE]):
-        if eq.info[PICKED] == eq.Y.shape[0]:
+        if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
             return False
         _pick(com, rows, n_rows, eq.hard[ppm.active[s]], 0.0, eq)
     _find_still(n_rows, normals_only, eq, member)
     for i in range(eq.info[FREE_ROWS]):  # two corners may carry what four could
         r = eq.hard[i]
         own = eq.left[r] > rank_tolerance * eq.diagonal[r]
-        if member[r] != 0 and own and eq.info[PICKED] < eq.Y.shape[0]:
+        if member[r] != 0 and own and eq.info[PICKED_ROWS] < eq.Y.shape[0]:
             _pick(com, rows, n_rows, r, 0.0, eq)
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     for r in range(n_rows):
         if eq.left[r] > rank_tolerance * eq.diagonal[r]:
             member[r] = 0

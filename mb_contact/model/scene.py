@@ -10,7 +10,7 @@ concern several entries at once; both ways go through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,6 +19,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
+    CLOSURE_NAMES,
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
@@ -44,6 +45,7 @@ CHOICES = MappingProxyType({
     "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
+    "drift_control": ("baumgarte", "projection"),
 })
 
 #: Friction models that know impacts with restitution; impacts of the others are inelastic.
@@ -136,6 +138,19 @@ class MeshChoices:
 
 
 @dataclass(frozen=True)
+class JointProperties:
+    """What a scene says of a joint beyond its URDF; what is left out stays as it is there."""
+
+    stiffness: float | None = None  #: spring towards ``rest_position`` [N m/rad, N/m]
+    rest_position: float | None = None  #: [rad, m]
+    damping: float | None = None  #: [N m s/rad, N s/m]
+    friction: float | None = None  #: Coulomb friction [N m, N]
+    armature: float | None = None  #: rotor inertia reflected to the joint [kg m^2, kg]
+    velocity_limit: float | None = None  #: enforced [rad/s, m/s]
+    effort_limit: float | None = None  #: [N m, N]
+
+
+@dataclass(frozen=True)
 class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
 
@@ -151,11 +166,12 @@ class SceneModel:
     base: str = "weld"
     joints: dict[str, float] = field(default_factory=dict)
     velocities: dict[str, float] = field(default_factory=dict)
+    joint_properties: dict[str, JointProperties] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
     collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
-    mimic: str = "error"
+    mimic: str = "eliminate"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
@@ -194,6 +210,33 @@ class Primitive:
         elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
             size[:2] = self.size[0], self.size[1] / 2.0
         return size
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A loop closure: two frames on two links (or the ``world``) held together, see docs/constraints.md.
+
+    Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
+    initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+    """
+
+    kind: str
+    link_a: str
+    link_b: str
+    pose_a: Pose | None = None
+    pose_b: Pose | None = None
+    length: float | None = None  #: of kind distance [m]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Two scalar joints coupled without slack: ``q_a = ratio q_b + offset``."""
+
+    joint_a: str
+    joint_b: str
+    ratio: float
+    offset: float = 0.0  #: [rad, m]
 
 
 @dataclass(frozen=True)
@@ -266,6 +309,11 @@ class Scene:
     materials: dict[str, Material] = field(default_factory=dict)
     pairs: tuple[MaterialPair, ...] = ()
     collision_filters: CollisionFilters = CollisionFilters()
+    loop_closures: tuple[Closure, ...] = ()
+    gears: tuple[Gear, ...] = ()
+    drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
+    drift_rate: float = 0.2  #: gamma, that part
+    enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
@@ -335,10 +383,12 @@ def check_scene(scene):
         _check_velocity(scene, model, f"models[{i}]")
         for name, rate in model.velocities.items():
             _check_numbers(scene, f"models[{i}].velocities.{name}", rate)
+        _check_joints(scene, model, f"models[{i}].joint_properties")
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
     _check_pairs(scene)
+    _check_couplings(scene)
     _check_timing(scene)
 
 
@@ -496,6 +546,45 @@ def _check_pairs(scene):
         if pair.restitution is not None:
             _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
+
+
+def _check_joints(scene, model, key):
+    for name, properties in model.joint_properties.items():
+        for entry in fields(JointProperties):
+            value = getattr(properties, entry.name)
+            if value is not None:
+                low = -np.inf if entry.name == "rest_position" else 0.0
+                _check_numbers(scene, f"{key}.{name}.{entry.name}", value, low=low)
+        if properties.rest_position is not None and not properties.stiffness:
+            raise scene.error(f"{key}.{name}.rest_position", "has no meaning without a stiffness above zero; add it")
+
+
+def _check_couplings(scene):
+    for i, closure in enumerate(scene.loop_closures):
+        key = f"loop_closures[{i}]"
+        if closure.kind not in CLOSURE_NAMES:
+            message = f"'{closure.kind}' is not known; available: {', '.join(CLOSURE_NAMES)}"
+            raise scene.error(f"{key}.kind", message)
+        for end in ("pose_a", "pose_b"):
+            if getattr(closure, end) is not None:
+                _check_pose(scene, getattr(closure, end), f"{key}.{end}")
+        if closure.length is None:
+            continue
+        if closure.kind != "distance":
+            raise scene.error(f"{key}.length", f"a closure of kind {closure.kind} has no length; leave it out")
+        _check_numbers(scene, f"{key}.length", closure.length, low=0.0)
+        if closure.length == 0.0:
+            raise scene.error(f"{key}.length", "must be above zero; two points that coincide are the kind point")
+    for i, gear in enumerate(scene.gears):
+        _check_numbers(scene, f"gears[{i}].ratio", gear.ratio)
+        _check_numbers(scene, f"gears[{i}].offset", gear.offset)
+        if gear.joint_a == gear.joint_b:
+            raise scene.error(f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself")
+    _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
+    if scene.drift_rate >= 1.0:
+        raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
+    if scene.gears and scene.formulation != "os":
+        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):

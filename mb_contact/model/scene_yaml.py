@@ -26,8 +26,11 @@ from mb_contact.model.scene import (
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
+    Closure,
     CollisionFilters,
+    Gear,
     Ground,
+    JointProperties,
     Material,
     MaterialPair,
     MeshChoices,
@@ -39,9 +42,7 @@ from mb_contact.model.scene import (
     Velocity,
     check_scene,
 )
-
-#: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("loop_closures",)
+from mb_contact.types import CLOSURE_NAMES
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -277,11 +278,16 @@ _model = record(SceneModel, {
     "base": _base,
     "joints": named(number()),
     "velocities": named(number()),
+    "joint_properties": named(record(JointProperties, {
+        "stiffness": number(low=0.0), "rest_position": number(), "damping": number(low=0.0),
+        "friction": number(low=0.0), "armature": number(low=0.0), "velocity_limit": number(above=0.0),
+        "effort_limit": number(low=0.0),
+    })),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
     "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
-    "mimic": choice("error", "independent"),
+    "mimic": choice("eliminate", "independent", "error"),
     "srdf": text,
 }, required=("urdf",))
 
@@ -300,6 +306,19 @@ _primitive = record(Primitive, {
     "collision_meshes": choice("convex_hull", "convex_pieces"),
 }, required=("name", "shape"))
 
+_closure = record(Closure, {
+    "kind": choice(*CLOSURE_NAMES),
+    "link_a": text,
+    "link_b": text,
+    "pose_a": _pose,
+    "pose_b": _pose,
+    "length": number(above=0.0),
+    "name": text,
+}, required=("kind", "link_a", "link_b"))
+
+_gear = record(Gear, {"joint_a": text, "joint_b": text, "ratio": number(), "offset": number()},
+               required=("joint_a", "joint_b", "ratio"))
+
 SCENE_READERS = {
     "models": many(_model),
     "primitives": many(_primitive),
@@ -308,6 +327,11 @@ SCENE_READERS = {
     "pairs": many(record(_material_pair, {"materials": _pair_of_names, **_surface},
                          required=("materials",))),
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
+    "loop_closures": many(_closure),
+    "gears": many(_gear),
+    "drift_control": choice(*CHOICES["drift_control"]),
+    "drift_rate": number(low=0.0, high=0.99),
+    "enforce_velocity_limits": boolean,
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
     "formulation": choice(*CHOICES["formulation"]),
@@ -403,8 +427,6 @@ class _Reader:
 
     def _unknown(self, node, place, name, readers):
         allowed = f"allowed keys: {', '.join(readers)}"
-        if name in LATER_KEYS:
-            return self.error(node, place, f"is not available yet; {allowed}")
         close = get_close_matches(name, readers, n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
         return self.error(node, place, f"unknown key{hint}; {allowed}")

@@ -46,11 +46,16 @@ class Certificate(NamedTuple):
     kinetic_energy: float  #: part of ``energy`` [J]
     contact_energy: float  #: kinetic energy that this step's impulses add to the free motion, T(v+) - T(v_free) [J]
     push_out_energy: float  #: bound of ``contact_energy``: sum of normal impulse times push-out velocity [J]
+    loop_residual: float = 0.0  #: worst residual of the rows of loops and gears after the step [sqrt(N s m/s)]
+    loop_velocity: float = 0.0  #: the same without the scale: how far G v+ + k is from zero [m/s, rad/s]
+    closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]
+    loop_rows: int = 0  #: rows of loops and gears
+    independent_rows: int = 0  #: of them, those that do not follow from the others
 
     @property
     def residual(self):
-        """The worse of gap and infeasibility."""
-        return max(self.complementarity_gap, self.infeasibility)
+        """The worst of gap, infeasibility and the residual of loops and gears."""
+        return max(self.complementarity_gap, self.infeasibility, self.loop_residual)
 
 
 class Impact(NamedTuple):

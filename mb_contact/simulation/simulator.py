@@ -12,7 +12,10 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
+from mb_contact.core.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
+from mb_contact.core.closing import close_loops
 from mb_contact.core.handle import make_step_handle
+from mb_contact.core.loop_rows import make_loop_work
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
@@ -22,8 +25,8 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
@@ -31,6 +34,7 @@ from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
+    CLOSURE_ROWS,
     JOINT_FLOATING,
     JOINT_SPHERICAL,
     LEAST_SQUARE,
@@ -44,6 +48,10 @@ from mb_contact.types import (
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
 SLIP_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
+PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
+ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
+ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
+ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 
 
@@ -74,7 +82,13 @@ class Simulator:
         self.time_step = float(self.scene.time_step)
         slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
         self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
+        projected = PROJECTION_TOLERANCE if self.scene.drift_control == "projection" else 0.0
+        self._drift = np.array([float(self.scene.drift_rate), projected])
         self._gravity = np.array(self.world.gravity, dtype=np.float64)
+        self._joints = self.world.joints._replace(total=self.world.joints.damping.copy())
+        total = self._joints.total.view()
+        total.setflags(write=False)
+        self._tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
         self._narrow = make_narrow_phase(self.world.geoms)
@@ -88,7 +102,7 @@ class Simulator:
         self._wrenches = ExternalWrenches(self.world)
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
-        self._memory = None
+        self._memory = self._q_closed = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
         self._impacts = make_impacts(self.scene, self.world, self._friction)
@@ -110,7 +124,7 @@ class Simulator:
 
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
-        self._q[:] = self.world.q0
+        self._q[:] = self._assembled()
         self._v[:] = self.world.v0
         self._effort[:] = 0.0
         self._gravity[:] = self.world.gravity
@@ -235,6 +249,10 @@ class Simulator:
     def joint_positions(self):
         """Positions of ``world.joint_names`` [rad, m], a new array."""
         return self._q[self.world.joint_q]
+
+    def follower_state(self):
+        """Positions [rad, m] and velocities [rad/s, m/s] of ``world.follower_names``, the mimic joints, new arrays."""
+        return self._q[self.world.follower_q], self._v[self.world.follower_v]
 
     def joint_velocities(self):
         """Velocities of ``world.joint_names`` [rad/s, m/s], a new array."""
@@ -375,8 +393,20 @@ class Simulator:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            **self._loop_certificate(),
         )
         return Step(self.time, certificate, table, self._pair_links, events)
+
+    def _loop_certificate(self):
+        """Fields of the certificate that tell of loops and gears."""
+        rows, picked = int(self._bilateral.info[COUNT]), int(self._bilateral.info[INDEPENDENT])
+        if rows == 0:
+            return {}
+        residual, closure, speed = self._bilateral.judge.tolist()
+        return {
+            "loop_residual": residual, "loop_velocity": speed, "closure_error": closure,
+            "loop_rows": rows, "independent_rows": picked,
+        }  # fmt: skip
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -471,8 +501,12 @@ class Simulator:
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
-        scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = self._friction.rows_a_contact * capacity + scalars
+        sides = 4 if np.isfinite(self._joints.velocity_limit).any() else 2
+        scalars = sides * int((self._tree.nv == 1).sum())  # limits of scalar joints
+        couplings = self.world.couplings
+        bilateral = couplings.rows + len(self._joints.rubbing)
+        gears = len(couplings.gears.ratio)
+        rows = self._friction.rows_a_contact * capacity + scalars + bilateral + gears
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -482,6 +516,8 @@ class Simulator:
         self._solution = _workspace.make_solution(rows, units)
         self._pivot = _workspace.make_pivot_work(rows)
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
+        self._loop = make_loop_work(self._n, bilateral)
+        self._bilateral = make_bilateral_work(self._n, self._N, rows, bilateral)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
         self._friction.allocate(capacity, rows, units)
@@ -501,10 +537,35 @@ class Simulator:
                 self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
             )
         self._handle = make_step_handle(
-            self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
+            self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
             self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
+            self._joints, couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
+            make_closing_work(self._n, self._N, bilateral, gears),
         )  # fmt: skip
+
+    def _assembled(self):
+        """The scene's initial coordinates, moved as little as closes every loop and gear; computed once."""
+        if self._q_closed is None:
+            self._q[:] = self.world.q0
+            self._v[:] = 0.0
+            _step.refresh(self._handle)
+            if self.world.couplings.rows:
+                error = close_loops(self._handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
+                if not error <= ASSEMBLY_GOOD:
+                    raise self._not_assembled(error)
+            self._q_closed = self._q.copy()
+        return self._q_closed
+
+    def _not_assembled(self, error):
+        """SceneError that names the loop or gear that stays open."""
+        couplings = self.world.couplings
+        errors = np.abs(self._loop.error)
+        ends = np.cumsum([CLOSURE_ROWS[kind] for kind in couplings.closures.kind])
+        worst = int(np.searchsorted(ends, int(np.argmax(errors)), side="right"))
+        key = f"loop_closures[{worst}]" if worst < len(ends) else "gears"
+        message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
+        return self.scene.error(key, message + "correct its poses, or give joint positions nearer to a closed loop")
 
     def _forget(self):
         self._solved = False
