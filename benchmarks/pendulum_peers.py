@@ -26,7 +26,7 @@ import mb_contact as mb
 PEERS = (
     ("mujoco", "Euler"), ("mujoco", "implicitfast"), ("mujoco", "RK4"), ("bullet", ""), ("dart", ""), ("drake", ""),
 )  # fmt: skip
-OURS = ("semi_implicit_euler",)
+OURS = ("semi_implicit_euler", "rk4", "midpoint")
 SCRIPT = Path(__file__).with_name("pendulum_engines.py")
 
 

@@ -151,6 +151,25 @@ def test_a_step_with_contacts_satisfies_the_formulation(solver, friction):
     assert np.abs(expected.impulses).max() > 1e-3
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_impacts_of_free_bodies_are_those_of_joints(solver):
+    """The same state, a sphere about to hit the floor: both phases leave the same energy and impulse."""
+    chain, q, v = bent(5, restitution=0.5, floor=-20.0, wall=50.0)
+    chain, q, v = bent(5, restitution=0.5, floor=chain.centres(q)[:, 1].min() - chain.radius - 1e-4, wall=50.0)
+    lowest = int(np.argmin(chain.centres(q)[:, 1]))
+    v = v - 4.0 * np.sign(chain.centre_velocities(q, np.ones(5))[lowest, 1]) * np.ones(5)
+    joints = mb.Simulator(chain.scene())
+    joints.set_state(q, v)
+    (expected,) = joints.step().events
+    (impact,) = bodies_at(chain, q, v, solver=solver).step().events
+    assert expected.speeds.min() < -1.0 and impact.links == expected.links
+    assert impact.residual <= 1e-9
+    for name in ("energy_before", "energy_compressed", "energy_after"):
+        assert getattr(impact, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    assert impact.compression == pytest.approx(expected.compression, rel=1e-8)
+    assert impact.decompression == pytest.approx(expected.decompression, rel=1e-8, abs=1e-9)
+
+
 def test_both_solvers_of_nmc_os_agree_through_impacts():
     chain = mb.pendulum(6, time_step=2e-3, restitution=0.0)
     one, other = (bench.run(chain, way, 3.0) for way in ("mixed", "eliminated"))
