@@ -424,6 +424,11 @@ class Simulator:
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
 
+    @property
+    def last_formulation(self):
+        """StepSolution of the last step under another ``formulation`` than ``os``, else None."""
+        return getattr(self._friction, "last", None)
+
     # --- operational space ----------------------------------------------------------------------
 
     def operational_space(self, frames):
