@@ -22,19 +22,24 @@ JOINT_FLOATING = 2  #: q = position (3), quaternion x y z w (4); v = [omega; v_o
 JOINT_PLANAR = 3  #: q = two displacements, angle; v = their rates
 JOINT_SPHERICAL = 4  #: q = quaternion x y z w; v = omega relative to the parent, joint frame axes
 JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, which the first turns; v = their rates
+JOINT_SLIDING = 6  #: contact of two surfaces: q = (u1, u2, psi); v = their rates; only in a SurfaceTree
+JOINT_ROLLING = 7  #: the same without slip: v = omega of the body relative to the parent, contact frame 1c
 
-JOINT_NQ = (1, 1, 7, 3, 4, 2)
-JOINT_NV = (1, 1, 6, 3, 3, 2)
-JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal")
+JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5)
+JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3)
+JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling")
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------
 SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
 SHAPE_CAPSULE = 1  #: size = (radius, half length of the segment, 0)
 SHAPE_CYLINDER = 2  #: size = (radius, half length, 0)
 SHAPE_BOX = 3  #: size = half extents
-SHAPE_PLANE = 4  #: half-space z <= 0 of the geometry frame; size unused
+SHAPE_CONE = 4  #: size = (base radius, half height, 0); the tip at +z
+SHAPE_ELLIPSOID = 5  #: size = semi-axes
+SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of its bounding box, whose middle is the origin
+SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
 
-SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "plane")
+SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane")
 
 # --- scalar rows of a joint: ``rows.dof`` is 8 times the degree of freedom plus one of these --------
 LOWER = 0  #: even ones act along the joint's rate, odd ones against it
@@ -123,6 +128,13 @@ class Geoms(NamedTuple):
     pairs: np.ndarray  #: int64 (m, 2), geometry pairs that may touch, first < second
     mu: np.ndarray  #: (m,), friction coefficient of each pair
     margin: np.ndarray  #: (1,), contacts exist from this gap on [m]
+    vertices: np.ndarray  #: (., 3), of all convex hulls, in the geometries' frames [m]
+    first_vertex: np.ndarray  #: int64 (g + 1,), rows of ``vertices`` of each geometry
+    faces: np.ndarray  #: (., 3), outward normals of the hulls' faces, in the geometries' frames
+    first_face: np.ndarray  #: int64 (g + 1,), rows of ``faces`` of each geometry
+    corners: np.ndarray  #: int64 (.,), vertices of all faces, counterclockwise seen from outside, counted in the hull
+    first_corner: np.ndarray  #: int64 (faces + 1,), entries of ``corners`` of each face
+    row_of: np.ndarray  #: int64 (g, g), row of a pair in ``pairs``, or -1; empty in small worlds, which sweep all rows
 
 
 class Surfaces(NamedTuple):

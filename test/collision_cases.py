@@ -13,7 +13,19 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.broadphase import candidate_pairs
 from mb_contact.core.geometry import aabbs, geometry_poses
 from mb_contact.core.manifolds import build_contacts
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, Geoms
+from mb_contact.model.hulls import convex_hull
+from mb_contact.model.pairs import hull_arrays, pair_table
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    Geoms,
+)
 
 MARGIN = 0.002
 KINDS = {
@@ -21,17 +33,30 @@ KINDS = {
     "capsule": SHAPE_CAPSULE,
     "cylinder": SHAPE_CYLINDER,
     "box": SHAPE_BOX,
+    "cone": SHAPE_CONE,
+    "ellipsoid": SHAPE_ELLIPSOID,
+    "convex": SHAPE_CONVEX,
     "plane": SHAPE_PLANE,
 }
 
 
 class Shape(NamedTuple):
-    """One shape and its world pose."""
+    """One shape and its world pose; of a convex one ``points`` are in axes with the middle of its box as origin."""
 
     kind: str
     size: tuple
     p: np.ndarray
     R: np.ndarray = np.eye(3)
+    points: np.ndarray = None
+
+
+UPRIGHT = np.eye(3)
+
+
+def convex(points, p=(0.0, 0.0, 0.0), R=UPRIGHT):
+    """A Shape that is the hull of points, which are placed as if ``p`` were their own origin."""
+    hull = convex_hull(points)
+    return Shape("convex", tuple(hull.half), np.asarray(p) + R @ hull.centre, R, hull.vertices)
 
 
 class World:
@@ -54,6 +79,8 @@ class World:
             pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
             mu=np.full(len(pairs), 0.5),
             margin=np.array([float(margin)]),
+            **hull_arrays([None if s.points is None else convex_hull(s.points) for s in shapes]),
+            row_of=pair_table(pairs, n),
         )
         self.buffers = make_buffers(self.geoms)
         self.contacts = make_contacts(capacity)
@@ -69,7 +96,7 @@ class World:
         g, b = self.geoms, self.buffers
         geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
         aabbs(g, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
-        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.candidates, b.reach)
+        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
         return b.candidates[:count].copy()
 
     def contacts_of(self, shapes=None):

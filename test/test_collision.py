@@ -23,7 +23,7 @@ from collision_cases import (
 from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.geometry import geometry_poses
 from mb_contact.errors import CollisionError, InputError
-from mb_contact.types import SHAPE_BOX, WORLD, Geoms
+from mb_contact.types import WORLD
 
 SIZES = {"sphere": (0.1,), "capsule": (0.05, 0.2), "cylinder": (0.08, 0.1), "box": (0.1, 0.2, 0.05)}
 
@@ -145,16 +145,7 @@ def test_missing_library_is_a_clear_error(monkeypatch):
 
 @pytest.mark.parametrize("size", [0.0, -1.0, np.nan, np.inf])
 def test_impossible_sizes_are_refused(size):
-    geoms = Geoms(
-        body=np.array([0]),
-        kind=np.array([SHAPE_BOX]),
-        size=np.array([[0.1, size, 0.1]]),
-        R=np.eye(3)[None],
-        p=np.zeros((1, 3)),
-        pairs=np.zeros((0, 2), dtype=np.int64),
-        mu=np.zeros(0),
-        margin=np.array([MARGIN]),
-    )
+    geoms = World([Shape("box", (0.1, 0.1, 0.1), np.zeros(3))]).geoms._replace(size=np.array([[0.1, size, 0.1]]))
     with pytest.raises(CollisionError, match="geometry 0 .box.: size .* positive and finite"):
         make_narrow_phase(geoms)
 

@@ -21,7 +21,7 @@ CONFIG = Path(__file__).resolve().parents[1] / "config"
 BEYOND = {
     "twice", "both rotations", "no unit quaternion", "size of another shape", "no size", "free without mass",
     "free plane", "two bodies of one name", "no such material", "undefined in links", "control period", "not yaml",
-    "tab", "no friction", "infinite",
+    "tab", "no friction", "infinite", "formulation", "rolling", "friction",
 }  # fmt: skip
 
 

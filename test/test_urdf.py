@@ -262,8 +262,10 @@ def test_warnings_name_line_and_element(text, warning):
 
 def test_collision_meshes_can_be_skipped():
     text = robot(link("base", '<collision><geometry><mesh filename="a.stl"/></geometry></collision>'))
-    with pytest.raises(ModelError, match=":2: link 'base': collision mesh 'a.stl': meshes are not supp"):
+    with pytest.raises(ModelError, match=":2: link 'base': collision mesh 'a.stl': .*a.stl' does not exist; mend it"):
         load_urdf(text)
+    with pytest.raises(ModelError, match=":2: link 'base': collision mesh 'a.stl': collision_meshes is 'error'; use"):
+        load_urdf(text, collision_meshes="error")
     model = load_urdf(text, collision_meshes="skip")
     assert model.geometries == () and "a.stl" in model.warnings[0]
 
@@ -363,8 +365,8 @@ WRONG = {
         "4: joint 'hinge' moves .* no inertia along",
     ),
     "unknown shape": (
-        robot(link("a", "<collision><geometry><cone/></geometry></collision>")),
-        "2: link 'a': <cone> is not",
+        robot(link("a", "<collision><geometry><torus/></geometry></collision>")),
+        "2: link 'a': <torus> is not",
     ),
     "no shape": (robot(link("a", "<collision/>")), "2: link 'a': <collision> needs one shape"),
     "flat box": (robot(link("a", BOX.format("1 0 1"))), "2: link 'a': <box> has a length that is not"),
@@ -393,8 +395,14 @@ def test_missing_file(tmp_path):
         load_urdf(tmp_path)
     with pytest.raises(InputError, match="needs a path or XML text"):
         load_urdf(None)
-    with pytest.raises(InputError, match="'error' or 'skip'"):
+    with pytest.raises(InputError, match="must be one of convex_hull, .*, got 'hull'"):
         load_urdf(DUAL_ARM, collision_meshes="hull")
+    with pytest.raises(InputError, match="must be one of .*, got 'hull'"):
+        load_urdf(DUAL_ARM, collision_meshes={"links": {"hand": "hull"}})
+    with pytest.raises(InputError, match="has the keys default and links, got 'hand'"):
+        load_urdf(DUAL_ARM, collision_meshes={"hand": "convex_hull"})
+    with pytest.raises(InputError, match="must be a word or a mapping, got int"):
+        load_urdf(DUAL_ARM, collision_meshes=3)
     with pytest.raises(InputError, match="inertia_errors must be 'error' or 'warn', got 'ignore'"):
         load_urdf(DUAL_ARM, inertia_errors="ignore")
     with pytest.raises(InputError, match="mimic must be 'error' or 'independent', got True"):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.convex import ROUND_CORNERS
 from mb_contact.core.manifold_faces import MAX_POINTS
 from mb_contact.errors import InputError
 from mb_contact.types import Contacts
@@ -22,8 +23,11 @@ class ManifoldWork(NamedTuple):
     normal: np.ndarray  #: (3,)
     frame: np.ndarray  #: (4, 3), axes u, v, outward normal and origin of the reference face
     feature: np.ndarray  #: (4, 3), the other shape's feature, in that frame
-    points: np.ndarray  #: (MAX_POINTS, 6), x y z gap and two scores
-    ids: np.ndarray  #: int64 (MAX_POINTS,)
+    points: np.ndarray  #: (c, 6), x y z gap and two scores; c is MAX_POINTS or more
+    ids: np.ndarray  #: int64 (c,)
+    polygon: np.ndarray  #: (3, c, 3): polygon that is clipped, its copy, outline of the reference face
+    name: np.ndarray  #: int64 (3, c), of their corners
+    edge: np.ndarray  #: int64 (3, c), of their edges
 
 
 class CollisionBuffers(NamedTuple):
@@ -33,6 +37,7 @@ class CollisionBuffers(NamedTuple):
     geom_p: np.ndarray  #: (g, 3), geometry origin, world [m]
     lower: np.ndarray  #: (g, 3), bounding boxes [m]
     upper: np.ndarray  #: (g, 3)
+    order: np.ndarray  #: int64 (g,), the geometries along x, as the broad phase last found them
     travel: np.ndarray  #: (g, 4), way of each geometry in a step, centre and turn [m]
     candidates: np.ndarray  #: int64 (m,), rows of Geoms.pairs
     reach: np.ndarray  #: (m,), gap up to which candidates[i] makes contacts [m]
@@ -53,24 +58,40 @@ def make_buffers(geoms):
     """
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0]
-    work = ManifoldWork(
-        normal=np.zeros(3),
-        frame=np.zeros((4, 3)),
-        feature=np.zeros((4, 3)),
-        points=np.zeros((MAX_POINTS, 6)),
-        ids=np.zeros(MAX_POINTS, dtype=np.int64),
-    )
+    work = make_manifold_work(_room(geoms))
     return CollisionBuffers(
         geom_R=np.zeros((g, 3, 3)),
         geom_p=np.zeros((g, 3)),
         lower=np.zeros((g, 3)),
         upper=np.zeros((g, 3)),
+        order=np.arange(g, dtype=np.int64),
         travel=np.zeros((g, 4)),
         candidates=np.zeros(m, dtype=np.int64),
         reach=np.zeros(m),
         witness=np.zeros((m, WITNESS_SIZE)),
         work=work,
     )
+
+
+def make_manifold_work(room):
+    """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
+    return ManifoldWork(
+        normal=np.zeros(3),
+        frame=np.zeros((4, 3)),
+        feature=np.zeros((4, 3)),
+        points=np.zeros((room, 6)),
+        ids=np.zeros(room, dtype=np.int64),
+        polygon=np.zeros((3, room, 3)),
+        name=np.zeros((3, room), dtype=np.int64),
+        edge=np.zeros((3, room), dtype=np.int64),
+    )
+
+
+def _room(geoms):
+    """Most candidate points of a pair: all vertices of a hull on a plane, or two polygons cut out of each other."""
+    vertices = np.diff(geoms.first_vertex).max(initial=0)
+    corners = np.diff(geoms.first_corner).max(initial=ROUND_CORNERS)
+    return int(max(MAX_POINTS, vertices + 2, 2 * corners + 4))
 
 
 def make_contacts(capacity):

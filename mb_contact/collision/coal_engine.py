@@ -14,11 +14,21 @@ from __future__ import annotations
 import coal
 import numpy as np
 
-from mb_contact.errors import CollisionError
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_NAMES, SHAPE_PLANE, SHAPE_SPHERE
+from mb_contact.collision.sizes import checked_size, hull_vertices
+from mb_contact.model.hulls import convex_hull
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+)
 
 #: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
 TOLERANCE = 1e-9
+PLANE = ()  #: in place of a pair that never reaches coal
 
 
 class NarrowPhase:
@@ -36,9 +46,10 @@ class NarrowPhase:
     """
 
     def __init__(self, geoms):
+        self._geoms = geoms
         self._shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
-        self._pairs = [self._pair(geoms, int(a), int(b)) for a, b in geoms.pairs]
+        self._pairs = {}  # made when a pair first comes near: a large world has half a million
         self._request = coal.DistanceRequest()
         self._request.enable_signed_distance = True
         self._request.gjk_tolerance = TOLERANCE
@@ -70,8 +81,8 @@ class NarrowPhase:
         negative = np.negative
         fresh = set()
         for i, (row, far) in enumerate(zip(candidates[:count].tolist(), reach[:count].tolist())):
-            pair = pairs[row]
-            if pair is None:
+            pair = pairs.get(row) or self._pair(row)
+            if pair is PLANE:
                 continue
             compute, a, b, transform_a, transform_b, swapped = pair
             if a not in fresh:
@@ -93,16 +104,21 @@ class NarrowPhase:
             else:
                 negative(result.normal, normals[i])
 
-    def _pair(self, geoms, a, b):
+    def _pair(self, row):
+        """What a query of one pair needs; kept for the next time."""
+        geoms = self._geoms
+        a, b = geoms.pairs[row].tolist()
         if self._shapes[a] is None or self._shapes[b] is None:
-            return None
+            self._pairs[row] = PLANE
+            return PLANE
         # always in the same order, whichever is called A: coal's iterations depend on it
         swapped = _key(geoms, a) > _key(geoms, b)
         if swapped:
             a, b = b, a
         # coal's normal points from its first shape to its second, ours from B to A
         compute = coal.ComputeDistance(self._shapes[a], self._shapes[b])
-        return compute, a, b, self._transforms[a], self._transforms[b], swapped
+        self._pairs[row] = compute, a, b, self._transforms[a], self._transforms[b], swapped
+        return self._pairs[row]
 
     def _bind(self, geom_R, geom_p, witness):
         """Views of the rows, made once: slicing an array costs as much as a query."""
@@ -114,7 +130,7 @@ class NarrowPhase:
 
 def _key(geoms, g):
     """Sort key of a geometry that does not depend on its number."""
-    return int(geoms.kind[g]), geoms.size[g].tolist()
+    return int(geoms.kind[g]), geoms.size[g].tolist(), hull_vertices(geoms, g).tolist()
 
 
 def _shape(geoms, g):
@@ -122,19 +138,23 @@ def _shape(geoms, g):
     kind = int(geoms.kind[g])
     if kind == SHAPE_PLANE:
         return None
-    used = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_BOX: 3}.get(kind)
-    if used is None:
-        raise CollisionError(f"geometry {g}: coal has no shape for kind {kind}; known kinds: {SHAPE_NAMES}")
-    size = geoms.size[g, :used]
-    if not (np.isfinite(size).all() and (size > 0.0).all()):
-        raise CollisionError(
-            f"geometry {g} ({SHAPE_NAMES[kind]}): size {size.tolist()} must be positive and finite"
-        )
-    radius, half_length = float(size[0]), float(size[-1])
+    size = checked_size(geoms, g)
+    radius, length = float(size[0]), 2.0 * float(size[-1])
     if kind == SHAPE_SPHERE:
         return coal.Sphere(radius)
-    if kind == SHAPE_CAPSULE:
-        return coal.Capsule(radius, 2.0 * half_length)
-    if kind == SHAPE_CYLINDER:
-        return coal.Cylinder(radius, 2.0 * half_length)
-    return coal.Box(*(2.0 * size))
+    if kind == SHAPE_CONVEX:
+        return _convex(hull_vertices(geoms, g))
+    if kind in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
+        make = {SHAPE_CAPSULE: coal.Capsule, SHAPE_CYLINDER: coal.Cylinder, SHAPE_CONE: coal.Cone}[kind]
+        return make(radius, length)
+    return coal.Box(*(2.0 * size)) if kind == SHAPE_BOX else coal.Ellipsoid(*size.tolist())
+
+
+def _convex(vertices):
+    hull = convex_hull(vertices)
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for vertex in hull.vertices + hull.centre:
+        points.append(vertex)
+    for a, b, c in hull.triangles.tolist():
+        triangles.append(coal.Triangle(a, b, c))
+    return coal.Convex(points, triangles)

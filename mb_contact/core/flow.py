@@ -65,6 +65,14 @@ FLOW_FIELDS = (
     "work",  # (5,), work of the whole flow [J]
     "before",  # (5,), work up to the start of an inner step
     "count",  # int64 (2,), steps and evaluations of the last flow
+    "is_free",  # int64 (n,), 1 for bodies in free flight; this and the rest for midpoint.py
+    "kin_end",  # kinematics of the end
+    "q_first",  # start of the whole flow
+    "v_first",
+    "mean",  # (N,), velocity half-way
+    "multiplier",  # (n,), of each tree, at its root body
+    "energies",  # (4, n), likewise
+    "root_work",  # (n,), likewise
 )
 
 if numba.config.DISABLE_JIT:
@@ -82,11 +90,13 @@ else:
 def make_flow_handle(
     kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
     rates, accelerations, powers, work, before, count,
+    is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
 ):  # fmt: skip
     """A FlowHandle."""
     return FlowHandle(
         kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
         rates, accelerations, powers, work, before, count,
+        is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
     )  # fmt: skip
 
 
@@ -105,8 +115,8 @@ def begin_flow(h, f):
 
 
 @entry
-def accelerate(h, f, weight):
-    """Acceleration ``f.v_dot`` at (f.q, f.v) by (M + weight d) v_dot = T + held - d v - C; a status."""
+def accelerate(h, f, weight, v_damped):
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); a status."""
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
@@ -120,7 +130,7 @@ def accelerate(h, f, weight):
     for i in range(f.force.shape[0]):
         f.force[i] = h.work.effort[i] + f.held[i]
     spring_forces(tree, h.joints, f.q, f.force)
-    free_acceleration(tree, kin, f.art, h.gravity, f.force, f.v, h.work.external, f.v_dot)
+    free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, h.work.external, f.v_dot)
     f.count[1] += 1
     return OK
 

@@ -248,8 +248,10 @@ def solve_friction(h, model, eq, ppm):
         h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
         if not _judge(h, eq):
             h.work.info[RUNG] = RUNG_FAILED
-    if model == NO_SLIP and h.work.info[RUNG] != RUNG_FAILED:
-        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, eq, ppm)
+    if h.work.info[RUNG] != RUNG_FAILED:
+        least_norm_response(
+            h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, model == VISCOUS, eq, ppm
+        )
         _judge(h, eq)
     for r in range(n_rows):
         h.sol.r[r] = eq.r[r]

@@ -11,7 +11,17 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.spatial import cross
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_PLANE, SHAPE_SPHERE, WORLD
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    WORLD,
+)
 
 
 @kernel
@@ -48,10 +58,11 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
 def half_width(kind, size, geom_R, g, n0, n1, n2):
     """Reach of shape g from its centre along the unit world direction n [m].
 
-    Every shape but the plane is symmetric about its centre, so the reach is the same along
+    Most shapes are symmetric about their centres, so the reach is the same along
     -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
     shapes along n: never more than their signed distance, and equal to it along the right n.
-    A plane has no reach: infinity.
+    Of a cone or a convex hull it is that of the cylinder or box around it, which only the broad phase asks
+    for (``convex.reach`` is exact).  A plane has no reach: infinity.
     """
     shape = kind[g]
     if shape == SHAPE_SPHERE:
@@ -61,10 +72,12 @@ def half_width(kind, size, geom_R, g, n0, n1, n2):
         return size[g, 0] + size[g, 1] * z
     x = geom_R[g, 0, 0] * n0 + geom_R[g, 1, 0] * n1 + geom_R[g, 2, 0] * n2
     y = geom_R[g, 0, 1] * n0 + geom_R[g, 1, 1] * n1 + geom_R[g, 2, 1] * n2
-    if shape == SHAPE_CYLINDER:
+    if shape == SHAPE_CYLINDER or shape == SHAPE_CONE:
         # not sqrt(1 - z*z): that loses half of the digits where n is the axis
         return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
-    if shape == SHAPE_BOX:
+    if shape == SHAPE_ELLIPSOID:
+        return math.sqrt((size[g, 0] * x) ** 2 + (size[g, 1] * y) ** 2 + (size[g, 2] * z) ** 2)
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX:
         return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
     return np.inf
 
@@ -106,7 +119,7 @@ def _arm(shape, size, g):
     """Distance from the centre of the farthest point that a turn about the centre moves in space [m]."""
     if shape == SHAPE_CAPSULE:
         return size[g, 1]
-    if shape == SHAPE_CYLINDER or shape == SHAPE_BOX:
+    if shape != SHAPE_SPHERE and shape != SHAPE_PLANE:
         return math.sqrt(size[g, 0] * size[g, 0] + size[g, 1] * size[g, 1] + size[g, 2] * size[g, 2])
     return 0.0
 

@@ -146,13 +146,23 @@ def edge_manifold(kind, size, geom_R, geom_p, x, y, margin, work):
     int
         Number of points; ``work.points`` holds world positions midway and gaps.
     """
-    normal, feature, points, ids = work.normal, work.feature, work.points, work.ids
+    normal, feature = work.normal, work.feature
     code = 0
     for which in range(2):
         g = x if which == 0 else y
         sign = -1.0 if which == 0 else 1.0
         weight = W_X if which == 0 else W_Y
         code += weight * support_line(kind, size, geom_R, geom_p, g, normal, sign, margin, feature, 2 * which)
+    return line_points(code, margin, work)
+
+
+@kernel
+def line_points(code, margin, work):
+    """Where the two lines in ``work.feature`` (rows 0, 1 on X and 2, 3 on Y) are nearest: one or two points.
+
+    ``code`` is the identity of the first; the second's is one more.  Row 0 is overwritten.
+    """
+    normal, feature, points, ids = work.normal, work.feature, work.points, work.ids
     na, nb, nw = 0.0, 0.0, 0.0
     for i in range(3):
         feature[0, i] -= feature[2, i]  # centre of the line on X from that on Y

@@ -13,12 +13,13 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.manifold_clip import W_X, W_Y
+from mb_contact.core.manifold_convex import convex_manifold
 from mb_contact.core.manifold_edges import edge_manifold
 from mb_contact.core.manifold_faces import face_manifold
 from mb_contact.core.manifold_normals import APART, NO_FACE, choose_normal
 from mb_contact.core.manifold_polish import polish_normal
 from mb_contact.core.manifold_reduce import reduce_points
-from mb_contact.types import OK, SHAPE_PLANE, TOO_MANY_CONTACTS
+from mb_contact.types import OK, SHAPE_CONE, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the positive side
 
@@ -71,7 +72,10 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, wor
             continue
         for j in range(3):
             normal[j] = sign * witness[i, j]
-        found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
+        if is_general(kind, x, y):
+            found = convex_manifold(geoms, geom_R, geom_p, x, y, witness[i, 3], margin, tol, work)
+        else:
+            found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
         found = reduce_points(points, ids, found, normal, tol)
         for j in range(found):
             if written == pair.shape[0]:
@@ -86,6 +90,12 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, wor
             written += 1
     contacts.count[0] = written
     return status
+
+
+@kernel
+def is_general(kind, x, y):
+    """Whether one of two shapes, in the pair's own order, is a cone, an ellipsoid or a convex hull."""
+    return kind[y] >= SHAPE_CONE and (kind[y] != SHAPE_PLANE or (kind[x] >= SHAPE_CONE and kind[x] != SHAPE_PLANE))
 
 
 @kernel

@@ -375,7 +375,7 @@ def begin_step(h):
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
     shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[0], b.travel)
     aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
-    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.candidates, b.reach)
+    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
 
 
 @entry

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID, SHAPE_SPHERE
 
 TOL_TRIANGLE = 1e-6  #: relative slack of the triangle inequality: files round to a few digits
 
@@ -61,7 +61,38 @@ def solid(kind, size, mass):
         return np.diag([across, across, 0.5 * mass * radius ** 2])
     if kind == SHAPE_CAPSULE:
         return _solid_capsule(radius, half, mass)
+    if kind == SHAPE_CONE:
+        across = mass * (0.15 * radius ** 2 + 0.15 * half ** 2)  # 3/20 r^2 + 3/80 (2 h)^2
+        return np.diag([across, across, 0.3 * mass * radius ** 2])
+    if kind == SHAPE_ELLIPSOID:
+        squares = np.asarray(size) ** 2
+        return np.diag(squares.sum() - squares) * (mass / 5.0)
     raise ValueError(f"a shape of kind {kind} has no inertia")
+
+
+def solid_polyhedra(bodies, mass):
+    """RigidInertia of homogeneous polyhedra that share a mass [kg], in the frame that their vertices are in.
+
+    Each triangle makes a tetrahedron with a point inside; of one with edges a, b, c from there the volume is
+    det(a, b, c) / 6, the centre (a + b + c) / 4 and the second moment det (sum_ij (1 + delta_ij) x_i x_j*) / 120.
+
+    Parameters
+    ----------
+    bodies : sequence of (vertices (k, 3), triangles (t, 3))
+        Triangles counterclockwise seen from outside.
+    """
+    volume, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for vertices, triangles in bodies:
+        corners = vertices[triangles]
+        dets = np.linalg.det(corners)
+        sums = corners.sum(axis=1)
+        volume += dets.sum() / 6.0
+        first += dets @ sums / 24.0
+        second += np.einsum("t,ti,tj->ij", dets, sums, sums) / 120.0
+        second += np.einsum("t,tki,tkj->ij", dets, corners, corners) / 120.0
+    com = first / volume
+    spread = mass * (second / volume - np.outer(com, com))
+    return RigidInertia(mass, com, np.trace(spread) * np.eye(3) - spread)
 
 
 def _solid_capsule(radius, half, mass):

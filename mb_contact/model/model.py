@@ -12,6 +12,7 @@ import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.errors import InputError, ModelError
+from mb_contact.model.hulls import Hull
 from mb_contact.model.mimics import expand
 from mb_contact.model.rotations import quat_to_matrix, rotation_about
 from mb_contact.types import (
@@ -45,6 +46,7 @@ class Geometry(NamedTuple):
     p: np.ndarray  #: (3,), geometry origin in the body frame [m]
     material: str | None = None
     friction: float | None = None  #: from the URDF; counts where the scene gives no material
+    hull: Hull | None = None  #: of a convex shape, in the geometry's frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,5 +220,7 @@ def freeze(model):
     arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.friction, model.neutral]
     arrays += [array for frame in model.frames.values() for array in (frame.R, frame.p)]
     arrays += [array for shape in model.geometries for array in (shape.size, shape.R, shape.p)]
+    hulls = [shape.hull for shape in model.geometries if shape.hull is not None]
+    arrays += [array for hull in hulls for array in hull if isinstance(array, np.ndarray)]
     for array in arrays:
         array.setflags(write=False)

@@ -13,6 +13,8 @@ import numpy as np
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
 from mb_contact.types import Surfaces
 
+SWEEP_FROM = 4000  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker
+
 
 def geometry_pairs(filters, geometries, adjacent, rules=()):
     """Pairs (a, b), a < b, of geometries that may touch: on different bodies, not filtered out.
@@ -36,6 +38,37 @@ def geometry_pairs(filters, geometries, adjacent, rules=()):
         if geometries[a].body != geometries[b].body
         and frozenset((geometries[a].link, geometries[b].link)) not in never
     ]
+
+
+def pair_table(pairs, count):
+    """Row of each pair (a, b) in ``pairs``, or -1, as a table (count, count); empty where a loop over rows is quick."""
+    if len(pairs) < SWEEP_FROM:
+        return np.zeros((0, 0), dtype=np.int64)
+    table = np.full((count, count), -1, dtype=np.int64)
+    rows = np.array(pairs)
+    table[rows[:, 0], rows[:, 1]] = table[rows[:, 1], rows[:, 0]] = np.arange(len(rows))
+    return table
+
+
+def hull_arrays(hulls):
+    """The arrays of Geoms about convex hulls; ``hulls`` holds a Hull or None for each geometry."""
+    given = [hull for hull in hulls if hull is not None]
+
+    def joined(name, empty):
+        return np.concatenate([empty, *(getattr(hull, name) for hull in given)])
+
+    def starts(name):
+        return np.cumsum([0, *(0 if hull is None else len(getattr(hull, name)) for hull in hulls)]).astype(np.int64)
+
+    counts = [np.diff(hull.first_corner) for hull in given]
+    return {
+        "vertices": joined("vertices", np.zeros((0, 3))),
+        "first_vertex": starts("vertices"),
+        "faces": joined("faces", np.zeros((0, 3))),
+        "first_face": starts("faces"),
+        "corners": joined("corners", np.zeros(0, dtype=np.int64)),
+        "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
+    }
 
 
 def pair_frictions(scene, geometries, pairs):
@@ -147,6 +180,15 @@ def _anisotropic(scene, entry, materials):
 
 def pair_viscosities(scene, geometries, pairs):
     """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "viscous")
+
+
+def pair_restitutions(scene, geometries, pairs):
+    """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "restitution")
+
+
+def _means(scene, geometries, pairs, name):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     materials = [[geometries[g].material for g in pair] for pair in pairs]
-    return [_mean(scene, listed.get(frozenset(names)), names, "viscous") for names in materials]
+    return [_mean(scene, listed.get(frozenset(names)), names, name) for names in materials]

@@ -42,13 +42,20 @@ def find_resource(address, package_dirs=(), start=None):
         plain = Path(address[len("file://"):] if address.startswith("file://") else address).expanduser()
         candidates = [Path(start or ".") / plain]
     for candidate in candidates:
-        if candidate.exists():
+        if _exists(candidate):
             return candidate
     if not address.startswith("package://"):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
     remedy = "source its workspace or pass package_dirs"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
+
+
+def _exists(path):
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _package_folders(package, package_dirs, start):

@@ -22,7 +22,10 @@ from mb_contact.types import (
     CLOSURE_NAMES,
     SHAPE_BOX,
     SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
@@ -35,12 +38,18 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
-    "collision_scheme": ("time_stepping",),
+    "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
+    "collision_scheme": ("time_stepping", "event"),
+    "restitution_law": ("anitescu_potra", "papers", "newton"),
+    "simultaneous_impacts": ("all", "sequential"),
+    "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
     "drift_control": ("baumgarte", "projection"),
 })
+
+#: Friction models that know impacts with restitution; impacts of the others are inelastic.
+ELASTIC_MODELS = ("coulomb_polyhedral", "coulomb_cone")
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
@@ -54,6 +63,9 @@ SHAPE_SIZES = MappingProxyType({
     "capsule": ("radius", "length"),
     "cylinder": ("radius", "length"),
     "box": ("x", "y", "z"),
+    "cone": ("radius", "length"),
+    "ellipsoid": ("x", "y", "z"),
+    "mesh": (),
     "plane": (),
 })
 
@@ -104,6 +116,27 @@ class ModelMaterials:
     links: dict[str, str] = field(default_factory=dict)
 
 
+#: What to do with a collision mesh, see :class:`MeshChoices`.
+MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
+
+
+@dataclass(frozen=True)
+class MeshChoices:
+    """What becomes of collision meshes: one choice for all links, and exceptions by link name.
+
+    ``convex_hull``: the hull of each mesh; ``convex_pieces``: the hulls of its convex decomposition; ``skip``: left
+    out, with a warning; ``error``: the file is refused; ``warn``: the hull, and left out with a warning where
+    the mesh cannot be read.
+    """
+
+    default: str = "convex_hull"
+    links: dict[str, str] = field(default_factory=dict)
+
+    def of(self, link):
+        """The choice for one link."""
+        return self.links.get(link, self.default)
+
+
 @dataclass(frozen=True)
 class JointProperties:
     """What a scene says of a joint beyond its URDF; what is left out stays as it is there."""
@@ -136,7 +169,7 @@ class SceneModel:
     joint_properties: dict[str, JointProperties] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
-    collision_meshes: str = "error"
+    collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
     mimic: str = "eliminate"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
@@ -146,7 +179,8 @@ class SceneModel:
 class Primitive:
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
 
-    The inertia is that of the homogeneous solid unless principal moments are given.
+    The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
+    (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
     """
 
     name: str
@@ -158,19 +192,22 @@ class Primitive:
     inertia: tuple[float, float, float] | None = None
     material: str | None = None
     velocity: Velocity | None = None
+    mesh: str | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    collision_meshes: str = "convex_hull"
 
     def kind(self):
         """SHAPE_* of this primitive."""
-        return SHAPE_NAMES.index(self.shape)
+        return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
 
     def kernel_size(self):
         """Size (3,) as the kernels want it: radius and half length, or half extents."""
         size = np.zeros(3)
-        if self.kind() == SHAPE_BOX:
+        if self.kind() in (SHAPE_BOX, SHAPE_ELLIPSOID):
             size[:] = np.array(self.size) / 2.0
         elif self.kind() == SHAPE_SPHERE:
             size[0] = self.size[0]
-        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER):
+        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
             size[:2] = self.size[0], self.size[1] / 2.0
         return size
 
@@ -230,10 +267,12 @@ class Material:
 
     ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
     ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
+    ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
     """
 
     friction: float = DEFAULT_FRICTION
     viscous: float = 0.0
+    restitution: float = 0.0
     torsional: float = 0.0
     rolling: float = 0.0
     anisotropic_friction: AnisotropicFriction | None = None
@@ -246,6 +285,7 @@ class MaterialPair:
     materials: tuple[str, str]
     friction: float | None = None
     viscous: float | None = None
+    restitution: float | None = None
     torsional: float | None = None
     rolling: float | None = None
     anisotropic_friction: AnisotropicFriction | None = None
@@ -286,6 +326,10 @@ class Scene:
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
+    restitution_law: str = "anitescu_potra"
+    impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's
+    simultaneous_impacts: str = "all"
+    energy_gain: str = "refuse"
     operational_frames: tuple[str, ...] = ()
     contact_wrench_links: tuple[str, ...] = ()
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
@@ -332,6 +376,7 @@ def check_scene(scene):
     for name, material in scene.materials.items():
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
+        _check_restitution(scene, f"materials.{name}.restitution", material.restitution)
         _check_surface(scene, material, f"materials.{name}")
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
@@ -358,6 +403,14 @@ def _check_settings(scene):
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    if scene.collision_scheme == "event" and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"'event' needs friction_model {models}, which know impacts; {scene.friction_model} does not"
+        raise scene.error("collision_scheme", message)
+    if scene.collision_scheme == "event" and scene.formulation != "os":
+        raise scene.error("collision_scheme", f"'event' needs formulation os, got {scene.formulation}")
+    if scene.impact_threshold is not None:
+        _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
     _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
@@ -405,6 +458,15 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
     if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
+    if (primitive.shape == "mesh") != (primitive.mesh is not None):
+        message = "a mesh needs the address of its file" if primitive.mesh is None else "only a mesh has a file"
+        raise scene.error(f"{key}.mesh", message)
+    _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
+    if not all(primitive.scale):
+        raise scene.error(f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}")
+    if primitive.collision_meshes not in ("convex_hull", "convex_pieces"):
+        message = f"'{primitive.collision_meshes}' is not available; allowed: convex_hull, convex_pieces"
+        raise scene.error(f"{key}.collision_meshes", message)
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
     _check_pose(scene, primitive.pose, f"{key}.pose")
@@ -423,6 +485,16 @@ def _check_material(scene, name, key):
     if name is not None and name not in scene.materials:
         known = ", ".join(scene.materials) or "none"
         raise scene.error(key, f"material '{name}' is not defined under materials; defined: {known}")
+
+
+def _check_restitution(scene, key, value):
+    _check_numbers(scene, key, value, low=0.0)
+    if value > 1.0:
+        raise scene.error(key, f"must be at most 1, got {value:g}")
+    if value > 0.0 and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"impacts under friction_model {scene.friction_model} are inelastic; use 0 here, or {models}"
+        raise scene.error(key, message)
 
 
 def _check_surface(scene, entry, key):
@@ -471,6 +543,8 @@ def _check_pairs(scene):
         _check_surface(scene, pair, f"pairs[{i}]")
         if pair.viscous is not None:
             _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
+        if pair.restitution is not None:
+            _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
 
 

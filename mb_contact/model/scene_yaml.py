@@ -22,6 +22,7 @@ from mb_contact.model.scene import (
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
     LEAST_TOLERANCE,
+    MESH_CHOICES,
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
@@ -32,6 +33,7 @@ from mb_contact.model.scene import (
     JointProperties,
     Material,
     MaterialPair,
+    MeshChoices,
     ModelMaterials,
     Pose,
     Primitive,
@@ -142,15 +144,6 @@ def choice(*available, later=()):
     return described(read, type="string", enum=list(available))
 
 
-def zero_for_now(reader, node, key):
-    """Reader of an effect that is not simulated yet: only 0 is available."""
-    if number(low=0.0)(reader, node, key) != 0.0:
-        raise reader.error(node, key, "is not available yet; available: 0")
-
-
-described(zero_for_now, type="number", const=0)
-
-
 def directions(reader, node, key):
     """Reader of the number of friction directions: they come in opposite pairs."""
     low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
@@ -235,11 +228,10 @@ def _material(reader, node, key):
         raise reader.error(node, key, "the key 'friction' is missing")
     if "friction" in values and "anisotropic_friction" in values:
         raise reader.error(node, key, "has both friction and anisotropic_friction; keep one of them")
-    values.pop("restitution", None)
     return Material(**values)
 
 
-def _material_pair(materials, restitution=None, **values):
+def _material_pair(materials, **values):
     return MaterialPair(materials, **values)
 
 
@@ -258,7 +250,7 @@ def _pose(reader, node, key):
 describe_mapping(_pose, _POSE)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
             "torsional": number(low=0.0), "rolling": number(low=0.0),
             "anisotropic_friction": record(AnisotropicFriction, {
                 "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
@@ -266,6 +258,18 @@ _surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitutio
 describe_mapping(_material, _surface)
 _base = choice("weld", "free")
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
+
+_mesh_mapping = record(MeshChoices, {"default": choice(*MESH_CHOICES), "links": named(choice(*MESH_CHOICES))})
+
+
+def _meshes(reader, node, key):
+    """Reader of one choice for all links, or of a default and exceptions."""
+    if isinstance(node, yaml.ScalarNode):
+        return choice(*MESH_CHOICES)(reader, node, key)
+    return _mesh_mapping(reader, node, key)
+
+
+described(_meshes, oneOf=[choice(*MESH_CHOICES), _mesh_mapping])
 
 _model = record(SceneModel, {
     "name": text,
@@ -281,7 +285,7 @@ _model = record(SceneModel, {
     })),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
-    "collision_meshes": choice("error", "skip", later=("convex_hull",)),
+    "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("eliminate", "independent", "error"),
     "srdf": text,
@@ -297,6 +301,9 @@ _primitive = record(Primitive, {
     "inertia": vector(3),
     "material": text,
     "velocity": _velocity,
+    "mesh": text,
+    "scale": vector(3),
+    "collision_meshes": choice("convex_hull", "convex_pieces"),
 }, required=("name", "shape"))
 
 _closure = record(Closure, {
@@ -331,12 +338,16 @@ SCENE_READERS = {
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
-    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
+    "restitution_law": choice(*CHOICES["restitution_law"]),
+    "impact_threshold": number(low=0.0),
+    "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
+    "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),

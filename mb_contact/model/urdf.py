@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import MESH_CHOICES, MeshChoices
 from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 
 CHOICES = {
-    "collision_meshes": ("error", "skip"),
     "inertia_errors": ("error", "warn"),
     "mimic": ("eliminate", "independent", "error"),
 }
@@ -24,7 +25,7 @@ def load_urdf(
     *,
     floating=False,
     package_dirs=(),
-    collision_meshes="error",
+    collision_meshes="convex_hull",
     inertia_errors="error",
     mimic="eliminate",
     xacro_args=None,
@@ -39,8 +40,10 @@ def load_urdf(
         Put a floating joint on the root link; otherwise the root is welded to the inertial frame.
     package_dirs : sequence of path
         Folders that hold ROS packages, for ``package://`` addresses.
-    collision_meshes : {"error", "skip"}
-        What to do with collision meshes: refuse the file, or leave them out with a warning.
+    collision_meshes : {"convex_hull", "convex_pieces", "skip", "warn", "error"} or mapping or MeshChoices
+        What becomes of collision meshes: their hull; the hulls of a convex decomposition (needs ``vhacdx``); left out
+        with a warning; the hull, and left out with a warning where a mesh cannot be read; or the file is refused.  A
+        mapping chooses by link: ``{"default": "convex_hull", "links": {"hand": "convex_pieces"}}``.
     inertia_errors : {"error", "warn"}
         What to do with an inertia that has a negative principal moment: refuse the file, or use it as given
         with a warning; the mass matrix is then positive definite only where the rest of the body makes it so.
@@ -62,21 +65,40 @@ def load_urdf(
         The file is missing, is not XML, or does not describe a tree of rigid bodies; the
         message names file, line and element.
     """
-    chosen = {"collision_meshes": collision_meshes, "inertia_errors": inertia_errors, "mimic": mimic}
+    meshes = _mesh_choices(collision_meshes)
+    chosen = {"inertia_errors": inertia_errors, "mimic": mimic}
     for option, value in chosen.items():
         if value not in CHOICES[option]:
             allowed = " or ".join(f"'{choice}'" for choice in CHOICES[option])
             raise InputError(f"{option} must be {allowed}, got {value!r}")
-    text, name = _read(source, package_dirs, xacro_args)
-    reader = UrdfReader(name, **chosen)
+    text, name, start = _read(source, package_dirs, xacro_args)
+    reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
     robot, links, joints = reader.parse(text)
     return TreeBuilder(reader, robot, links, joints, floating).model(text.decode("utf-8", errors="replace"))
 
 
+def _mesh_choices(given):
+    """MeshChoices out of a word, a mapping or MeshChoices."""
+    if isinstance(given, str):
+        given = MeshChoices(given)
+    elif isinstance(given, Mapping):
+        unknown = [key for key in given if key not in ("default", "links")]
+        if unknown:
+            raise InputError(f"collision_meshes has the keys default and links, got {unknown[0]!r}")
+        given = MeshChoices(**given)
+    if not isinstance(given, MeshChoices):
+        raise InputError(f"collision_meshes must be a word or a mapping, got {type(given).__name__}")
+    for value in (given.default, *given.links.values()):
+        if value not in MESH_CHOICES:
+            allowed = ", ".join(MESH_CHOICES)
+            raise InputError(f"collision_meshes must be one of {allowed}, got {value!r}")
+    return given
+
+
 def _read(source, package_dirs, xacro_args):
-    """Bytes of the URDF and the name that messages call it by."""
+    """Bytes of the URDF, the name that messages call it by, and the folder it is in (None for text)."""
     if isinstance(source, str) and source.lstrip().startswith("<"):
-        return source.strip().encode(), "<urdf text>"
+        return source.strip().encode(), "<urdf text>", None
     if not isinstance(source, (str, Path)) or not str(source):
         raise InputError(f"load_urdf needs a path or XML text, got {type(source).__name__} {source!r}")
     try:
@@ -84,9 +106,9 @@ def _read(source, package_dirs, xacro_args):
     except FileNotFoundError as error:
         raise ModelError(f"no URDF: {error}") from None
     if path.suffix == ".xacro":
-        return _expand_xacro(path, xacro_args).encode(), f"{path} (expanded)"
+        return _expand_xacro(path, xacro_args).encode(), f"{path} (expanded)", path.parent
     try:
-        return path.read_bytes(), str(path)
+        return path.read_bytes(), str(path), path.parent
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
 

@@ -12,11 +12,24 @@ from difflib import get_close_matches
 import numpy as np
 
 from mb_contact.checks import as_number
+from mb_contact.model.hulls import MOST_VERTICES, Hull
+from mb_contact.model.meshes import convex_bodies
+from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ABSURD_FRICTION
 from mb_contact.model.xml_reader import ElementReader
-from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_SPHERE,
+)
 
-SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
+#: Of these the cone (tip at +z) and the ellipsoid (``size``: its diameters) are not in the URDF standard.
+SHAPES = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh")
+NOTABLE_LOSS = 1e-3  #: what a hull may lose without a warning [m]
 
 #: What an element of a URDF may hold; other programs' elements pass, unless they look like one of these misspelled.
 CHILDREN = {
@@ -45,6 +58,8 @@ ATTRIBUTES = {
     "sphere": ("radius",),
     "cylinder": ("radius", "length"),
     "capsule": ("radius", "length"),
+    "cone": ("radius", "length"),
+    "ellipsoid": ("size",),
     "mesh": ("filename", "scale"),
 }
 #: Other programs add attributes of their own to these: only what looks misspelled is reported.
@@ -61,12 +76,25 @@ class CollisionSpec:
     R: np.ndarray
     p: np.ndarray
     friction: float | None = None
+    hull: Hull | None = None
 
 
 class GeometryReader(ElementReader):
-    """Reads what a link says about its surface."""
+    """Reads what a link says about its surface.
 
-    collision_meshes = "error"
+    Parameters
+    ----------
+    source : str
+        Name of the file in messages.
+    meshes : MeshChoices
+    package_dirs, start
+        Where mesh files are looked for, see :func:`~mb_contact.model.resources.find_resource`.
+    """
+
+    def __init__(self, source, meshes, package_dirs=(), start=None):
+        super().__init__(source)
+        self.lenient = {}  # options without which the file would have been refused
+        self.meshes, self.package_dirs, self.start = meshes, package_dirs, start
 
     def collisions(self, element, link):
         """All CollisionSpec of a ``<link>``."""
@@ -100,19 +128,49 @@ class GeometryReader(ElementReader):
         self.check_names(element)
         friction = self._drake_friction(element, link)
         R, p = self.origin(element)
-        if shape.tag == "mesh":
-            return self._mesh(shape, link)
-        kind, size = self._shape(shape, link)
-        return [CollisionSpec(element.get("name"), kind, size, R, p, friction)]
+        name = element.get("name")
+        if shape.tag != "mesh":
+            kind, size = self._shape(shape, link)
+            return [CollisionSpec(name, kind, size, R, p, friction)]
+        hulls = self._mesh(shape, link)
+        return [
+            CollisionSpec(name and (name if i == 0 else f"{name}_{i}"), SHAPE_CONVEX, hull.half, R, p + R @ hull.centre,
+                          friction, hull)
+            for i, hull in enumerate(hulls)
+        ]
 
     def _mesh(self, shape, link):
-        file = shape.get("filename", "")
-        if self.collision_meshes == "skip":
-            self.lenient["collision_meshes"] = "skip"
-            self.warn(shape, f"link '{link}': collision mesh '{file}' skipped; nothing will touch it")
-            return []
-        message = f"link '{link}': collision mesh '{file}': meshes are not supported yet; use box, sphere, "
-        raise self.error(shape, message + "cylinder or capsule, or load with collision_meshes='skip'")
+        """Convex bodies of a mesh; none where the user leaves it out."""
+        file, choice = shape.get("filename"), self.meshes.of(link)
+        if not file:
+            raise self.error(shape, f"link '{link}': <mesh> has no attribute 'filename'; add it")
+        name = f"link '{link}': collision mesh '{file}'"
+        scale = self.vector(shape, "scale", 3, np.ones(3))
+        if not scale.all():
+            raise self.error(shape, f"{name}: the scale {shape.get('scale')} makes it flat; no factor may be zero")
+        if choice == "skip":
+            return self._leave_out(shape, f"{name} skipped; nothing will touch it")
+        if choice == "error":
+            raise self.error(shape, f"{name}: collision_meshes is 'error'; use convex_hull, convex_pieces or skip")
+        try:
+            path = find_resource(file, self.package_dirs, self.start)
+            hulls = convex_bodies(path, scale, "convex_hull" if choice == "warn" else choice)
+        except (FileNotFoundError, ValueError) as error:
+            if choice == "warn":
+                return self._leave_out(shape, f"{name}: {error}; left out, nothing will touch it")
+            remedy = "mend it, or load with collision_meshes='skip'"
+            raise self.error(shape, f"{name}: {error}; {remedy}") from None
+        if any(hull.flat for hull in hulls):
+            self.warn(shape, f"{name} is flat; it is given a thickness")
+        loss = max(hull.loss for hull in hulls)
+        if loss > NOTABLE_LOSS:
+            self.warn(shape, f"{name}: up to {1000.0 * loss:.1f} mm are cut off by a hull of {MOST_VERTICES} vertices")
+        return hulls
+
+    def _leave_out(self, shape, message):
+        self.lenient["collision_meshes"] = "skip"
+        self.warn(shape, message)
+        return []
 
     def _shape(self, shape, link):
         if shape.tag == "box":
@@ -125,6 +183,11 @@ class GeometryReader(ElementReader):
             radius, length = self._lengths(shape, numbers, link)
             kind = SHAPE_CYLINDER if shape.tag == "cylinder" else SHAPE_CAPSULE
             return kind, np.array([radius, length / 2.0, 0.0])
+        if shape.tag == "cone":
+            radius, length = self._lengths(shape, [self.number(shape, "radius"), self.number(shape, "length")], link)
+            return SHAPE_CONE, np.array([radius, length / 2.0, 0.0])
+        if shape.tag == "ellipsoid":
+            return SHAPE_ELLIPSOID, self._lengths(shape, self.vector(shape, "size", 3), link) / 2.0
         allowed = ", ".join(SHAPES)
         raise self.error(shape, f"link '{link}': <{shape.tag}> is not a collision shape; allowed: {allowed}")
 

@@ -241,7 +241,7 @@ class TreeBuilder:
                     name += "_"
                 used.add(name)
                 yield Geometry(name, link, frame.body, shape.kind, shape.size, frame.R @ shape.R,
-                               frame.p + frame.R @ shape.p, friction=shape.friction)
+                               frame.p + frame.R @ shape.p, friction=shape.friction, hull=shape.hull)
 
     def _adjacent_pairs(self, tree):
         """Links of the same body, and of bodies with one joint between them.

@@ -62,10 +62,8 @@ class JointSpec:
 class UrdfReader(GeometryReader):
     """Reads the links and joints of one file."""
 
-    def __init__(self, source, collision_meshes="error", inertia_errors="error", mimic="eliminate"):
-        super().__init__(source)
-        self.lenient = {}  # options without which the file would have been refused
-        self.collision_meshes = collision_meshes
+    def __init__(self, source, meshes, package_dirs=(), start=None, inertia_errors="error", mimic="eliminate"):
+        super().__init__(source, meshes, package_dirs, start)
         self.inertia_errors = inertia_errors
         self.mimic = mimic
 

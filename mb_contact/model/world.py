@@ -12,15 +12,34 @@ import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
-from mb_contact.model.inertia import solid
+from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
+from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.model import Frame, Geometry, Model
-from mb_contact.model.pairs import geometry_pairs, pair_frictions, pair_surfaces, pair_viscosities
+from mb_contact.model.pairs import (
+    geometry_pairs,
+    hull_arrays,
+    pair_frictions,
+    pair_restitutions,
+    pair_surfaces,
+    pair_table,
+    pair_viscosities,
+)
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
 from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_PLANE, WORLD, Geoms, JointForces, Surfaces, Tree
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    SHAPE_CONE,
+    SHAPE_PLANE,
+    WORLD,
+    Geoms,
+    JointForces,
+    Surfaces,
+    Tree,
+)
 
 #: Arrays of Tree by what their first axis counts.
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
@@ -51,6 +70,7 @@ class World:
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
+    restitution: np.ndarray | None = None  #: (pairs,), coefficient of restitution of each pair
     joints: JointForces | None = None  #: springs, friction, velocity limits
     follower_names: tuple[str, ...] = ()  #: mimic joints, which follow others
     follower_q: np.ndarray | None = None  #: int64, index of each of them in q
@@ -268,34 +288,52 @@ class _Builder:
     def add_primitive(self, primitive, key):
         """Append an object of one shape, welded to the inertial frame or a free body."""
         R, p = primitive.pose.rotation(), primitive.pose.origin()
-        kind, size = primitive.kind(), primitive.kernel_size()
+        hulls = self._hulls(primitive, key) if primitive.shape == "mesh" else [None]
         body = WORLD
         if primitive.base == "free":
             body = len(self.parents)
-            self._append_tree(_free_body(primitive, self._inertia(primitive, key)), np.eye(3), np.zeros(3))
+            inertia = self._inertia(primitive, hulls, key)
+            self._append_tree(_free_body(inertia), np.eye(3), np.zeros(3))
             self.q0.extend([*p, *matrix_to_quat(R)])
             self.v0.extend(np.zeros(6) if primitive.velocity is None else _six(primitive.velocity))
             self.body_names.append(primitive.name)
             self.objects[primitive.name] = body
             R, p = np.eye(3), np.zeros(3)
         self._add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
-        self.geometries.append(
-            Geometry(primitive.name, primitive.name, body, kind, size, R, p, primitive.material)
-        )
+        for i, hull in enumerate(hulls):
+            name = primitive.name if i == 0 else f"{primitive.name}_{i}"
+            size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)
+            self.geometries.append(
+                Geometry(name, primitive.name, body, primitive.kind(), size, R, at, primitive.material, hull=hull)
+            )
 
-    def _inertia(self, primitive, key):
+    def _hulls(self, primitive, key):
+        """Convex bodies of a mesh."""
+        try:
+            return convex_bodies(self._path(primitive.mesh, f"{key}.mesh"), primitive.scale, primitive.collision_meshes)
+        except ValueError as error:
+            raise self.scene.error(f"{key}.mesh", f"'{primitive.mesh}': {error}") from None
+
+    def _inertia(self, primitive, hulls, key):
+        """RigidInertia of a free primitive: the solid's, with the moments that the scene gives instead of its own."""
+        kind, size, mass = primitive.kind(), primitive.kernel_size(), primitive.mass
+        if hulls[0] is not None:
+            body = solid_polyhedra([(hull.vertices + hull.centre, hull.triangles) for hull in hulls], mass)
+        else:
+            com = np.array([0.0, 0.0, -0.5 * size[1] if kind == SHAPE_CONE else 0.0])
+            body = RigidInertia(mass, com, solid(kind, size, mass))
         if primitive.inertia is None:
-            inertia = solid(primitive.kind(), primitive.kernel_size(), primitive.mass)
-            if not (np.isfinite(inertia).all() and (np.diag(inertia) > 0.0).all()):
-                moments = ", ".join(f"{moment:g}" for moment in np.diag(inertia))
-                message = f"this mass and size give moments of {moments} kg m^2; no body is so small or so large"
+            moments = np.diag(body.inertia)
+            if not (np.isfinite(body.inertia).all() and (moments > 0.0).all()):
+                words = ", ".join(f"{moment:g}" for moment in moments)
+                message = f"this mass and size give moments of {words} kg m^2; no body is so small or so large"
                 raise self.scene.error(f"{key}.mass", message)
-            return inertia
+            return body
         low, middle, high = sorted(primitive.inertia)
         if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
             message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
             raise self.scene.error(f"{key}.inertia", message + "above zero and at most the sum of the others")
-        return np.diag(primitive.inertia)
+        return body._replace(inertia=np.diag(primitive.inertia))
 
     def add_ground(self, ground):
         """Append the half-space below the ground's height."""
@@ -329,6 +367,7 @@ class _Builder:
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
             couplings=couplings, joints=self._forces(tree), S=S,
             follower_q=tree.q_start[followers], follower_v=tree.v_start[followers],
             follower_names=tuple(mimic.joint for mimic in self.mimics),
@@ -344,7 +383,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, *world.surfaces):
+                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 
@@ -403,6 +442,7 @@ class _Builder:
             pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
             mu=np.array(mu, dtype=np.float64),
             margin=np.array([self.scene.contact_margin], dtype=np.float64),
+            **hull_arrays([shape.hull for shape in shapes]), row_of=pair_table(pairs, g),
         )
 
     def _check_names(self):
@@ -429,13 +469,13 @@ def _moved(frame, R, p, first):
     return Frame(first + frame.body, frame.R, frame.p)
 
 
-def _free_body(primitive, inertia):
+def _free_body(body):
     """The one-body tree of a free primitive."""
     return Tree(
         parent=np.array([WORLD]), joint_type=np.array([JOINT_FLOATING]), q_start=np.zeros(1, dtype=np.int64),
         v_start=np.zeros(1, dtype=np.int64), nv=np.array([6]), root=np.zeros(1, dtype=np.int64),
         R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)), axis2=np.zeros((1, 3)),
-        mass=np.array([primitive.mass]), com=np.zeros((1, 3)), inertia=inertia[None],
+        mass=np.array([body.mass]), com=body.com[None], inertia=body.inertia[None],
         armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
         lower=np.full(6, -np.inf), upper=np.full(6, np.inf),
     )

@@ -58,14 +58,42 @@ class Certificate(NamedTuple):
         return max(self.complementarity_gap, self.infeasibility, self.loop_residual)
 
 
+class Impact(NamedTuple):
+    """One collision of k contact points: an event of a step (docs/collisions.md); world axes, SI units."""
+
+    time: float  #: [s]
+    links: tuple  #: of (link_a, link_b) for each point
+    points: np.ndarray  #: (k, 3) [m]
+    normals: np.ndarray  #: (k, 3), from B to A
+    speeds: np.ndarray  #: (k,), normal velocities just before, negative where the bodies approach [m/s]
+    restitution: np.ndarray  #: (k,), of the pairs
+    compression: np.ndarray  #: (k, 3), impulses on A of the first phase [N s]
+    decompression: np.ndarray  #: (k, 3), and of the second
+    energy_before: float  #: mechanical energy [J]
+    energy_compressed: float
+    energy_after: float  #: recomputed from the new velocities
+    law: str
+    scale: float  #: common factor on all restitutions: 1, or less where the law would have created energy
+    residual: float  #: the worse of both phases, judged on W, u and the impulses [sqrt(N s m/s)]
+
+    @property
+    def impulses(self):
+        """Impulses on A of both phases (k, 3)."""
+        return self.compression + self.decompression
+
+
 class Step:
-    """Result of one step; its arrays are copies and stay valid."""
+    """Result of one step; its arrays are copies and stay valid.
 
-    __slots__ = ("certificate", "time", "_table", "_pair_links", "_contacts")
+    ``events`` are the collisions of the step in their order, Impact each; their impulses are not in ``contacts``.
+    """
 
-    def __init__(self, time, certificate, table, pair_links):
+    __slots__ = ("certificate", "time", "events", "_table", "_pair_links", "_contacts")
+
+    def __init__(self, time, certificate, table, pair_links, events=()):
         self.time = time
         self.certificate = certificate
+        self.events = events
         self._table = table  # rows of core.step.report
         self._pair_links = pair_links
         self._contacts = None

@@ -25,7 +25,9 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
@@ -103,6 +105,12 @@ class Simulator:
         self._memory = self._q_closed = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
+        self._impacts = make_impacts(self.scene, self.world, self._friction)
+        self._events = None
+        if self.scene.collision_scheme == "event":
+            self._events = EventScheme(self, self._impacts)
+        else:
+            self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -331,20 +339,31 @@ class Simulator:
             self._effort[:] = 0.0
         self._settings[0] = dt
         self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
-        buffers = self._buffers
-        count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = self._friction.finish(self._handle, count)
-        while status == TOO_MANY_CONTACTS:
-            self._allocate(2 * self._capacity)
-            status = self._friction.finish(self._handle, count)
+        status = self._time_step() if self._events is None else self._events.run(dt)
         if status != OK:
             raise self._error(status)
         self._count_step(dt)
         self._state_count += 1
         self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
-        return self._result()
+        events = ()
+        if self._impacts is not None:
+            events = tuple(self._impacts.events)
+            self._work_done += self._impacts.work_done
+        return self._result(events)
+
+    def _time_step(self):
+        """Detect, solve and move once; a status."""
+        buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
+        count = _step.begin_step(self._handle)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
+        status = self._friction.finish(self._handle, count)
+        while status == TOO_MANY_CONTACTS:
+            self._allocate(2 * self._capacity)
+            status = self._friction.finish(self._handle, count)
+        return status
 
     def _count_step(self, dt):
         self.step_count += 1
@@ -353,7 +372,7 @@ class Simulator:
         else:
             self._even_steps, self._time_before = 0, self.time + dt
 
-    def _result(self):
+    def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
@@ -376,7 +395,7 @@ class Simulator:
             push_out_energy=pushed,
             **self._loop_certificate(),
         )
-        return Step(self.time, certificate, table, self._pair_links)
+        return Step(self.time, certificate, table, self._pair_links, events)
 
     def _loop_certificate(self):
         """Fields of the certificate that tell of loops and gears."""
@@ -507,6 +526,11 @@ class Simulator:
         self._memory = memory
         self._work = work
         self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        if self._impacts is not None:
+            self._impacts.allocate(capacity, rows)
+            self._impacts.attach(
+                self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
+            )
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
@@ -561,6 +585,11 @@ class Simulator:
         if first is not None:
             first.run(self._handle)
             self.reset()
+        if self._impacts is not None:
+            self._impacts.warm_up(self._handle, progress)
+            self.reset()
+        if self._events is not None and not self._events.is_compiled():
+            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self._joint_space()
             self.operational_space(next(iter(self.world.frames)))

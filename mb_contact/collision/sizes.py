@@ -1,0 +1,49 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What every engine asks of a geometry: its size, checked, and the vertices of a hull."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.errors import CollisionError
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_NAMES,
+    SHAPE_SPHERE,
+)
+
+#: How many entries of its size a shape uses.
+USED = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_CONE: 2, SHAPE_BOX: 3, SHAPE_ELLIPSOID: 3,
+        SHAPE_CONVEX: 3}
+
+
+def checked_size(geoms, g):
+    """Entries of the size of geometry g that its shape uses; a plane has none.
+
+    Raises
+    ------
+    CollisionError
+        The kind is not known, a size is not positive and finite, or a hull has no vertices.
+    """
+    kind = int(geoms.kind[g])
+    if kind not in USED:
+        raise CollisionError(f"geometry {g}: no engine has a shape for kind {kind}; known kinds: {SHAPE_NAMES}")
+    size = geoms.size[g, :USED[kind]]
+    if not (np.isfinite(size).all() and (size > 0.0).all()):
+        name = SHAPE_NAMES[kind]
+        raise CollisionError(f"geometry {g} ({name}): size {size.tolist()} must be positive and finite")
+    if kind == SHAPE_CONVEX and len(hull_vertices(geoms, g)) < 4:
+        raise CollisionError(f"geometry {g} (convex): a hull needs at least four vertices")
+    return size
+
+
+def hull_vertices(geoms, g):
+    """Vertices (k, 3) of the hull of geometry g in its frame [m]; none of another shape."""
+    return geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]

@@ -1,0 +1,154 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Convex hulls of points: vertices, flat faces merged out of triangles, and what was left out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+MOST_VERTICES = 256  #: of a hull; a support search walks over all of them
+DETAIL = 1e-4  #: vertices that stand out less than this part of the diagonal are left out of larger hulls
+FLAT = 1e-5  #: corners this part of the diagonal off a plane still lie in the face
+PARALLEL = 0.9999  #: cosine of the angle between triangles of one face
+THICKNESS = 1e-3  #: that a flat mesh is given [m]
+
+
+class Hull(NamedTuple):
+    """A convex body in axes parallel to those of its points, with the middle of its bounding box as origin."""
+
+    vertices: np.ndarray  #: (k, 3) [m]
+    triangles: np.ndarray  #: int64 (t, 3), counterclockwise seen from outside
+    faces: np.ndarray  #: (f, 3), outward unit normals
+    corners: np.ndarray  #: int64 (.,), vertices of all faces, counterclockwise seen from outside
+    first_corner: np.ndarray  #: int64 (f + 1,), entries of ``corners`` of each face
+    centre: np.ndarray  #: (3,), of the bounding box, in the points' frame [m]
+    half: np.ndarray  #: (3,), half extents of the bounding box [m]
+    loss: float  #: how far vertices that were left out stand out [m]
+    flat: bool  #: the points lie in a plane, and the hull was given a thickness
+
+
+def convex_hull(points):
+    """Hull of points (n, 3) [m].
+
+    More than MOST_VERTICES vertices are thinned: those that stand out most are kept.
+
+    Raises
+    ------
+    ValueError
+        The points are fewer than three, not finite, all in a line, or all in one place.
+    """
+    points = np.asarray(points, dtype=np.float64).reshape(-1, 3)
+    if len(points) < 3 or not np.isfinite(points).all():
+        raise ValueError("a hull needs at least three finite points")
+    points = np.unique(points, axis=0)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    points = points - middle
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
+    if not diagonal > 0.0:
+        raise ValueError("all points are in one place")
+    points, flat = _thicken(points, diagonal)
+    vertices = points[ConvexHull(points).vertices]
+    vertices, loss = _thin(vertices, DETAIL * diagonal)
+    shift = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+    vertices = np.ascontiguousarray(vertices - shift)
+    hull = ConvexHull(vertices)
+    triangles = _oriented(vertices, hull)
+    faces, polygons = _merge(vertices, triangles, hull.neighbors, FLAT * diagonal)
+    return Hull(
+        vertices=vertices, triangles=triangles, faces=faces,
+        corners=np.concatenate(polygons).astype(np.int64),
+        first_corner=np.cumsum([0, *map(len, polygons)]).astype(np.int64),
+        centre=middle + shift, half=0.5 * np.ptp(vertices, axis=0), loss=loss, flat=flat,
+    )
+
+
+def _thicken(points, diagonal):
+    """Points in a plane become two layers; points in a line are refused."""
+    axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+    extent = np.ptp(points @ axes.T, axis=0)
+    if extent[1] <= 1e-9 * diagonal:
+        raise ValueError("all points are in a line")
+    if extent[2] > 1e-6 * diagonal:
+        try:
+            ConvexHull(points)
+            return points, False
+        except QhullError:
+            pass
+    offset = 0.5 * max(THICKNESS, 1e-3 * diagonal) * axes[2]
+    return np.concatenate([points - offset, points + offset]), True
+
+
+def _thin(vertices, detail):
+    """At most MOST_VERTICES of the vertices of a hull, chosen so that the others stand out little."""
+    if len(vertices) <= MOST_VERTICES:
+        return vertices, 0.0
+    chosen = np.zeros(len(vertices), dtype=bool)
+    for k in range(3):
+        chosen[[vertices[:, k].argmin(), vertices[:, k].argmax()]] = True
+    if np.linalg.matrix_rank(np.diff(vertices[chosen], axis=0), tol=detail) < 3:
+        rng = np.random.default_rng(0)
+        directions = rng.normal(size=(32, 3))
+        chosen[(vertices @ directions.T).argmax(axis=0)] = True
+    while True:
+        hull = ConvexHull(vertices[chosen])
+        out = (vertices @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
+        out[chosen] = -np.inf
+        room = MOST_VERTICES - int(chosen.sum())
+        loss = max(float(out.max()), 0.0)
+        if loss <= detail or room <= 0:
+            return vertices[chosen], loss
+        order = np.argsort(out)[::-1][: min(room, 8)]
+        chosen[order[out[order] > detail]] = True
+
+
+def _oriented(vertices, hull):
+    """Triangles of a hull, counterclockwise seen from outside."""
+    triangles = hull.simplices.astype(np.int64)
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    triangles[inward] = triangles[inward][:, ::-1]
+    return triangles
+
+
+def _merge(vertices, triangles, neighbours, tolerance):
+    """Faces out of triangles that lie in one plane: their normals (f, 3) and polygons, from the largest triangle on."""
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    doubled = np.cross(b - a, c - a)
+    area = np.linalg.norm(doubled, axis=1)
+    normals = doubled / np.maximum(area, 1e-300)[:, None]
+    free = np.ones(len(triangles), dtype=bool)
+    faces, polygons = [], []
+    for seed in np.argsort(-area, kind="stable"):
+        if not free[seed]:
+            continue
+        free[seed] = False
+        group, stack = [seed], [seed]
+        height = normals[seed] @ vertices[triangles[seed, 0]]
+        while stack:
+            for other in neighbours[stack.pop()]:
+                flat = np.abs(vertices[triangles[other]] @ normals[seed] - height).max() <= tolerance
+                alike = area[other] <= tolerance**2 or normals[other] @ normals[seed] >= PARALLEL
+                if free[other] and flat and alike:
+                    free[other] = False
+                    group.append(other)
+                    stack.append(other)
+        normal = doubled[group].sum(axis=0)
+        normal /= np.linalg.norm(normal)
+        faces.append(normal)
+        polygons.append(_polygon(vertices, triangles[group], normal))
+    return np.array(faces), polygons
+
+
+def _polygon(vertices, triangles, normal):
+    """Outline of triangles in one plane, counterclockwise about the normal, without corners on its sides."""
+    if len(triangles) == 1:
+        return triangles[0]
+    corners = np.unique(triangles)
+    first = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
+    first /= np.linalg.norm(first)
+    flat = vertices[corners] @ np.array([first, np.cross(normal, first)]).T
+    return corners[ConvexHull(flat).vertices]  # counterclockwise in two dimensions

@@ -1,0 +1,142 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mesh files to convex bodies: read by trimesh, scaled, hulled whole or in pieces, kept on disk by content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
+
+FORMATS = ("stl", "obj", "dae", "ply")
+METHODS = ("convex_hull", "convex_pieces")
+RULES = f"3 {MOST_VERTICES} {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+
+
+def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):
+    """Convex bodies in place of a mesh.
+
+    Parameters
+    ----------
+    path : Path
+        STL, OBJ, Collada or PLY.  A Collada file's unit is applied, its upward axis is not, as in RViz and Pinocchio.
+    scale : (3,)
+        Factors along the axes; negative ones mirror.
+    method : {"convex_hull", "convex_pieces"}
+        One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx).
+
+    Returns
+    -------
+    list of Hull
+        In the mesh's frame, see ``Hull.centre``.
+
+    Raises
+    ------
+    ValueError
+        The file is no mesh that can be read, or has no extent; the message does not name the file.
+    """
+    if path.suffix.lower()[1:] not in FORMATS:
+        raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from None
+    digest = hashlib.sha256(content)
+    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method}".encode())
+    kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
+    bodies = _load(kept)
+    if bodies is None:
+        vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
+        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method)
+        _keep(kept, bodies)
+    return bodies
+
+
+def _bodies(vertices, triangles, method):
+    if method == "convex_hull":
+        return [convex_hull(vertices)]
+    try:
+        import vhacdx
+    except ImportError:
+        raise ValueError("convex_pieces needs the package vhacdx: pip install vhacdx, or use convex_hull") from None
+    faces = np.column_stack([np.full(len(triangles), 3), triangles]).astype(np.uint32)
+    return [convex_hull(points) for points, _ in vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel())]
+
+
+def read_mesh(content, kind):
+    """Vertices (n, 3) and triangles (t, 3) of a mesh file, all of its parts together [m].
+
+    Raises
+    ------
+    ValueError
+        It cannot be read, or holds no triangle.
+    """
+    import trimesh  # takes seconds, and only a mesh needs it
+
+    try:
+        unit = _collada_unit(content) if kind == "dae" else 1.0
+        loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
+        mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded.dump(concatenate=True)
+        vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
+        triangles = np.array(mesh.faces, dtype=np.int64).reshape(-1, 3)
+    except Exception as error:  # trimesh and pycollada raise whatever their parsers meet
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"is no {kind} mesh that can be read: {reason[:200]}") from None
+    if len(triangles) == 0 or triangles.min() < 0 or triangles.max() >= len(vertices):
+        raise ValueError("holds no triangle")
+    used = vertices[np.unique(triangles)]
+    if not np.isfinite(used).all():
+        raise ValueError("has a vertex that is not finite")
+    return unit * vertices, triangles
+
+
+def _collada_unit(content):
+    """Metres in a unit of a Collada file."""
+    unit = re.search(rb'<unit\b[^>]*\bmeter\s*=\s*"([^"]+)"', content)
+    return float(unit.group(1)) if unit else 1.0
+
+
+# --- kept on disk ---------------------------------------------------------------------------------
+
+
+def _folder():
+    """Folder of kept hulls; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
+    base = os.environ.get("MB_CONTACT_CACHE_DIR")
+    if base is None:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
+    return Path(base) / "hulls"
+
+
+def _load(file):
+    """The hulls of a kept file, or None if there is none that can be used."""
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            count = int(kept["count"])
+            return [_hull({name: kept[f"{name}_{i}"] for name in Hull._fields}) for i in range(count)]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _hull(arrays):
+    return Hull(**{**arrays, "loss": float(arrays["loss"]), "flat": bool(arrays["flat"])})
+
+
+def _keep(file, bodies):
+    """Write hulls so that no reader sees half a file; a folder that cannot be written to is no error."""
+    arrays = {f"{name}_{i}": value for i, hull in enumerate(bodies) for name, value in hull._asdict().items()}
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".npz", delete=False) as draft:
+            np.savez(draft, count=len(bodies), **arrays)
+        os.replace(draft.name, file)
+    except OSError:
+        pass
