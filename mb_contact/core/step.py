@@ -129,6 +129,9 @@ def pose_rows(h):
         h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
         h.sol.state,
     )  # fmt: skip
+    for i in range(h.contacts.count[0]):
+        for a in range(3):
+            h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
 
 
 @entry

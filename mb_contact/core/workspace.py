@@ -175,6 +175,7 @@ class StepWork(NamedTuple):
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
     info: np.ndarray  #: int64 (3,), solver rung, iterations, singular body
+    row_bias: np.ndarray  #: (c, 3), what the rows' velocities after the step have beyond the linear model [m/s]
 
 
 def make_kinematics(n, N):
@@ -342,4 +343,5 @@ def make_step_work(n, N, g, capacity):
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
         info=np.zeros(3, np.int64),
+        row_bias=np.zeros((capacity, 3)),
     )

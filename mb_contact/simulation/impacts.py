@@ -26,10 +26,22 @@ CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative t
 
 
 def make_impacts(scene, world, contact_step):
-    """The Impacts of a scene, or None where no pair has restitution or the steps' rows cannot have any."""
-    elastic = (world.restitution > 0.0).any() or scene.collision_scheme == "event"
-    if not contact_step.has_impacts or not elastic:
+    """The Impacts of a scene, or None where there is nothing for them to do.
+
+    Raises
+    ------
+    SceneError
+        The steps' rows cannot have impacts, or friction that has a direction should take part in one.
+    """
+    by_event = scene.collision_scheme == "event"
+    elastic = world.restitution > 0.0
+    if not elastic.any() and not by_event:
         return None
+    if not contact_step.has_impacts:
+        key = "collision_scheme" if by_event else "materials"
+        raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
+    if (world.surfaces.side[elastic | by_event] >= 0).any():
+        raise scene.error("materials", "impacts know no anisotropic_friction; leave it out, or restitution and 'event'")
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)
 
@@ -172,8 +184,9 @@ class Impacts:
             _collisions.impulse_vectors(picked, self._frames, p, out)
         _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         for row in range(3 * count, int(self._cones.rows[0])):
-            dof, side = divmod(int(self._rows.dof[row]), 2)
-            impulse = (1.0 - 2.0 * side) * (imp.p_c[row] + imp.p_d[row])
+            code = int(self._rows.dof[row])
+            dof = code // 8
+            impulse = (1.0 - 2.0 * (code % 2)) * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(self._work.energy[1])
