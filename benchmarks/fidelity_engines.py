@@ -72,6 +72,16 @@ def rotation(w, x, y, z):
     ])  # fmt: skip
 
 
+def damping_ratio(restitution):
+    """Of a spring and damper that only push: eps = exp(-2 zeta / r atan(r / zeta)), r = sqrt(1 - zeta^2)."""
+    low, high = 1e-9, 1.0 - 1e-9
+    for _ in range(60):
+        zeta = 0.5 * (low + high)
+        r = np.sqrt(1.0 - zeta * zeta)
+        low, high = (zeta, high) if np.exp(-2.0 * zeta / r * np.arctan2(r, zeta)) > restitution else (low, zeta)
+    return zeta
+
+
 def planes(world):
     """Rotation matrices of the ground and the walls."""
     return ([np.eye(3)] if world.ground else []) + [np.asarray(R) for R in world.walls]
@@ -85,9 +95,9 @@ class MuJoCo:
 
     NAME = "MuJoCo"
     SETTINGS = (
-        "elliptic cones, Newton solver with 200 iterations to 1e-14, impratio 100, 100 no-slip iterations, solref 2 ms / 1, "
-        "solimp 0.99 0.9999 0.1 mm; implicitfast, RK4 where nothing touches; restitution by solref -k -b, b of the "
-        "damped oscillator with that coefficient"
+        "elliptic cones, Newton solver with 200 iterations to 1e-14, impratio 100, 100 no-slip iterations, solref "
+        "2 ms / 1, solimp 0.99 0.9999 0.1 mm; implicitfast, RK4 where nothing touches; restitution by solref -k -b, b "
+        "that of a spring and damper that only push"
     )
 
     @staticmethod
@@ -114,20 +124,20 @@ class MuJoCo:
         solref = "0.002 1"
         if world.restitution > 0.0:
             stiffness = 2e5
-            log = np.log(world.restitution)
-            damping = -2.0 * log / np.hypot(np.pi, log) * np.sqrt(stiffness)
+            damping = 2.0 * damping_ratio(world.restitution) * np.sqrt(stiffness)
             solref = f"{-stiffness} {-damping}"
         geom = f'solref="{solref}" solimp="0.99 0.9999 0.0001 0.5 2" condim="3"'
         parts = []
-        for i, R in enumerate(planes(world)):
+        for R in planes(world):
             mu = world.ground_mu or world.mu
-            parts.append(f'<geom name="plane{i}" type="plane" size="50 50 1" quat="{self._text(quaternion(R))}" '
-                         f'friction="{mu} 0 0" {geom}/>')  # fmt: skip
+            quat = self._text(quaternion(R))
+            parts.append(f'<geom type="plane" size="50 50 1" quat="{quat}" friction="{mu} 0 0" {geom}/>')
         for body in world.bodies:
             parts.append(self._body(body, world, geom))
         return f"""<mujoco><option timestep="{world.time_step!r}" gravity="{self._text(world.gravity)}"
             integrator="{'RK4' if smooth else 'implicitfast'}" cone="elliptic" impratio="100" solver="Newton"
-            iterations="200" tolerance="1e-14" noslip_iterations="100"/><worldbody>{''.join(parts)}</worldbody></mujoco>"""
+            iterations="200" tolerance="1e-14" noslip_iterations="100"/>
+            <worldbody>{''.join(parts)}</worldbody></mujoco>"""
 
     def _body(self, body, world, geom):
         text = [f'<body name="{body.name}" pos="{self._text(body.position)}" quat="{self._text(quaternion(body.R))}">']
@@ -185,9 +195,10 @@ class Bullet:
         return {"box": 1.0, "ball": ball, "ground": ground}
 
     def __init__(self, world):
-        import pybullet as p
+        import pybullet
+        from pybullet_utils.bullet_client import BulletClient
 
-        self._p, self._client = p, p.connect(p.DIRECT)
+        self._p = p = BulletClient(pybullet.DIRECT)  # a world of its own
         p.setGravity(*world.gravity)
         p.setPhysicsEngineParameter(
             fixedTimeStep=world.time_step, numSolverIterations=500, solverResidualThreshold=0.0, enableConeFriction=1,
@@ -245,9 +256,6 @@ class Bullet:
         linear, angular = self._p.getBaseVelocity(self._ids[name])
         return np.array(angular), np.array(linear)
 
-    def close(self):
-        self._p.disconnect(self._client)
-
 
 # --- Drake ----------------------------------------------------------------------------------------
 
@@ -257,8 +265,8 @@ class Drake:
 
     NAME = "Drake"
     SETTINGS = (
-        "discrete plant, lagged approximation, hydroelastic contact with moduli of 1e8 Pa on rigid ground (point contact of "
-        "stiffness 1e7 N/m elsewhere), dissipation 10 s/m, stiction tolerance 1e-6 m/s; it has no restitution"
+        "discrete plant, TAMSI; boxes hydroelastic, 1e8 Pa on rigid ground, others point contact of "
+        "1e7 N/m; dissipation 10 s/m, stiction tolerance 1e-6 m/s; it has no restitution"
     )
 
     @staticmethod
@@ -278,7 +286,7 @@ class Drake:
 
         builder = DiagramBuilder()
         config = MultibodyPlantConfig(time_step=world.time_step, stiction_tolerance=1e-6, penetration_allowance=1e-5,
-                                      discrete_contact_approximation="lagged")  # fmt: skip
+                                      discrete_contact_approximation="tamsi")  # fmt: skip
         self._plant, _ = AddMultibodyPlant(config, builder)
         plant = self._plant
         plant.mutable_gravity_field().set_gravity_vector(np.asarray(world.gravity, dtype=float))
@@ -301,8 +309,8 @@ class Drake:
             link = plant.GetBodyByName(body.name)
             if body.pivot is None:
                 plant.SetFreeBodyPose(self._state, link, RigidTransform(RotationMatrix(body.R), body.position))
-                plant.SetFreeBodySpatialVelocity(link, SpatialVelocity(np.array(body.omega, float), np.array(body.v, float)),
-                                                 self._state)  # fmt: skip
+                velocity = SpatialVelocity(np.array(body.omega, float), np.array(body.v, float))
+                plant.SetFreeBodySpatialVelocity(self._state, link, velocity)
             else:
                 joint = plant.GetJointByName("pivot")
                 joint.set_angles(self._state, RotationMatrix(body.R).ToRollPitchYaw().vector())
@@ -319,7 +327,7 @@ class Drake:
         return FixedOffsetFrame("tip", link.body_frame(), transform)
 
     @staticmethod
-    def _properties(mu, rigid):
+    def _properties(mu, kind):
         from pydrake.geometry import (
             AddCompliantHydroelasticProperties,
             AddContactMaterial,
@@ -330,9 +338,9 @@ class Drake:
 
         properties = ProximityProperties()
         AddContactMaterial(10.0, 1e7, CoulombFriction(mu, mu), properties)
-        if rigid:
+        if kind == "plane":
             AddRigidHydroelasticProperties(properties)
-        else:
+        elif kind == "box":
             AddCompliantHydroelasticProperties(0.02, 1e8, properties)
         return properties
 
@@ -341,7 +349,7 @@ class Drake:
 
         mu = world.ground_mu or world.mu
         self._plant.RegisterCollisionGeometry(self._plant.world_body(), pose, HalfSpace(), f"plane_{i}",
-                                              self._properties(mu, True))  # fmt: skip
+                                              self._properties(mu, "plane"))  # fmt: skip
 
     def _shape(self, link, shape, name, mu):
         from pydrake.geometry import Box, Capsule, Cylinder, Sphere
@@ -350,7 +358,7 @@ class Drake:
         kinds = {"sphere": Sphere, "capsule": Capsule, "cylinder": Cylinder, "box": Box}
         pose = RigidTransform(RotationMatrix(np.asarray(shape.R)), np.zeros(3))
         self._plant.RegisterCollisionGeometry(link, pose, kinds[shape.kind](*(float(x) for x in shape.size)), name,
-                                              self._properties(mu, False))  # fmt: skip
+                                              self._properties(mu, shape.kind))  # fmt: skip
 
     def step(self):
         self._count += 1
@@ -382,7 +390,7 @@ class Dart:
     """https://dartsim.github.io: boxed LCP in generalised coordinates."""
 
     NAME = "DART"
-    SETTINGS = "Dantzig's boxed LCP (its default), collision detection of Bullet, no deactivation"
+    SETTINGS = "friction solver NSGS on exact cones, 300 sweeps to 1e-12, collision detection of ODE, no deactivation"
 
     @staticmethod
     def pair_mu(box, ball, ground):
@@ -397,7 +405,12 @@ class Dart:
         self._world.setTimeStep(world.time_step)
         self._world.setGravity(np.asarray(world.gravity, dtype=float))
         solver = self._world.getConstraintSolver()
-        solver.setCollisionDetector(dart.collision.BulletCollisionDetector())
+        solver.setCollisionDetector(dart.collision.OdeCollisionDetector())
+        options = dart.constraint.NsgsFrictionSolver.Options()
+        options.maxSweeps, options.tolerance = 300, 1e-12
+        friction = dart.constraint.NsgsFrictionSolver()
+        friction.setOptions(options)
+        solver.setBoxedLcpSolver(friction)
         for i, R in enumerate(planes(world)):
             self._plane(np.asarray(R), i, world)
         self._bodies, self._force = {}, {}
@@ -416,7 +429,7 @@ class Dart:
         shape = node.createShapeNode(dart.dynamics.PlaneShape(R[:, 2].copy(), 0.0))
         shape.createCollisionAspect()
         shape.createDynamicsAspect()
-        self._surface(shape, world.ground_mu or world.mu, world.restitution)
+        self._surface(shape, world.ground_mu or world.mu, np.sqrt(world.restitution))
         self._world.addSkeleton(skeleton)
 
     def _add(self, body, world):
@@ -435,7 +448,7 @@ class Dart:
             holder.setRelativeRotation(np.asarray(shape.R))
             holder.createCollisionAspect()
             holder.createDynamicsAspect()
-            self._surface(holder, body.mu or world.mu, world.restitution)
+            self._surface(holder, body.mu or world.mu, np.sqrt(world.restitution))
         com = np.array([0.0, 0.0, body.pivot or 0.0])
         node.setInertia(dart.dynamics.Inertia(body.mass, com, np.diag(np.asarray(body.inertia, dtype=float))))
         R = np.asarray(body.R)
@@ -444,10 +457,12 @@ class Dart:
         if body.pivot is None:
             pose.set_translation(np.asarray(body.position, dtype=float))
             joint.setPositions(dart.dynamics.FreeJoint.convertToPositions(pose))
-            skeleton.setVelocities(np.concatenate([R.T @ body.omega, R.T @ body.v]))
+            skeleton.setVelocities(np.concatenate([body.omega, body.v]))
         else:
             joint.setPositions(dart.dynamics.BallJoint.convertToPositions(R))
             skeleton.setVelocities(R.T @ body.omega)
+        if not np.allclose(node.getAngularVelocity(), body.omega):
+            raise AssertionError("this DART takes initial velocities in other axes")
         self._world.addSkeleton(skeleton)
         return node
 

@@ -22,10 +22,12 @@ JOINT_FLOATING = 2  #: q = position (3), quaternion x y z w (4); v = [omega; v_o
 JOINT_PLANAR = 3  #: q = two displacements, angle; v = their rates
 JOINT_SPHERICAL = 4  #: q = quaternion x y z w; v = omega relative to the parent, joint frame axes
 JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, which the first turns; v = their rates
+JOINT_SLIDING = 6  #: contact of two surfaces: q = (u1, u2, psi); v = their rates; only in a SurfaceTree
+JOINT_ROLLING = 7  #: the same without slip: v = omega of the body relative to the parent, contact frame 1c
 
-JOINT_NQ = (1, 1, 7, 3, 4, 2)
-JOINT_NV = (1, 1, 6, 3, 3, 2)
-JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal")
+JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5)
+JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3)
+JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling")
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------
 SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
@@ -39,6 +41,24 @@ SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane")
 
+# --- scalar rows of a joint: ``rows.dof`` is 8 times the degree of freedom plus one of these --------
+LOWER = 0  #: even ones act along the joint's rate, odd ones against it
+UPPER = 1
+SLOWEST = 2  #: velocity limits
+FASTEST = 3
+RUB = 4  #: friction, a bilateral row; only in Memory.limit_state
+JOINT_ROWS = 5
+
+# --- loop closures (core/loop_rows.py) ----------------------------------------------------
+CLOSURE_WELD = 0
+CLOSURE_AXIS = 1
+CLOSURE_POINT = 2
+CLOSURE_DISTANCE = 3
+CLOSURE_PLANAR = 4
+
+CLOSURE_NAMES = ("weld", "axis", "point", "distance", "planar")
+CLOSURE_ROWS = (6, 5, 3, 1, 3)
+
 WORLD = -1  #: the inertial frame, as a body index
 
 # --- status codes of kernels --------------------------------------------------------------
@@ -47,7 +67,7 @@ SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definit
 TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
-LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
+LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more, or with another state of a joint's friction
 STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
@@ -126,6 +146,40 @@ class Surfaces(NamedTuple):
     across: np.ndarray  #: (m,), friction coefficient across it
     side: np.ndarray  #: int64 (m,), 0 or 1: whose direction it is; -1 where friction is the same in all directions
     direction: np.ndarray  #: (m, 3), unit, in the axes of that geometry's body (or of the world)
+
+
+class Closures(NamedTuple):
+    """Loop closures of a world, constant arrays; frames in those of their bodies."""
+
+    kind: np.ndarray  #: int64 (c,), CLOSURE_*
+    body_a: np.ndarray  #: int64 (c,), body or WORLD
+    body_b: np.ndarray  #: int64 (c,)
+    p_a: np.ndarray  #: (c, 3) [m]
+    p_b: np.ndarray  #: (c, 3) [m]
+    R_a: np.ndarray  #: (c, 3, 3), the z axis is the axis of kind axis, the normal of kind planar
+    R_b: np.ndarray  #: (c, 3, 3)
+    length: np.ndarray  #: (c,), of kind distance [m]
+
+
+class Gears(NamedTuple):
+    """Couplings of two scalar joints, ``q_a = ratio q_b + offset``: mimic joints and gears, constant arrays."""
+
+    body_a: np.ndarray  #: int64 (g,), body that joint a moves
+    body_b: np.ndarray  #: int64 (g,)
+    ratio: np.ndarray  #: (g,)
+    offset: np.ndarray  #: (g,) [rad, m]
+
+
+class JointForces(NamedTuple):
+    """What acts in the joints of a world beside its efforts; springs and friction of scalar joints only."""
+
+    damping: np.ndarray  #: (N,) [N m s/rad, N s/m]; a tree's damping may hold dt times a stiffness besides
+    stiffness: np.ndarray  #: (N,) [N m/rad, N/m]
+    rest: np.ndarray  #: (N,), position in which the spring is slack [rad, m]
+    friction: np.ndarray  #: (N,), Coulomb friction [N m, N]
+    velocity_limit: np.ndarray  #: (N,), inf where none is enforced
+    rubbing: np.ndarray  #: int64 (f,), bodies whose joint has friction
+    sprung: np.ndarray  #: int64 (s,), bodies whose joint has a spring
 
 
 class Contacts(NamedTuple):

@@ -256,6 +256,32 @@ def test_viscous_step_solves_the_dense_problem(seed):
     assert_complementary(case, case.N, result.normal, case.N @ result.v, 10.0)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_least_norm_of_viscous_normals_changes_no_velocity(seed):
+    model, dense, q, v, effort, c, loops = random_case(seed, 6, constraints=seed % 3)
+    results = [
+        mb.viscous_step(model, q, v, effort, c, 0.02, bilateral=loops, gravity=GRAVITY, least_norm=flag)
+        for flag in (False, True)
+    ]
+    assert [result.status for result in results] == ["solved", "solved"]
+    np.testing.assert_allclose(results[1].v, results[0].v, atol=1e-8)
+    np.testing.assert_allclose(results[1].tangent, results[0].tangent, atol=1e-8)
+    norms = [np.linalg.norm(result.normal) for result in results]
+    assert results[1].normal.min() >= -1e-12 and norms[1] <= norms[0] * (1.0 + 1e-9)
+
+
+def test_the_four_corners_of_a_block_share_its_weight_under_viscous_friction():
+    world = free_body("box", (0.4, 0.2, 0.1), 3.0)
+    feet = [[x, y, 0.0] for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    c = mb.point_contacts(0, WORLD, feet, np.tile([0, 0, 1.0], (4, 1)), viscous=2.0)
+    result = mb.viscous_step(world, pose(z=0.05), np.array([0, 0, 0, 0.3, 0, 0]), None, c, 0.01, least_norm=True)
+    assert result.status == "solved"
+    drag = 8.0 * 0.3 / (1.0 + 8.0 * 0.01 / 3.0)  # taken at the velocity after the step, at the height of the ground
+    uneven = result.normal - 0.25 * 3.0 * 9.81 * 0.01
+    assert np.abs(uneven[:2] - uneven[0]).max() < 1e-12 and np.abs(uneven[2:] - uneven[2]).max() < 1e-12
+    assert uneven[2] == pytest.approx(drag * 0.01 * 0.05 / 0.8, rel=1e-2)  # the front corners carry the braking moment
+
+
 def test_viscous_step_tends_to_no_slip():
     model, dense, q, v, effort, c, _ = random_case(4, 4)
     held = mb.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
@@ -294,6 +320,50 @@ def assert_polygon(case, force, u, bound, n_f, tol):
     assert ((force @ faces.T - apothem * bound[:, None]) * s[:, None]).max() <= tol
     sigma = np.maximum(0.0, -(u @ D.T).min(axis=1))
     assert np.abs(np.sum(force * u, axis=1) + bound * sigma).max() <= tol
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_coulomb_viscous_step_with_the_exact_cone_solves_the_dense_problem(seed):
+    """(23)-(28); friction beyond the viscous part lies in the cone and is exactly against the slip."""
+    model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 5, constraints=seed % 3)
+    dt = 0.02
+    result = mb.coulomb_viscous_step(
+        model, q, v, effort, c, dt, directions=None, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11
+    )
+    case = DenseCase(dense, effort, c, loops, dt)
+    assert result.status == "solved", result
+    moved = case.M @ (result.v - case.free)
+    np.testing.assert_allclose(moved, impulse_of(case, result), atol=1e-9 * max(1.0, np.abs(moved).max()))
+    assert_complementary(case, case.N, result.normal, case.N @ result.v, 10.0)
+    u = np.column_stack((case.S @ result.v, case.T @ result.v))
+    assert_cone(result.tangent + dt * c.viscous * u, u, c.mu * result.normal, 1e-8)
+
+
+def assert_cone(force, u, bound, tol):
+    """|f| <= bound and f . u = -bound |u|."""
+    scale = np.maximum(1.0, bound)
+    assert ((np.linalg.norm(force, axis=1) - bound) / scale).max() <= tol
+    assert (np.abs(np.sum(force * u, axis=1) + bound * np.linalg.norm(u, axis=1)) / scale).max() <= tol
+
+
+def test_coulomb_acceleration_with_the_exact_cone_solves_the_dense_problem():
+    solved = 0
+    for seed in range(40):
+        model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 3, constraints=seed % 2)
+        v = np.zeros_like(v)
+        dense = Dense(model.tree, q, v)
+        result = mb.coulomb_viscous_acceleration(
+            model, q, v, effort, c, directions=None, bilateral=loops, gravity=GRAVITY
+        )
+        case = DenseCase(dense, effort, c, loops, 0.0)
+        assert (result.level, result.status) == ("acceleration", "solved")
+        unexplained = case.M @ result.v_dot - case.force - impulse_of(case, result)
+        assert np.abs(unexplained).max() <= 1e-8 * max(1.0, np.abs(case.force).max())
+        a = np.column_stack((case.S @ result.v_dot, case.T @ result.v_dot))
+        assert_complementary(case, case.N, result.normal, case.N @ result.v_dot, 10.0)
+        assert_cone(result.tangent, a, c.mu * result.normal, 1e-7)
+        solved += len(result.active) > 0
+    assert solved > 5
 
 
 def test_coulomb_acceleration_without_slip_solves_the_dense_problem():
@@ -469,36 +539,43 @@ class Rod:
         return -9.81 + self.l * omega**2 * self.s
 
 
+CONES = pytest.mark.parametrize("cone", [{}, {"directions": None}], ids=["polygon", "exact"])
+
+
 @pytest.mark.nojit
 @pytest.mark.parametrize("mu", [0.0, 0.5, 1.2])
-def test_painleve_rod_slides_where_friction_is_low(mu):
+@CONES
+def test_painleve_rod_slides_where_friction_is_low(mu, cone):
     rod = Rod()
     assert rod.p(mu) > 0
     for omega in (0.0, 1.5, 4.0):
-        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, omega), None, rod.contact(mu))
+        v = rod.velocity(-1.0, omega)
+        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
         assert (result.level, result.status, result.reason) == ("acceleration", "solved", "")
         assert result.normal[0] == pytest.approx(max(0.0, -rod.b(omega) / rod.p(mu)), abs=1e-10)
         assert result.tangent[0, 0] == pytest.approx(mu * result.normal[0], abs=1e-10)
 
 
-def test_painleve_rod_is_inconsistent_and_handed_over():
+@CONES
+def test_painleve_rod_is_inconsistent_and_handed_over(cone):
     """mu > 4/3 at tan(theta) = 2: no force at all; at the velocity level the tip jams at once."""
     rod, mu = Rod(), 2.0
     assert rod.p(mu) < 0 and rod.b(0.0) < 0
     v = rod.velocity(-1.0, 0.0)
-    assert mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu)).status == "inconsistent"
+    assert mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone).status == "inconsistent"
     for dt in (1e-3, 1e-6):
-        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), dt=dt)
+        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), dt=dt, **cone)
         assert (result.level, result.reason, result.status) == ("velocity", "inconsistent", "solved")
         tip = result.rows[0]
         assert abs(tip[1]) <= 1e-9 and tip[0] >= -1e-12 and result.normal[0] > 0.05  # an impulse, however short dt
 
 
-def test_painleve_rod_is_indeterminate_where_it_lifts():
+@CONES
+def test_painleve_rod_is_indeterminate_where_it_lifts(cone):
     """p < 0 < b: separating (f_n = 0) and pressing (f_n = -b / p) both solve it; what is found is one of them."""
     rod, mu, omega = Rod(), 2.0, 4.0
     assert rod.p(mu) < 0 < rod.b(omega)
-    result = mb.coulomb_viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, omega), None, rod.contact(mu))
+    result = mb.coulomb_viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, omega), None, rod.contact(mu), **cone)
     assert (result.level, result.status, result.reason) == ("acceleration", "solved", "not unique")
     assert min(abs(result.normal[0]), abs(result.normal[0] + rod.b(omega) / rod.p(mu))) <= 1e-9
 

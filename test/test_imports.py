@@ -32,13 +32,14 @@ ALLOWED = {
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},
     "contact": BASE | {"core", "model", "solvers"},
+    "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION,
-    "ros": BELOW_SIMULATION | {"simulation"},
+    "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation"},
     "bench": BELOW_SIMULATION | {"simulation", "sko"},
-    "demo": BELOW_SIMULATION | {"simulation", "ros"},
-    "cli": BELOW_SIMULATION | {"simulation"} | TOP,
-    "__init__": BELOW_SIMULATION | {"simulation", "sko"},
+    "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
+    "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
+    "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "sko"},
 }
 
 #: library -> the only rooms or files that may import it
@@ -48,7 +49,7 @@ CONFINED = {
     "fcl": {"collision"},
     "rclpy": {"ros/rclpy_backend.py"},
     "cyclonedds": {"ros"},
-    "matplotlib": {"demo"},
+    "matplotlib": {"bench", "demo"},
     "viser": {"viewer"},
     "pinocchio": set(),
     "mujoco": set(),

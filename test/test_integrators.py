@@ -14,8 +14,8 @@ from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Sce
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
 
 G = 9.81
-INTEGRATORS = ("semi_implicit_euler", "rk4", "adaptive")
-SMOOTH = ("rk4", "adaptive")  # those that are not of first order
+INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
+SMOOTH = ("rk4", "midpoint", "adaptive")  # those that are not of first order
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous")
 
 
@@ -105,7 +105,7 @@ def smooth_motion(sim, seconds, effort):
     return end
 
 
-ORDERS = [("semi_implicit_euler", 1, (0.004, 0.002)), ("rk4", 4, (0.02, 0.01))]
+ORDERS = [("semi_implicit_euler", 1, (0.004, 0.002)), ("midpoint", 2, (0.01, 0.005)), ("rk4", 4, (0.02, 0.01))]
 
 
 @pytest.mark.parametrize("integrator, order, steps", ORDERS)
@@ -119,7 +119,7 @@ def test_the_order_holds_on_every_joint_type(system, integrator, order, steps):
         run(sim, 0.4, effort)
         errors.append(np.abs(np.concatenate((sim.q, sim.v)) - want).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.35)
-    assert errors[1] < (5e-2 if order == 1 else 2e-5)
+    assert errors[1] < {1: 5e-2, 2: 5e-3, 4: 2e-5}[order]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -9,13 +9,14 @@ problem's matrix is N P (N - mu Q)*, which need not be positive: there may be no
 (Painleve).  So the result is judged, and where nothing solves it the step is done at the velocity level
 (23)-(28), which always has a solution.
 
-The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anitescu and Potra.
+The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anitescu and Potra, or the cone itself.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.contact.exact_cone import acceleration_forces, step_impulses, with_cone
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
 from mb_contact.contact.viscous import RESTING
 from mb_contact.core.ladder import solve_step
@@ -39,8 +40,8 @@ def coulomb_viscous_step(
     ----------
     model, q, v, effort, contacts, dt, bilateral, gravity, touch, rank_tolerance
         As in :func:`~mb_contact.contact.no_slip.no_slip_step`.
-    directions : int
-        Corners of the friction polygon, even, at least 4.
+    directions : int or None
+        Corners of the friction polygon, even, at least 4; None for the exact cone.
 
     Returns
     -------
@@ -61,7 +62,8 @@ def coulomb_viscous_step(
     system.choose(equality, softness, hard)
     W, e = system.condensed(rank_tolerance)
     mu = np.where(contacts.gap <= touch, contacts.mu, 0.0)
-    r, iterations = _polyhedral(W, e, mu, _even(directions))
+    directions = _even(directions)
+    r, iterations = step_impulses(W, e, mu) if directions is None else _polyhedral(W, e, mu, directions)
     system.complete(r)
     viscous = np.zeros_like(contacts.viscous)
     viscous[felt] = system.eq.r[own]
@@ -79,8 +81,9 @@ def coulomb_viscous_acceleration(
     ----------
     model, q, v, effort, contacts, dt, bilateral, gravity, touch, resting, rank_tolerance
         As in :func:`~mb_contact.contact.viscous.viscous_acceleration`.
-    directions : int
-        Corners of the friction polygon of contacts at rest; the force of a sliding one is exactly against its slip.
+    directions : int or None
+        Corners of the friction polygon of contacts at rest, None for the exact cone; the force of a sliding one is
+        exactly against its slip.
     sliding : float
         Tangential speed from which a contact slides [m/s].
 
@@ -110,14 +113,13 @@ def coulomb_viscous_acceleration(
     slip = np.linalg.norm(speed[here, 1:], axis=1)
     slides = slip > sliding
     against = np.where(slides[:, None], -speed[here, 1:] / np.maximum(slip, sliding)[:, None], 0.0)
-    M, h, Z, turned = _acceleration_lcp(W, e, contacts.mu[here], slides, against, directions)
-    units = _units(np.sqrt(system.eq.diagonal[hard[::3]]), slides, directions)
+    mu = contacts.mu[here]
+    turned = _turned(W, mu, slides, against)
     pivots = 0
-    for s, weight in ((units, 0.0), (_unit_diagonal(M), 0.0), (units, 1e-12), (units, 1e-9)):
-        z, more = _lemke(M, h, s, weight, Z.shape[1])
+    for r, more in _forces(W, e, mu, slides, against, directions, np.sqrt(system.eq.diagonal[hard[::3]])):
         pivots += more
-        system.complete(Z @ z[: Z.shape[1]])
-        certificate = _with_friction(system, hard, contacts.mu[here], directions, ~slides)
+        system.complete(r)
+        certificate = _with_friction(system, hard, mu, directions, ~slides)
         result = system.result(
             "acceleration", "solved", extra_tangent=viscous, pivots=pivots, certificate=certificate
         )
@@ -136,8 +138,11 @@ def coulomb_viscous_acceleration(
 
 
 def _even(directions):
+    """None, or an even number of at least 4."""
+    if directions is None:
+        return None
     if not isinstance(directions, (int, np.integer)) or directions < 4 or directions % 2:
-        raise InputError(f"directions must be an even number from 4 on, got {directions!r}")
+        raise InputError(f"directions must be an even number from 4 on, or None, got {directions!r}")
     return int(directions)
 
 
@@ -160,8 +165,28 @@ def _polyhedral(W, e, mu, directions):
     return sol.r[: 3 * n].copy(), int(iterations)
 
 
+def _forces(W, e, mu, slides, against, directions, own):
+    """Attempts at the acceleration level, (forces (3 n,), pivots) each; ``own`` are roots of the compliances."""
+    if directions is None:
+        yield acceleration_forces(W, e, mu, slides, against)
+        return
+    M, h, Z = _acceleration_lcp(W, e, mu, slides, against, directions)
+    units = _units(own, slides, directions)
+    for s, weight in ((units, 0.0), (_unit_diagonal(M), 0.0), (units, 1e-12), (units, 1e-9)):
+        z, pivots = _lemke(M, h, s, weight, Z.shape[1])
+        yield Z @ z[: Z.shape[1]], pivots
+
+
+def _turned(W, mu, slides, against):
+    """Whether the normal force of a sliding contact pulls its own normal acceleration down (N P (N - mu Q)* < 0)."""
+    for i in np.flatnonzero(slides):
+        if W[3 * i, 3 * i] + mu[i] * W[3 * i, 3 * i + 1 : 3 * i + 3] @ against[i] < 0.0:
+            return True
+    return False
+
+
 def _acceleration_lcp(W, e, mu, slides, against, directions):
-    """M, h of the acceleration level; Z with r = Z [f_n; beta]; whether a sliding contact's own entry is negative.
+    """M, h of the acceleration level; Z with r = Z [f_n; beta].
 
     Unknowns: f_n of all contacts; beta of those at rest, n_f each; sigma of those at rest.
     """
@@ -183,8 +208,7 @@ def _acceleration_lcp(W, e, mu, slides, against, directions):
         top[j, columns] = -1.0
     A = R.T @ W @ Z
     M = np.block([[A, E], [top, np.zeros((k, k))]])
-    own = np.diag(A)[:n][slides]
-    return M, np.concatenate((R.T @ e, np.zeros(k))), Z, bool((own < 0.0).any())
+    return M, np.concatenate((R.T @ e, np.zeros(k))), Z
 
 
 def _units(own, slides, directions):
@@ -214,12 +238,14 @@ def _lemke(M, h, s, weight, forces):
 
 
 def _with_friction(system, hard, mu, directions, polygon):
-    """The certificate of the normals and, for the contacts in ``polygon``, of (10b), (10c) of J14."""
+    """The certificate of the normals and, for the contacts in ``polygon``, of (10b), (10c) of J14 or of the cone."""
     eq, hard = system.eq, np.asarray(hard, np.int64).reshape(-1, 3)
     certificate = system.judge(hard[:, 0])
     rows = hard[polygon]
     if not len(rows):
         return certificate
+    if directions is None:
+        return with_cone(certificate, eq, rows, mu[polygon])
     D = _polygon(directions)
     force, speed = eq.r[rows[:, 1:]], eq.u[rows[:, 1:]]
     scale = np.sqrt(0.5 * eq.diagonal[rows[:, 1:]].sum(axis=1))[:, None]

@@ -240,12 +240,16 @@ class FrictionSystem:
         )  # fmt: skip
         return STATUS[code]
 
-    def relax(self, rank_tolerance):
-        """Impulses of least norm with the same velocities, after ``solve`` without softness; whether that worked."""
+    def relax(self, rank_tolerance, normals_only=False):
+        """Impulses of least norm with the same velocities, after ``solve``; whether that worked.
+
+        With soft equality rows ``normals_only``: their impulses follow from the velocities.
+        """
         return bool(
             least_norm_response(
-                self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, self.ppm
-            )
+                self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, normals_only, self.eq,
+                self.ppm,
+            )  # fmt: skip
         )
 
     def judge(self, hard=None):
@@ -279,7 +283,7 @@ class FrictionSystem:
         return FrictionModelResult(
             level=level, status=status, v=v, v_dot=v_dot, normal=impulses[:, 0], tangent=tangent,
             bilateral=eq.r[: self.b].copy(), rows=after, active=np.flatnonzero(impulses[:, 0] > 0.0),
-            independent=int(eq.info[_eq.PICKED]),
+            independent=int(eq.info[_eq.PICKED_ROWS]),
             pivots=int(eq.info[_eq.TOTAL_PIVOTS]) if pivots is None else pivots,
             reason=reason, certificate=certificate,
         )  # fmt: skip

@@ -7,6 +7,8 @@
     axis       origins and axes coincide     5 rows (a revolute joint that closes a loop)
     point      origins coincide              3 rows (a ball joint)
     distance   origins keep their distance   1 row
+    planar     axes parallel, origin on A    3 rows (a planar joint that closes a loop)
+               in the plane of B
     rows       given rows                    any number
 
 Each kind gives the rows on the two bodies, the term dG_b/dt v of a frame on each body, and the closure
@@ -24,7 +26,7 @@ from mb_contact.contact.state import cross, find_body
 from mb_contact.errors import InputError
 from mb_contact.types import WORLD
 
-KINDS = ("weld", "axis", "point", "distance", "rows")
+KINDS = ("weld", "axis", "point", "distance", "planar", "rows")
 I3 = np.eye(3)
 
 
@@ -36,7 +38,7 @@ class LoopClosure(NamedTuple):
     body_b: object
     p_a: object = (0.0, 0.0, 0.0)
     p_b: object = (0.0, 0.0, 0.0)
-    R_a: object = None  #: (3, 3), identity if left out; its z axis is the axis of kind "axis"
+    R_a: object = None  #: (3, 3), identity if left out; its z axis is that of kind "axis", normal of "planar"
     R_b: object = None
     length: float = 0.0  #: of kind "distance" [m]
     velocity: object = 0.0  #: U, prescribed velocity of the rows [m/s, rad/s]
@@ -80,6 +82,8 @@ def loop_rows(model, state, loop, what):
         parts = on_a, on_b, _spread(loop.bias, len(on_a), what), _spread(loop.error, len(on_a), what)
     elif loop.kind == "distance":
         parts = _distance(state, a, b, p_a, p_b, loop.length, what)
+    elif loop.kind == "planar":
+        parts = _stack(_axis_angles(state, a, b, R_a, R_b), _plane(state, a, b, p_a, p_b, R_b[:, 2]))
     else:
         parts = _point(state, a, b, p_a, p_b)
         if loop.kind == "weld":
@@ -142,6 +146,16 @@ def _axis_angles(state, a, b, R_a, R_b):
     bias = np.array([cross(w_b, t) @ (w_a - w_b) for t in T])  # dt_i/dt = omega_b x t_i
     error = T @ cross(R_b[:, 2], R_a[:, 2])
     return _angular(a, T), -_angular(b, T), bias, error
+
+
+def _plane(state, a, b, p_a, p_b, n):
+    """n . (v_a - v_b) at p_a, n fixed on b; c = n . s with s = p_a - p_b."""
+    s, w = p_a - p_b, state.spin(b)
+    turn = cross(w, n)  # dn/dt
+    rate = state.point_velocity(a, p_a) - state.point_velocity(b, p_b)
+    bias = cross(w, turn) @ s + 2.0 * turn @ rate + n @ (state.centripetal(a, p_a) - state.centripetal(b, p_b))
+    rows_a, rows_b = state.point_rows(a, p_a, n[None]), -state.point_rows(b, p_a, n[None])
+    return rows_a, rows_b, np.array([bias]), np.array([n @ s])
 
 
 def _distance(state, a, b, p_a, p_b, length, what):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
-from mb_contact.core.equality_rows import PICKED
+from mb_contact.core.equality_rows import PICKED_ROWS
 from mb_contact.core.principal_pivoting import ACTIVE
 
 
@@ -81,7 +81,7 @@ def no_slip_step(
     equality[system.b + 1 :: 2] = held + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
-    independent = system.eq.info[PICKED]
+    independent = system.eq.info[PICKED_ROWS]
     active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
     if least_norm and status == "solved":
         system.relax(rank_tolerance)

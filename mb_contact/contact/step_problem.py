@@ -25,9 +25,9 @@ import numpy as np
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.contact.loops import loop_rows
 from mb_contact.contact.state import BodyState, cross, find_body
-from mb_contact.core.articulated import articulated_inertias
+from mb_contact.core.articulated import articulated_inertias, impulse_response
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
-from mb_contact.core.contact_rows import row_sides
+from mb_contact.core.contact_rows import row_impulses, row_sides
 from mb_contact.core.workspace import make_articulated, make_compliance, make_rows
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK, WORLD
@@ -273,6 +273,14 @@ class StepProblem:
             row_sides(com, work, R)
             row_compliance(com, work, R, count, W)
         return W
+
+    def velocity_change(self, impulses):
+        """M^-1 J* p (N,) of impulses on all rows, loops first, by one sweep."""
+        work, force = self.row_work(), np.zeros((self.n, 6))
+        dv = np.zeros(self.N)
+        row_impulses(work, len(impulses), np.ascontiguousarray(impulses), force)
+        impulse_response(self.tree, self.state.kin, self.articulated, force, np.zeros(self.N), dv)
+        return dv
 
     @cached_property
     def least_scale(self):

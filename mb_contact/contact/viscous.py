@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
+from mb_contact.core.principal_pivoting import ACTIVE
 
 RESTING = 1e-6  #: normal speeds up to this count as zero at the acceleration level [m/s]
 
@@ -74,7 +75,7 @@ def viscous_acceleration(
 
 
 def viscous_step(
-    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), touch=TOUCH,
+    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), least_norm=False, touch=TOUCH,
     rank_tolerance=RANK_TOLERANCE,
 ):  # fmt: skip
     """Velocity after a step with viscous friction and inelastic normals: the impact law of the viscous model.
@@ -88,6 +89,8 @@ def viscous_step(
     ----------
     model, q, v, effort, contacts, dt, bilateral, gravity, warm, touch, rank_tolerance
         As in :func:`~mb_contact.contact.no_slip.no_slip_step`.
+    least_norm : bool
+        Of all normal impulses with the same velocity afterwards return those of least norm (where none of them pulls).
 
     Returns
     -------
@@ -106,4 +109,7 @@ def viscous_step(
     softness = np.concatenate((np.zeros(system.b), 1.0 / (dt * contacts.viscous[felt])))
     system.choose(equality, softness, normals)
     status = system.solve(rank_tolerance, warm)
-    return system.result("velocity", status, dt)
+    active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
+    if least_norm and status == "solved":
+        system.relax(rank_tolerance, normals_only=True)
+    return system.result("velocity", status, dt)._replace(active=active)

@@ -17,9 +17,10 @@ import numpy as np
 from mb_contact.core.compliance import node_row
 from mb_contact.core.jit import kernel
 from mb_contact.core.spatial import cross
-from mb_contact.types import JOINT_REVOLUTE
+from mb_contact.types import JOINT_REVOLUTE, LOWER, SLOWEST
 
 LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
+NEAR_LIMIT = 0.9  # part of a velocity limit from which on it is in the problem
 LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the problem
 
 
@@ -185,8 +186,11 @@ def limit_reach(speed, dt):
 
 
 @kernel
-def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
-    """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``."""
+def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, memory, rows, cones, state):
+    """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``.
+
+    A velocity limit is the pair of rows ``velocity_limit -+ v+ >= 0``.
+    """
     nv = tree.nv
     q_start = tree.q_start
     v_start = tree.v_start
@@ -200,22 +204,39 @@ def limit_rows(tree, kin, q, speed, dt, push_rate, memory, rows, cones, state):
         for side in range(2):
             gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
             if gap < reach:
-                _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state)
+                offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
+                _limit(tree, kin, k, d, LOWER + side, offset, memory, rows, cones, state)
+        if speed[d] > NEAR_LIMIT * velocity_limit[d]:
+            for side in range(2):
+                _limit(tree, kin, k, d, SLOWEST + side, velocity_limit[d], memory, rows, cones, state)
 
 
 @kernel
-def _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state):
-    """The row of one limit of joint k: side 0 lower, 1 upper."""
-    sign = 1.0 - 2.0 * side
+def _limit(tree, kin, k, d, which, offset, memory, rows, cones, state):
+    """The row of one limit of joint k, of position (LOWER, UPPER) or of velocity (SLOWEST, FASTEST)."""
     row = cones.rows[0]
     unit = cones.count[0]
+    joint_row(tree, kin, k, 1.0 - 2.0 * (which % 2), rows, row)
+    rows.dof[row] = 8 * d + which
+    rows.offset[row] = offset
+    cones.start[unit] = row
+    cones.dim[unit] = 1
+    cones.mu[unit] = 0.0
+    state[unit] = memory.limit_state[d, which]
+    cones.rows[0] = row + 1
+    cones.count[0] = unit + 1
+
+
+@kernel
+def joint_row(tree, kin, k, sign, rows, row):
+    """The rate of scalar joint k, times ``sign``, as a row on its body and the body's parent."""
+    d = tree.v_start[k]
     m = tree.parent[k]
     H = kin.H
     on_a = rows.on_a
     on_b = rows.on_b
     rows.body_a[row] = k
     rows.body_b[row] = m
-    rows.dof[row] = 2 * d + side
     rows.touched[k] = 1
     for c in range(6):
         on_a[row, c] = sign * H[d, c]
@@ -228,13 +249,6 @@ def _limit(tree, kin, k, d, side, gap, dt, push_rate, memory, rows, cones, state
             on_b[row, 0] -= sign * x
             on_b[row, 1] -= sign * y
             on_b[row, 2] -= sign * z
-    rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
-    cones.start[unit] = row
-    cones.dim[unit] = 1
-    cones.mu[unit] = 0.0
-    state[unit] = memory.limit_state[d, side]
-    cones.rows[0] = row + 1
-    cones.count[0] = unit + 1
 
 
 @kernel

@@ -43,13 +43,15 @@ from mb_contact.core.principal_pivoting import (
 
 EQUALITY_ROWS = 0  # entries of EqualityWork.info
 FREE_ROWS = 1
-PICKED = 2  # rows of X that are independent
+PICKED_ROWS = 2  # rows of X that are independent
 STATUS = 3
 TOTAL_PIVOTS = 4
 RULE_USED = 5
 CORRECTIONS = 6
 ESSENTIAL = 7
-EQUALITY_INFO = 8
+GEAR = 8  # first row of a gear
+GEAR_ROWS = 9  # how many
+EQUALITY_INFO = 10
 
 TOLERANCE = 1e-11  # of the largest scaled free velocity: how far z and w of the pivoting may be below zero
 MOST_CORRECTIONS = 4
@@ -89,6 +91,8 @@ class EqualityWork(NamedTuple):
     g: np.ndarray  #: (k,)
     member: np.ndarray  #: int64 (R,)
     old: np.ndarray  #: (R,)
+    base: np.ndarray  #: (6,), scratch
+    ratio: np.ndarray  #: (R,), by row: a gear's row minus this times its partner, GEAR_ROWS rows behind it, is one row
     info: np.ndarray  #: int64 (EQUALITY_INFO,)
 
 
@@ -126,6 +130,8 @@ def make_equality_work(n, N, R, picked):
         g=np.zeros(k),
         member=np.zeros(R, np.int64),
         old=np.zeros(R),
+        base=np.zeros(6),
+        ratio=np.zeros(R),
         info=np.zeros(EQUALITY_INFO, np.int64),
     )
 
@@ -143,13 +149,8 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
         for c in range(6):
             eq.a_T[c, r] = rows.on_a[r, c]
             eq.b_T[c, r] = rows.on_b[r, c]
-        _respond(com, rows, r, eq.response)
-        d = 0.0
-        for c in range(6):
-            if rows.side_a[r] >= 0:
-                d += rows.on_a[r, c] * eq.response[rows.side_a[r], c]
-            if rows.side_b[r] >= 0:
-                d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
+    for r in range(n_rows):
+        d = _own_compliance(com, rows, n_rows, r, eq)
         eq.diagonal[r] = d
         eq.left[r] = d
         largest = max(largest, d)
@@ -157,6 +158,28 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
         if eq.diagonal[r] <= NO_COMPLIANCE * largest:
             eq.diagonal[r] = NO_COMPLIANCE * largest
             eq.left[r] = -1.0
+
+
+@kernel
+def _own_compliance(com, rows, n_rows, r, eq):
+    """W_rr."""
+    if _is_gear(r, eq):
+        compliance_column(com, rows, n_rows, r, eq, eq.column)
+        return eq.column[r]
+    _respond(com, rows, r, eq.response)
+    d = 0.0
+    for c in range(6):
+        if rows.side_a[r] >= 0:
+            d += rows.on_a[r, c] * eq.response[rows.side_a[r], c]
+        if rows.side_b[r] >= 0:
+            d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
+    return d
+
+
+@kernel
+def _is_gear(r, eq):
+    """Whether row r is that of a gear, with a partner row."""
+    return r >= eq.info[GEAR] and r < eq.info[GEAR] + eq.info[GEAR_ROWS]
 
 
 @kernel
@@ -199,6 +222,13 @@ def compliance_column(com, rows, n_rows, r, eq, column):
     side_b = rows.side_b
     for j in range(eq.info[ESSENTIAL]):
         _body_response(com.Omega, com.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
+        if _is_gear(r, eq):
+            p = r + eq.info[GEAR_ROWS]
+            for c in range(6):
+                eq.base[c] = y[j, c]
+            _body_response(com.Omega, com.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
+            for c in range(6):
+                y[j, c] = eq.base[c] - eq.ratio[r] * y[j, c]
     start = 0
     while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
         a = side_a[start]
@@ -219,6 +249,8 @@ def compliance_column(com, rows, n_rows, r, eq, column):
                 for s in range(start, end):
                     column[s] += t * b_T[c, s]
         start = end
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        column[g] -= eq.ratio[g] * column[g + eq.info[GEAR_ROWS]]
 
 
 @kernel
@@ -228,14 +260,14 @@ def eliminate(com, rows, n_rows, rank_tolerance, eq):
     Rows with much of their own go first, each class in the order given: a row that is nearly dependent would
     otherwise leave its rounding in the factor (one in 500 random problems with loops was lost that way).
     """
-    eq.info[PICKED] = 0
+    eq.info[PICKED_ROWS] = 0
     for least in (1e-3, 1e-6, 0.0):
         least = max(least, rank_tolerance)
         for i in range(eq.info[EQUALITY_ROWS]):
             r = eq.equality[i]
             c = eq.softness[i]
             if eq.left[r] + c > least * (eq.diagonal[r] + c) and eq.left[r] > 0.0:
-                if eq.info[PICKED] == eq.Y.shape[0]:
+                if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
                     return
                 _pick(com, rows, n_rows, r, c, eq)
 
@@ -246,7 +278,7 @@ def _pick(com, rows, n_rows, r, c, eq):
     Y = eq.Y
     left = eq.left
     column = eq.column
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     compliance_column(com, rows, n_rows, r, eq, column)
     column[r] += c
     y = eq.q[r]
@@ -266,14 +298,14 @@ def _pick(com, rows, n_rows, r, c, eq):
     eq.y[k] = y * inverse
     eq.picked[k] = r
     eq.soft[k] = c
-    eq.info[PICKED] = k + 1
+    eq.info[PICKED_ROWS] = k + 1
 
 
 @kernel
 def reduced_column(com, rows, n_rows, r, eq, column):
     """Column r of W - Y* Y: F of (56) among the rows N."""
     compliance_column(com, rows, n_rows, r, eq, column)
-    for j in range(eq.info[PICKED]):
+    for j in range(eq.info[PICKED_ROWS]):
         t = eq.Y[j, r]
         for s in range(n_rows):
             column[s] -= t * eq.Y[j, s]
@@ -293,7 +325,7 @@ def reduced_velocities(rank_tolerance, eq):
         r = eq.hard[i]
         d = 1.0 / np.sqrt(eq.diagonal[r])
         x = eq.q[r]
-        for j in range(eq.info[PICKED]):
+        for j in range(eq.info[PICKED_ROWS]):
             x -= eq.Y[j, r] * eq.y[j]
         eq.scale[i] = d
         eq.e[i] = d * x
@@ -310,7 +342,7 @@ def reduced_velocities(rank_tolerance, eq):
 @kernel
 def back_substitute(eq, n_free, r):
     """Impulses of the picked rows, p = -L^-* (y + Y_N r_N), into r (zero there); ``eq.s`` holds y and is used up."""
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     s = eq.s
     Y = eq.Y
     for i in range(n_free):
@@ -330,10 +362,14 @@ def back_substitute(eq, n_free, r):
 @kernel
 def respond(tree, kin, art, rows, n_rows, eq):
     """dv of the impulses r by one sweep, and u = q + the rows' velocities of dv: independent of W and Y."""
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        eq.r[g + eq.info[GEAR_ROWS]] = -eq.ratio[g] * eq.r[g]
     row_impulses(rows, n_rows, eq.r, eq.impulse)
     impulse_response(tree, kin, art, eq.impulse, eq.no_joint, eq.dv)
     body_velocities(tree, kin, eq.dv, eq.V)
     row_velocities(rows, n_rows, eq.V, eq.u)
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        eq.u[g] -= eq.ratio[g] * eq.u[g + eq.info[GEAR_ROWS]]
     for i in range(n_rows):
         eq.u[i] += eq.q[i]
 
@@ -372,7 +408,7 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
         eq.r[r] = 0.0
     for i in range(n):
         eq.r[eq.hard[i]] = eq.z[i] * eq.scale[i]
-    for j in range(eq.info[PICKED]):
+    for j in range(eq.info[PICKED_ROWS]):
         eq.s[j] = eq.y[j]
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)
@@ -394,7 +430,7 @@ def _scaled_column(com, rows, n_rows, i, eq, ppm):
 def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
     """Corrections with the same factors, from the residual that the sweep shows, until it is rounding."""
     n = eq.info[FREE_ROWS]
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     before = 1e300
     for _ in range(MOST_CORRECTIONS):
         worst = 0.0
@@ -457,7 +493,7 @@ def complete(tree, kin, art, rows, n_rows, r_hard, eq):
         eq.r[r] = 0.0
     for i in range(n):
         eq.r[eq.hard[i]] = r_hard[i]
-    for j in range(eq.info[PICKED]):
+    for j in range(eq.info[PICKED_ROWS]):
         eq.s[j] = eq.y[j]
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)

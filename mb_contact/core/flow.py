@@ -24,12 +24,15 @@ from numba.core import types
 from numba.experimental import structref
 
 from mb_contact.core.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.bilateral import COUNT
+from mb_contact.core.closing import LEDGER_LOOPS, mend_closures
 from mb_contact.core.contact_rows import row_impulses
 from mb_contact.core.jit import entry, kernel
+from mb_contact.core.joint_forces import spring_forces
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.spatial import cross
-from mb_contact.core.step import BAD_BODY, contact_impulses, keep_books, refresh, remember, report
+from mb_contact.core.step import BAD_BODY, contact_impulses, keep_books, refresh, remember, report, rows_in_use
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
@@ -62,6 +65,14 @@ FLOW_FIELDS = (
     "work",  # (5,), work of the whole flow [J]
     "before",  # (5,), work up to the start of an inner step
     "count",  # int64 (2,), steps and evaluations of the last flow
+    "is_free",  # int64 (n,), 1 for bodies in free flight; this and the rest for midpoint.py
+    "kin_end",  # kinematics of the end
+    "q_first",  # start of the whole flow
+    "v_first",
+    "mean",  # (N,), velocity half-way
+    "multiplier",  # (n,), of each tree, at its root body
+    "energies",  # (4, n), likewise
+    "root_work",  # (n,), likewise
 )
 
 if numba.config.DISABLE_JIT:
@@ -79,11 +90,13 @@ else:
 def make_flow_handle(
     kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
     rates, accelerations, powers, work, before, count,
+    is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
 ):  # fmt: skip
     """A FlowHandle."""
     return FlowHandle(
         kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
         rates, accelerations, powers, work, before, count,
+        is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
     )  # fmt: skip
 
 
@@ -102,8 +115,8 @@ def begin_flow(h, f):
 
 
 @entry
-def accelerate(h, f, weight):
-    """Acceleration ``f.v_dot`` at (f.q, f.v) by (M + weight d) v_dot = T + held - d v - C; a status."""
+def accelerate(h, f, weight, v_damped):
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); a status."""
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
@@ -116,7 +129,8 @@ def accelerate(h, f, weight):
         return status
     for i in range(f.force.shape[0]):
         f.force[i] = h.work.effort[i] + f.held[i]
-    free_acceleration(tree, kin, f.art, h.gravity, f.force, f.v, h.work.external, f.v_dot)
+    spring_forces(tree, h.joints, f.q, f.force)
+    free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, h.work.external, f.v_dot)
     f.count[1] += 1
     return OK
 
@@ -222,18 +236,19 @@ def hold_impulses(h, f):
     """The solved impulses as forces held for the step, J* p / dt; True if there are any."""
     dt = h.settings[0]
     any_force = False
-    for r in range(h.cones.rows[0]):
+    n_rows = rows_in_use(h)
+    for r in range(n_rows):
         any_force = any_force or h.sol.r[r] != 0.0
     if not any_force:
         return False
-    row_impulses(h.rows, h.cones.rows[0], h.sol.r, f.art.z)
+    row_impulses(h.rows, n_rows, h.sol.r, f.art.z)
     generalised_forces(h.tree, h.kin, f.art.z, f.held)
     for i in range(f.held.shape[0]):
         f.held[i] /= dt
     for r in range(h.cones.rows[0]):
         dof = h.rows.dof[r]
         if dof >= 0:
-            f.held_limits[dof // 2] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
+            f.held_limits[dof // 8] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
     return True
 
 
@@ -247,13 +262,16 @@ def end_is_finite(f):
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.work)
+    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
     for c in range(5):
         h.work.ledger[c] = f.work[c]
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.bil, h.sol)
     report(h)
     for i in range(h.q.shape[0]):
         h.q[i] = f.q_end[i]
     for i in range(h.v.shape[0]):
         h.v[i] = f.v_end[i]
     refresh(h)
+    h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
+    if h.bil.info[COUNT] > 0:
+        mend_closures(h)

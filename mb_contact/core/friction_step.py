@@ -18,20 +18,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows, row_velocities
+from mb_contact.core.bilateral import COUNT, FIRST, GEARS, INDEPENDENT, PICKED, fixed_impulses, free_bilateral
+from mb_contact.core.contact_rows import contact_frames, contact_rows, limit_rows
 from mb_contact.core.equality_rows import (
     EQUALITY_ROWS,
     FREE_ROWS,
+    GEAR,
+    GEAR_ROWS,
+    PICKED_ROWS,
     TOTAL_PIVOTS,
     complete,
     condense,
     solve_with_equalities,
 )
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.least_norm import least_norm_response
 from mb_contact.core.principal_pivoting import PPM_SOLVED
-from mb_contact.core.step import ITERATIONS, RUNG
+from mb_contact.core.step import ITERATIONS, RUNG, free_row_velocities, pose_bilateral, rows_in_use
 from mb_contact.types import OK, TOO_MANY_CONTACTS
 
 NO_SLIP = 0
@@ -87,11 +91,12 @@ def friction_rows(h, model, viscous, eq):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
-    n_rows = h.cones.rows[0]
+    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    n_rows = pose_bilateral(h)
     for i in range(eq.info.shape[0]):
         eq.info[i] = 0
-    equal = 0
+    equal = bilateral_equalities(h.bil, eq)
+    free_row_velocities(h, n_rows, eq.q)
     for i in range(h.cones.count[0]):
         row = h.cones.start[i]
         eq.hard[i] = row
@@ -109,9 +114,40 @@ def friction_rows(h, model, viscous, eq):
             equal += 1
     eq.info[EQUALITY_ROWS] = equal
     eq.info[FREE_ROWS] = h.cones.count[0]
-    row_velocities(h.rows, n_rows, h.work.V_free, eq.q)
-    for i in range(n_rows):
-        eq.q[i] += h.rows.offset[i]
+
+@kernel
+def bilateral_equalities(bil, eq):
+    """Rows of loops and gears as the first rows X, without softness; returns how many."""
+    first = bil.info[FIRST]
+    count = bil.info[COUNT]
+    equal = 0
+    for i in range(count):
+        bil.diagonal[first + i] = 0.0
+        if bil.fixed[i] == 0.0:
+            eq.equality[equal] = first + i
+            eq.softness[equal] = 0.0
+            equal += 1
+    eq.info[GEAR_ROWS] = bil.info[GEARS]
+    eq.info[GEAR] = first + count - bil.info[GEARS]
+    for g in range(eq.info[GEAR], first + count):
+        eq.ratio[g] = bil.ratio[g - first]
+    bil.info[PICKED] = -1
+    return equal
+
+
+@kernel
+def bilateral_impulses(bil, eq, r):
+    """Impulses and scales of the rows of loops and gears, as the elimination found them."""
+    first = bil.info[FIRST]
+    last = first + bil.info[COUNT]
+    for i in range(first, last + bil.info[GEARS]):
+        r[i] = eq.r[i]
+        bil.diagonal[i] = eq.diagonal[i]
+    fixed_impulses(r, bil)
+    bil.info[INDEPENDENT] = 0
+    for k in range(eq.info[PICKED_ROWS]):
+        if eq.picked[k] >= first and eq.picked[k] < last:
+            bil.info[INDEPENDENT] += 1
 
 
 @entry
@@ -119,11 +155,12 @@ def copy_tangents(h, viscous, eq):
     """Viscous rows behind the others, and all others complementary; False if there is no room for them."""
     dt = h.settings[0]
     rows = h.rows
-    last = h.cones.rows[0]
-    for r in range(last):
+    n_rows = h.cones.rows[0]
+    last = rows_in_use(h)
+    for r in range(n_rows):
         eq.hard[r] = r
-    eq.info[FREE_ROWS] = last
-    equal = 0
+    eq.info[FREE_ROWS] = n_rows
+    equal = eq.info[EQUALITY_ROWS]
     for i in range(h.contacts.count[0]):
         mu_v = viscous[h.contacts.pair[i]]
         if mu_v == 0.0 or h.contacts.gap[i] > TOUCH:
@@ -151,8 +188,9 @@ def copy_tangents(h, viscous, eq):
 def solve_both(h, eq):
     """The polyhedral problem on what the viscous rows leave, then the sum of both frictions into ``h.sol.r``."""
     n_rows = h.cones.rows[0]
-    last = n_rows + eq.info[EQUALITY_ROWS]
-    if n_rows > 0:
+    bilateral = free_bilateral(h.bil)
+    last = rows_in_use(h) + eq.info[EQUALITY_ROWS] - bilateral
+    if last > 0:
         condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
         for i in range(n_rows):  # the ladder wants a symmetric matrix
             for j in range(i):
@@ -164,7 +202,8 @@ def solve_both(h, eq):
     if eq.info[EQUALITY_ROWS] == 0:
         return
     complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
-    for k in range(eq.info[EQUALITY_ROWS]):
+    bilateral_impulses(h.bil, eq, h.sol.r)
+    for k in range(bilateral, eq.info[EQUALITY_ROWS]):
         h.sol.r[eq.start[k]] += eq.r[eq.equality[k]]
 
 
@@ -176,9 +215,10 @@ def solve_friction(h, model, eq, ppm):
     for i in range(h.sol.judge.shape[0]):
         h.sol.judge[i] = 0.0
     h.sol.judge[3] = -1.0
+    total = rows_in_use(h)
     h.work.info[RUNG] = RUNG_NONE
     h.work.info[ITERATIONS] = 0
-    if units == 0:
+    if total == 0:
         return
     h.work.info[RUNG] = RUNG_PIVOTING
     warm = 0
@@ -189,7 +229,7 @@ def solve_friction(h, model, eq, ppm):
             warm += 1
     limit = 20 * units + 50
     status = solve_with_equalities(
-        h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, warm, limit, eq, ppm
+        h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, warm, limit, eq, ppm
     )
     h.work.info[ITERATIONS] = eq.info[TOTAL_PIVOTS]
     if not _judge(h, eq) or status != PPM_SOLVED:
@@ -199,17 +239,20 @@ def solve_friction(h, model, eq, ppm):
                 h.rows.offset[i] = 0.0
         h.work.info[RUNG] = RUNG_NO_PUSH_OUT
         solve_with_equalities(
-            h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, 0, limit, eq, ppm
+            h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, 0, limit, eq, ppm
         )
         h.work.info[ITERATIONS] += eq.info[TOTAL_PIVOTS]
         if not _judge(h, eq):
             h.work.info[RUNG] = RUNG_FAILED
-    if model == NO_SLIP and h.work.info[RUNG] != RUNG_FAILED:
-        least_norm_response(h.tree, h.kin, h.art, h.com, h.rows, n_rows, RANK_TOLERANCE, eq, ppm)
+    if h.work.info[RUNG] != RUNG_FAILED:
+        least_norm_response(
+            h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, model == VISCOUS, eq, ppm
+        )
         _judge(h, eq)
     for r in range(n_rows):
         h.sol.r[r] = eq.r[r]
         h.sol.u[r] = eq.u[r]
+    bilateral_impulses(h.bil, eq, h.sol.r)
     for i in range(units):
         row = h.cones.start[i]
         h.sol.state[i] = 0 if eq.r[row] > 0.0 else -1

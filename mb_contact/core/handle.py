@@ -47,6 +47,13 @@ STEP_FIELDS = (
     "piv",
     "lem",
     "work",
+    "joints",
+    "closures",
+    "gears",
+    "drift",  # (2,): gamma, part of a closure error removed per step; tolerance of the projection, or 0 for none
+    "loop",
+    "bil",
+    "closing",
 )
 
 if numba.config.DISABLE_JIT:
@@ -64,11 +71,13 @@ else:
 def make_step_handle(
     tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
     kin, art, com, rows, frames, memory, cones, sol, piv, lem, work,
+    joints, closures, gears, drift, loop, bil, closing,
 ):  # fmt: skip
     """A StepHandle; a kernel of ours because structref's own constructor is compiled anew in every process (4 s)."""
     return StepHandle(
         tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
         kin, art, com, rows, frames, memory, cones, sol, piv, lem, work,
+        joints, closures, gears, drift, loop, bil, closing,
     )  # fmt: skip
 
 

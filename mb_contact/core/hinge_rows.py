@@ -6,10 +6,13 @@
 Body k = 0 ... n-1 hangs on body k-1, body 0 on the inertial frame; bodies stand about their centres of mass.  Hinge k
 has five rows K: three velocities of the hinge point of body k relative to body k-1's, two rates across the pin's axis,
 
-    K V+ + dt K' V + gamma c / dt = 0,
+    K V+ + s dt K' V + gamma c / dt = 0,
 
-with c how far the hinge is open (J14 Eq. 19 with the drift taken back).  A row is a pair of 6-vectors, ``on`` the body
-and ``up`` on the one before it.  Only neighbouring hinges share a body: K M^-1 K* is a band of half-width 9.
+with c how far the hinge is open.  J14 Eq. 19 has s = 1 and gamma = 0, and drifts.  With s = 0 the rows hold where the
+step begins, as the contacts' do, and the energy stays bounded; with s = 1 fast short links gain energy.
+
+A row is a pair of 6-vectors, ``on`` the body and ``up`` on the one before it.  Only neighbouring hinges share a body,
+so K M^-1 K* is a band of half-width 9.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ class HingeWork(NamedTuple):
     anchor_up: np.ndarray  #: (n, 3), in the frame of the body before it, or the world's
     axis: np.ndarray  #: (n, 3), in the body's frame
     across: np.ndarray  #: (n, 2, 3), orthonormal, across the axis, in the frame of the body before it
-    gamma: np.ndarray  #: (1,), part of an opening that is taken back in a step
+    gamma: np.ndarray  #: (2,), gamma, the part of an opening that is taken back in a step, and s
     inverse: np.ndarray  #: (n, 3, 3), inverse rotational inertias, world axes
     on: np.ndarray  #: (5 n, 6)
     up: np.ndarray  #: (5 n, 6)
@@ -54,7 +57,7 @@ def make_hinge_work(anchor, anchor_up, axis, across, gamma, R):
         anchor_up=np.ascontiguousarray(anchor_up, dtype=np.float64),
         axis=np.ascontiguousarray(axis, dtype=np.float64),
         across=np.ascontiguousarray(across, dtype=np.float64),
-        gamma=np.array([gamma], dtype=np.float64),
+        gamma=np.array(gamma, dtype=np.float64),
         inverse=np.zeros((n, 3, 3)),
         on=np.zeros((m, 6)),
         up=np.zeros((m, 6)),
@@ -70,7 +73,7 @@ def make_hinge_work(anchor, anchor_up, axis, across, gamma, R):
 
 @kernel
 def hinge_rows(kin, mass, V_free, dt, g):
-    """Rows of all hinges, M^-1 times them, and q = K V_free + dt K' V + gamma c / dt."""
+    """Rows of all hinges, M^-1 times them, and q = K V_free + s dt K' V + gamma c / dt."""
     for k in range(g.anchor.shape[0]):
         _invert(kin.I, k, g.inverse)
         _point_rows(kin, V_free, dt, k, g)
@@ -123,10 +126,11 @@ def _point_rows(kin, V_free, dt, k, g):
         by -= y
         bz -= z
     rate = g.gamma[0] / dt
+    product = g.gamma[1] * dt
     row = ROWS * k
-    g.q[row] = dt * bx + rate * (cx - sx)
-    g.q[row + 1] = dt * by + rate * (cy - sy)
-    g.q[row + 2] = dt * bz + rate * (cz - sz)
+    g.q[row] = product * bx + rate * (cx - sx)
+    g.q[row + 1] = product * by + rate * (cy - sy)
+    g.q[row + 2] = product * bz + rate * (cz - sz)
     _unit_rows(rx, ry, rz, 1.0, row, g.on)
     if k > 0:
         _unit_rows(sx, sy, sz, -1.0, row, g.up)
@@ -183,7 +187,7 @@ def _axis_rows(kin, V_free, dt, k, g):
     for i in range(2):
         x, y, z = cross(wx, wy, wz, tx, ty, tz)
         bias = x * (V[k, 0] - wx) + y * (V[k, 1] - wy) + z * (V[k, 2] - wz)
-        g.q[row + i] = dt * bias + g.gamma[0] / dt * (tx * ex + ty * ey + tz * ez)
+        g.q[row + i] = g.gamma[1] * dt * bias + g.gamma[0] / dt * (tx * ex + ty * ey + tz * ez)
         for c in range(6):
             g.on[row + i, c] = g.up[row + i, c] = 0.0
         g.on[row + i, 0] = tx

@@ -102,6 +102,8 @@ def joint_motion(kind, s, axis, axis2, k, q, turn, shift):
     elif kind == JOINT_UNIVERSAL:
         set_axis_angle(turn, 1, axis[k, 0], axis[k, 1], axis[k, 2], q[s])
         turn_about(turn, 1, axis2[k, 0], axis2[k, 1], axis2[k, 2], q[s + 1], turn, 0)
+    else:  # a contact of surfaces: its motion already stands in R_joint and p_joint (surface_tree.py)
+        set_quaternion(turn, 0, 0.0, 0.0, 0.0, 1.0)
 
 
 @kernel

@@ -10,13 +10,15 @@ that nothing asks for.  Every other row of zero velocity is a combination of tha
 
 so r with alpha* r = g (g the impulses on P) acts alike, and the least of them is r = alpha (alpha* alpha)^-1 g.
 Normals that would pull are left out and it is tried again.  O(m^2 n).
+
+With viscous friction the velocity alone gives the tangential impulses; then the rows are the normals by themselves.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED, _pick, respond
+from mb_contact.core.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED_ROWS, _pick, respond
 from mb_contact.core.jit import kernel
 from mb_contact.core.principal_pivoting import ACTIVE
 
@@ -24,22 +26,29 @@ MOST_ROUNDS = 20
 
 
 @kernel
-def least_norm(com, rows, n_rows, rank_tolerance, eq, ppm):
-    """Replace ``eq.r`` by the impulses of least norm; False, and nothing changed, where that did not work."""
+def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
+    """Replace ``eq.r`` by the impulses of least norm; False, and nothing changed, where that did not work.
+
+    ``normals_only`` leaves the impulses of the equality rows as they are.
+    """
     alpha = eq.alpha
     g = eq.g
     member = eq.member
+    if normals_only:
+        eq.info[PICKED_ROWS] = 0
+        for r in range(n_rows):
+            eq.left[r] = eq.diagonal[r]
     for s in range(ppm.info[ACTIVE]):
-        if eq.info[PICKED] == eq.Y.shape[0]:
+        if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
             return False
         _pick(com, rows, n_rows, eq.hard[ppm.active[s]], 0.0, eq)
-    _find_still(n_rows, eq, member)
+    _find_still(n_rows, normals_only, eq, member)
     for i in range(eq.info[FREE_ROWS]):  # two corners may carry what four could
         r = eq.hard[i]
         own = eq.left[r] > rank_tolerance * eq.diagonal[r]
-        if member[r] != 0 and own and eq.info[PICKED] < eq.Y.shape[0]:
+        if member[r] != 0 and own and eq.info[PICKED_ROWS] < eq.Y.shape[0]:
             _pick(com, rows, n_rows, r, 0.0, eq)
-    k = eq.info[PICKED]
+    k = eq.info[PICKED_ROWS]
     for r in range(n_rows):
         if eq.left[r] > rank_tolerance * eq.diagonal[r]:
             member[r] = 0
@@ -58,20 +67,24 @@ def least_norm(com, rows, n_rows, rank_tolerance, eq, ppm):
                 member[r] = 0
                 pulls = True
         if not pulls:
-            for r in range(n_rows):
+            for i in range(eq.info[FREE_ROWS]):
+                r = eq.hard[i]
+                eq.r[r] = _along(alpha, r, k, g) if member[r] != 0 else 0.0
+            for i in range(0 if normals_only else eq.info[EQUALITY_ROWS]):
+                r = eq.equality[i]
                 eq.r[r] = _along(alpha, r, k, g) if member[r] != 0 else 0.0
             return True
     return False
 
 
 @kernel
-def _find_still(n_rows, eq, member):
-    """Rows that may carry an impulse: the equality rows, and the normals of zero velocity."""
+def _find_still(n_rows, normals_only, eq, member):
+    """Rows that may carry an impulse: the equality rows (unless ``normals_only``), and the normals of zero velocity."""
     largest = 0.0
     for r in range(n_rows):
         member[r] = 0
         largest = max(largest, abs(eq.q[r]) / np.sqrt(eq.diagonal[r]))
-    for i in range(eq.info[EQUALITY_ROWS]):
+    for i in range(0 if normals_only else eq.info[EQUALITY_ROWS]):
         member[eq.equality[i]] = 1
     for i in range(eq.info[FREE_ROWS]):
         r = eq.hard[i]
@@ -138,14 +151,14 @@ def _solve_gram(n_rows, k, alpha, member, gram, g):
 
 
 @kernel
-def least_norm_response(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, ppm):
+def least_norm_response(tree, kin, art, com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     """``least_norm`` and the response to it; the old impulses come back where the new ones act otherwise."""
     old = eq.old
     alpha = eq.alpha
     largest = 0.0
     for r in range(n_rows):
         old[r] = eq.r[r]
-    if not least_norm(com, rows, n_rows, rank_tolerance, eq, ppm):
+    if not least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
         return False
     for r in range(n_rows):
         alpha[r, 0] = eq.u[r]

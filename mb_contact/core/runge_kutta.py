@@ -31,7 +31,7 @@ def runge_kutta_step(h, f, A, b, dt):
             f.x[i] = dt * x
             f.v[i] = f.v_start[i] + dt * v
         move_chart(tree, f.q_start, f.x, f.q)
-        status = accelerate(h, f, 0.0)
+        status = accelerate(h, f, 0.0, f.v)
         if status != OK:
             return status
         chart_rates(tree, f.x, f.v, f.rates[s])

@@ -7,7 +7,7 @@
     (narrow phase: FCL fills the witnesses)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    solve_contacts   frames -> rows -> Upsilon, Omega, W -> solver ladder
+    solve_contacts   frames -> rows -> Upsilon, Omega, W -> loops and gears eliminated -> solver ladder
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
     conclude         books, warm start, report; new velocity and position -> their kinematics
 
@@ -20,9 +20,29 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias, free_acceleration, impulse_response
+from mb_contact.core.bilateral import (
+    COUNT,
+    FIRST,
+    GEARS,
+    PICKED,
+    ROUNDS,
+    bilateral_residuals,
+    bilateral_rows,
+    combine_gears,
+    combine_velocities,
+    correct_impulses,
+    factor_bilateral,
+    fixed_impulses,
+    hold_rows,
+    measure_rows,
+    recover_impulses,
+    reduce_velocities,
+)
 from mb_contact.core.broadphase import candidate_pairs
+from mb_contact.core.closing import mend_closures, refresh
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.contact_rows import (
+    NEAR_LIMIT,
     contact_frames,
     contact_rows,
     limit_reach,
@@ -32,39 +52,29 @@ from mb_contact.core.contact_rows import (
     row_velocities,
 )
 from mb_contact.core.geometry import aabbs, geometry_poses, shape_travel
-from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.core.jit import entry, kernel
+from mb_contact.core.joint_forces import friction_changes, pose_friction, spring_forces, stiffen
 from mb_contact.core.joints import integrate_joints
-from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.kinematics import body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
-from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
+from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
+CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
 SIGMA = 10  # entry of a row of StepWork.report
 
 
 @entry
-def refresh(h):
-    """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy."""
-    body_poses(h.tree, h.q, h.kin)
-    body_velocities(h.tree, h.kin, h.v, h.kin.V)
-    body_inertias(h.tree, h.kin)
-    bias_terms(h.tree, h.kin, h.v)
-    kinetic, potential = mechanical_energy(h.tree, h.kin, h.gravity)
-    for i in range(h.v.shape[0]):
-        kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
-    h.work.energy[0] = kinetic
-    h.work.energy[1] = potential
-
-
-@entry
 def find_contacts(h, candidates):
-    """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
+    """Manifolds of the candidate pairs, from the narrow phase's witnesses; the joints' friction starts as it ended."""
     b = h.buffers
+    h.bil.info[ROUNDS] = 0
+    for i in range(h.bil.state.shape[0]):
+        h.bil.state[i] = h.memory.limit_state[i, RUB]
     return build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
@@ -76,6 +86,7 @@ def smooth_dynamics(h):
     tree = h.tree
     work = h.work
     dt = h.settings[0]
+    stiffen(h.joints, dt, tree.damping)
     status, body = articulated_inertias(tree, h.kin, dt, h.art)
     if status != OK:
         work.info[BAD_BODY] = body
@@ -83,7 +94,9 @@ def smooth_dynamics(h):
     for i in range(h.v.shape[0]):
         limit = tree.effort_limit[i]
         work.effort[i] = min(max(h.effort[i], -limit), limit)
-    free_acceleration(tree, h.kin, h.art, h.gravity, work.effort, h.v, work.external, work.v_dot)
+        work.force[i] = work.effort[i]
+    spring_forces(tree, h.joints, h.q, work.force)
+    free_acceleration(tree, h.kin, h.art, h.gravity, work.force, h.v, work.external, work.v_dot)
     for i in range(h.v.shape[0]):
         work.v_free[i] = h.v[i] + dt * work.v_dot[i]
         work.speed[i] = abs(work.v_free[i])
@@ -112,13 +125,31 @@ def pose_rows(h):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+
+
+@entry
+def pose_bilateral(h):
+    """Rows of loops and gears behind all that stand in ``h.cones``; returns the number of rows in use."""
+    first = h.cones.rows[0]
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, h.settings[0], h.drift[0], first, h.rows,
+        h.loop, h.bil,
+    )  # fmt: skip
+    pose_friction(h.joints, h.settings[0], h.work.v_free, h.bil)
+    return rows_in_use(h)
+
+
+@entry
+def rows_in_use(h):
+    """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
+    return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
 
 
 @entry
 def row_system(h):
-    """W = B* Omega B and q = B* V_free + offset of all rows."""
-    n_rows = h.cones.rows[0]
+    """W = B* Omega B and q = B* V_free + offset of all rows, what loops and gears leave of them."""
+    n_rows = pose_bilateral(h)
     if n_rows == 0:
         return
     count = mark_essential(h.tree, h.rows.touched, h.com)
@@ -126,9 +157,35 @@ def row_system(h):
     compliance_blocks(h.tree, h.com, count)
     row_sides(h.com, h.rows, n_rows)
     row_compliance(h.com, h.rows, n_rows, count, h.sol.W)
-    row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
+    combine_gears(h.sol.W, h.bil)
+    measure_rows(h.com, h.rows, h.sol.W, h.bil)
+    factor_bilateral(h.sol.W, h.bil)
+    free_row_velocities(h, n_rows, h.sol.q)
+    reduce_velocities(h.sol.q, h.bil)
+    hold_rows(h.cones, h.sol.q, h.bil)
+
+
+@entry
+def free_row_velocities(h, n_rows, q):
+    """q = B* V_free + offset, with the friction impulses of the joints that slip already in V_free."""
+    bil = h.bil
+    fixed = False
     for i in range(n_rows):
-        h.sol.q[i] += h.rows.offset[i]
+        bil.r[i] = 0.0
+    for i in range(bil.info[COUNT]):
+        if bil.fixed[i] != 0.0:
+            fixed = True
+    if fixed:
+        fixed_impulses(bil.r, bil)
+        row_impulses(h.rows, n_rows, bil.r, h.work.impulse)
+        impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    for k in range(bil.V.shape[0]):
+        for c in range(6):
+            bil.V[k, c] = h.work.V_free[k, c] + (h.art.alpha[k, c] if fixed else 0.0)
+    row_velocities(h.rows, n_rows, bil.V, q)
+    combine_velocities(q, bil)
+    for i in range(n_rows):
+        q[i] += h.rows.offset[i]
 
 
 @entry
@@ -141,22 +198,38 @@ def solve(h):
 
 @entry
 def apply_impulses(h):
-    """v_next = v_free + M^-1 J* p by one impulse sweep; a status."""
+    """v_next = v_free + M^-1 J* p by one impulse sweep, two where loops or gears need a correction; a status."""
     work = h.work
-    if h.cones.rows[0] > 0:
-        row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
-        impulse_response(h.tree, h.kin, h.art, work.impulse, work.joint_impulse, work.dv)
+    info = h.bil.info
+    n_rows = rows_in_use(h)
+    if n_rows > 0:
+        if info[PICKED] >= 0:
+            recover_impulses(h.sol.r, h.bil)
+        _respond(h, n_rows)
+        if info[COUNT] > 0:
+            worst = bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.sol.r, h.bil)
+            if worst > CORRECT_FROM and info[PICKED] > 0:
+                correct_impulses(h.sol.r, h.bil)
+                _respond(h, n_rows)
+                bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.sol.r, h.bil)
     for i in range(work.dv.shape[0]):
         work.v_next[i] = work.v_free[i]
-        if h.cones.rows[0] > 0:
+        if n_rows > 0:
             work.v_next[i] += work.dv[i]
         if not np.isfinite(work.v_next[i]):
             return NOT_FINITE
     return OK
 
 
+@entry
+def _respond(h, n_rows):
+    """dv and the bodies' velocity jump of the impulses ``h.sol.r``."""
+    row_impulses(h.rows, n_rows, h.sol.r, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+
+
 @kernel
-def remember(contacts, frames, cones, rows, memory, sol):
+def remember(contacts, frames, cones, rows, memory, bil, sol):
     """Identities, frames and states for the next step's warm start."""
     c = contacts.count[0]
     memory.count[0] = c
@@ -168,11 +241,12 @@ def remember(contacts, frames, cones, rows, memory, sol):
             memory.tangent[i, a] = frames.t1[i, a]
             memory.impulse[i, a] = sol.r[3 * i + a]
     for d in range(memory.limit_state.shape[0]):
-        memory.limit_state[d, 0] = -1
-        memory.limit_state[d, 1] = -1
+        for i in range(RUB):
+            memory.limit_state[d, i] = -1
+        memory.limit_state[d, RUB] = bil.state[d]
     for i in range(c, cones.count[0]):
         dof = rows.dof[cones.start[i]]
-        memory.limit_state[dof // 2, dof % 2] = sol.state[i]
+        memory.limit_state[dof // 8, dof % 8] = sol.state[i]
 
 
 @kernel
@@ -220,8 +294,8 @@ def _add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
-    """Joint efforts and the work of efforts, damping, contacts, limits and external wrenches in this step.
+def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
+    """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
     velocity jump of the impulses.
@@ -230,11 +304,13 @@ def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
         work.ledger[i] = 0.0
     for i in range(v.shape[0]):
         mean = 0.5 * (v[i] + work.v_next[i]) * dt
-        passive = -tree.damping[i] * work.v_next[i]
+        passive = -joints.damping[i] * work.v_next[i]
         work.joint_effort[i] = work.effort[i] + passive
         work.ledger[0] += work.effort[i] * mean
         work.ledger[1] += passive * mean
-    row_velocities(rows, cones.rows[0], kin.V, sol.before)
+    n_rows = max(cones.rows[0], bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS])
+    row_velocities(rows, n_rows, kin.V, sol.before)
+    combine_velocities(sol.before, bil)
     for r in range(cones.rows[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
@@ -242,12 +318,16 @@ def keep_books(tree, dt, v, kin, alpha, rows, cones, sol, work):
             work.ledger[2] += sol.r[r] * mean
         else:
             work.ledger[3] += sol.r[r] * mean
-            work.joint_effort[dof // 2] += (1.0 - 2.0 * (dof % 2)) * sol.r[r] / dt
+            work.joint_effort[dof // 8] += (1.0 - 2.0 * (dof % 2)) * sol.r[r] / dt
     for k in range(work.external.shape[0]):
         for c in range(6):
             if work.external[k, c] != 0.0:
-                after = work.V_free[k, c] + (alpha[k, c] if cones.rows[0] > 0 else 0.0)
+                after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
                 work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+    for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
+        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + bil.u[r] - rows.offset[r])
+        if bil.bound[r - bil.info[FIRST]] > 0.0:
+            work.joint_effort[bil.dof[r - bil.info[FIRST]]] += sol.r[r] / dt
     _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
 
 
@@ -320,6 +400,10 @@ def limits_missed(h):
         reach = limit_reach(h.work.speed[d], dt)
         position = h.q[h.tree.q_start[k]]
         after = position + dt * h.work.v_next[d]
+        fast = h.joints.velocity_limit[d]
+        if abs(h.work.v_next[d]) > fast and h.work.speed[d] <= NEAR_LIMIT * fast:
+            h.work.speed[d] = abs(h.work.v_next[d])
+            missed = True
         below = position - h.tree.lower[d] >= reach and after < h.tree.lower[d]
         above = h.tree.upper[d] - position >= reach and after > h.tree.upper[d]
         if below or above:
@@ -330,9 +414,9 @@ def limits_missed(h):
 
 @entry
 def settle(h):
-    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with one limit more."""
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again: one limit more, other friction."""
     status = apply_impulses(h)
-    if status == OK and limits_missed(h):
+    if status == OK and (limits_missed(h) or friction_changes(h.sol.r, h.bil)):
         return LIMIT_MISSED
     return status
 
@@ -348,7 +432,9 @@ def solve_contacts(h):
 def conclude(h):
     """From solved impulses to the next state: impulses on the shapes, books, warm start, report, q and v."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.tree, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.work)
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.sol)
+    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
+    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.bil, h.sol)
     report(h)
     advance(h)
+    if h.bil.info[COUNT] > 0:
+        mend_closures(h)

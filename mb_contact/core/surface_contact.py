@@ -231,7 +231,7 @@ def _curvature(A, W, k):
 
 @kernel
 def rolling_matrix(work):
-    """Rows of H* (3, 6) of pure rolling: turns about the axes of 1c through the contact point; after ``contact_pose``."""
+    """Rows of H* (3, 6) of pure rolling, after ``contact_pose``: turns about the axes of 1c at the contact point."""
     H = work.H
     rx, ry, rz = _arm(work)
     for i in range(3):

@@ -45,7 +45,7 @@ C, C_S, C_T, C_SS, C_ST, C_TT, C_SSS, C_SST, C_STT, C_TTT = range(10)
 MAX_DEGREE = 15  #: of a spline; what the workspace holds
 
 # --- what a body does ----------------------------------------------------------------------------
-FREE = 0  #: state: position (3), quaternion x y z w (4), angular (3) and linear velocity (3), world axes, centre of mass
+FREE = 0  #: state: position (3) of the centre of mass, quaternion x y z w (4), w (3), v (3), world axes
 SLIDING = 1  #: state: q (5) and its rate (5)
 ROLLING = 2  #: state: q (5) and the relative angular velocity (3) in axes of the contact frame 1c
 STATE_SIZE = (13, 10, 8)
@@ -60,7 +60,8 @@ BASE_P = 14  #: 3, origin of the base at t = 0, world
 BASE_R = 17  #: 9
 BASE_V = 26  #: 3, constant velocity of its origin
 BASE_W = 29  #: 3, constant angular velocity, world axes
-CONSTANTS = 32
+RELEASE = 32  #: 1: the contact may break, 0: the base also pulls
+CONSTANTS = 33
 
 # --- entries of ``watch``, evaluated with every acceleration --------------------------------------
 NORMAL_FORCE = 0  #: [N]
@@ -98,6 +99,7 @@ class SurfaceWork(NamedTuple):
     stages: np.ndarray  #: (8, LARGEST_STATE), derivatives of the state
     trial: np.ndarray  #: (LARGEST_STATE,)
     start: np.ndarray  #: (LARGEST_STATE,), state at the start of a step
+    guide: np.ndarray  #: (2,), slip at the start of a step: within the step friction does not turn round
 
 
 def make_surface_work(kind=float):
@@ -105,5 +107,5 @@ def make_surface_work(kind=float):
     degree = MAX_DEGREE + 1
     shapes = ((2, 10, 3), (2, 3, 3), (2, 2, 2), (2, 3, 2), (2, 3, 2), (2, 4, degree), (4, degree, 4), (10, 4),
               (6, 3, 3), (3, 3), (5, 6), (5, 6), (5, 5), (6,), (6,), (6,), (5, 7), (5,), (8, LARGEST_STATE),
-              (LARGEST_STATE,), (LARGEST_STATE,))  # fmt: skip
+              (LARGEST_STATE,), (LARGEST_STATE,), (2,))  # fmt: skip
     return SurfaceWork(*(np.zeros(shape, kind) for shape in shapes))

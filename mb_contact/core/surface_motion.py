@@ -213,10 +213,15 @@ def _gyroscopic(work):
 
 @kernel
 def _unit_friction(work, watch):
-    """Force of length 1 against the slip and its moment about the centre of mass."""
+    """Force of length 1 against the slip and its moment about the centre of mass.
+
+    It keeps its sense within a step: where the slip ends, stages beyond would turn it and RK4 then stands still.
+    """
     R = work.R
     x = -watch[SLIP_1] / watch[SLIP]
     y = -watch[SLIP_2] / watch[SLIP]
+    if x * work.guide[0] + y * work.guide[1] > 0.0:
+        x, y = -x, -y
     tx, ty, tz = rotate(R, 0, x, y, 0.0)
     D = work.D
     o = work.point

@@ -20,6 +20,7 @@ from mb_contact.core.surface_layout import (
     GAP,
     GAP_RATE,
     NORMAL_FORCE,
+    RELEASE,
     ROLLING,
     SLIDING,
     SLIP_1,
@@ -101,7 +102,9 @@ def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
     set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
     for i in range(3):  # body in axes of the base
         for j in range(3):
-            turn[0, i, j] = turn[2, 0, i] * turn[5, 0, j] + turn[2, 1, i] * turn[5, 1, j] + turn[2, 2, i] * turn[5, 2, j]
+            turn[0, i, j] = 0.0
+            for c in range(3):
+                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
     w = constants
     x = y[0] - (w[BASE_P] + w[BASE_V] * t)
     b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)
@@ -134,7 +137,7 @@ def _event(mode, constants, bounds, y, near, watch, slip_1, slip_2):
         if watch[GAP] < 0.0 and watch[GAP_RATE] < 0.0:
             return LANDS
         return LEAVES if _outside(bounds, near) else NONE
-    if watch[NORMAL_FORCE] < 0.0:
+    if watch[NORMAL_FORCE] < 0.0 and constants[RELEASE] != 0.0:
         return BREAKS
     mu = constants[FRICTION]
     if mode == SLIDING and mu > 0.0:
@@ -155,6 +158,13 @@ def _outside(bounds, x):
 
 
 @kernel
+def _guide(slip_1, slip_2, work):
+    """Remember the slip at the start of a step."""
+    work.guide[0] = slip_1
+    work.guide[1] = slip_2
+
+
+@kernel
 def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work, watch, near, A, order, steps, log):
     """Up to ``steps`` fixed steps; returns (status, event, steps done).
 
@@ -162,6 +172,7 @@ def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work
     t, y and nothing else after every step when it has rows.
     """
     h = settings[STEP]
+    _guide(0.0, 0.0, work)
     status = observe(mode, constants, code, data, t[0], y, work, watch, near, A, order, 0)
     if status != OK:
         return status, NONE, 0
@@ -169,6 +180,7 @@ def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work
     for done in range(steps):
         slip_1 = watch[SLIP_1]
         slip_2 = watch[SLIP_2]
+        _guide(slip_1, slip_2, work)
         for i in range(n):
             work.start[i] = y[i]
         status = runge_kutta(mode, constants, code, data, t[0], h, tableau, y, work, watch)
@@ -201,6 +213,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
     ``error`` (s + 1,) holds the differences of the weights of the two orders; the last is that of the derivative at
     the end (Dormand and Prince, 5(4)).
     """
+    _guide(0.0, 0.0, work)
     status = observe(mode, constants, code, data, t[0], y, work, watch, near, A, order, 0)
     n = STATE_SIZE[mode]
     last = error.shape[0] - 1
@@ -208,6 +221,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
     while status == OK and done < log.shape[0] and t[0] < settings[END]:
         slip_1 = watch[SLIP_1]
         slip_2 = watch[SLIP_2]
+        _guide(slip_1, slip_2, work)
         for i in range(n):
             work.start[i] = y[i]
         h = min(settings[STEP], settings[LONGEST], settings[END] - t[0])

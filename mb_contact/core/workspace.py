@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.trigonometry import padded
+from mb_contact.types import JOINT_ROWS
 
 
 class Kinematics(NamedTuple):
@@ -140,7 +141,7 @@ class Memory(NamedTuple):
     impulse: np.ndarray  #: (c, 3), normal and two tangents
     moment: np.ndarray  #: (c, 3), torsion and rolling about the two tangents
     state: np.ndarray  #: int64 (c,)
-    limit_state: np.ndarray  #: int64 (N, 2), lower and upper
+    limit_state: np.ndarray  #: int64 (N, JOINT_ROWS), of the rows of each degree of freedom
 
 
 class Frames(NamedTuple):
@@ -159,6 +160,7 @@ class StepWork(NamedTuple):
     V_free: np.ndarray  #: (n, 6)
     speed: np.ndarray  #: (N,), speed that decides which limits are in the problem
     effort: np.ndarray  #: (N,), clamped
+    force: np.ndarray  #: (N,), effort and springs
     v_dot: np.ndarray  #: (N,)
     dv: np.ndarray  #: (N,)
     external: np.ndarray  #: (n, 6), forces on bodies at their origins, world axes
@@ -168,7 +170,7 @@ class StepWork(NamedTuple):
     geom_impulse: np.ndarray  #: (g, 6), contact impulse on a geometry about its body origin, world axes
     contact_impulse: np.ndarray  #: (c, 3), on A, world axes [N s]
     v_next: np.ndarray  #: (N,)
-    ledger: np.ndarray  #: (5,), work of efforts, damping, contacts, limits, external wrenches in this step [J]
+    ledger: np.ndarray  #: (6,), work of efforts, damping, contacts, limits, external wrenches, loops in this step [J]
     contact_energy: np.ndarray  #: (2,), T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
@@ -306,7 +308,7 @@ def make_memory(capacity, N):
         impulse=np.zeros((capacity, 3)),
         moment=np.zeros((capacity, 3)),
         state=np.zeros(capacity, np.int64),
-        limit_state=np.full((N, 2), -1, np.int64),
+        limit_state=np.full((N, JOINT_ROWS), -1, np.int64),
     )
 
 
@@ -325,6 +327,7 @@ def make_step_work(n, N, g, capacity):
         V_free=np.zeros((n, 6)),
         speed=np.zeros(N),
         effort=np.zeros(N),
+        force=np.zeros(N),
         v_dot=np.zeros(N),
         dv=np.zeros(N),
         external=np.zeros((n, 6)),
@@ -334,7 +337,7 @@ def make_step_work(n, N, g, capacity):
         geom_impulse=np.zeros((g, 6)),
         contact_impulse=np.zeros((capacity, 3)),
         v_next=np.zeros(N),
-        ledger=np.zeros(5),
+        ledger=np.zeros(6),
         contact_energy=np.zeros(2),
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),

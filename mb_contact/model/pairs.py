@@ -180,6 +180,15 @@ def _anisotropic(scene, entry, materials):
 
 def pair_viscosities(scene, geometries, pairs):
     """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "viscous")
+
+
+def pair_restitutions(scene, geometries, pairs):
+    """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
+    return _means(scene, geometries, pairs, "restitution")
+
+
+def _means(scene, geometries, pairs, name):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     materials = [[geometries[g].material for g in pair] for pair in pairs]
-    return [_mean(scene, listed.get(frozenset(names)), names, "viscous") for names in materials]
+    return [_mean(scene, listed.get(frozenset(names)), names, name) for names in materials]

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import cos, isfinite, pi, sin
+from pathlib import Path
 from types import MappingProxyType
+
+import numpy as np
 
 from mb_contact.errors import InputError
 from mb_contact.model.scene import (
@@ -103,6 +106,19 @@ class Pendulum:
             ]
         return "\n".join([*lines, "</robot>", ""])
 
+    def centres(self, q):
+        """Positions (..., n, 2) of the spheres, x and z [m], for joint angles q (..., n)."""
+        bend = np.cumsum(q, axis=-1)
+        ends = self.spacing * np.cumsum(np.stack([np.sin(bend), np.cos(bend)], axis=-1), axis=-2)
+        middle = ends - 0.5 * self.spacing * np.stack([np.sin(bend), np.cos(bend)], axis=-1)
+        return np.array([0.0, self.base_height]) - middle
+
+    def centre_velocities(self, q, v):
+        """Velocities (..., n, 2) of the spheres, x and z [m/s], for joint angles and rates (..., n)."""
+        bend, rate = np.cumsum(q, axis=-1), np.cumsum(v, axis=-1)
+        turn = self.spacing * rate[..., None] * np.stack([-np.cos(bend), np.sin(bend)], axis=-1)
+        return np.cumsum(turn, axis=-2) - 0.5 * turn
+
     def scene(self, **settings):
         """The pendulum with floor and wall in joint coordinates; ``settings`` are further fields of Scene."""
         model = SceneModel(
@@ -134,6 +150,32 @@ class Pendulum:
         neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
         return Scene(**{**values, "collision_filters": neighbours, **settings})
 
+    def yaml(self, title):
+        """The scene of ``scene()`` as the text of a scene file, under a one-line title."""
+        (wall,) = self._surroundings()["primitives"]
+        lines = [
+            "# Copyright 2026 The mb_contact authors", "# SPDX-License-Identifier: Apache-2.0", "#", f"# {title}", "",
+            f"time_step: {self.time_step!r}",
+            f"gravity: [0.0, 0.0, {-self.gravity!r}]",
+            f"friction_directions: {self.friction_directions}", "",
+            "models:",
+            f"  - name: {NAME}",
+            f"    pose: {{position: [0.0, 0.0, {self.base_height!r}]}}",
+            f"    joints: {{{self.joints[0]}: {self.angle!r}}}  # from the downward vertical towards -x",
+            f"    velocities: {{{self.joints[0]}: {self.rate!r}}}  # above zero: towards -x",
+            f"    materials: {{default: {MATERIAL}}}",
+            "    urdf: |", *(f"      {line}" for line in self.urdf().splitlines()), "",
+            "primitives:",
+            f"  - name: {wall.name}",
+            "    shape: plane",
+            f"    pose: {{position: {list(wall.pose.position)}, rpy: {list(wall.pose.rpy)}}}",
+            f"    material: {MATERIAL}", "",
+            f"ground: {{height: {self.floor!r}, material: {MATERIAL}}}", "",
+            "materials:",
+            f"  {MATERIAL}: {{friction: {self.friction!r}}}", "",
+        ]  # fmt: skip
+        return "\n".join(lines)
+
     def _surroundings(self):
         facing_back = Pose((self.wall, 0.0, 0.0), rpy=(0.0, -0.5 * pi, 0.0))
         return {
@@ -157,6 +199,27 @@ VARIANTS = MappingProxyType({
     # 12 m, horizontal along -x, at rest: its first impact is known to nine digits
     "first_impact": {"restitution": 0.0, "angle": pi / 2.0, "rate": 0.0, "gravity": 9.81},
 })
+
+
+#: Scene files of the package: name, links, variant and title.
+SCENE_FILES = tuple(
+    (f"pendulum_{n}", n, "j14", f"{n} spheres on pin hinges, 12 m long, a floor and a wall: J14 section 8.")
+    for n in (3, 6, 12, 30)
+) + tuple(
+    (f"pendulum_{variant}_15", 15, variant, f"15 spheres on pin hinges {text}: J12 section V-E.")
+    for variant, text in (("j12", "as printed (6 m long, it can meet the wall only)"), ("j12_12m", "at 12 m"))
+)
+
+
+def write_scenes(folder):
+    """Write SCENE_FILES into a folder; returns their paths."""
+    paths = []
+    for name, links, variant, title in SCENE_FILES:
+        path = Path(folder) / f"{name}.yaml"
+        text = pendulum(links, variant).yaml(title + "  Written by mb-contact bench pendulum --scenes.")
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
 
 
 def pendulum(links, variant="j14", **changes):

@@ -19,6 +19,7 @@ import numpy as np
 from mb_contact.errors import SceneError
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
+    CLOSURE_NAMES,
     SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
@@ -37,11 +38,18 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
-    "integrator": ("semi_implicit_euler", "rk4", "adaptive"),
-    "collision_scheme": ("time_stepping",),
+    "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
+    "collision_scheme": ("time_stepping", "event"),
+    "restitution_law": ("anitescu_potra", "papers", "newton"),
+    "simultaneous_impacts": ("all", "sequential"),
+    "energy_gain": ("refuse", "allow"),
     "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
+    "drift_control": ("baumgarte", "projection"),
 })
+
+#: Friction models that know impacts with restitution; impacts of the others are inelastic.
+ELASTIC_MODELS = ("coulomb_polyhedral", "coulomb_cone")
 
 #: Fewest and most friction directions of a contact.
 FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
@@ -191,6 +199,33 @@ class Primitive:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """A loop closure: two frames on two links (or the ``world``) held together, see docs/constraints.md.
+
+    Poses are in the frames of the links.  Without ``pose_b`` the second frame is put where the first is at the
+    initial positions; without ``length`` (kind ``distance``) the initial distance is kept.
+    """
+
+    kind: str
+    link_a: str
+    link_b: str
+    pose_a: Pose | None = None
+    pose_b: Pose | None = None
+    length: float | None = None  #: of kind distance [m]
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Gear:
+    """Two scalar joints coupled without slack: ``q_a = ratio q_b + offset``."""
+
+    joint_a: str
+    joint_b: str
+    ratio: float
+    offset: float = 0.0  #: [rad, m]
+
+
+@dataclass(frozen=True)
 class Ground:
     """A horizontal half-space below ``height`` [m]; its link is called ``ground``."""
 
@@ -218,10 +253,12 @@ class Material:
 
     ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
     ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
+    ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
     """
 
     friction: float = DEFAULT_FRICTION
     viscous: float = 0.0
+    restitution: float = 0.0
     torsional: float = 0.0
     rolling: float = 0.0
     anisotropic_friction: AnisotropicFriction | None = None
@@ -234,6 +271,7 @@ class MaterialPair:
     materials: tuple[str, str]
     friction: float | None = None
     viscous: float | None = None
+    restitution: float | None = None
     torsional: float | None = None
     rolling: float | None = None
     anisotropic_friction: AnisotropicFriction | None = None
@@ -257,6 +295,10 @@ class Scene:
     materials: dict[str, Material] = field(default_factory=dict)
     pairs: tuple[MaterialPair, ...] = ()
     collision_filters: CollisionFilters = CollisionFilters()
+    loop_closures: tuple[Closure, ...] = ()
+    gears: tuple[Gear, ...] = ()
+    drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
+    drift_rate: float = 0.2  #: gamma, that part
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
@@ -269,6 +311,10 @@ class Scene:
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
     push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
+    restitution_law: str = "anitescu_potra"
+    impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's
+    simultaneous_impacts: str = "all"
+    energy_gain: str = "refuse"
     operational_frames: tuple[str, ...] = ()
     contact_wrench_links: tuple[str, ...] = ()
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
@@ -315,6 +361,7 @@ def check_scene(scene):
     for name, material in scene.materials.items():
         _check_numbers(scene, f"materials.{name}.friction", material.friction, low=0.0)
         _check_numbers(scene, f"materials.{name}.viscous", material.viscous, low=0.0)
+        _check_restitution(scene, f"materials.{name}.restitution", material.restitution)
         _check_surface(scene, material, f"materials.{name}")
     for i, model in enumerate(scene.models):
         _check_pose(scene, model.pose, f"models[{i}].pose")
@@ -325,6 +372,7 @@ def check_scene(scene):
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
     _check_pairs(scene)
+    _check_couplings(scene)
     _check_timing(scene)
 
 
@@ -339,6 +387,14 @@ def _check_settings(scene):
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)
     _check_numbers(scene, "push_out_velocity", scene.push_out_velocity, low=0.0)
+    if scene.collision_scheme == "event" and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"'event' needs friction_model {models}, which know impacts; {scene.friction_model} does not"
+        raise scene.error("collision_scheme", message)
+    if scene.collision_scheme == "event" and scene.formulation != "os":
+        raise scene.error("collision_scheme", f"'event' needs formulation os, got {scene.formulation}")
+    if scene.impact_threshold is not None:
+        _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
     _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
@@ -415,6 +471,16 @@ def _check_material(scene, name, key):
         raise scene.error(key, f"material '{name}' is not defined under materials; defined: {known}")
 
 
+def _check_restitution(scene, key, value):
+    _check_numbers(scene, key, value, low=0.0)
+    if value > 1.0:
+        raise scene.error(key, f"must be at most 1, got {value:g}")
+    if value > 0.0 and scene.friction_model not in ELASTIC_MODELS:
+        models = " or ".join(ELASTIC_MODELS)
+        message = f"impacts under friction_model {scene.friction_model} are inelastic; use 0 here, or {models}"
+        raise scene.error(key, message)
+
+
 def _check_surface(scene, entry, key):
     """Torsional, rolling and anisotropic coefficients: their ranges, and a friction model that has them."""
     exact = scene.friction_model == "coulomb_cone"
@@ -461,7 +527,37 @@ def _check_pairs(scene):
         _check_surface(scene, pair, f"pairs[{i}]")
         if pair.viscous is not None:
             _check_numbers(scene, f"pairs[{i}].viscous", pair.viscous, low=0.0)
+        if pair.restitution is not None:
+            _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
+
+
+def _check_couplings(scene):
+    for i, closure in enumerate(scene.loop_closures):
+        key = f"loop_closures[{i}]"
+        if closure.kind not in CLOSURE_NAMES:
+            message = f"'{closure.kind}' is not known; available: {', '.join(CLOSURE_NAMES)}"
+            raise scene.error(f"{key}.kind", message)
+        for end in ("pose_a", "pose_b"):
+            if getattr(closure, end) is not None:
+                _check_pose(scene, getattr(closure, end), f"{key}.{end}")
+        if closure.length is None:
+            continue
+        if closure.kind != "distance":
+            raise scene.error(f"{key}.length", f"a closure of kind {closure.kind} has no length; leave it out")
+        _check_numbers(scene, f"{key}.length", closure.length, low=0.0)
+        if closure.length == 0.0:
+            raise scene.error(f"{key}.length", "must be above zero; two points that coincide are the kind point")
+    for i, gear in enumerate(scene.gears):
+        _check_numbers(scene, f"gears[{i}].ratio", gear.ratio)
+        _check_numbers(scene, f"gears[{i}].offset", gear.offset)
+        if gear.joint_a == gear.joint_b:
+            raise scene.error(f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself")
+    _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
+    if scene.drift_rate >= 1.0:
+        raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
+    if scene.gears and scene.formulation != "os":
+        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):

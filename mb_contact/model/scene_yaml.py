@@ -26,7 +26,9 @@ from mb_contact.model.scene import (
     MOST_DIRECTIONS,
     SHAPE_SIZES,
     AnisotropicFriction,
+    Closure,
     CollisionFilters,
+    Gear,
     Ground,
     Material,
     MaterialPair,
@@ -39,9 +41,7 @@ from mb_contact.model.scene import (
     Velocity,
     check_scene,
 )
-
-#: Keys of the published scene format that this version does not act on.
-LATER_KEYS = ("loop_closures",)
+from mb_contact.types import CLOSURE_NAMES
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
@@ -143,15 +143,6 @@ def choice(*available, later=()):
     return described(read, type="string", enum=list(available))
 
 
-def zero_for_now(reader, node, key):
-    """Reader of an effect that is not simulated yet: only 0 is available."""
-    if number(low=0.0)(reader, node, key) != 0.0:
-        raise reader.error(node, key, "is not available yet; available: 0")
-
-
-described(zero_for_now, type="number", const=0)
-
-
 def directions(reader, node, key):
     """Reader of the number of friction directions: they come in opposite pairs."""
     low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
@@ -236,11 +227,10 @@ def _material(reader, node, key):
         raise reader.error(node, key, "the key 'friction' is missing")
     if "friction" in values and "anisotropic_friction" in values:
         raise reader.error(node, key, "has both friction and anisotropic_friction; keep one of them")
-    values.pop("restitution", None)
     return Material(**values)
 
 
-def _material_pair(materials, restitution=None, **values):
+def _material_pair(materials, **values):
     return MaterialPair(materials, **values)
 
 
@@ -259,7 +249,7 @@ def _pose(reader, node, key):
 describe_mapping(_pose, _POSE)
 
 
-_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": zero_for_now,
+_surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
             "torsional": number(low=0.0), "rolling": number(low=0.0),
             "anisotropic_friction": record(AnisotropicFriction, {
                 "along": number(low=0.0), "across": number(low=0.0), "direction": vector(3), "of": text,
@@ -310,6 +300,19 @@ _primitive = record(Primitive, {
     "collision_meshes": choice("convex_hull", "convex_pieces"),
 }, required=("name", "shape"))
 
+_closure = record(Closure, {
+    "kind": choice(*CLOSURE_NAMES),
+    "link_a": text,
+    "link_b": text,
+    "pose_a": _pose,
+    "pose_b": _pose,
+    "length": number(above=0.0),
+    "name": text,
+}, required=("kind", "link_a", "link_b"))
+
+_gear = record(Gear, {"joint_a": text, "joint_b": text, "ratio": number(), "offset": number()},
+               required=("joint_a", "joint_b", "ratio"))
+
 SCENE_READERS = {
     "models": many(_model),
     "primitives": many(_primitive),
@@ -318,18 +321,26 @@ SCENE_READERS = {
     "pairs": many(record(_material_pair, {"materials": _pair_of_names, **_surface},
                          required=("materials",))),
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
+    "loop_closures": many(_closure),
+    "gears": many(_gear),
+    "drift_control": choice(*CHOICES["drift_control"]),
+    "drift_rate": number(low=0.0, high=0.99),
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
     "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
-    "collision_scheme": choice(*CHOICES["collision_scheme"], later=("event",)),
+    "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
     "friction_directions": directions,
     "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),
+    "restitution_law": choice(*CHOICES["restitution_law"]),
+    "impact_threshold": number(low=0.0),
+    "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
+    "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
@@ -409,8 +420,6 @@ class _Reader:
 
     def _unknown(self, node, place, name, readers):
         allowed = f"allowed keys: {', '.join(readers)}"
-        if name in LATER_KEYS:
-            return self.error(node, place, f"is not available yet; {allowed}")
         close = get_close_matches(name, readers, n=1)
         hint = f" (did you mean '{close[0]}'?)" if close else ""
         return self.error(node, place, f"unknown key{hint}; {allowed}")

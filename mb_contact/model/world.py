@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.errors import SceneError
+from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
 from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.model import Frame, Geometry, Model
@@ -18,6 +19,7 @@ from mb_contact.model.pairs import (
     geometry_pairs,
     hull_arrays,
     pair_frictions,
+    pair_restitutions,
     pair_surfaces,
     pair_table,
     pair_viscosities,
@@ -56,6 +58,8 @@ class World:
     link_geometries: dict[str, tuple[int, ...]]  #: geometry indices of each link that has any
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
+    restitution: np.ndarray | None = None  #: (pairs,), coefficient of restitution of each pair
+    couplings: Couplings | None = None  #: loop closures and gears
     surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
     def __repr__(self):
@@ -303,14 +307,20 @@ class _Builder:
         for i, shape in enumerate(self.geometries):
             link_geometries.setdefault(shape.link, []).append(i)
         self._check_names()
+        q0 = np.array(self.q0, dtype=np.float64)
+        movers = dict(zip(self.joint_names, np.searchsorted(tree.v_start, self.joint_v)))
+        couplings = build_couplings(self.scene, self.frames, tree, q0, movers, ())
+        self.adjacent |= joined_pairs(self.scene, self.frames)
         joint_v = np.array(self.joint_v, dtype=np.int64)
         geoms = self._geoms()
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
+            restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
+            couplings=couplings,
             surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),
             gravity=np.array(self.scene.gravity, dtype=np.float64),
-            q0=np.array(self.q0, dtype=np.float64), v0=np.array(self.v0, dtype=np.float64),
+            q0=q0, v0=np.array(self.v0, dtype=np.float64),
             joint_names=tuple(self.joint_names), joint_q=np.array(self.joint_q, dtype=np.int64),
             joint_v=joint_v, effort_limit=tree.effort_limit[joint_v], frames=self.frames,
             objects=self.objects, robot_models=tuple(self.models),
@@ -320,7 +330,7 @@ class _Builder:
             warnings=tuple(self.warnings),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
-                      world.joint_v, world.effort_limit, world.viscous, *world.surfaces):
+                      world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
             array.setflags(write=False)
         return world
 

@@ -16,6 +16,8 @@ class ContactStep:
 
     has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
     solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+    has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
+    impacts = None  #: Impacts of the scene, where any pair has restitution
     integrator = None  #: how the state moves (integrators.py); the simulator sets it
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
     rows_a_contact = 3  #: at most
@@ -40,14 +42,20 @@ class ContactStep:
         status = _step.find_contacts(handle, candidates)
         if status == OK:
             status = self.integrator.free(handle)
+        if status == OK and self.impacts is not None:
+            status = self.impacts.resolve(handle, self.integrator)
         if status == OK:
             status = self._impulses(handle)
         if status == OK:
             status = self.integrator.hold(handle)
         if status != OK:
+            if self.impacts is not None:
+                self.impacts.undo(handle)
             return status
         self.integrator.conclude(handle)
         self.after(handle)
+        if self.impacts is not None:
+            self.impacts.publish(handle)
         return OK
 
     def _impulses(self, handle):

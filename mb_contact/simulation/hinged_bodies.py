@@ -22,9 +22,10 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
+    has_impacts = False  # their rows know nothing of the hinges
     any_integrator = False
 
-    def __init__(self, pendulum, solver, gamma):
+    def __init__(self, pendulum, solver, gamma, velocity_product):
         self._links, self._n_f = pendulum.links, pendulum.friction_directions
         self._mixed = solver == "mixed"
         half = 0.5 * pendulum.spacing * np.array([0.0, 0.0, 1.0])
@@ -32,7 +33,7 @@ class HingedStep(ContactStep):
         up[0] = 0.0, 0.0, pendulum.base_height
         axis = np.tile([0.0, 1.0, 0.0], (self._links, 1))
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
-        self._hinges = np.tile(half, (self._links, 1)), up, axis, across, gamma
+        self._hinges = np.tile(half, (self._links, 1)), up, axis, across, (gamma, float(velocity_product))
 
     def allocate(self, contacts, rows, units):
         """Workspaces for so many contact rows and contacts."""
@@ -67,6 +68,8 @@ class HingedBodies(Simulator):
         impulses are unknowns of the same block pivoting that OS uses, in dense systems.
     gamma : float
         Part of an open hinge that is taken back in a step (equations of NMC drift without it).
+    velocity_product : bool
+        Put dt K' V into the hinge rows, as J14 Eq. 19 has it; fast short links then gain energy.
     **settings
         Further fields of Scene.
 
@@ -76,13 +79,13 @@ class HingedBodies(Simulator):
         Unknown solver, or gamma outside 0 ... 1.
     """
 
-    def __init__(self, pendulum, solver="eliminated", gamma=GAMMA, progress=None, **settings):
+    def __init__(self, pendulum, solver="eliminated", gamma=GAMMA, velocity_product=False, progress=None, **settings):
         if solver not in SOLVERS:
             raise InputError(f"there is no solver '{solver}' of hinged bodies; choose one of {', '.join(SOLVERS)}")
         if not 0.0 <= gamma <= 1.0:
             raise InputError(f"gamma must be from 0 to 1, got {gamma}")
         progress = progress or (lambda line: None)
-        self._hinged = HingedStep(pendulum, solver, gamma)
+        self._hinged = HingedStep(pendulum, solver, gamma, velocity_product)
         first = None if is_compiled() else FirstCompilation(progress)
         super().__init__(pendulum.free_scene(**settings), progress, warm_up=False)
         self._warm_up(first, progress)

@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core import flow as _flow
+from mb_contact.core import midpoint as _midpoint
 from mb_contact.core import runge_kutta as _runge_kutta
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.simulation.warm_up import in_cache
-from mb_contact.types import NOT_FINITE, OK
+from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
 
 class Tableau:
@@ -100,6 +101,8 @@ class Flow:
             self.q_start, self.v_start, self.q_end, self.v_end, np.zeros(nq), np.zeros(N), np.zeros(N), np.zeros(N),
             np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 5)),
             self.work, np.zeros(5), self.count,
+            _free_bodies(world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
+            np.zeros(n), np.zeros((4, n)), np.zeros(n),
         )  # fmt: skip
 
     def is_compiled(self):
@@ -169,10 +172,33 @@ class Adaptive(Flow):
         )
 
 
+class Midpoint(Flow):
+    """Implicit midpoint in energy-conserving forms (``core/midpoint.py``); joint damping is implicit."""
+
+    kernel = (_midpoint.midpoint_flow, "midpoint.midpoint_flow")
+
+    def advance(self, handle, dt):
+        """See Flow."""
+        return _midpoint.midpoint_flow(handle, self.flow, dt)
+
+
+def _free_bodies(tree):
+    """1 for every body that is a rigid body in free flight and nothing else, int64 (n,)."""
+    free = (tree.joint_type == JOINT_FLOATING).astype(np.int64)
+    free[tree.parent[tree.parent >= 0]] = 0
+    for k in np.flatnonzero(free):
+        dofs = slice(tree.v_start[k], tree.v_start[k] + 6)
+        if tree.armature[dofs].any() or tree.damping[dofs].any():
+            free[k] = 0
+    return free
+
+
 def make_integrator(scene, world, settings):
     """The integrator of a scene."""
-    if scene.integrator == "rk4":
+    if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
         return RungeKutta(world, settings)
+    if scene.integrator == "midpoint":
+        return Midpoint(world, settings)
     if scene.integrator == "adaptive":
         return Adaptive(world, settings, float(scene.integrator_tolerance))
     return SemiImplicitEuler()

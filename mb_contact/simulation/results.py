@@ -46,21 +46,54 @@ class Certificate(NamedTuple):
     kinetic_energy: float  #: part of ``energy`` [J]
     contact_energy: float  #: kinetic energy that this step's impulses add to the free motion, T(v+) - T(v_free) [J]
     push_out_energy: float  #: bound of ``contact_energy``: sum of normal impulse times push-out velocity [J]
+    loop_residual: float = 0.0  #: worst residual of the rows of loops and gears after the step [sqrt(N s m/s)]
+    loop_velocity: float = 0.0  #: the same without the scale: how far G v+ + k is from zero [m/s, rad/s]
+    closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]
+    loop_rows: int = 0  #: rows of loops and gears
+    independent_rows: int = 0  #: of them, those that do not follow from the others
 
     @property
     def residual(self):
-        """The worse of gap and infeasibility."""
-        return max(self.complementarity_gap, self.infeasibility)
+        """The worst of gap, infeasibility and the residual of loops and gears."""
+        return max(self.complementarity_gap, self.infeasibility, self.loop_residual)
+
+
+class Impact(NamedTuple):
+    """One collision of k contact points: an event of a step (docs/collisions.md); world axes, SI units."""
+
+    time: float  #: [s]
+    links: tuple  #: of (link_a, link_b) for each point
+    points: np.ndarray  #: (k, 3) [m]
+    normals: np.ndarray  #: (k, 3), from B to A
+    speeds: np.ndarray  #: (k,), normal velocities just before, negative where the bodies approach [m/s]
+    restitution: np.ndarray  #: (k,), of the pairs
+    compression: np.ndarray  #: (k, 3), impulses on A of the first phase [N s]
+    decompression: np.ndarray  #: (k, 3), and of the second
+    energy_before: float  #: mechanical energy [J]
+    energy_compressed: float
+    energy_after: float  #: recomputed from the new velocities
+    law: str
+    scale: float  #: common factor on all restitutions: 1, or less where the law would have created energy
+    residual: float  #: the worse of both phases, judged on W, u and the impulses [sqrt(N s m/s)]
+
+    @property
+    def impulses(self):
+        """Impulses on A of both phases (k, 3)."""
+        return self.compression + self.decompression
 
 
 class Step:
-    """Result of one step; its arrays are copies and stay valid."""
+    """Result of one step; its arrays are copies and stay valid.
 
-    __slots__ = ("certificate", "time", "_table", "_pair_links", "_contacts")
+    ``events`` are the collisions of the step in their order, Impact each; their impulses are not in ``contacts``.
+    """
 
-    def __init__(self, time, certificate, table, pair_links):
+    __slots__ = ("certificate", "time", "events", "_table", "_pair_links", "_contacts")
+
+    def __init__(self, time, certificate, table, pair_links, events=()):
         self.time = time
         self.certificate = certificate
+        self.events = events
         self._table = table  # rows of core.step.report
         self._pair_links = pair_links
         self._contacts = None

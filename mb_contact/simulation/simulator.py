@@ -12,7 +12,10 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
+from mb_contact.core.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
+from mb_contact.core.closing import close_loops
 from mb_contact.core.handle import make_step_handle
+from mb_contact.core.loop_rows import make_loop_work
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
@@ -23,12 +26,15 @@ from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.formulation import FormulationStep
+from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
+    CLOSURE_ROWS,
     JOINT_FLOATING,
     JOINT_SPHERICAL,
     LEAST_SQUARE,
@@ -42,6 +48,10 @@ from mb_contact.types import (
 
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
 SLIP_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
+PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
+ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
+ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
+ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 
 
@@ -72,6 +82,8 @@ class Simulator:
         self.time_step = float(self.scene.time_step)
         slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
         self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
+        projected = PROJECTION_TOLERANCE if self.scene.drift_control == "projection" else 0.0
+        self._drift = np.array([float(self.scene.drift_rate), projected])
         self._gravity = np.array(self.world.gravity, dtype=np.float64)
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
@@ -86,9 +98,15 @@ class Simulator:
         self._wrenches = ExternalWrenches(self.world)
         links = self.world.geometry_links
         self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
-        self._memory = None
+        self._memory = self._q_closed = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
+        self._impacts = make_impacts(self.scene, self.world, self._friction)
+        self._events = None
+        if self.scene.collision_scheme == "event":
+            self._events = EventScheme(self, self._impacts)
+        else:
+            self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._state_count = 0  # changes with every new state
@@ -102,7 +120,7 @@ class Simulator:
 
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
-        self._q[:] = self.world.q0
+        self._q[:] = self._assembled()
         self._v[:] = self.world.v0
         self._effort[:] = 0.0
         self._gravity[:] = self.world.gravity
@@ -313,20 +331,31 @@ class Simulator:
             self._effort[:] = 0.0
         self._settings[0] = dt
         self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
-        buffers = self._buffers
-        count = _step.begin_step(self._handle)
-        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
-        status = self._friction.finish(self._handle, count)
-        while status == TOO_MANY_CONTACTS:
-            self._allocate(2 * self._capacity)
-            status = self._friction.finish(self._handle, count)
+        status = self._time_step() if self._events is None else self._events.run(dt)
         if status != OK:
             raise self._error(status)
         self._count_step(dt)
         self._state_count += 1
         self._solved = True
         self._work_done += sum(self._work.ledger.tolist())
-        return self._result()
+        events = ()
+        if self._impacts is not None:
+            events = tuple(self._impacts.events)
+            self._work_done += self._impacts.work_done
+        return self._result(events)
+
+    def _time_step(self):
+        """Detect, solve and move once; a status."""
+        buffers = self._buffers
+        if self._impacts is not None:
+            self._impacts.begin(self.time)
+        count = _step.begin_step(self._handle)
+        self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
+        status = self._friction.finish(self._handle, count)
+        while status == TOO_MANY_CONTACTS:
+            self._allocate(2 * self._capacity)
+            status = self._friction.finish(self._handle, count)
+        return status
 
     def _count_step(self, dt):
         self.step_count += 1
@@ -335,7 +364,7 @@ class Simulator:
         else:
             self._even_steps, self._time_before = 0, self.time + dt
 
-    def _result(self):
+    def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
         rung, iterations, *_ = self._work.info.tolist()
@@ -356,8 +385,20 @@ class Simulator:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            **self._loop_certificate(),
         )
-        return Step(self.time, certificate, table, self._pair_links)
+        return Step(self.time, certificate, table, self._pair_links, events)
+
+    def _loop_certificate(self):
+        """Fields of the certificate that tell of loops and gears."""
+        rows, picked = int(self._bilateral.info[COUNT]), int(self._bilateral.info[INDEPENDENT])
+        if rows == 0:
+            return {}
+        residual, closure, speed = self._bilateral.judge.tolist()
+        return {
+            "loop_residual": residual, "loop_velocity": speed, "closure_error": closure,
+            "loop_rows": rows, "independent_rows": picked,
+        }  # fmt: skip
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
@@ -448,7 +489,9 @@ class Simulator:
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
         scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        rows = self._friction.rows_a_contact * capacity + scalars
+        couplings, bilateral = self.world.couplings, self.world.couplings.rows
+        gears = len(couplings.gears.ratio)
+        rows = self._friction.rows_a_contact * capacity + scalars + bilateral + gears
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
@@ -458,6 +501,8 @@ class Simulator:
         self._solution = _workspace.make_solution(rows, units)
         self._pivot = _workspace.make_pivot_work(rows)
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
+        self._loop = make_loop_work(self._n, bilateral)
+        self._bilateral = make_bilateral_work(self._n, rows, bilateral)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
         self._friction.allocate(capacity, rows, units)
@@ -471,11 +516,41 @@ class Simulator:
         self._memory = memory
         self._work = work
         self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
+        if self._impacts is not None:
+            self._impacts.allocate(capacity, rows)
+            self._impacts.attach(
+                self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
+            )
         self._handle = make_step_handle(
             self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
             self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
+            couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
+            make_closing_work(self._n, self._N, bilateral, gears),
         )  # fmt: skip
+
+    def _assembled(self):
+        """The scene's initial coordinates, moved as little as closes every loop and gear; computed once."""
+        if self._q_closed is None:
+            self._q[:] = self.world.q0
+            self._v[:] = 0.0
+            _step.refresh(self._handle)
+            if self.world.couplings.rows:
+                error = close_loops(self._handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
+                if not error <= ASSEMBLY_GOOD:
+                    raise self._not_assembled(error)
+            self._q_closed = self._q.copy()
+        return self._q_closed
+
+    def _not_assembled(self, error):
+        """SceneError that names the loop or gear that stays open."""
+        couplings = self.world.couplings
+        errors = np.abs(self._loop.error)
+        ends = np.cumsum([CLOSURE_ROWS[kind] for kind in couplings.closures.kind])
+        worst = int(np.searchsorted(ends, int(np.argmax(errors)), side="right"))
+        key = f"loop_closures[{worst}]" if worst < len(ends) else "gears"
+        message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
+        return self.scene.error(key, message + "correct its poses, or give joint positions nearer to a closed loop")
 
     def _forget(self):
         self._solved = False
@@ -500,6 +575,11 @@ class Simulator:
         if first is not None:
             first.run(self._handle)
             self.reset()
+        if self._impacts is not None:
+            self._impacts.warm_up(self._handle, progress)
+            self.reset()
+        if self._events is not None and not self._events.is_compiled():
+            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self._joint_space()
             self.operational_space(next(iter(self.world.frames)))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
+from mb_contact.types import CLOSURE_NAMES, UPPER
 
 
 def step_problem(simulator, effort=None, **options):
@@ -46,10 +48,11 @@ def posed_problem(simulator, q, v, **options):
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),
         "external": sim._work.external.copy(),
+        "loop_rate": float(sim.scene.drift_rate),
     }
     effort = sim._work.effort.copy()
     settings.update(options)
-    return StepProblem(sim.world, q, v, effort, _contacts(sim), (), _limits(sim, q), **settings)
+    return StepProblem(sim.world, q, v, effort, _contacts(sim), _loops(sim), _limits(sim, q), **settings)
 
 
 def _contacts(sim):
@@ -63,6 +66,14 @@ def _contacts(sim):
     return points
 
 
+def _loops(sim):
+    c = sim.world.couplings.closures
+    return [
+        LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames)
+        for kind, a, b, *frames in zip(c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist())
+    ]
+
+
 def _limits(sim, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
@@ -70,7 +81,9 @@ def _limits(sim, q):
     for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
         if code < 0:
             continue  # torsion or rolling of a contact
-        dof, side = divmod(int(code), 2)
+        dof, side = divmod(int(code), 8)
+        if side > UPPER:
+            continue  # a velocity limit
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
         gap = position - tree.lower[dof] if side == 0 else tree.upper[dof] - position

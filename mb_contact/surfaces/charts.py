@@ -120,9 +120,8 @@ def spline_chart(points, knots_s, knots_t, weights=None):
         degrees.append(degree)
         bounds.append((float(inner[0]), float(inner[-1])))
     net = np.concatenate((points * weights[..., None], weights[..., None]), -1)
-    return Chart(
-        layout.SPLINE, degrees=tuple(degrees), counts=points.shape[:2], knots=tuple(knots), net=net, bounds=tuple(bounds)
-    )
+    shape = {"degrees": tuple(degrees), "counts": points.shape[:2], "knots": tuple(knots), "bounds": tuple(bounds)}
+    return Chart(layout.SPLINE, net=net, **shape)
 
 
 def bezier_chart(points, weights=None):

@@ -17,6 +17,7 @@ from mb_contact.types import OK
 
 SEARCH = 17  #: points along each side of a chart when the surfaces' first contact is sought
 STARTS = 12  #: pairs of points that Newton's method is started from
+STRIDE = 5  #: of the likeliest pairs every fifth: neighbours lead to the same solution
 
 
 class SurfaceContact:
@@ -59,7 +60,7 @@ class SurfaceContact:
         return self.work.turn[0].copy(), self.work.point[0].copy()
 
     def matrix(self, q):
-        """H (6, 5): velocity of body 2 relative to body 1 at the origin of 2, angular first, axes of body 1, is H dq."""
+        """H (6, 5): H dq is the velocity of body 2 relative to body 1 at the origin of 2, angular first, axes of 1."""
         self._place(q)
         kernels.contact_matrix(self.work)
         return self.work.H.T.copy()
@@ -94,8 +95,8 @@ class SurfaceContact:
     def line_contact(self):
         """What to say where contact coordinates fail."""
         return (
-            f"{self.surfaces[1].name} and {self.surfaces[0].name} have equal curvature in some direction, so they do not "
-            "touch in a single point there: contact coordinates do not describe that"
+            f"{self.surfaces[1].name} and {self.surfaces[0].name} have equal curvature in some direction, so they do "
+            "not touch in a single point there: contact coordinates do not describe that"
         )
 
     def points(self, q):
@@ -208,17 +209,31 @@ class SurfaceContact:
             grid_1, points_1 = self.surfaces[0].samples(first, SEARCH)
             for second in range(len(self.surfaces[1].charts)):
                 grid_2, points_2 = self.surfaces[1].samples(second, SEARCH)
-                apart = (points_2 @ R.T + p)[None] - points_1[:, None]
-                travel = apart @ direction  # along the direction; what is left lies across it
-                across = np.linalg.norm(apart - travel[..., None] * direction, axis=-1)
-                rank = across + (0.1 * travel if direction.any() else 0.0)
-                for flat in np.argsort(rank, axis=None)[: STARTS * SEARCH : SEARCH]:
-                    i, j = np.unravel_index(flat, rank.shape)
-                    gap = travel[i, j] if direction.any() else across[i, j]
+                for i, j, gap in _promising(points_1, points_2 @ R.T + p, direction):
                     yield (first, second), np.array([*grid_1[i], *grid_2[j], gap])
 
     def _place(self, q):
         kernels.contact_pose(self.code, self.data, as_vector(q, 5, "q"), self.work)
+
+
+def _promising(points_1, points_2, direction):
+    """(i, j, gap) of points of the two grids near which the surfaces may touch first, the likeliest first."""
+    apart = points_2[None] - points_1[:, None]
+    if not direction.any():
+        distance = np.linalg.norm(apart, axis=-1)
+        i = distance.argmin(axis=0)
+        gap = distance[i, np.arange(len(points_2))]
+        order = np.argsort(gap)
+    else:
+        travel = apart @ direction  # what is left lies across the direction
+        across = np.linalg.norm(apart - travel[..., None] * direction, axis=-1)
+        i = across.argmin(axis=0)
+        column = np.arange(len(points_2))
+        gap, across = travel[i, column], across[i, column]
+        spacing = np.sqrt(np.ptp(points_1, axis=0) @ np.ptp(points_1, axis=0)) / SEARCH
+        order = np.argsort(np.where(across <= spacing, gap, np.inf))
+    for j in order[: STARTS * STRIDE : STRIDE]:
+        yield i[j], j, gap[j]
 
 
 def _numbers(values):

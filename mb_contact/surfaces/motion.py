@@ -87,8 +87,9 @@ class SurfaceMotion:
     """
 
     def __init__(self, body, base, friction=0.0, restitution=0.0, gravity=GRAVITY, release=True):
-        self.body, self.base, self.release = body, base, bool(release)
+        self.body, self.base = body, base
         self.constants = _constants(body, base, friction, gravity)
+        self.constants[layout.RELEASE] = bool(release)
         if not 0.0 <= restitution <= 1.0:
             raise InputError(f"restitution must be from 0 to 1, got {restitution}")
         self.restitution = float(restitution)
@@ -107,7 +108,7 @@ class SurfaceMotion:
     # --- starting ---------------------------------------------------------------------------------
 
     def slide(self, q, rate=(0.0,) * 5, charts=None, time=0.0):
-        """Start in contact at q = (u1, u2, psi) with its rate; slips without limit, against friction if there is any."""
+        """Start sliding at q = (u1, u2, psi) with its rate, against friction if there is any."""
         if np.isinf(self.friction):
             raise InputError("friction is infinite: such a body rolls, start it with roll")
         self._begin(layout.SLIDING, (*as_vector(q, 5, "q"), *as_vector(rate, 5, "rate")), charts, time)
@@ -166,12 +167,12 @@ class SurfaceMotion:
 
     @property
     def q(self):
-        """Contact coordinates (u1, u2, psi), a new array; of a free body those of its last nearest points, psi nan."""
+        """Contact coordinates (u1, u2, psi), a new array; of a free body its nearest points, and psi is nan."""
         return np.array([*self._near[:4], np.nan]) if self._started() == layout.FREE else self._y[:5].copy()
 
     @property
     def v(self):
-        """Rate of q (5,) of a sliding body, angular velocity (3,) in axes of 1c of a rolling one, (w, v) of a free one."""
+        """Rate of q (5,) sliding, angular velocity (3,) in axes of 1c rolling, (w, v) of the centre of mass free."""
         start = 7 if self._started() == layout.FREE else 5
         return self._y[start : layout.STATE_SIZE[self.mode]].copy()
 
@@ -258,7 +259,7 @@ class SurfaceMotion:
             self._t[0] = start + (count - left) * h  # no sum of roundings
 
     def run_adaptive(self, duration, relative=1e-9, absolute=1e-12, first=1e-3, longest=np.inf):
-        """Advance by ``duration`` [s] in steps of Dormand and Prince's 5(4) with these tolerances; returns their number."""
+        """Advance by ``duration`` [s] in adapted steps (Dormand and Prince, 5(4)); returns their number."""
         self._started()
         end, total = self.time + duration, 0
         self._settings[:] = first, end, relative, absolute, longest
@@ -343,6 +344,7 @@ class SurfaceMotion:
         self._y[: layout.STATE_SIZE[mode]] = y
 
     def _observe(self):
+        self.contact.work.guide[:] = 0.0
         status = kernels.observe(
             self.mode, self.constants, self.contact.code, self.contact.data, self._t[0], self._y, self.contact.work,
             self._watch, self._near, self._A, self._order, 0,

@@ -134,8 +134,10 @@ class Surface:
         work = self._work
         surface_frame(code, 0, work.D, work.R, work.A, work.W)
         A, W = work.A[0].copy(), work.W[0]
-        if not np.isfinite(W).all():
-            raise InputError(f"chart {chart} of {self.name} has no frame at {tuple(map(float, u))}: it is singular there")
+        lengths = abs(A[0, 0]), abs(A[1, 1])
+        if not (np.isfinite(W).all() and min(lengths) > 1e-14 * max(lengths)):
+            place = ", ".join(f"{x:g}" for x in u)
+            raise InputError(f"chart {chart} of {self.name} is singular at ({place}): it has no frame there")
         back = np.linalg.inv(A)
         return SurfaceForms(work.R[0].copy(), A, np.array([W[1], -W[0]]) @ back, W[2] @ back)
 

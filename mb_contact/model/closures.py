@@ -1,0 +1,175 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Loop closures and gears of a scene as arrays: names to bodies, frames of links to frames of bodies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.model.model import Frame, tree_poses
+from mb_contact.types import CLOSURE_DISTANCE, CLOSURE_NAMES, CLOSURE_ROWS, WORLD, Closures, Gears
+
+WORLD_NAMES = ("world",)  #: what a closure may call the inertial frame, where no link has that name
+LEAST_LENGTH = 1e-9  #: [m] a distance below it has no direction
+
+
+class Couplings(NamedTuple):
+    """Bilateral constraints of a world beside its hinges."""
+
+    closures: Closures
+    gears: Gears
+    closure_names: tuple[str, ...]
+    gear_names: tuple[str, ...]
+
+    @property
+    def rows(self):
+        """Scalar bilateral rows."""
+        return sum(CLOSURE_ROWS[kind] for kind in self.closures.kind) + len(self.gears.ratio)
+
+
+def build_couplings(scene, frames, tree, q0, joints, followers):
+    """Couplings of a scene.
+
+    Parameters
+    ----------
+    scene : Scene
+    frames : dict of str to Frame
+        Of every link of the world.
+    tree, q0 : Tree, (nq,)
+        A closure whose second pose, or whose length, is left out holds what it finds at q0.
+    joints : dict of str to int
+        Body that each scalar joint moves, by the joint's name.
+    followers : sequence of (joint, joint it follows, ratio, offset)
+        Mimic joints of the robots.
+
+    Returns
+    -------
+    Couplings
+
+    Raises
+    ------
+    SceneError
+        No such link or joint, both ends on one body, a distance of zero, gears that close a circle.
+    """
+    poses = tree_poses(tree, q0)
+    parts = [_closure(scene, i, frames, poses) for i in range(len(scene.loop_closures))]
+    count = len(parts)
+    closures = Closures(
+        kind=np.array([part[0] for part in parts], np.int64),
+        body_a=np.array([part[1].body for part in parts], np.int64),
+        body_b=np.array([part[2].body for part in parts], np.int64),
+        p_a=np.array([part[1].p for part in parts]).reshape(count, 3),
+        p_b=np.array([part[2].p for part in parts]).reshape(count, 3),
+        R_a=np.array([part[1].R for part in parts]).reshape(count, 3, 3),
+        R_b=np.array([part[2].R for part in parts]).reshape(count, 3, 3),
+        length=np.array([part[3] for part in parts], np.float64),
+    )
+    gears, names = _gears(scene, joints, followers)
+    closure_names = tuple(c.name or f"{c.link_a}_{c.link_b}" for c in scene.loop_closures)
+    for array in (*closures, *gears):
+        array.setflags(write=False)
+    return Couplings(closures, gears, closure_names, names)
+
+
+def joined_pairs(scene, frames):
+    """Pairs of links that closures hold together: neighbours, as in a tree; a distance joins nothing."""
+    of_body = {}
+    for link, frame in frames.items():
+        of_body.setdefault(frame.body, []).append(link)
+    pairs = set()
+    for closure in scene.loop_closures:
+        ends = [frames[link] for link in (closure.link_a, closure.link_b) if link in frames]
+        if closure.kind == "distance" or len(ends) < 2:
+            continue
+        groups = [
+            of_body[end.body] if end.body != WORLD else [link]
+            for end, link in zip(ends, (closure.link_a, closure.link_b))
+        ]
+        pairs |= {frozenset((a, b)) for a in groups[0] for b in groups[1] if a != b}
+    return pairs
+
+
+# --- closures ---------------------------------------------------------------------------------
+
+
+def _closure(scene, i, frames, poses):
+    """(kind, frame on A, frame on B, length) of one closure; frames in those of their bodies."""
+    entry, key = scene.loop_closures[i], f"loop_closures[{i}]"
+    a = _end(scene, frames, entry.link_a, entry.pose_a, f"{key}.link_a")
+    b = _end(scene, frames, entry.link_b, entry.pose_b, f"{key}.link_b")
+    if a.body == b.body:
+        message = f"'{entry.link_a}' and '{entry.link_b}' are parts of one body, so there is nothing to close"
+        raise scene.error(key, message)
+    (R_a, p_a), (_, p_b) = _placed(a, poses), _placed(b, poses)
+    kind, length = CLOSURE_NAMES.index(entry.kind), 0.0
+    if kind == CLOSURE_DISTANCE:
+        length = float(np.linalg.norm(p_a - p_b)) if entry.length is None else entry.length
+        if length < LEAST_LENGTH:
+            raise scene.error(key, "the two points coincide; a distance of zero is the kind point")
+    elif entry.pose_b is None:  # closed as it stands
+        b = Frame(b.body, *_local(b.body, R_a, p_a, poses))
+    return kind, a, b, length
+
+
+def _end(scene, frames, link, pose, key):
+    """A closure's frame on the body of a link."""
+    if link in frames:
+        frame = frames[link]
+    elif link in WORLD_NAMES:
+        frame = Frame(WORLD, np.eye(3), np.zeros(3))
+    else:
+        raise scene.error(key, f"no link is called '{link}'; links: world, {', '.join(frames)}")
+    if pose is None:
+        return frame
+    return Frame(frame.body, frame.R @ pose.rotation(), frame.p + frame.R @ pose.origin())
+
+
+def _placed(frame, poses):
+    if frame.body == WORLD:
+        return frame.R, frame.p
+    R, p = poses[0][frame.body], poses[1][frame.body]
+    return R @ frame.R, p + R @ frame.p
+
+
+def _local(body, R, p, poses):
+    if body == WORLD:
+        return R, p
+    return poses[0][body].T @ R, poses[0][body].T @ (p - poses[1][body])
+
+
+# --- gears ------------------------------------------------------------------------------------
+
+
+def _gears(scene, joints, followers):
+    """Gears of mimic joints first, then the scene's; every joint follows one other at most, and no circle closes."""
+    follows, names, parts = {}, [], []
+    for follower, leader, ratio, offset in followers:
+        follows[follower] = leader
+        names.append(follower)
+        parts.append((joints[follower], joints[leader], ratio, offset))
+    for i, gear in enumerate(scene.gears):
+        key = f"gears[{i}]"
+        for end in ("joint_a", "joint_b"):
+            if getattr(gear, end) not in joints:
+                message = f"no joint is called '{getattr(gear, end)}'; joints: {', '.join(joints)}"
+                raise scene.error(f"{key}.{end}", message)
+        if gear.joint_a in follows:
+            message = f"'{gear.joint_a}' follows '{follows[gear.joint_a]}' already; a joint can follow one other"
+            raise scene.error(f"{key}.joint_a", message)
+        follows[gear.joint_a] = gear.joint_b
+        end = gear.joint_b
+        while end in follows:
+            if end == gear.joint_a:
+                raise scene.error(f"{key}.joint_b", f"the gears of '{gear.joint_a}' close a circle; leave one out")
+            end = follows[end]
+        names.append(gear.joint_a)
+        parts.append((joints[gear.joint_a], joints[gear.joint_b], gear.ratio, gear.offset))
+    return Gears(
+        body_a=np.array([part[0] for part in parts], np.int64),
+        body_b=np.array([part[1] for part in parts], np.int64),
+        ratio=np.array([part[2] for part in parts], np.float64),
+        offset=np.array([part[3] for part in parts], np.float64),
+    ), tuple(names)

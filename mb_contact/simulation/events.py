@@ -1,0 +1,277 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/collisions.md.
+
+A step is cut into stretches.  Each starts with the collisions of the moment it starts at, holds the impulses of the
+contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core import events as _events
+from mb_contact.core import step as _step
+from mb_contact.simulation.contact_step import kernel_in_cache
+from mb_contact.types import OK, TOO_MANY_CONTACTS
+
+THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
+NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
+MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
+DEPTH = 12  #: most halvings of a stretch in the search for a gap that opens again before its end
+SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
+SLACK = 50.0  #: acceleration of a gap that the search for closest approaches reckons with [m/s^2]
+MOST_STRETCHES = 100_000  #: in one step
+
+
+class EventScheme:
+    """The steps of a simulator under ``collision_scheme: event``."""
+
+    def __init__(self, simulator, impacts):
+        sim = self._sim = simulator
+        geoms = sim.world.geoms
+        self._impacts = impacts
+        threshold = sim.scene.impact_threshold
+        self._threshold = THRESHOLD if threshold is None else float(threshold)
+        self._narrow, self._buffers = make_narrow_phase(geoms), make_buffers(geoms)
+        pairs = len(geoms.pairs)
+        self._contacts = make_contacts(4 * max(pairs, 1))
+        self._held = np.zeros((4 * max(pairs, 1), 2), np.int64)
+        self._gaps, self._gap = np.zeros(max(pairs, 1)), np.zeros(1)
+        self._stuck = np.zeros(pairs, np.int64)
+        self._kinds = np.zeros(0, np.int64)
+        self._eps = sim.world.restitution.copy()
+
+    def is_compiled(self):
+        """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
+        return kernel_in_cache(_events.watched_gaps, "events.watched_gaps")
+
+    def run(self, dt):
+        """One step of length dt [s]; a status.  Where it is not OK, the state is the one before."""
+        sim = self._sim
+        before = sim._q.copy(), sim._v.copy(), tuple(array.copy() for array in sim._memory)
+        status = self._run(dt)
+        sim._settings[0] = dt
+        if status != OK:
+            sim._q[:], sim._v[:] = before[:2]
+            for array, old in zip(sim._memory, before[2]):
+                array[: len(old)] = old
+            _step.refresh(sim._handle)
+        return status
+
+    def _run(self, dt):
+        sim, done = self._sim, 0.0
+        self._totals = None
+        self._counts = {}
+        self._stuck[:] = 0
+        self._eps[:] = sim.world.restitution
+        self._impacts.begin(sim.time)
+        for _ in range(MOST_STRETCHES):
+            rest = dt - done
+            status = self._find(rest)
+            if status == OK:
+                status = self._collide(sim.time + done)
+            if status == OK:
+                length, status = self._stretch(rest)
+            if status != OK:
+                return status
+            if length == rest:
+                break
+            done += length
+            if length > SHORTEST:
+                self._stuck[:] = 0
+        self._publish(dt)
+        return OK
+
+    # --- the present moment -------------------------------------------------------------------
+
+    def _find(self, rest):
+        """Contacts of the present state, and all pairs that could touch within the rest of the step."""
+        sim = self._sim
+        sim._settings[0] = rest
+        self._candidates()
+        status = _step.find_contacts(sim._handle, self._count)
+        while status == TOO_MANY_CONTACTS:
+            sim._allocate(2 * sim._capacity)
+            self._candidates()
+            status = _step.find_contacts(sim._handle, self._count)
+        if len(self._kinds) < sim._capacity:
+            self._kinds = np.zeros(sim._capacity, np.int64)
+        return status
+
+    def _candidates(self):
+        sim, b = self._sim, self._sim._buffers
+        self._count = count = _step.begin_step(sim._handle)
+        sim._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+
+    def _collide(self, time):
+        """All collisions of this moment; a status."""
+        impacts, handle = self._impacts, self._sim._handle
+        happened = 0
+        while _events.classify(handle, self._threshold, self._stuck, self._kinds):
+            last = happened >= impacts.most_rounds
+            status = impacts.collide_now(handle, time, self._kinds == _events.COLLIDING, self._eps, last)
+            if status != OK:
+                return status
+            happened += 1
+            for pair in impacts.pairs_of_last():
+                self._counts[pair] = self._counts.get(pair, 0) + 1
+                if self._counts[pair] >= MOST_IMPACTS:
+                    self._eps[pair] = 0.0
+            if last:
+                break
+        if happened:
+            self._candidates()  # what can be reached has changed with the velocities
+        return OK
+
+    # --- a stretch ------------------------------------------------------------------------------
+
+    def _stretch(self, rest):
+        """Fly on until the next gap closes, ``rest`` [s] at most; the length flown and a status."""
+        sim = self._sim
+        handle, steps, integrator = sim._handle, sim._friction, sim._friction.integrator
+        _events.classify(handle, self._threshold, self._stuck, self._kinds)
+        self._leaving = set(sim._contacts.pair[: sim._contacts.count[0]][
+            self._kinds[: sim._contacts.count[0]] == _events.LEAVING].tolist())  # fmt: skip
+        self._n_held = _events.keep_held(handle, self._kinds, self._held)
+        status = integrator.free(handle)
+        if status == OK:
+            status = steps._impulses(handle)
+        if status == OK:
+            status = integrator.hold(handle)
+        if status != OK:
+            return 0.0, status
+        length = self._first_crossing(rest)
+        if length == 0.0:
+            return 0.0, OK
+        if length < rest:
+            status = self._fly(length)
+            _events.cut_short(handle, length / rest)
+        elif self._flown:
+            status = self._fly(rest)
+        if status != OK:
+            return 0.0, status
+        sim._settings[0] = length
+        integrator.conclude(handle)
+        steps.after(handle)
+        self._count_in(length)
+        return length, OK
+
+    def _fly(self, time):
+        """The flow of this stretch from its start; a status."""
+        sim, integrator = self._sim, self._sim._friction.integrator
+        self._flown = True
+        integrator.q_start[:], integrator.v_start[:] = sim._q, sim._v
+        return integrator.advance(sim._handle, time)
+
+    def _gaps_at(self, time):
+        """Gaps (count,) of all candidates after flying for ``time``; infinite where the flow breaks down."""
+        return self._gaps_of(time, self._buffers, self._count)
+
+    def _gaps_of(self, time, b, count):
+        sim = self._sim
+        if self._fly(time) != OK:
+            return np.full(count, np.inf)
+        return self._measure(b, count)
+
+    def _measure(self, b, count):
+        sim = self._sim
+        _events.end_poses(sim._handle, sim._friction.integrator.flow, b.geom_R, b.geom_p)
+        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+        _events.watched_gaps(sim._handle, b, count, self._contacts, self._held, self._n_held, self._gaps)
+        return self._gaps[:count].copy()
+
+    def _first_crossing(self, rest):
+        """Time after which the first gap closes; ``rest`` if none does, 0 if a contact has to be held first."""
+        sim, b, count = self._sim, self._buffers, self._count
+        self._flown = False
+        if not count:
+            return rest
+        b.candidates[:count], b.reach[:count] = sim._buffers.candidates[:count], sim._buffers.reach[:count]
+        end = self._measure(b, count)  # the flow has just been to the end
+        _events.watched_gaps(
+            sim._handle, sim._buffers, count, self._contacts, self._held, self._n_held, self._gaps
+        )
+        start = self._gaps[:count].copy()
+        held = set(self._held[: self._n_held, 0].tolist())
+        pairs = b.candidates[:count].tolist()
+        self._tolerance = np.array([NEW_POINT if pair in held else 0.0 for pair in pairs])
+        self._way = 1.5 * (b.reach[:count] - sim.world.geoms.margin[0]) / rest + SLACK * rest
+        self._may_dip = np.array([pair not in held and pair not in self._leaving for pair in pairs])
+        found = self._search(0.0, start, rest, end, 0)
+        return rest if found is None else found
+
+    def _search(self, a, at_a, b, at_b, depth):
+        """Earliest closing of a gap between times a and b, gaps there known; None if there is none."""
+        closed = np.flatnonzero(at_b < -self._tolerance)
+        dips = self._may_dip & (at_a > 0.0) & (at_b >= 0.0) & (at_a + at_b < self._way * (b - a))
+        if dips.any() and depth < DEPTH:
+            m = 0.5 * (a + b)
+            at_m = self._gaps_at(m)
+            slack = SLACK * (b - a) ** 2
+            least = np.minimum(at_m, 2.0 * at_m - np.maximum(at_a, at_b)) - slack  # exact for straight and convex gaps
+            if (dips & (least <= 0.0)).any() or (at_m < -self._tolerance).any():
+                first = self._search(a, at_a, m, at_m, depth + 1)
+                return self._search(m, at_m, b, at_b, depth + 1) if first is None else first
+        if not len(closed):
+            return None
+        return min(self._root(int(i), a, float(at_a[i]), b, float(at_b[i])) for i in closed)
+
+    def _root(self, i, a, at_a, b, at_b):
+        """Time at which gap i closes between a, where it is open, and b, where it is not."""
+        buffers = self._buffers
+        pair, reach = int(buffers.candidates[i]), float(buffers.reach[i])
+        every = buffers.candidates[: self._count].copy(), buffers.reach[: self._count].copy()
+
+        def gap(time):
+            buffers.candidates[0], buffers.reach[0] = pair, reach
+            return float(self._gaps_of(time, buffers, 1)[0])
+
+        first = a
+        if not at_a > 0.0:  # it starts on the surface: back until it is open
+            b_open = b
+            while at_a <= 0.0:
+                a = first + 0.5 * (b_open - first)
+                at_a = gap(a)
+                if at_a <= 0.0:
+                    b_open, b, at_b = a, a, at_a
+                if a - first < SHORTEST:
+                    break
+        if at_a > 0.0:
+            time = brentq(gap, a, b, xtol=1e-16, rtol=8.9e-16, maxiter=100) if at_b < 0.0 else b
+        else:
+            self._stuck[pair] = 1
+            time = 0.0
+        buffers.candidates[: self._count], buffers.reach[: self._count] = every
+        return time
+
+    # --- the books ------------------------------------------------------------------------------
+
+    def _count_in(self, length):
+        """Add up what a stretch leaves in the workspaces."""
+        work, judge = self._sim._work, self._sim._solution.judge
+        now = (
+            work.geom_impulse.copy(), length * work.joint_effort, work.ledger.copy(), work.contact_energy.copy(),
+            judge.copy(), work.info.copy(),
+        )  # fmt: skip
+        if self._totals is None:
+            self._totals = now
+            return
+        totals = self._totals
+        for total, part in zip(totals[:4], now[:4]):
+            total += part
+        if now[4][:2].max() > totals[4][:2].max():
+            totals[4][:] = now[4]
+        totals[5][_step.RUNG] = max(totals[5][_step.RUNG], now[5][_step.RUNG])
+        totals[5][_step.ITERATIONS] += now[5][_step.ITERATIONS]
+
+    def _publish(self, dt):
+        work, solution = self._sim._work, self._sim._solution
+        geom_impulse, effort, ledger, contact_energy, judge, info = self._totals
+        work.geom_impulse[:], work.joint_effort[:], work.ledger[:] = geom_impulse, effort / dt, ledger
+        work.contact_energy[:], solution.judge[:], work.info[:] = contact_energy, judge, info
+        self._sim._settings[0] = dt
+        self._impacts.publish(self._sim._handle)
