@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Both collision engines, all ordered pairs of shapes: against analytic answers, certificates and each other's order."""
+"""Both collision engines, all ordered pairs of shapes: analytic answers, certificates, the other order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from mb_contact.collision import ENGINES
 ENGINE_NAMES = sorted(ENGINES)
 KINDS = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex")
 #: Gaps of curved pairs: coal is asked for 1e-9 m, python-fcl cannot be asked and stops at about 1e-6 m.
-TOLERANCE = {"coal": 3e-6, "fcl": 3e-5}
+TOLERANCE = {"coal": 3e-6, "fcl": 5e-5}
+#: Points of curved pairs follow their normals, which python-fcl knows less well.
+OFF_SURFACE = {"coal": 3e-5, "fcl": 2e-3}
 UPRIGHT = np.eye(3)
 LYING = rotation([0, 1, 0], np.pi / 2)
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -92,7 +94,8 @@ def test_what_stands_on_a_flat_face_has_exact_gaps_and_normals(lower, upper, eng
 @pytest.mark.parametrize("upper", UPPER)
 @pytest.mark.parametrize("lower", FLAT)
 def test_either_order_of_a_stack_gives_the_same_manifold(lower, upper, engine):
-    a, b = (moved(shape, rotation([1, -2, 0.5], 0.7), np.array([0.3, -0.2, 0.1])) for shape in stacked(lower, upper, 1e-4))
+    R, t = rotation([1, -2, 0.5], 0.7), np.array([0.3, -0.2, 0.1])
+    a, b = (moved(shape, R, t) for shape in stacked(lower, upper, 1e-4))
     one, other = manifold(a, b, engine=engine), manifold(b, a, engine=engine)
     np.testing.assert_array_equal(one.point, other.point)
     np.testing.assert_array_equal(one.gap, other.gap)
@@ -146,8 +149,8 @@ def test_random_poses_are_certified(kinds, engine):
         assert deepest >= true_distance(a, b, rng, m.normal[:1]) - tolerance
         np.testing.assert_allclose(np.linalg.norm(m.normal, axis=1), 1.0, atol=1e-12)
         offset = 0.5 * m.gap[:, None] * m.normal
-        assert np.abs(surface_distance(a, m.point + offset)).max() < 10.0 * tolerance
-        assert np.abs(surface_distance(b, m.point - offset)).max() < 10.0 * tolerance
+        assert np.abs(surface_distance(a, m.point + offset)).max() < OFF_SURFACE[engine]
+        assert np.abs(surface_distance(b, m.point - offset)).max() < OFF_SURFACE[engine]
         other = manifold(b, a, engine=engine)
         np.testing.assert_allclose(other.point, m.point, atol=1e-12)
         np.testing.assert_allclose(other.gap, m.gap, atol=1e-12)
@@ -156,7 +159,7 @@ def test_random_poses_are_certified(kinds, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINE_NAMES)
-@pytest.mark.parametrize("kinds", [("box", "box"), ("convex", "box"), ("box", "convex"), ("convex", "convex")], ids="-".join)
+@pytest.mark.parametrize("kinds", [(a, b) for a in ("box", "convex") for b in ("box", "convex")], ids="-".join)
 def test_crossed_edges_have_the_exact_common_perpendicular(kinds, engine):
     shapes = {"box": Shape("box", (0.1, 0.1, 0.1), None), "convex": convex(0.1 * CUBE)}
     for gap in (1e-3, 1e-7, -1e-7, -1e-3):

@@ -4,9 +4,9 @@
 """Narrow phase by python-fcl, the second engine: slower than coal, and a check on it.
 
 What differs from coal: a distance query answers for separated shapes only, so a pair that touches or penetrates is
-asked again for contacts, whose depth is positive (the signed distance aborts the process now and then); there is no tolerance to set, so curved shapes are known to some
-1e-6 m; the solver must be libccd, for the other one gives sideways normals.  Planes never reach it: its distance to
-them ends in a segmentation fault.
+asked again for contacts, whose depth is positive (its signed distance now and then aborts the whole process); there is
+no tolerance to set, so curved shapes are known to some 1e-6 m; the solver must be libccd, for the other one gives
+sideways normals.  Planes never reach it: its distance to them ends in a segmentation fault.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from mb_contact.types import (
     SHAPE_SPHERE,
 )
 
-NEAR = 1e-3  #: below this distance the two nearest points tell no good direction: they are known to 1e-6 m [m]
-LEAD = 0.01  #: how far penetrating shapes are moved apart to look at them again [m]
+LEAD = 0.02  #: how far near or penetrating shapes are moved apart to look at them again [m]
 ASCENT = 20  #: looks at most
 
 
@@ -79,8 +78,10 @@ class NarrowPhase:
     def _ask(self, a, b):
         """Signed distance, and the unit normal from b to a (zero where the engine knows none)."""
         distance, normal = self._apart(a, b)
-        if distance > NEAR:
+        if distance > LEAD:
             return distance, normal
+        if distance > 0.0:  # the nearest points are known to 1e-6 m, so this near they tell no good direction
+            return self._ascend(a, b, normal, -distance)
         found = fcl.CollisionResult()
         fcl.collide(self._objects[a], self._objects[b], self._collision, found)
         if not found.contacts:
@@ -101,9 +102,9 @@ class NarrowPhase:
         return distance, np.zeros(3)
 
     def _ascend(self, a, b, normal, depth):
-        """Better normal and signed distance of shapes that penetrate, from a rough normal and depth.
+        """Better normal and signed distance of shapes that are near or penetrate, from a rough normal and depth.
 
-        Libccd's normal of a penetration is rough.  Moved apart by t along n, the shapes are s(m) + t m.n
+        Moved apart by t along n, the shapes are s(m) + t m.n
         apart along any m.  The m of their nearest points makes this largest, so s(m) >= s(n) + t (1 - m.n): the
         separation grows with each step, to a normal along which it is largest.
         """
