@@ -173,7 +173,8 @@ class Gears(NamedTuple):
 class JointForces(NamedTuple):
     """What acts in the joints of a world beside its efforts; springs and friction of scalar joints only."""
 
-    damping: np.ndarray  #: (N,) [N m s/rad, N s/m]; a tree's damping may hold dt times a stiffness besides
+    damping: np.ndarray  #: (N,) [N m s/rad, N s/m]
+    total: np.ndarray  #: (N,), damping and dt times stiffness; the step's tree has a read-only view of it
     stiffness: np.ndarray  #: (N,) [N m/rad, N/m]
     rest: np.ndarray  #: (N,), position in which the spring is slack [rad, m]
     friction: np.ndarray  #: (N,), Coulomb friction [N m, N]

@@ -40,6 +40,7 @@ class FakeSimulator:
         self.n = joints
         self.world = SimpleNamespace(
             joint_names=tuple(f"joint_{i}" for i in range(joints)),
+            follower_names=(),
             objects={"box": 0},
             effort_limit=np.full(joints, self.LIMIT),
             frames={},

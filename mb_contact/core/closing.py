@@ -28,7 +28,7 @@ from mb_contact.core.bilateral import (
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.contact_rows import row_impulses, row_sides
 from mb_contact.core.inverse_dynamics import mechanical_energy
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.joint_forces import spring_energy
 from mb_contact.core.joints import integrate_joints
 from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -41,7 +41,11 @@ LEDGER_LOOPS = 5  # entry of StepWork.ledger
 
 @entry
 def refresh(h):
-    """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy."""
+    """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy.
+
+    Joints that follow others by a gear are put where these have them: their rows hold but for rounding.
+    """
+    follow(h.tree, h.gears, h.q, h.v)
     body_poses(h.tree, h.q, h.kin)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     body_inertias(h.tree, h.kin)
@@ -52,6 +56,16 @@ def refresh(h):
     potential += spring_energy(h.tree, h.joints, h.q)
     h.work.energy[0] = kinetic
     h.work.energy[1] = potential
+
+
+@kernel
+def follow(tree, gears, q, v):
+    """q_a = ratio q_b + offset, v_a = ratio v_b."""
+    for g in range(gears.ratio.shape[0]):
+        a = gears.body_a[g]
+        b = gears.body_b[g]
+        q[tree.q_start[a]] = gears.ratio[g] * q[tree.q_start[b]] + gears.offset[g]
+        v[tree.v_start[a]] = gears.ratio[g] * v[tree.v_start[b]]
 
 
 @entry

@@ -91,7 +91,10 @@ def friction_rows(h, model, viscous, eq):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    limit_rows(
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
+        h.sol.state,
+    )  # fmt: skip
     n_rows = pose_bilateral(h)
     for i in range(eq.info.shape[0]):
         eq.info[i] = 0
@@ -199,9 +202,10 @@ def solve_both(h, eq):
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
-    if eq.info[EQUALITY_ROWS] == 0:
-        return
-    complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
+    for r in range(last):
+        eq.r[r] = 0.0
+    if eq.info[EQUALITY_ROWS] > 0:
+        complete(h.tree, h.kin, h.art, h.rows, last, h.sol.r, eq)
     bilateral_impulses(h.bil, eq, h.sol.r)
     for k in range(bilateral, eq.info[EQUALITY_ROWS]):
         h.sol.r[eq.start[k]] += eq.r[eq.equality[k]]

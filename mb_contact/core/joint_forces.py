@@ -38,11 +38,11 @@ SPEED_TOLERANCE = 1e-13  # [rad/s, m/s], and of the joint's free speed
 
 
 @kernel
-def stiffen(joints, dt, damping):
-    """Damping with dt times the stiffness, into ``damping`` (N,) of the step's own tree."""
+def stiffen(joints, dt):
+    """Damping and dt times the stiffness, which is what the step's tree has for damping."""
     if joints.sprung.shape[0] > 0:
-        for i in range(damping.shape[0]):
-            damping[i] = joints.damping[i] + dt * joints.stiffness[i]
+        for i in range(joints.total.shape[0]):
+            joints.total[i] = joints.damping[i] + dt * joints.stiffness[i]
 
 
 @kernel

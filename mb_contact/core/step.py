@@ -86,7 +86,7 @@ def smooth_dynamics(h):
     tree = h.tree
     work = h.work
     dt = h.settings[0]
-    stiffen(h.joints, dt, tree.damping)
+    stiffen(h.joints, dt)
     status, body = articulated_inertias(tree, h.kin, dt, h.art)
     if status != OK:
         work.info[BAD_BODY] = body
@@ -125,7 +125,10 @@ def pose_rows(h):
     contact_rows(
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
-    limit_rows(h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones, h.sol.state)
+    limit_rows(
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
+        h.sol.state,
+    )  # fmt: skip
 
 
 @entry

@@ -15,6 +15,7 @@ from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynami
 from mb_contact.core.momentum import centre_of_mass as _centre_of_mass
 from mb_contact.core.momentum import forces_about, momentum_matrix, total_momentum
 from mb_contact.dynamics.arguments import kinematics, sizes
+from mb_contact.dynamics.reduced import centroidal_parts, eliminating, same
 from mb_contact.errors import DynamicsError
 
 
@@ -31,6 +32,7 @@ class Centroidal(NamedTuple):
     com_jacobian: np.ndarray  #: (3, N)
 
 
+@eliminating(same)
 def centre_of_mass(model, q):
     """Mass [kg] and centre of mass (3,) [m] of all moving bodies, world axes."""
     c = np.zeros(3)
@@ -38,6 +40,7 @@ def centre_of_mass(model, q):
     return mass, c
 
 
+@eliminating(same)
 def momentum(model, q, v, about=(0.0, 0.0, 0.0)):
     """Momentum (6,) = [angular about ``about`` (3,) [m]; linear] of all moving bodies, world axes; without rotors."""
     h = np.zeros(6)
@@ -45,6 +48,7 @@ def momentum(model, q, v, about=(0.0, 0.0, 0.0)):
     return h
 
 
+@eliminating(centroidal_parts)
 def centroidal(model, q, v):
     """Centre of mass, momentum, momentum matrix and its rate times v, and locked inertia, in O(N).
 

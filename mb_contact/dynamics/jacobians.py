@@ -13,9 +13,11 @@ from mb_contact.core.evaluate import evaluate_jacobian
 from mb_contact.dynamics.arguments import kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.nodes import Node, Point, node_arrays
+from mb_contact.dynamics.reduced import columns, eliminating, same
 from mb_contact.types import OK
 
 
+@eliminating(same)
 def frame_pose(model, q, frame):
     """World pose (R (3, 3), p (3,)) of a node."""
     nodes = node_arrays(model, frame if isinstance(frame, (str, Node, Point)) else (frame,))
@@ -23,6 +25,7 @@ def frame_pose(model, q, frame):
     return R[0], p[0]
 
 
+@eliminating(columns)
 def jacobian(model, q, frames):
     """Jacobian J (rows, N) of stacked nodes: ``[omega; velocity of the origin] = J v``, world axes."""
     e = evaluator(model)
@@ -35,6 +38,7 @@ def jacobian(model, q, frames):
     return J
 
 
+@eliminating(columns)
 def jacobian_rate(model, q, v, frames):
     """Time derivative dJ/dt (rows, N) of the Jacobian of stacked nodes at velocity v."""
     nodes = node_arrays(model, frames)
@@ -47,6 +51,7 @@ def jacobian_rate(model, q, v, frames):
     return J_dot
 
 
+@eliminating(same)
 def jacobian_bias(model, q, v, frames):
     """Bias accelerations dJ/dt v (rows,) of stacked nodes, without forming dJ/dt."""
     nodes = node_arrays(model, frames)
@@ -57,6 +62,7 @@ def jacobian_bias(model, q, v, frames):
     return bias
 
 
+@eliminating(same)
 def velocity(model, q, v, frames):
     """Velocities J v (rows,) of stacked nodes [rad/s, m/s], without forming J."""
     nodes = node_arrays(model, frames)
@@ -66,6 +72,7 @@ def velocity(model, q, v, frames):
     return out
 
 
+@eliminating(same)
 def acceleration(model, q, v, v_dot, frames):
     """Accelerations J v_dot + dJ/dt v (rows,) of stacked nodes, of the material point [rad/s^2, m/s^2]."""
     v_dot = as_vector(v_dot, sizes(model)[1], "v_dot")

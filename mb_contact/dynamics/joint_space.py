@@ -18,12 +18,14 @@ from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynami
 from mb_contact.core.inverse_dynamics import mechanical_energy
 from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, modified_articulated, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
+from mb_contact.dynamics.reduced import both, eliminating, rows, same
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
 
 METHODS = ("abm", "modified_abm", "crbm")  #: of :func:`forward_dynamics`
 
 
+@eliminating(both)
 def mass_matrix(model, q):
     """Mass matrix M(q), (N, N), by composite bodies (J11 algorithm 4.2); armature included."""
     e = evaluator(model)
@@ -35,6 +37,7 @@ def mass_matrix(model, q):
     return M
 
 
+@eliminating(rows)
 def mass_times(model, q, x):
     """M(q) x in O(N), without M: the efforts for accelerations x at rest and without gravity.
 
@@ -58,6 +61,7 @@ def mass_times(model, q, x):
     return _by_columns(column, x, N)
 
 
+@eliminating("reduced_solve")
 def mass_solve(model, q, x):
     """M(q)^-1 x in O(N) by the articulated-body sweeps ([1 - H psi K]* D^-1 [1 - H psi K], J11 lemma 11), without M.
 
@@ -98,6 +102,7 @@ def _by_columns(function, x, N):
     return function(as_vector(x, N, "x"))
 
 
+@eliminating("reduced_log_determinant")
 def mass_log_determinant(model, q):
     """log det M(q) = sum of log D(k), in O(N) (J11 lemma 11).
 
@@ -109,6 +114,7 @@ def mass_log_determinant(model, q):
     return float(-np.log(articulated(model, kinematics(model, q)).D_inv).sum())
 
 
+@eliminating(rows)
 def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
     """Efforts T (N,) with ``M v_dot + C(q, v) + g(q) = T``; joint damping left out."""
     e = evaluator(model)
@@ -121,11 +127,13 @@ def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
     return effort
 
 
+@eliminating(rows)
 def nonlinear_effects(model, q, v, gravity=GRAVITY):
     """Coriolis, centrifugal and gravity efforts C(q, v) + g(q), (N,)."""
     return inverse_dynamics(model, q, v, np.zeros(sizes(model)[1]), gravity)
 
 
+@eliminating("reduced_forward_dynamics")
 def forward_dynamics(model, q, v, effort, gravity=GRAVITY, method="abm"):
     """Accelerations v_dot (N,) with ``M v_dot + C(q, v) + g(q) = effort - damping v``.
 
@@ -187,6 +195,7 @@ def _solve_mass_matrix(M, effort):
     return solve_triangular(L, solve_triangular(L, effort, lower=True), lower=True, trans=1)
 
 
+@eliminating(same)
 def energy(model, q, v, gravity=GRAVITY):
     """Kinetic and potential energy [J]; rotors included, the potential is zero at the world's origin."""
     kin = kinematics(model, q, v)

@@ -17,6 +17,7 @@ from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import articulated, kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.nodes import node_arrays
+from mb_contact.dynamics.reduced import eliminating
 from mb_contact.types import OK
 
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
@@ -38,6 +39,7 @@ class OperationalSpace(NamedTuple):
         return compliance_condition(self.compliance)
 
 
+@eliminating("reduced_compliance")
 def operational_compliance(model, q, frames):
     """Operational-space compliance Lambda = J M^-1 J* (rows, rows) by the Upsilon recursion, O(N) + O(f^2).
 
@@ -69,6 +71,7 @@ def _compliance_matrix(model, kin, art, nodes, p):
     return L
 
 
+@eliminating("reduced_operational_space")
 def operational_space(model, q, v, frames):
     """Jacobian, bias, compliance and inertia of stacked nodes in one pass.
 
@@ -94,6 +97,7 @@ def operational_inertia(model, q, frames):
     return invert_compliance(operational_compliance(model, q, frames))[0]
 
 
+@eliminating("reduced_consistent_inverse")
 def consistent_inverse(model, q, frames):
     """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 (N, rows) of the stacked Jacobian.
 

@@ -143,6 +143,17 @@ def _local(body, R, p, poses):
 # --- gears ------------------------------------------------------------------------------------
 
 
+def _leaders_first(parts, names):
+    """Gears in an order in which the joint that is followed has its position before."""
+    follower = {part[0]: i for i, part in enumerate(parts)}
+
+    def depth(i):
+        return 1 + depth(follower[parts[i][1]]) if parts[i][1] in follower else 0
+
+    order = sorted(range(len(parts)), key=depth)
+    return [parts[i] for i in order], [names[i] for i in order]
+
+
 def _gears(scene, joints, followers):
     """Gears of mimic joints first, then the scene's; every joint follows one other at most, and no circle closes."""
     follows, names, parts = {}, [], []
@@ -167,6 +178,7 @@ def _gears(scene, joints, followers):
             end = follows[end]
         names.append(gear.joint_a)
         parts.append((joints[gear.joint_a], joints[gear.joint_b], gear.ratio, gear.offset))
+    parts, names = _leaders_first(parts, names)
     return Gears(
         body_a=np.array([part[0] for part in parts], np.int64),
         body_b=np.array([part[1] for part in parts], np.int64),

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_vector
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.hulls import Hull
+from mb_contact.model.mimics import expand
 from mb_contact.model.rotations import quat_to_matrix, rotation_about
 from mb_contact.types import (
     JOINT_FLOATING,
@@ -70,11 +72,17 @@ class Model:
     geometries: tuple[Geometry, ...]
     adjacent_pairs: frozenset[frozenset[str]]  #: pairs of links that never collide
     velocity_limit: np.ndarray  #: (N,), inf where none
+    friction: np.ndarray  #: (N,), Coulomb friction of scalar joints [N m, N]
     neutral: np.ndarray  #: (nq,), zero joint positions; floating bodies where the file puts them
     warnings: tuple[str, ...] = ()
     urdf: str = ""
     still_mass: float = 0.0  #: of the links that stand on the inertial frame [kg]
     lenient: tuple[tuple[str, str], ...] = ()  #: options of load_urdf without which the file would be refused
+    mimics: tuple = ()  #: Mimic of each joint that follows another; q, v and efforts are then those of the others
+    whole: Model | None = None  #: with mimics: the same robot with the coordinates of all joints
+    kept: np.ndarray | None = None  #: with mimics: int64 (N,), degrees of freedom of the tree that v has
+    q_kept: np.ndarray | None = None  #: with mimics: int64 (nq,)
+    S: np.ndarray | None = None  #: with mimics: (degrees of freedom of the tree, N), rates of all from v
 
     def __repr__(self):
         return f"Model('{self.name}', n={self.n}, N={self.N}, joints={len(self.joint_names)})"
@@ -87,7 +95,7 @@ class Model:
     @property
     def N(self):
         """Number of degrees of freedom, the length of v."""
-        return int(self.tree.nv.sum())
+        return len(self.velocity_limit)
 
     @property
     def nq(self):
@@ -97,17 +105,29 @@ class Model:
     @property
     def effort_limit(self):
         """Greatest effort of each degree of freedom (N,), inf where none, 0 where not actuated."""
-        return self.tree.effort_limit
+        return self._of_v(self.tree.effort_limit)
 
     @property
     def lower(self):
         """Lower position limits (N,), -inf where none."""
-        return self.tree.lower
+        return self._of_v(self.tree.lower)
 
     @property
     def upper(self):
         """Upper position limits (N,), inf where none."""
-        return self.tree.upper
+        return self._of_v(self.tree.upper)
+
+    def _of_v(self, array):
+        return array if self.kept is None else array[self.kept]
+
+    def expand_q(self, q):
+        """Coordinates of the whole tree from q (nq,): the same, but for joints that mimic others."""
+        return expand(self, as_vector(q, self.nq, "q"))
+
+    def expand_v(self, v):
+        """Rates of the whole tree from v (N,)."""
+        v = as_vector(v, self.N, "v")
+        return v if self.S is None else self.S @ v
 
     def neutral_q(self):
         """New array (nq,): every scalar joint at zero, floating bodies at the pose the file gives them."""
@@ -145,7 +165,7 @@ class Model:
         """
         if np.shape(q) != (self.nq,):
             raise InputError(f"q must have {self.nq} entries, got shape {np.shape(q)}")
-        return tree_poses(self.tree, np.asarray(q, dtype=np.float64))
+        return tree_poses(self.tree, expand(self, np.asarray(q, dtype=np.float64)))
 
     def __setstate__(self, state):
         """Copies and unpickled models are read-only too."""
@@ -197,7 +217,7 @@ def joint_motion(tree, k, q):
 
 def freeze(model):
     """Make every array of the model read-only: it is shared by all that use it."""
-    arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.neutral]
+    arrays = [*model.tree, model.joint_q, model.joint_v, model.velocity_limit, model.friction, model.neutral]
     arrays += [array for frame in model.frames.values() for array in (frame.R, frame.p)]
     arrays += [array for shape in model.geometries for array in (shape.size, shape.R, shape.p)]
     hulls = [shape.hull for shape in model.geometries if shape.hull is not None]

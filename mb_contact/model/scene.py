@@ -10,7 +10,7 @@ concern several entries at once; both ways go through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -139,6 +139,19 @@ class MeshChoices:
 
 
 @dataclass(frozen=True)
+class JointProperties:
+    """What a scene says of a joint beyond its URDF; what is left out stays as it is there."""
+
+    stiffness: float | None = None  #: spring towards ``rest_position`` [N m/rad, N/m]
+    rest_position: float | None = None  #: [rad, m]
+    damping: float | None = None  #: [N m s/rad, N s/m]
+    friction: float | None = None  #: Coulomb friction [N m, N]
+    armature: float | None = None  #: rotor inertia reflected to the joint [kg m^2, kg]
+    velocity_limit: float | None = None  #: enforced [rad/s, m/s]
+    effort_limit: float | None = None  #: [N m, N]
+
+
+@dataclass(frozen=True)
 class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
 
@@ -154,11 +167,12 @@ class SceneModel:
     base: str = "weld"
     joints: dict[str, float] = field(default_factory=dict)
     velocities: dict[str, float] = field(default_factory=dict)
+    joint_properties: dict[str, JointProperties] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
     collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
-    mimic: str = "error"
+    mimic: str = "eliminate"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
@@ -300,6 +314,7 @@ class Scene:
     gears: tuple[Gear, ...] = ()
     drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
     drift_rate: float = 0.2  #: gamma, that part
+    enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
@@ -370,6 +385,7 @@ def check_scene(scene):
         _check_velocity(scene, model, f"models[{i}]")
         for name, rate in model.velocities.items():
             _check_numbers(scene, f"models[{i}].velocities.{name}", rate)
+        _check_joints(scene, model, f"models[{i}].joint_properties")
         _check_material(scene, model.materials.default, f"models[{i}].materials.default")
         for link, material in model.materials.links.items():
             _check_material(scene, material, f"models[{i}].materials.links.{link}")
@@ -532,6 +548,17 @@ def _check_pairs(scene):
         if pair.restitution is not None:
             _check_restitution(scene, f"pairs[{i}].restitution", pair.restitution)
         seen.add(frozenset(pair.materials))
+
+
+def _check_joints(scene, model, key):
+    for name, properties in model.joint_properties.items():
+        for entry in fields(JointProperties):
+            value = getattr(properties, entry.name)
+            if value is not None:
+                low = -np.inf if entry.name == "rest_position" else 0.0
+                _check_numbers(scene, f"{key}.{name}.{entry.name}", value, low=low)
+        if properties.rest_position is not None and not properties.stiffness:
+            raise scene.error(f"{key}.{name}.rest_position", "has no meaning without a stiffness above zero; add it")
 
 
 def _check_couplings(scene):

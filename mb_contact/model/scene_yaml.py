@@ -30,6 +30,7 @@ from mb_contact.model.scene import (
     CollisionFilters,
     Gear,
     Ground,
+    JointProperties,
     Material,
     MaterialPair,
     MeshChoices,
@@ -277,11 +278,16 @@ _model = record(SceneModel, {
     "base": _base,
     "joints": named(number()),
     "velocities": named(number()),
+    "joint_properties": named(record(JointProperties, {
+        "stiffness": number(low=0.0), "rest_position": number(), "damping": number(low=0.0),
+        "friction": number(low=0.0), "armature": number(low=0.0), "velocity_limit": number(above=0.0),
+        "effort_limit": number(low=0.0),
+    })),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
     "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
-    "mimic": choice("error", "independent"),
+    "mimic": choice("eliminate", "independent", "error"),
     "srdf": text,
 }, required=("urdf",))
 
@@ -325,6 +331,7 @@ SCENE_READERS = {
     "gears": many(_gear),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),
+    "enforce_velocity_limits": boolean,
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
     "formulation": choice(*CHOICES["formulation"]),

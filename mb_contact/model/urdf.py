@@ -16,7 +16,7 @@ from mb_contact.model.urdf_xml import UrdfReader
 
 CHOICES = {
     "inertia_errors": ("error", "warn"),
-    "mimic": ("error", "independent"),
+    "mimic": ("eliminate", "independent", "error"),
 }
 
 
@@ -27,7 +27,7 @@ def load_urdf(
     package_dirs=(),
     collision_meshes="convex_hull",
     inertia_errors="error",
-    mimic="error",
+    mimic="eliminate",
     xacro_args=None,
 ):
     """Read a URDF file, a xacro file or URDF text.
@@ -48,8 +48,10 @@ def load_urdf(
         What to do with an inertia that has a negative principal moment: refuse the file, or use it as given
         with a warning; the mass matrix is then positive definite only where the rest of the body makes it so.
         A singular inertia (a thin rod) is always used as given, with a warning.
-    mimic : {"error", "independent"}
-        What to do with joints that mimic another: refuse the file, or let them move on their own, with a warning.
+    mimic : {"eliminate", "independent", "error"}
+        What to do with joints that mimic another: eliminate them, so that q, v and efforts are those of the joints
+        that follow none (``model.expand_q`` gives the others); let them move on their own, with a warning; or refuse
+        the file.
     xacro_args : mapping of str to str, optional
         Arguments of a xacro file.
 

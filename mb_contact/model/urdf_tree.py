@@ -11,9 +11,10 @@ import numpy as np
 
 from mb_contact.errors import ModelError
 from mb_contact.model.inertia import weld
+from mb_contact.model.mimics import eliminate, resolve_mimics
 from mb_contact.model.model import Frame, Geometry, Model, freeze
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.model.urdf_xml import JointSpec
+from mb_contact.model.urdf_xml import SCALAR, JointSpec
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NQ,
@@ -149,14 +150,14 @@ class TreeBuilder:
             body_names=tuple(joint.child for joint in joints),
             link_names=tuple(self.frames), frames=self.frames,
             geometries=tuple(self._geometries()), adjacent_pairs=self._adjacent_pairs(tree),
-            velocity_limit=self._per_dof("velocity", np.inf),
+            velocity_limit=self._per_dof("velocity", np.inf), friction=self._per_dof("friction", 0.0),
             neutral=self._neutral(q_start, int(nq.sum())), warnings=tuple(self.reader.warnings), urdf=text,
             still_mass=float(sum(self.links[link].inertia.mass for link, frame in self.frames.items()
                                  if frame.body == WORLD)),
             lenient=tuple(self.reader.lenient.items()),
         )
         freeze(model)
-        return model
+        return eliminate(model, resolve_mimics(self.joints, SCALAR, self.fail))
 
     def _tree(self, kinds, q_start, v_start, nv):
         n = len(self.bodies)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mb_contact.model.inertia import MASSLESS, RigidInertia, breaks_triangle_inequality
+from mb_contact.model.mimics import MimicSpec
 from mb_contact.model.urdf_geometry import CollisionSpec, GeometryReader
 
 SCALAR = ("revolute", "continuous", "prismatic")
@@ -54,12 +55,14 @@ class JointSpec:
     effort: float = np.inf
     velocity: float = np.inf
     damping: float = 0.0
+    friction: float = 0.0
+    mimic: MimicSpec | None = None
 
 
 class UrdfReader(GeometryReader):
     """Reads the links and joints of one file."""
 
-    def __init__(self, source, meshes, package_dirs=(), start=None, inertia_errors="error", mimic="error"):
+    def __init__(self, source, meshes, package_dirs=(), start=None, inertia_errors="error", mimic="eliminate"):
         super().__init__(source, meshes, package_dirs, start)
         self.inertia_errors = inertia_errors
         self.mimic = mimic
@@ -166,8 +169,6 @@ class UrdfReader(GeometryReader):
         if kind not in JOINT_TYPES:
             message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
             raise self.error(element, message)
-        if kind != "fixed" and element.find("mimic") is not None:
-            self._mimic(element.find("mimic"), name)
         R, p = self.origin(element)
         ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))
         joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
@@ -177,6 +178,8 @@ class UrdfReader(GeometryReader):
             self._dynamics(element.find("dynamics"), joint)
         elif kind in SEVERAL:
             self._several(element, joint)
+        if kind != "fixed" and element.find("mimic") is not None:
+            joint.mimic = self._mimic(element.find("mimic"), name)
         return joint
 
     def _several(self, element, joint):
@@ -207,9 +210,13 @@ class UrdfReader(GeometryReader):
 
     def _mimic(self, element, joint):
         if self.mimic == "error":
-            message = f"joint '{joint}': mimic joints are not supported yet; "
-            remedy = "load with mimic='independent' to let it move on its own, remove <mimic>, or make the joint fixed"
-            raise self.error(element, message + remedy)
+            message = f"joint '{joint}' mimics another; load with mimic='eliminate' to let it follow that joint, "
+            raise self.error(element, message + "or with mimic='independent' to let it move on its own")
+        if self.mimic == "eliminate":
+            if not element.get("joint"):
+                raise self.error(element, f"joint '{joint}': <mimic> names no joint; add joint=\"...\"")
+            ratio, offset = self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0)
+            return MimicSpec(element.get("joint"), ratio, offset, element.sourceline)
         self.lenient["mimic"] = "independent"
         followed = element.get("joint", "nothing")
         self.warn(element, f"joint '{joint}': its <mimic> of '{followed}' is left out: it moves on its own")
@@ -267,10 +274,12 @@ class UrdfReader(GeometryReader):
         joint.damping = self.number(element, "damping", 0.0)
         if joint.damping < 0.0:
             raise self.error(element, f"joint '{joint.name}': damping {joint.damping:g} is negative")
-        friction = self.number(element, "friction", 0.0)
-        if friction != 0.0:
-            message = f"joint '{joint.name}': joint friction {friction:g} is not simulated yet; damping is"
-            self.warn(element, message)
+        joint.friction = self.number(element, "friction", 0.0)
+        if joint.friction < 0.0:
+            raise self.error(element, f"joint '{joint.name}': friction {joint.friction:g} is negative")
+        if joint.friction > 0.0 and joint.kind not in SCALAR:
+            self.warn(element, f"joint '{joint.name}': friction of a {joint.kind} joint is not applied")
+            joint.friction = 0.0
 
 
 def first_in_plane(normal):

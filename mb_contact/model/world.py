@@ -29,11 +29,23 @@ from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene, check_scene
 from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, SHAPE_CONE, SHAPE_PLANE, WORLD, Geoms, Surfaces, Tree
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    SHAPE_CONE,
+    SHAPE_PLANE,
+    WORLD,
+    Geoms,
+    JointForces,
+    Surfaces,
+    Tree,
+)
 
 #: Arrays of Tree by what their first axis counts.
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
+#: Arrays of JointForces, and what they hold where nothing is said.
+FORCE_ARRAYS = {"stiffness": 0.0, "rest": 0.0, "friction": 0.0, "velocity_limit": np.inf}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +71,11 @@ class World:
     warnings: tuple[str, ...] = ()
     viscous: np.ndarray | None = None  #: (pairs,), viscous coefficient of each pair of geometries [N s/m]
     restitution: np.ndarray | None = None  #: (pairs,), coefficient of restitution of each pair
+    joints: JointForces | None = None  #: springs, friction, velocity limits
+    follower_names: tuple[str, ...] = ()  #: mimic joints, which follow others
+    follower_q: np.ndarray | None = None  #: int64, index of each of them in q
+    follower_v: np.ndarray | None = None  #: int64, in v
+    S: np.ndarray | None = None  #: (N, N - followers), rates of all from those that follow none; None without mimics
     couplings: Couplings | None = None  #: loop closures and gears
     surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
@@ -106,6 +123,14 @@ def build_world(scene):
     return builder.world()
 
 
+#: Field of JointProperties, name of the array it sets, attribute of _Builder that has it.
+JOINT_PROPERTIES = (
+    ("stiffness", "stiffness", "forces"), ("rest_position", "rest", "forces"), ("friction", "friction", "forces"),
+    ("velocity_limit", "velocity_limit", "forces"), ("damping", "damping", "dofs"),
+    ("armature", "armature", "dofs"), ("effort_limit", "effort_limit", "dofs"),
+)
+
+
 class _Builder:
     """Collects the parts of a world in their final numbering."""
 
@@ -114,8 +139,10 @@ class _Builder:
         self.parents = []
         self.bodies = {name: [] for name in BODY_ARRAYS}
         self.dofs = {name: [] for name in DOF_ARRAYS}
+        self.forces = {name: [] for name in FORCE_ARRAYS}
         self.q0, self.v0 = [], []
         self.joint_names, self.joint_q, self.joint_v, self.velocity = [], [], [], []
+        self.movers, self.mimics = {}, []
         self.frames, self.objects, self.body_names = {}, {}, []
         self.models, self.geometries, self.adjacent = [], [], set()
         self.rules = []  # of the robots' SRDF files
@@ -126,9 +153,11 @@ class _Builder:
     def add_model(self, entry, key):
         """Append a robot: its bodies, its frames and geometries, all moved to where the scene puts it."""
         model = self._load(entry, key)
+        whole = model.whole or model  # with the coordinates of mimic joints too
         R, p = entry.pose.rotation(), entry.pose.origin()
         first, q_first, v_first = len(self.parents), len(self.q0), len(self.dofs["lower"])
         self._append_tree(model.tree, R, p)
+        self._set_joints(whole, entry, f"{key}.joint_properties", v_first)
         self.q0.extend(self._initial_q(model, entry, key, R, p))
         self.v0.extend(self._initial_v(model, entry, key))
         for name in model.joint_names:
@@ -136,8 +165,12 @@ class _Builder:
                 message = f"joint '{name}' occurs in two robots; rename it in one (a xacro prefix does it)"
                 raise self.scene.error(f"{key}.urdf", message)
             self.joint_names.append(name)
-        self.joint_q.extend(q_first + model.joint_q)
-        self.joint_v.extend(v_first + model.joint_v)
+        of_leaders = [whole.joint_names.index(name) for name in model.joint_names]
+        self.joint_q.extend(q_first + whole.joint_q[of_leaders])
+        self.joint_v.extend(v_first + whole.joint_v[of_leaders])
+        for k in np.flatnonzero(model.tree.nv == 1):
+            self.movers[model.body_joint_names[k]] = first + int(k)
+        self.mimics.extend(model.mimics)
         self.body_names.extend(model.body_names)
         for link, frame in model.frames.items():
             self._add_frame(link, _moved(frame, R, p, first), f"{key}.urdf")
@@ -181,15 +214,33 @@ class _Builder:
             self.bodies[name].extend(getattr(tree, name))
         for name in DOF_ARRAYS:
             self.dofs[name].extend(getattr(tree, name))
+        for name, value in FORCE_ARRAYS.items():
+            self.forces[name].extend([value] * len(tree.armature))
         for k in range(len(tree.parent)):
             if tree.parent[k] == WORLD and tree.joint_type[k] != JOINT_FLOATING:
                 self.bodies["R_joint"][first + k] = R @ tree.R_joint[k]
                 self.bodies["p_joint"][first + k] = p + R @ tree.p_joint[k]
 
+    def _set_joints(self, model, entry, key, first):
+        """Friction and velocity limits of the URDF, then what the scene says of joints."""
+        N = model.N
+        self.forces["friction"][first : first + N] = model.friction.tolist()
+        if self.scene.enforce_velocity_limits:
+            self.forces["velocity_limit"][first : first + N] = model.velocity_limit.tolist()
+        for name, properties in entry.joint_properties.items():
+            if name not in model.joint_names:
+                known = ", ".join(model.joint_names)
+                raise self.scene.error(f"{key}.{name}", f"robot '{model.name}' has no joint '{name}'; it has {known}")
+            d = first + model.joint_v[model.joint_names.index(name)]
+            for source, target, arrays in JOINT_PROPERTIES:
+                value = getattr(properties, source)
+                if value is not None:
+                    getattr(self, arrays)[target][d] = value
+
     def _initial_q(self, model, entry, key, R, p):
         for name, value in entry.joints.items():
             self._check_position(model, name, value, f"{key}.joints.{name}")
-        q = model.q_from(entry.joints)
+        q = model.expand_q(model.q_from(entry.joints)).copy()
         for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
             s = model.tree.q_start[k]
             R_body, p_body = quat_to_matrix(q[s + 3:s + 7]), q[s:s + 3].copy()
@@ -198,7 +249,7 @@ class _Builder:
         return q
 
     def _initial_v(self, model, entry, key):
-        v = np.zeros(model.tree.armature.shape[0])
+        v = np.zeros(model.N)
         for name, rate in entry.velocities.items():
             if name not in model.joint_names:
                 known = ", ".join(model.joint_names)
@@ -207,7 +258,7 @@ class _Builder:
             v[model.joint_v[model.joint_names.index(name)]] = rate
         if entry.velocity is not None:
             v[:6] = _six(entry.velocity)
-        return v
+        return model.expand_v(v)
 
     def _check_position(self, model, name, value, key):
         if name not in model.joint_names:
@@ -308,16 +359,18 @@ class _Builder:
             link_geometries.setdefault(shape.link, []).append(i)
         self._check_names()
         q0 = np.array(self.q0, dtype=np.float64)
-        movers = dict(zip(self.joint_names, np.searchsorted(tree.v_start, self.joint_v)))
-        couplings = build_couplings(self.scene, self.frames, tree, q0, movers, ())
+        couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics)
         self.adjacent |= joined_pairs(self.scene, self.frames)
         joint_v = np.array(self.joint_v, dtype=np.int64)
+        followers, S = self._followers(tree)
         geoms = self._geoms()
         viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
             restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
-            couplings=couplings,
+            couplings=couplings, joints=self._forces(tree), S=S,
+            follower_q=tree.q_start[followers], follower_v=tree.v_start[followers],
+            follower_names=tuple(mimic.joint for mimic in self.mimics),
             surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),
             gravity=np.array(self.scene.gravity, dtype=np.float64),
             q0=q0, v0=np.array(self.v0, dtype=np.float64),
@@ -354,6 +407,26 @@ class _Builder:
             q_start=(np.cumsum(nq) - nq).astype(np.int64), v_start=(np.cumsum(nv) - nv).astype(np.int64),
             nv=nv, root=root, **floats,
         )
+
+    def _followers(self, tree):
+        """Bodies that mimic joints move, and S."""
+        bodies = np.array([self.movers[mimic.joint] for mimic in self.mimics], dtype=np.int64)
+        if not self.mimics:
+            return bodies, None
+        S = np.eye(len(tree.armature))
+        for k, mimic in zip(bodies, self.mimics):
+            S[tree.v_start[k], tree.v_start[self.movers[mimic.leader]]] = mimic.ratio
+        return bodies, np.delete(S, tree.v_start[bodies], axis=1)
+
+    def _forces(self, tree):
+        """JointForces of all degrees of freedom."""
+        arrays = {name: np.array(values, dtype=np.float64) for name, values in self.forces.items()}
+        bodies = {
+            name: np.array([k for k in range(len(tree.nv)) if tree.nv[k] == 1 and arrays[of][tree.v_start[k]] > 0.0],
+                           dtype=np.int64)
+            for name, of in (("rubbing", "friction"), ("sprung", "stiffness"))
+        }  # fmt: skip
+        return JointForces(damping=tree.damping, total=tree.damping.copy(), **arrays, **bodies)
 
     def _geoms(self):
         shapes, g = self.geometries, len(self.geometries)

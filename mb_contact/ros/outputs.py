@@ -134,12 +134,13 @@ class Clock:
 
 
 class JointStates:
-    """joint_states: position, velocity, and the effort that really acted in the last step."""
+    """joint_states: position, velocity, and the effort that really acted in the last step; mimic joints come last."""
 
     def __init__(self, make, simulator):
         type_name = "sensor_msgs/msg/JointState"
         prototype = make.message(type_name)
-        prototype.name = list(simulator.world.joint_names)
+        self._own = len(simulator.world.joint_names)
+        prototype.name = [*simulator.world.joint_names, *simulator.world.follower_names]
         zeros = [0.0] * len(prototype.name)
         prototype.position, prototype.velocity, prototype.effort = zeros, zeros, zeros
         self._message, _ = make.prepared(type_name, "joint_states", prototype)
@@ -149,9 +150,12 @@ class JointStates:
     def publish(self, stamp):
         """Send the state."""
         position, velocity, effort = self._arrays
-        position[:] = self._simulator.joint_positions()
-        velocity[:] = self._simulator.joint_velocities()
-        effort[:] = self._simulator.joint_efforts()
+        own = self._own
+        position[:own] = self._simulator.joint_positions()
+        velocity[:own] = self._simulator.joint_velocities()
+        effort[:own] = self._simulator.joint_efforts()
+        if len(position) > own:
+            position[own:], velocity[own:] = self._simulator.follower_state()
         self._message.stamp("header.stamp", stamp)
         self._message.publish()
 

@@ -27,6 +27,7 @@ class OperationalMonitor:
         self._world = world
         self._names = tuple(names)
         self._joints = world.joint_v
+        self._S = world.S
         picked = [world.frames[name] for name in names]
         f = len(picked)
         self._work = make_operational_work(
@@ -43,6 +44,8 @@ class OperationalMonitor:
         status, body = operational_terms(handle, work)
         if status != OK:
             raise DynamicsError(singular_hinge_message(self._world, body))
+        if self._S is not None:
+            return self._reduced(handle)
         inertia, rank = invert_compliance(work.compliance)
         return OperationalSpace(
             frames=self._names,
@@ -53,7 +56,23 @@ class OperationalMonitor:
             rank=rank,
         )
 
+    def _reduced(self, handle):
+        """With mimic joints eliminated: J S and J S (S* M S)^-1 S* J*."""
+        joint_terms(handle, self._work)
+        J = self._work.J @ self._S
+        compliance = J @ np.linalg.solve(self._S.T @ self._work.M @ self._S, J.T)
+        bias = self._work.bias.copy()
+        columns = self._columns()
+        return OperationalSpace(self._names, J[:, columns], bias, compliance, *invert_compliance(compliance))
+
+    def _columns(self):
+        """Columns of S that belong to the robots' joints."""
+        return np.array([int(np.argmax(self._S[v] == 1.0)) for v in self._joints], np.int64)
+
     def joint_space(self, handle):
         """Mass matrix (joints, joints) and nonlinear effects (joints,) of the robots' joints."""
         joint_terms(handle, self._work)
+        if self._S is not None:
+            columns, M = self._columns(), self._S.T @ self._work.M @ self._S
+            return M[columns[:, None], columns], (self._S.T @ self._work.effort)[columns]
         return self._work.M[self._joints[:, None], self._joints], self._work.effort[self._joints]

@@ -25,8 +25,8 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation import friction as _friction
 from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.events import EventScheme
+from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
@@ -85,6 +85,10 @@ class Simulator:
         projected = PROJECTION_TOLERANCE if self.scene.drift_control == "projection" else 0.0
         self._drift = np.array([float(self.scene.drift_rate), projected])
         self._gravity = np.array(self.world.gravity, dtype=np.float64)
+        self._joints = self.world.joints._replace(total=self.world.joints.damping.copy())
+        total = self._joints.total.view()
+        total.setflags(write=False)
+        self._tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
         self._narrow = make_narrow_phase(self.world.geoms, self.scene.collision_engine)
@@ -245,6 +249,10 @@ class Simulator:
     def joint_positions(self):
         """Positions of ``world.joint_names`` [rad, m], a new array."""
         return self._q[self.world.joint_q]
+
+    def follower_state(self):
+        """Positions [rad, m] and velocities [rad/s, m/s] of ``world.follower_names``, the mimic joints, new arrays."""
+        return self._q[self.world.follower_q], self._v[self.world.follower_v]
 
     def joint_velocities(self):
         """Velocities of ``world.joint_names`` [rad/s, m/s], a new array."""
@@ -488,8 +496,10 @@ class Simulator:
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
         n_f = self.scene.friction_directions
-        scalars = 2 * len(self.world.joint_names)  # their limits; floating joints have none
-        couplings, bilateral = self.world.couplings, self.world.couplings.rows
+        sides = 4 if np.isfinite(self._joints.velocity_limit).any() else 2
+        scalars = sides * int((self._tree.nv == 1).sum())  # limits of scalar joints
+        couplings = self.world.couplings
+        bilateral = couplings.rows + len(self._joints.rubbing)
         gears = len(couplings.gears.ratio)
         rows = self._friction.rows_a_contact * capacity + scalars + bilateral + gears
         units = capacity + scalars
@@ -502,7 +512,7 @@ class Simulator:
         self._pivot = _workspace.make_pivot_work(rows)
         self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
         self._loop = make_loop_work(self._n, bilateral)
-        self._bilateral = make_bilateral_work(self._n, rows, bilateral)
+        self._bilateral = make_bilateral_work(self._n, self._N, rows, bilateral)
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N)
         self._friction.allocate(capacity, rows, units)
@@ -522,10 +532,10 @@ class Simulator:
                 self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
             )
         self._handle = make_step_handle(
-            self.world.tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
+            self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
             self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
-            couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
+            self._joints, couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
             make_closing_work(self._n, self._N, bilateral, gears),
         )  # fmt: skip
 
