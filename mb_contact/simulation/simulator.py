@@ -92,7 +92,7 @@ class Simulator:
         self._tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
-        self._narrow = make_narrow_phase(self.world.geoms)
+        self._narrow = make_narrow_phase(self.world.geoms, self.scene.collision_engine)
         self._buffers = make_buffers(self.world.geoms)
         self._kin = _workspace.make_kinematics(self._n, self._N)
         self._art = _workspace.make_articulated(self._n, self._N)
