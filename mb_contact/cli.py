@@ -157,7 +157,7 @@ def _add_info(commands):
     parser = _command(
         commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings"
     )
-    parser.epilog = "What load_urdf refuses by default but can load (meshes, mimic joints, inertias) is a warning here."
+    parser.epilog = "What load_urdf refuses by default but can load (meshes, inertias) is a warning here."
     parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, a path or package://")
     parser.add_argument("--floating", action="store_true", help="with a floating base")
     parser.add_argument(
@@ -175,7 +175,6 @@ def _info(arguments):
         package_dirs=arguments.package_dir,
         collision_meshes="warn",
         inertia_errors="warn",
-        mimic="independent",
     )
     print("\n".join(describe_model(model)))
     return 0

@@ -230,8 +230,8 @@ WRONG = {
     ),
     "formulation": (
         "formulation: os",
-        "formulation: nmc",
-        ":34: formulation: 'nmc' is not available yet; available: os",
+        "formulation: cmc",
+        ":34: formulation: 'cmc' is not known; available: os, nmc, mc, rmc, nmc_os, hybrid",
     ),
     "integrator": (
         "semi_implicit_euler",
@@ -240,8 +240,8 @@ WRONG = {
     ),
     "event": (
         "time_stepping",
-        "event",
-        "collision_scheme: 'event' is not available yet; available: time_stepping",
+        "events",
+        "collision_scheme: 'events' is not known; available: time_stepping, event",
     ),
     "friction": (
         "coulomb_polyhedral",
@@ -326,7 +326,10 @@ IMPOSSIBLE = {
     "gravity: must be 3 finite numbers": {"gravity": (0.0, 0.0, NOT_A_NUMBER)},
     "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
     "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
-    "formulation: 'rmc' is not available; available: os": {"formulation": "rmc"},
+    "formulation: 'cmc' is not available; available: os, nmc": {"formulation": "cmc"},
+    "formulation: rmc has friction_model coulomb_polyhedral only": {
+        "formulation": "rmc", "friction_model": "coulomb_cone"
+    },
     "friction_model: 'magic' is not available": {"friction_model": "magic"},
     "ground.height: must be a finite number": {"ground": Ground(NOT_A_NUMBER)},
     "materials.ice.friction: must be a finite number": {"materials": {"ice": Material(-1.0)}},

@@ -343,6 +343,7 @@ SCENE_READERS = {
     "gravity": vector(3),
     "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
+    "collision_engine": choice(*CHOICES["collision_engine"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
     "collision_scheme": choice(*CHOICES["collision_scheme"]),
