@@ -216,6 +216,15 @@ def test_ball_on_a_heavy_free_turntable_runs_in_circles(tmp_path):
         np.testing.assert_allclose(tree.pose("ball")[1], want, atol=1e-6)
 
 
+def test_mimic_joints_are_refused(tmp_path):
+    text = ARM.format(mass=1.0, izz=0.1).replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="shoulder"/>')
+    file = tmp_path / "mimic.urdf"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="mimic='independent'"):
+        SurfaceTree([ContactJoint("ball", "plate", plane(), ball(0.1))], load_urdf(file))
+    SurfaceTree([ContactJoint("ball", "plate", plane(), ball(0.1))], load_urdf(file, mimic="independent"))
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [

@@ -38,7 +38,8 @@ class ContactJoint(NamedTuple):
 class SurfaceTree:
     """A tree of joints of every type with contacts of surfaces among them, through the same articulated sweep.
 
-    A contact holds in both directions here; ``contact_wrench`` tells when it would break.
+    A contact holds in both directions here; ``contact_wrench`` tells when it would break.  Of the model's joints it
+    knows efforts, damping and rotor inertia; limits, friction and springs are not for this class.
 
     Parameters
     ----------
@@ -228,6 +229,8 @@ def _places(model):
     """Links of the model by name."""
     if model is None:
         return {}
+    if getattr(model, "S", None) is not None:
+        raise InputError("a SurfaceTree cannot follow mimic joints: load the model with mimic='independent'")
     if np.any((model.tree.joint_type == JOINT_FLOATING) & (model.tree.parent != WORLD)):
         raise InputError("a floating joint must hang on the world")
     return {name: _Place(frame.body, frame.R, frame.p) for name, frame in model.frames.items()}
