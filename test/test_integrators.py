@@ -443,7 +443,7 @@ def tilt(sim):
 @pytest.mark.parametrize("integrator", SMOOTH)
 @pytest.mark.parametrize("speed", [0.9, 1.03])
 def test_a_top_sleeps_above_its_critical_speed_only(joints, integrator, speed):
-    """Stable for I3^2 w3^2 > 4 I1 m g l; below, a tilt grows as exp(rate t) up to cos(tilt) = 2 (w3 / critical)^2 - 1."""
+    """Stable for I3^2 w3^2 > 4 I1 m g l; below, a tilt grows as exp(rate t) up to cos(tilt) = 2 speed^2 - 1."""
     sim, rate = top(joints, speed, integrator)
     start = tilt(sim)
     assert start == pytest.approx(2e-4, rel=1e-3)
