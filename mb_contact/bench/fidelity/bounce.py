@@ -56,7 +56,6 @@ CASES = (
             Figure("third apex", "m", HEIGHT * RESTITUTION**6, _tolerance(4e-2)),
             Figure("rest", "s", REST, _tolerance(1e-2)), upper("penetration", "m", 1e-6),
         ),
-        coulomb(schemes=("time_stepping",)) + coulomb(schemes=("event",), integrator="rk4")
-        + coulomb(schemes=("event",)), _bounces,
+        coulomb(), _bounces,
     ),
 )  # fmt: skip
