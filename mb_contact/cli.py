@@ -242,10 +242,11 @@ def _read_lcp(path):
 def _add_bench(commands):
     parser = _command(commands, "bench", _bench, "measure how long things take here, and how exact they are")
     parser.add_argument(
-        "name", nargs="?", choices=("step", "formulations", "grasp", "pendulum", "fidelity"), default="step",
+        "name", nargs="?", default="step",
+        choices=("step", "formulations", "grasp", "pendulum", "fidelity", "collision"),
         help="step: the parts of a time step; formulations: sizes and times of J14 Table 1; grasp: Drumwright's "
-        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I; fidelity: cases with known answers "
-        "(default: step)",
+        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I; fidelity: cases with known answers; "
+        "collision: both engines, and growth with the number of bodies (default: step)",
     )  # fmt: skip
     parser.add_argument(
         "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
@@ -295,6 +296,10 @@ def _bench(arguments):
         return run_pendulum(
             arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes
         )
+    if arguments.name == "collision":
+        from mb_contact.bench.collision import run_bench as run_collision
+
+        return run_collision(arguments.repeats)
     if arguments.name == "grasp":
         from mb_contact.bench.grasp import run_bench as run_grasp
 
