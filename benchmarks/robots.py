@@ -23,7 +23,7 @@ import numpy as np
 
 import mb_contact as mb
 from mb_contact.model.scene import CollisionFilters, Ground, Pose, Scene, SceneModel
-from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.simulation.initial import geometry_poses, initial_penetrations, support
 
 ROBOTS = {  # name: (file, base)
     "panda": ("panda_description/urdf/panda.urdf", "weld"),
@@ -75,15 +75,8 @@ def inside_limits(model):
 
 def lowest(world):
     """Height of the lowest point of a world's geometries at the start [m]."""
-    from mb_contact.collision import make_buffers
-    from mb_contact.core.convex import reach
-    from mb_contact.core.geometry import geometry_poses
-    from mb_contact.model.model import tree_poses
-
-    buffers = make_buffers(world.geoms)
-    geometry_poses(world.geoms, *tree_poses(world.tree, world.q0), buffers.geom_R, buffers.geom_p)
-    down = [reach(world.geoms, buffers.geom_R, g, 0.0, 0.0, -1.0) for g in range(len(world.geometry_names))]
-    return float((buffers.geom_p[:, 2] - down).min())
+    R, p = geometry_poses(world)
+    return min(p[g, 2] - support(world.geoms, R, g, np.array([0.0, 0.0, -1.0])) for g in range(len(p)))
 
 
 def hold(sim, model, start, base):

@@ -132,7 +132,12 @@ def _add_check(commands):
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
 
-    print("\n".join(describe_scene(arguments.scene)))
+    lines, world = describe_scene(arguments.scene)
+    print("\n".join(lines))
+    from mb_contact.simulation.initial import initial_penetrations
+
+    for a, b, depth in initial_penetrations(world):
+        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
 
 
