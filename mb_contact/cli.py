@@ -68,11 +68,18 @@ def _run(arguments):
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.ros.main import options_from_arguments, run_and_report
+    from mb_contact.surfaces.scene_file import is_surface_scene
 
     if getattr(arguments, "seed", None) is not None:
         _seed(arguments.seed)
-    build_world(load_scene(arguments.scene))  # what is wrong with the scene comes before any word of progress
-    return run_and_report(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+    scene = arguments.scene
+    if is_surface_scene(scene):
+        from mb_contact.simulation.surface_simulator import SurfaceSimulator
+
+        scene = SurfaceSimulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+    else:
+        build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
+    return run_and_report(scene, options_from_arguments(arguments, arguments.ros_args))
 
 
 def _seed(seed):
@@ -102,9 +109,17 @@ def _add_demo(commands):
     pace.add_argument("--realtime", action="store_true", help="pace at real time (the default)")
     pace.add_argument("--as-fast-as-possible", action="store_true", help="do not pace")
     lift.add_argument("--view", action="store_true", help="open the web view")
+    patch = _command(demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures")
+    patch.add_argument("--out", default="out", metavar="DIR", help="folder for patch.png (default: out)")
     lift.add_argument(
         "--controller", metavar="FILE", help="script of another controller (it gets --backend, --wait)"
     )
+
+
+def _demo_patch(arguments):
+    from mb_contact.demo.patch import run_patch
+
+    return run_patch(arguments.out)
 
 
 def _demo_lift(arguments):
@@ -131,11 +146,16 @@ def _add_check(commands):
 
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
-
-    lines, world = describe_scene(arguments.scene)
-    print("\n".join(lines))
     from mb_contact.simulation.initial import initial_penetrations
+    from mb_contact.surfaces.scene_file import describe_surface_scene, is_surface_scene
 
+    if is_surface_scene(arguments.scene):
+        print("
+".join(describe_surface_scene(arguments.scene)))
+        return 0
+    lines, world = describe_scene(arguments.scene)
+    print("
+".join(lines))
     for a, b, depth in initial_penetrations(world):
         print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
@@ -145,7 +165,7 @@ def _add_info(commands):
     parser = _command(
         commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings"
     )
-    parser.epilog = "What load_urdf refuses by default but can load (meshes, mimic joints, inertias) is a warning here."
+    parser.epilog = "What load_urdf refuses by default but can load (meshes, inertias) is a warning here."
     parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, a path or package://")
     parser.add_argument("--floating", action="store_true", help="with a floating base")
     parser.add_argument(
@@ -163,7 +183,6 @@ def _info(arguments):
         package_dirs=arguments.package_dir,
         collision_meshes="warn",
         inertia_errors="warn",
-        mimic="independent",
     )
     print("\n".join(describe_model(model)))
     return 0

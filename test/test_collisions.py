@@ -103,7 +103,6 @@ def test_without_restitution_nothing_follows_compression(law):
 @pytest.mark.parametrize("contacts, limits, dof", [(1, 0, 6), (3, 2, 10), (4, 0, 6), (8, 1, 6)])
 def test_kernels_solve_the_problem_of_the_reference(contacts, limits, dof):
     """Also with more contacts than the body has degrees of freedom; the judge is NumPy's."""
-    solved = 0
     for seed in range(40):
         problem, W, u, mu, eps = posed(seed, contacts, limits, dof)
         sol, cones = workspace(problem)
@@ -114,11 +113,9 @@ def test_kernels_solve_the_problem_of_the_reference(contacts, limits, dof):
         theta[: 3 * contacts : 3] = eps * p_c[: 3 * contacts : 3]
         released = np.zeros(rows, np.int64)
         recover_more(W, W @ p_c + u, theta, cones, released, sol, piv, lem, p_d, verdict)
-        good = judge(W, u, mu, 0.0, p_c, 8) <= 1e-9
-        good &= judge(W, W @ p_c + u, mu, theta[: 3 * contacts : 3], p_d, 8) <= 1e-9
-        assert good == (max(verdict[:2]) <= 1e-9) or verdict[:2].max() <= 1e-8
-        solved += good
-    assert solved == 40
+        assert judge(W, u, mu, 0.0, p_c, 8) <= 1e-8
+        assert judge(W, W @ p_c + u, mu, theta[: 3 * contacts : 3], p_d, 8) <= 1e-8
+        assert verdict[:2].max() <= 1e-9
 
 
 # --- energy -------------------------------------------------------------------------------------------
@@ -167,7 +164,7 @@ def test_anitescu_potra_created_no_energy_in_300_random_trees():
         collision, *_ = random_collision(seed, "anitescu_potra", energy_gain="allow")
         p = collision.phases
         assert p.energy_compression <= 1e-9
-        gains += p.energy_change > 1e-9 * abs(p.energy_compression)
+        gains += p.energy_change > 1e-12 + 1e-9 * abs(p.energy_compression)
     assert gains == 0
 
 
@@ -233,7 +230,7 @@ def test_rimless_wheel_loses_what_the_spoke_angle_says(directions):
     m, spoke, moment, omega = 2.0, 0.7, 0.3, -1.9
     half = np.pi / 8
     urdf = ROD.replace('value="1"', f'value="{m}"').replace("0.3333333333333333", repr(moment)).format(tips="")
-    model = mb.load_urdf(urdf, base="free")
+    model = mb.build_world(Scene(models=(SceneModel(urdf, base="free"),)))
     height = spoke * np.cos(half)
     trailing, leading = (np.array([sign * spoke * np.sin(half), 0.0, 0.0]) for sign in (1.0, -1.0))
     q = np.array([0, 0, height, 0, 0, 0, 1.0])
@@ -291,6 +288,19 @@ def test_the_books_hold_the_work_of_impacts():
         jumps.append(abs(step.certificate.energy_balance - balance))
         balance = step.certificate.energy_balance
     assert max(jumps) <= 2.0 * 0.5 * (9.81e-3) ** 2  # m g^2 dt^2 / 2 a step
+
+
+@pytest.mark.parametrize("model", [*COULOMB, "no_slip", "viscous"])
+def test_a_landing_without_restitution_is_an_event_of_the_steps_own_problem(model):
+    """It lands on the surface, not before it; the impulse may take two steps, each of which is an event."""
+    sim = ball(eps=0.0, height=0.1, friction_model=model)
+    events = [e for _ in range(300) for e in sim.step().events]
+    assert 1 <= len(events) <= 2
+    assert {e.law for e in events} == {"inelastic"}
+    assert events[0].speeds[0] == pytest.approx(-np.sqrt(2 * 9.81 * 0.1), rel=1e-2)
+    assert sum(e.compression[0, 2] for e in events) == pytest.approx(np.sqrt(2 * 9.81 * 0.1), rel=2e-2)
+    assert sum(e.energy_before - e.energy_after for e in events) == pytest.approx(9.81 * 0.1, rel=2e-2)
+    assert abs(sim.q[2] - 0.1) <= 1e-9
 
 
 def test_no_impact_below_the_threshold():

@@ -120,3 +120,25 @@ def test_the_lift_grasps_with_the_exact_cone():
     for _ in range(50):
         step = sim.step()
         assert step.certificate.residual <= 1e-8, step.certificate
+
+
+SQUEEZED = """
+friction_model: {model}
+materials: {{rubber: {{friction: 0.8}}}}
+primitives:
+  - {{name: left, shape: box, size: [0.1, 1, 1], material: rubber, pose: {{position: [-0.149, 0, 0]}}}}
+  - {{name: right, shape: box, size: [0.1, 1, 1], material: rubber, pose: {{position: [0.149, 0, 0]}}}}
+  - {{name: body, shape: box, size: [0.2, 0.2, 0.2], mass: 1.0, material: rubber, base: free}}
+"""
+
+
+@pytest.mark.parametrize("model", ["coulomb_cone", "coulomb_polyhedral"])
+def test_a_body_squeezed_between_walls_that_overlap_it_is_solved_without_push_out(tmp_path, model):
+    """No velocity leaves both walls; rigid walls that nothing presses then bear no force, so the body falls."""
+    path = tmp_path / "squeezed.yaml"
+    path.write_text(SQUEEZED.format(model=model))
+    sim = mb.Simulator(mb.load_scene(path))
+    for k in range(1, 4):
+        step = sim.step()
+        assert step.certificate.solver == "no_push_out" and step.certificate.residual <= 1e-9
+        np.testing.assert_allclose(sim.v, [0, 0, 0, 0, 0, -9.81e-3 * k], atol=1e-9)

@@ -174,7 +174,7 @@ def test_a_ball_rolls_without_sinking():
     sphere = Primitive("ball", "sphere", (0.1,), Pose((0, 0, 0.1)), "free", 1.0, material="wood",
                        velocity=Velocity(linear=(5.0, 0, 0)))  # fmt: skip
     sim = simulator(primitives=(sphere,), ground=Ground(0.0, "wood"), materials={"wood": Material(0.2)})
-    state, since = "", None
+    since = None
     while sim.time < 1.0:
         step = sim.step()
         if step.contacts["state"][0] == "stick" and since is None:
@@ -182,7 +182,6 @@ def test_a_ball_rolls_without_sinking():
     assert since == pytest.approx(0.728120, abs=2e-3)
     assert sim.v[3] == pytest.approx(5.0 * 5 / 7, rel=1e-3)
     assert abs(sim.q[2] - 0.1) <= 1e-6
-    assert not state
 
 
 # --- several at a time ------------------------------------------------------------------------------------
@@ -213,8 +212,9 @@ def test_rimless_wheel_from_spoke_to_spoke(model):
     """omega+/omega- = (I + m l^2 cos 45) / (I + m l^2) at every foot-fall, on level ground until it tips back."""
     m, spoke, moment = 2.0, 0.7, 0.3
     angles = np.pi / 8 + np.pi / 4 * np.arange(8)
-    text = WHEEL.format(tips="".join(TIP.format(x=float(spoke * np.sin(a)), z=float(-spoke * np.cos(a))) for a in angles))
-    omega, height = 4.0, spoke * np.cos(np.pi / 8) + 1e-10
+    feet = [TIP.format(x=float(spoke * np.sin(a)), z=float(-spoke * np.cos(a))) for a in angles]
+    text = WHEEL.format(tips="".join(feet))
+    omega, height = 2.6, spoke * np.cos(np.pi / 8) + 1e-10
     foot = spoke * np.array([np.sin(np.pi / 8), 0, -np.cos(np.pi / 8)])
     wheel = SceneModel(
         text, base="free", pose=Pose((0, 0, height)), materials=ModelMaterials(default="rubber"),
@@ -223,14 +223,12 @@ def test_rimless_wheel_from_spoke_to_spoke(model):
     sim = simulator(models=(wheel,), ground=Ground(0.0, "rubber"), materials={"rubber": Material(2.0)},
                     friction_model=model, integrator="adaptive", integrator_tolerance=1e-11)  # fmt: skip
     ratio = (moment + m * spoke**2 * np.cos(np.pi / 4)) / (moment + m * spoke**2)
-    turning = 0.5 * (moment + m * spoke**2)
-    events = [e for e in events_until(sim, 0.5) if abs(e.speeds).max() > 0.1]
-    assert len(events) >= 2
+    events = events_until(sim, 1.0)
+    assert len(events) >= 3
     potential = m * G * height
     for event in events:
         before, after = event.energy_before - potential, event.energy_after - potential
-        assert np.sqrt(after / before) == pytest.approx(ratio, rel=1e-4)
-        assert turning > 0.0
+        assert np.sqrt(after / before) == pytest.approx(ratio, rel=1e-9)
 
 
 def test_boxes_dropped_together_come_to_rest():

@@ -250,7 +250,6 @@ def test_tags_of_other_programs_pass_in_silence():
         (arm('<limit lower="-1" effort="1" velocity="1"/>', "revolute"), "'upper' is missing and defaults"),
         (arm('<limit effort="0" velocity="1"/>'), "cannot be driven"),
         (arm('<limit velocity="1"/>'), "'effort' is missing"),
-        (arm('<dynamics friction="0.2"/>'), "friction 0.2 is not simulated yet"),
     ],
 )
 def test_warnings_name_line_and_element(text, warning):
@@ -333,7 +332,9 @@ WRONG = {
         "'j' has no <parent",
     ),
     "unknown type": (arm(kind="screw"), "4: joint 'hinge': type 'screw' is not known; allowed: revolute"),
-    "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge': mimic joints are not supported yet; load with mimic="),
+    "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge' mimics 'a', which is not declared; correct the name"),
+    "mimic of nothing": (arm("<mimic/>"), "4: joint 'hinge': <mimic> names no joint; add joint="),
+    "negative friction": (arm('<dynamics friction="-1"/>'), "4: joint 'hinge': friction -1 is negative"),
     "no limit": (arm(kind="revolute"), "4: joint 'hinge': a revolute joint needs a <limit>"),
     "no limit, prismatic": (arm(kind="prismatic"), "4: joint 'hinge': a prismatic joint needs a <limit>"),
     "crossed limits": (
@@ -405,7 +406,7 @@ def test_missing_file(tmp_path):
         load_urdf(DUAL_ARM, collision_meshes=3)
     with pytest.raises(InputError, match="inertia_errors must be 'error' or 'warn', got 'ignore'"):
         load_urdf(DUAL_ARM, inertia_errors="ignore")
-    with pytest.raises(InputError, match="mimic must be 'error' or 'independent', got True"):
+    with pytest.raises(InputError, match="mimic must be 'eliminate' or 'independent' or 'error', got True"):
         load_urdf(DUAL_ARM, mimic=True)
 
 

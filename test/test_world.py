@@ -323,7 +323,7 @@ def test_welding_two_halves_gives_the_whole():
 
 
 def test_options_of_load_urdf_reach_a_scene_file(tmp_path):
-    """A robot with a mimic joint, an impossible inertia and a mesh: three options, each of them needed."""
+    """A robot with a mimic of nothing, an impossible inertia and a mesh: three options, each of them needed."""
     odd = SOLID.replace('izz="0.1"', 'izz="-0.01"')
     mesh = '<collision><geometry><mesh filename="a.stl"/></geometry></collision>'
     text = arm().replace("<axis", '<mimic joint="other"/><axis', 1).replace(SOLID + BALL, odd + mesh, 1)
@@ -335,7 +335,7 @@ def test_options_of_load_urdf_reach_a_scene_file(tmp_path):
         file.write_text("\n".join(["models:", "  - urdf: arm.urdf", *lines, ""]))
         if left_out is None:
             assert build_world(load_scene(file)).robot_models[0].lenient == tuple(
-                (name, options[name]) for name in ("inertia_errors", "collision_meshes", "mimic")
+                (name, options[name]) for name in ("inertia_errors", "collision_meshes")
             )
         else:
             with pytest.raises(ModelError, match="mesh|indefinite|mimic"):

@@ -19,11 +19,22 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.articulated import articulated_inertias, impulse_response
+from mb_contact.core.bilateral import (
+    bilateral_rows,
+    combine_gears,
+    combine_velocities,
+    factor_bilateral,
+    hold_rows,
+    measure_rows,
+    recover_impulses,
+    reduce_velocities,
+)
 from mb_contact.core.certificate import certify
 from mb_contact.core.collision_phases import recover, recover_more
 from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.contact_rows import (
     _limit,
+    _point_velocity,
     contact_frames,
     contact_rows,
     row_impulses,
@@ -34,8 +45,8 @@ from mb_contact.core.jit import entry, kernel
 from mb_contact.core.kinematics import bias_terms, body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.spatial import cross
-from mb_contact.core.step import BAD_BODY, _add_impulse
-from mb_contact.types import NOT_FINITE, OK
+from mb_contact.core.step import BAD_BODY, _add_impulse, rows_in_use
+from mb_contact.types import LOWER, NOT_FINITE, OK
 
 ANITESCU_POTRA = 0
 PAPERS = 1
@@ -148,24 +159,17 @@ def _collides(h, i, threshold, dt):
 @kernel
 def normal_velocity(geoms, contacts, origin, V, i):
     """Velocity of A against B at contact i along its normal [m/s]."""
+    x, y, z = relative_velocity(geoms, contacts, origin, V, i)
+    return x * contacts.normal[i, 0] + y * contacts.normal[i, 1] + z * contacts.normal[i, 2]
+
+
+@kernel
+def relative_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i, world axes [m/s]."""
     pair = contacts.pair[i]
-    total = 0.0
-    for side in range(2):
-        k = geoms.body[geoms.pairs[pair, side]]
-        if k < 0:
-            continue
-        x, y, z = cross(
-            V[k, 0], V[k, 1], V[k, 2],
-            contacts.point[i, 0] - origin[k, 0],
-            contacts.point[i, 1] - origin[k, 1],
-            contacts.point[i, 2] - origin[k, 2],
-        )  # fmt: skip
-        x += V[k, 3]
-        y += V[k, 4]
-        z += V[k, 5]
-        along = x * contacts.normal[i, 0] + y * contacts.normal[i, 1] + z * contacts.normal[i, 2]
-        total += along if side == 0 else -along
-    return total
+    ax, ay, az = _point_velocity(geoms.body[geoms.pairs[pair, 0]], V, origin, contacts.point, i)
+    bx, by, bz = _point_velocity(geoms.body[geoms.pairs[pair, 1]], V, origin, contacts.point, i)
+    return ax - bx, ay - by, az - bz
 
 
 @entry
@@ -191,19 +195,34 @@ def pose_impact(h, imp, picked, eps, touch, dt, only_pair):
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
     contact_rows(h.geoms, picked, h.kin, h.frames, h.memory, 1.0, 0.0, 0.0, h.rows, h.cones, h.sol.state)
     _reached_limits(h, dt)
-    n_rows = h.cones.rows[0]
-    count = mark_essential(h.tree, h.rows.touched, h.com)
-    compliance_sweep(h.tree, h.kin, h.art, h.com)
-    compliance_blocks(h.tree, h.com, count)
-    row_sides(h.com, h.rows, n_rows)
-    row_compliance(h.com, h.rows, n_rows, count, imp.W)
-    row_velocities(h.rows, n_rows, h.kin.V, imp.u)
+    _row_system(h, imp)
     for i in range(h.cones.count[0]):
         h.sol.state[i] = 0 if imp.u[h.cones.start[i]] < 0.0 else -1
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
+
+
+@entry
+def _row_system(h, imp):
+    """W and u of the rows, what loops and gears leave of them; friction of the joints has no time to act."""
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
+    )
+    n_rows = rows_in_use(h)
+    count = mark_essential(h.tree, h.rows.touched, h.com)
+    compliance_sweep(h.tree, h.kin, h.art, h.com)
+    compliance_blocks(h.tree, h.com, count)
+    row_sides(h.com, h.rows, n_rows)
+    row_compliance(h.com, h.rows, n_rows, count, imp.W)
+    combine_gears(imp.W, h.bil)
+    measure_rows(h.com, h.rows, imp.W, h.bil)
+    factor_bilateral(imp.W, h.bil)
+    row_velocities(h.rows, n_rows, h.kin.V, imp.u)
+    combine_velocities(imp.u, h.bil)
+    reduce_velocities(imp.u, h.bil)
+    hold_rows(h.cones, imp.u, h.bil)
 
 
 @entry
@@ -240,7 +259,7 @@ def _reached_limits(h, dt):
             sign = 1.0 - 2.0 * side
             gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
             if gap <= TOUCH or (dt > 0.0 and gap + dt * sign * h.v[d] <= 0.0):
-                _limit(h.tree, h.kin, k, d, side, 0.0, 1.0, 0.0, h.memory, h.rows, h.cones, h.sol.state)
+                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.memory, h.rows, h.cones, h.sol.state)
 
 
 @kernel
@@ -362,7 +381,8 @@ def apply_impact(h, imp):
     rows = h.cones.rows[0]
     for i in range(rows):
         imp.total[i] = imp.p_c[i] + imp.p_d[i]
-    row_impulses(h.rows, rows, imp.total, h.work.impulse)
+    recover_impulses(imp.total, h.bil)
+    row_impulses(h.rows, rows_in_use(h), imp.total, h.work.impulse)
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
     for i in range(h.v.shape[0]):
         if not np.isfinite(h.work.dv[i]):

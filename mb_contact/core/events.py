@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.broadphase import plane_gap
-from mb_contact.core.collisions import normal_velocity
-from mb_contact.core.contact_rows import _find_previous
+from mb_contact.core.collisions import normal_velocity, relative_velocity
+from mb_contact.core.contact_rows import _find_previous, tangential
 from mb_contact.core.geometry import geometry_poses
 from mb_contact.core.jit import entry
-from mb_contact.core.kinematics import body_poses
+from mb_contact.core.kinematics import body_poses, body_velocities
 from mb_contact.core.manifolds import build_contacts
+from mb_contact.core.spatial import cross
+from mb_contact.core.step import rows_in_use
 from mb_contact.types import SHAPE_PLANE
 
 APART = 0  # of a contact: there is a gap
@@ -133,5 +135,51 @@ def watched_gaps(h, b, count, contacts, held, n_held, gaps):
 @entry
 def cut_short(h, part):
     """Impulses of a stretch of which only this part was flown."""
-    for r in range(h.cones.rows[0]):
+    for r in range(rows_in_use(h)):
         h.sol.r[r] *= part
+
+
+@entry
+def correct_held(h, f, contacts):
+    """Compare the velocities of the held contacts at the end of the flow with those that their rows foresaw.
+
+    The rows are those of the start; at the end the contact has moved on and the bodies have turned.  What is missing
+    goes to ``work.row_bias``, so that the same problem, solved again, asks for the velocities at the end.
+
+    Parameters
+    ----------
+    contacts : Contacts
+        All points at the end of the flow, where ``end_poses`` has been.
+
+    Returns
+    -------
+    float
+        Largest change of ``row_bias`` [m/s].
+    """
+    body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
+    bias = h.work.row_bias
+    worst = 0.0
+    for i in range(h.contacts.count[0]):
+        j = _find_previous(
+            contacts.count[0], contacts.pair, contacts.feature, h.contacts.pair[i], h.contacts.feature[i]
+        )
+        if j < 0:
+            continue
+        x, y, z = relative_velocity(h.geoms, contacts, f.kin.p, f.kin.V, j)
+        nx = contacts.normal[j, 0]
+        ny = contacts.normal[j, 1]
+        nz = contacts.normal[j, 2]
+        t = h.frames.t1
+        tx, ty, tz, size = tangential(t[i, 0], t[i, 1], t[i, 2], nx, ny, nz)
+        if size < 0.5:  # the contact has turned over: no frame to compare in
+            continue
+        tx /= size
+        ty /= size
+        tz /= size
+        sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
+        true = (x * nx + y * ny + z * nz, x * tx + y * ty + z * tz, x * sx + y * sy + z * sz)
+        for a in range(3):
+            missing = true[a] - (h.sol.u[3 * i + a] - h.rows.offset[3 * i + a])
+            worst = max(worst, abs(missing - bias[i, a]))
+            bias[i, a] = missing
+    return worst

@@ -8,8 +8,8 @@ v' = (v0 + v1) / 2):
 
     (M(q') + dt/2 d) (v1 - v0) / dt = T - d v0 - C(q', v') + lambda M(q') v',     q1 = q0 o exp(dt v'),
 
-with the one number lambda = O(dt^2) that makes T1 + U1 - T0 - U0 equal to the work of all forces at v'.  Solved by a
-fixed point until rounding stops it, and symmetric in time.
+with the one number lambda = O(dt^2) that makes T1 + U1 - T0 - U0 (U of gravity and springs) equal to the work of all
+other forces at v'.  Solved by a fixed point until rounding stops it, and symmetric in time.
 """
 
 from __future__ import annotations
@@ -154,6 +154,12 @@ def _correct(h, f, dt):
             work[root] += dt * u * (h.work.effort[i] + f.held[i] - tree.damping[i] * u)
         for c in range(6):
             work[root] += dt * h.work.external[k, c] * f.kin.V[k, c]
+    for s in range(h.joints.sprung.shape[0]):
+        k = h.joints.sprung[s]
+        d = tree.v_start[k]
+        start = f.q_start[tree.q_start[k]] - h.joints.rest[d]
+        end = f.q_end[tree.q_start[k]] - h.joints.rest[d]
+        work[tree.root[k]] += 0.5 * h.joints.stiffness[d] * (start * start - end * end)
     _energies_at(h, f, f.q_end, f.v_end, AFTER)
     for k in range(tree.parent.shape[0]):
         if tree.root[k] != k or f.is_free[k] != 0:
@@ -211,3 +217,7 @@ def _energies_at(h, f, q, v, row):
             potential -= h.gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
         energies[row, root] += kinetic + potential
         energies[SIZE, root] += kinetic + abs(potential)
+    for s in range(h.joints.sprung.shape[0]):
+        k = h.joints.sprung[s]
+        x = q[tree.q_start[k]] - h.joints.rest[tree.v_start[k]]
+        energies[row, tree.root[k]] += 0.5 * h.joints.stiffness[tree.v_start[k]] * x * x

@@ -42,6 +42,9 @@ def describe_model(model):
     fixed = [name for name in model.link_names if name not in model.body_names and name != model.root_link]
     if fixed:
         lines += ["", f"fixed to these bodies: {', '.join(fixed)}"]
+    if model.mimics:
+        follow = (f"{m.joint} = {m.ratio:g} {m.leader} {m.offset:+g}" for m in model.mimics)
+        lines += ["", f"mimic joints (eliminated; the tree above has them): {', '.join(follow)}"]
     return [*lines, "", *_sparsity_lines(model, segments), "", *_warning_lines(model)]
 
 
@@ -65,7 +68,7 @@ def _sparsity_lines(model, segments):
     """Sparsity of the mass matrix, predicted from the segments (J11 section 7.4)."""
     if not segments:
         return ["nothing moves"]
-    nonzeros, size = mass_matrix_nonzeros(segments), model.N**2
+    nonzeros, size = mass_matrix_nonzeros(segments), len(model.tree.armature) ** 2
     lines = [
         f"depth: {depth(segments)} bodies; {len(segments)} serial-chain segments",
         f"mass matrix: {nonzeros} of {size} entries can differ from zero ({100.0 * nonzeros / size:.1f} %)",
@@ -122,13 +125,13 @@ def _joint(model, k):
         return f"{JOINT_NAMES[kind]}, {tree.nv[k]} degrees of freedom"
     i = tree.v_start[k]
     unit, effort = ("m", "N") if kind == JOINT_PRISMATIC else ("rad", "N m")
-    lower, upper = model.lower[i], model.upper[i]
+    lower, upper = tree.lower[i], tree.upper[i]
     if np.isinf(lower) and np.isinf(upper):
         limits = "prismatic, no limits" if kind == JOINT_PRISMATIC else "continuous"
     else:
         name = "prismatic" if kind == JOINT_PRISMATIC else "revolute"
         limits = f"{name} {lower:.4g} to {upper:.4g} {unit}"
-    limit = model.effort_limit[i]
+    limit = tree.effort_limit[i]
     return f"{limits}, {'any effort' if np.isinf(limit) else f'{limit:.4g} {effort}'}"
 
 

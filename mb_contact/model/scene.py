@@ -585,8 +585,6 @@ def _check_couplings(scene):
     _check_numbers(scene, "drift_rate", scene.drift_rate, low=0.0)
     if scene.drift_rate >= 1.0:
         raise scene.error("drift_rate", f"must be below 1, got {scene.drift_rate:g}")
-    if scene.gears and scene.formulation != "os":
-        raise scene.error("formulation", "gears need formulation: os")
 
 
 def _check_timing(scene):

@@ -217,7 +217,6 @@ class UrdfReader(GeometryReader):
                 raise self.error(element, f"joint '{joint}': <mimic> names no joint; add joint=\"...\"")
             ratio, offset = self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0)
             return MimicSpec(element.get("joint"), ratio, offset, element.sourceline)
-        self.lenient["mimic"] = "independent"
         followed = element.get("joint", "nothing")
         self.warn(element, f"joint '{joint}': its <mimic> of '{followed}' is left out: it moves on its own")
 

@@ -361,6 +361,11 @@ class _Builder:
         q0 = np.array(self.q0, dtype=np.float64)
         couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics)
         self.adjacent |= joined_pairs(self.scene, self.frames)
+        joints = self._forces(tree)
+        more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung)
+        if more and self.scene.formulation != "os":
+            message = f"{self.scene.formulation} knows no mimic joints, gears, joint friction and springs; "
+            raise self.scene.error("formulation", message + "leave them out or use os")
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()
@@ -368,7 +373,7 @@ class _Builder:
         world = World(
             viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
             restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
-            couplings=couplings, joints=self._forces(tree), S=S,
+            couplings=couplings, joints=joints, S=S,
             follower_q=tree.q_start[followers], follower_v=tree.v_start[followers],
             follower_names=tuple(mimic.joint for mimic in self.mimics),
             surfaces=pair_surfaces(self.scene, self.geometries, geoms.pairs, self.frames),

@@ -25,6 +25,8 @@ DEPTH = 12  #: most halvings of a stretch in the search for a gap that opens aga
 SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
 SLACK = 50.0  #: acceleration of a gap that the search for closest approaches reckons with [m/s^2]
 MOST_STRETCHES = 100_000  #: in one step
+CORRECTIONS = 4  #: most times that a stretch's problem is solved again for the velocities at its end
+CORRECTED = 1e-10  #: change of those velocities at which that ends [m/s]
 
 
 class EventScheme:
@@ -137,14 +139,22 @@ class EventScheme:
         self._leaving = set(sim._contacts.pair[: sim._contacts.count[0]][
             self._kinds[: sim._contacts.count[0]] == _events.LEAVING].tolist())  # fmt: skip
         self._n_held = _events.keep_held(handle, self._kinds, self._held)
+        sim._work.row_bias[:] = 0.0
+        self._flown = False
+        b, count = self._buffers, self._count
+        b.candidates[:count], b.reach[:count] = sim._buffers.candidates[:count], sim._buffers.reach[:count]
         status = integrator.free(handle)
-        if status == OK:
-            status = steps._impulses(handle)
-        if status == OK:
-            status = integrator.hold(handle)
-        if status != OK:
-            return 0.0, status
-        length = self._first_crossing(rest)
+        for _ in range(1 + CORRECTIONS):
+            if status == OK:
+                status = steps._impulses(handle)
+            if status == OK:
+                status = integrator.hold(handle)
+            if status != OK:
+                return 0.0, status
+            end = self._measure(b, count) if count else None
+            if not self._n_held or _events.correct_held(handle, integrator.flow, self._contacts) <= CORRECTED:
+                break
+        length = self._first_crossing(rest, end)
         if length == 0.0:
             return 0.0, OK
         if length < rest:
@@ -172,7 +182,6 @@ class EventScheme:
         return self._gaps_of(time, self._buffers, self._count)
 
     def _gaps_of(self, time, b, count):
-        sim = self._sim
         if self._fly(time) != OK:
             return np.full(count, np.inf)
         return self._measure(b, count)
@@ -184,14 +193,14 @@ class EventScheme:
         _events.watched_gaps(sim._handle, b, count, self._contacts, self._held, self._n_held, self._gaps)
         return self._gaps[:count].copy()
 
-    def _first_crossing(self, rest):
-        """Time after which the first gap closes; ``rest`` if none does, 0 if a contact has to be held first."""
+    def _first_crossing(self, rest, end):
+        """Time after which the first gap closes; ``rest`` if none does, 0 if a contact has to be held first.
+
+        ``end`` (count,) are the gaps after ``rest``.
+        """
         sim, b, count = self._sim, self._buffers, self._count
-        self._flown = False
         if not count:
             return rest
-        b.candidates[:count], b.reach[:count] = sim._buffers.candidates[:count], sim._buffers.reach[:count]
-        end = self._measure(b, count)  # the flow has just been to the end
         _events.watched_gaps(
             sim._handle, sim._buffers, count, self._contacts, self._held, self._n_held, self._gaps
         )

@@ -19,6 +19,7 @@ from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
+CONTACT_WORK = 2  # entry of StepWork.ledger
 GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
@@ -26,12 +27,58 @@ CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative t
 
 
 def make_impacts(scene, world, contact_step):
-    """The Impacts of a scene, or None where no pair has restitution or the steps' rows cannot have any."""
-    elastic = (world.restitution > 0.0).any() or scene.collision_scheme == "event"
-    if not contact_step.has_impacts or not elastic:
+    """The Impacts of a scene, or None where there is nothing for them to do.
+
+    Raises
+    ------
+    SceneError
+        The steps' rows cannot have impacts, or friction that has a direction should take part in one.
+    """
+    by_event = scene.collision_scheme == "event"
+    elastic = world.restitution > 0.0
+    if not elastic.any() and not by_event:
         return None
+    if not contact_step.has_impacts:
+        key = "collision_scheme" if by_event else "materials"
+        raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
+    if (world.surfaces.side[elastic | by_event] >= 0).any():
+        raise scene.error("materials", "impacts know no anisotropic_friction; leave it out, or restitution and 'event'")
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)
+
+
+def landing_speed(scene):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+    if scene.collision_scheme == "event":
+        return np.inf  # there every collision has phases of its own
+    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+
+
+def landing(time, pair_links, contacts, solution, work, limit, certificate):
+    """Impact of the contacts without restitution that a step of time stepping has stopped, from the step's problem.
+
+    Impulses and the energy that contacts take are the step's: weight and friction are in them too.
+    """
+    count = int(contacts.count[0])
+    normal = slice(0, 3 * count, 3)
+    stopped = np.flatnonzero((solution.before[normal] < -limit) & (solution.r[normal] > 0.0))
+    energy, gained = certificate.energy, float(work.ledger[CONTACT_WORK])
+    return Impact(
+        time=time,
+        links=tuple(pair_links[pair] for pair in contacts.pair[stopped]),
+        points=contacts.point[stopped],
+        normals=contacts.normal[stopped],
+        speeds=solution.before[normal][stopped],
+        restitution=np.zeros(len(stopped)),
+        compression=work.contact_impulse[stopped],
+        decompression=np.zeros((len(stopped), 3)),
+        energy_before=energy - gained,
+        energy_compressed=energy,
+        energy_after=energy,
+        law="inelastic",
+        scale=1.0,
+        residual=certificate.residual,
+    )
 
 
 class Impacts:
@@ -172,8 +219,9 @@ class Impacts:
             _collisions.impulse_vectors(picked, self._frames, p, out)
         _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         for row in range(3 * count, int(self._cones.rows[0])):
-            dof, side = divmod(int(self._rows.dof[row]), 2)
-            impulse = (1.0 - 2.0 * side) * (imp.p_c[row] + imp.p_d[row])
+            code = int(self._rows.dof[row])
+            dof = code // 8
+            impulse = (1.0 - 2.0 * (code % 2)) * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(self._work.energy[1])

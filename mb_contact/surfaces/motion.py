@@ -97,6 +97,7 @@ class SurfaceMotion:
         self.mode = None
         self.events = []
         self.hand_overs = 0  # changes of charts
+        self._world, self._measure = (None, None), None  # pose and velocity of a state; surfaces to measure the gap
         self._y = np.zeros(layout.LARGEST_STATE)
         self._t = np.zeros(1)
         self._near = np.zeros(5)
@@ -196,8 +197,9 @@ class SurfaceMotion:
         R, p = self.pose()
         E, o = self.base_pose()
         guess = np.append(self.q[:4], 0.0)
-        other = SurfaceContact(self.base.surface, self.body.surface, self.contact.charts)
-        return other.closest(E.T @ R, E.T @ (p - o), guess)[2]
+        if self._measure is None or self._measure.charts != self.contact.charts:
+            self._measure = SurfaceContact(self.base.surface, self.body.surface, self.contact.charts)
+        return self._measure.closest(E.T @ R, E.T @ (p - o), guess)[2]
 
     def energy(self):
         """Kinetic and potential energy of the body [J]."""
@@ -226,7 +228,8 @@ class SurfaceMotion:
             raise InputError("a free body does not slip")
         if self.mode == layout.ROLLING:
             return np.zeros(2)
-        return np.linalg.solve(self.contact.rates(self._y[:5]), self._y[5:10])[3:]
+        self._observe()
+        return self._watch[[layout.SLIP_1, layout.SLIP_2]]
 
     # --- moving ------------------------------------------------------------------------------------
 
@@ -352,13 +355,15 @@ class SurfaceMotion:
         self._judge(status)
 
     def _in_world(self):
-        self._started()
-        work = self.contact.work
-        kernels.body_in_world(
-            self.mode, self.constants, self.contact.code, self.contact.data, self._t[0], self._y, work
-        )
-        out = work.stages[7].copy()
-        return work.turn[5].copy(), out[:3], out[3:6], out[6:9]
+        key = self._started(), self.time, self._y.tobytes(), self.contact.charts
+        if key != self._world[0]:  # asked for several times a step
+            work = self.contact.work
+            kernels.body_in_world(
+                self.mode, self.constants, self.contact.code, self.contact.data, self._t[0], self._y, work
+            )
+            out = work.stages[7].copy()
+            self._world = key, (work.turn[5].copy(), out[:3], out[3:6], out[6:9])
+        return tuple(part.copy() for part in self._world[1])
 
     def _bounds(self):
         """Where coordinates may be; the nearest points of a free body change charts where there are several."""

@@ -256,9 +256,10 @@ def _grown(model, rows):
     nq = 0 if model is None else model.nq
     for row in rows:
         body, k, N = row["of"], row["body"], sum(fields["nv"])
+        root = k if row["parent"] == WORLD else fields["root"][row["parent"]]
         new = {
-            "parent": row["parent"], "joint_type": row["kind"], "q_start": nq, "v_start": N, "nv": JOINT_NV[row["kind"]],
-            "root": fields["root"][row["parent"]] if row["parent"] != WORLD else k, "R_joint": np.eye(3),
+            "parent": row["parent"], "joint_type": row["kind"], "q_start": nq, "v_start": N,
+            "nv": JOINT_NV[row["kind"]], "root": root, "R_joint": np.eye(3),
             "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": float(body.mass),
             "com": np.array(body.com, float), "inertia": np.array(body.inertia, float),
         }  # fmt: skip
