@@ -146,10 +146,16 @@ def _add_check(commands):
 
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
+    from mb_contact.simulation.initial import initial_penetrations
     from mb_contact.surfaces.scene_file import describe_surface_scene, is_surface_scene
 
-    describe = describe_surface_scene if is_surface_scene(arguments.scene) else describe_scene
-    print("\n".join(describe(arguments.scene)))
+    if is_surface_scene(arguments.scene):
+        print("\n".join(describe_surface_scene(arguments.scene)))
+        return 0
+    lines, world = describe_scene(arguments.scene)
+    print("\n".join(lines))
+    for a, b, depth in initial_penetrations(world):
+        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
 
 
