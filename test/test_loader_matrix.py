@@ -80,7 +80,8 @@ ROWS = {
     ),
     "a joint of every kind": (
         robot("".join(link(name) for name in "abcdef") + joint("1", "a", "b", "planar")
-              + joint("2", "b", "c", "floating") + joint("3", "c", "d", "prismatic", LIMIT) + joint("4", "d", "e", "fixed")
+              + joint("2", "b", "c", "floating") + joint("3", "c", "d", "prismatic", LIMIT)
+              + joint("4", "d", "e", "fixed")
               + joint("5", "e", "f", "revolute", LIMIT)),
         (lambda model: (model.N, sorted(model.frames)), (11, list("abcdef")), None),
     ),
