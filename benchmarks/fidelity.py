@@ -77,12 +77,12 @@ def number(value, figure):
 
 
 def overview(outcomes, peers):
-    """One row a figure: exact, ours at the setting that is worst for its tolerance, the other engines."""
+    """One row a figure: exact, ours at 1 ms and the setting that is worst for its tolerance, the other engines."""
     header = ("case", "figure", "unit", "exact", "mb_contact", *peers)
     lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
     for name, case in CASES.items():
         for figure in case.figures:
-            ours = [o for o in outcomes[name] if o.figure is figure]
+            ours = [o for o in outcomes[name] if o.figure is figure and o.setting.time_step == 1e-3]
             if not ours:
                 continue
             worst = max(ours, key=lambda o: o.error / (o.figure.bound(o.setting) or 1.0))
@@ -100,7 +100,7 @@ def page(outcomes, peers, missing):
     total = [o for case in outcomes.values() for o in case]
     held = sum(o.passed for o in total)
     text = [TITLE, "## Overview\n\n", f"{held} of {len(total)} figures are within their tolerances. Ours is the "
-            "setting that comes nearest to (or over) the tolerance; all settings are below.\n\n"]  # fmt: skip
+            "setting at 1 ms that comes nearest to (or over) the tolerance; all settings are below.\n\n"]  # fmt: skip
     text += [overview(outcomes, peers), "\n"]
     if peers:
         text.append("The other engines at the same step, with settings towards rigid contact:\n\n")
