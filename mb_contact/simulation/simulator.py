@@ -109,6 +109,8 @@ class Simulator:
         self._impacts = make_impacts(self.scene, self.world, self._friction)
         self._events = None
         if self.scene.collision_scheme == "event":
+            if not self._friction.any_integrator:
+                raise self.scene.error("collision_scheme", "'event' needs joint coordinates and formulation: os")
             self._events = EventScheme(self, self._impacts)
         else:
             self._friction.impacts = self._impacts
