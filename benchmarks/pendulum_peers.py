@@ -44,9 +44,8 @@ def ours(chain, case, integrator):
     sim.reset()  # compiled by now
     try:
         return run(case, sim.step, lambda: (sim.q, sim.v))
-    except mb.DynamicsError:
-        return {"seconds": float("nan"), "cut": False, "finite": False, "touched": None, "ended": sim.time,
-                "drift": float("nan"), "rise": float("nan"), "end": float("nan"), "deepest": float("nan")}  # fmt: skip
+    except mb.DynamicsError as error:
+        return f"stopped at {sim.time:.3f} s: {error}"
 
 
 def peer(python, case, engine, integrator):
@@ -55,14 +54,14 @@ def peer(python, case, engine, integrator):
     done = subprocess.run([python, str(SCRIPT)], input=text, capture_output=True, text=True)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
-        return lines[-1] if lines else f"ended with code {done.returncode}"
+        return f"not run: {lines[-1] if lines else done.returncode}"
     return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])  # engines chat too
 
 
 def row(n, name, result):
     """One line of the table."""
     if isinstance(result, str):
-        return f"{n:5d}  {name:28s} not run: {result}"
+        return f"{n:5d}  {name:28s} {result}"
     finite = "yes" if result["finite"] else f"until {result['ended']:.2f} s"
     touched = "never" if result["touched"] is None else f"{result['touched']:.3f}"
     mark = "~" if result["cut"] else " "
