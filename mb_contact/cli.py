@@ -68,11 +68,18 @@ def _run(arguments):
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.ros.main import options_from_arguments, run_and_report
+    from mb_contact.surfaces.scene_file import is_surface_scene
 
     if getattr(arguments, "seed", None) is not None:
         _seed(arguments.seed)
-    build_world(load_scene(arguments.scene))  # what is wrong with the scene comes before any word of progress
-    return run_and_report(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
+    scene = arguments.scene
+    if is_surface_scene(scene):
+        from mb_contact.simulation.surface_simulator import SurfaceSimulator
+
+        scene = SurfaceSimulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+    else:
+        build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
+    return run_and_report(scene, options_from_arguments(arguments, arguments.ros_args))
 
 
 def _seed(seed):
@@ -102,9 +109,17 @@ def _add_demo(commands):
     pace.add_argument("--realtime", action="store_true", help="pace at real time (the default)")
     pace.add_argument("--as-fast-as-possible", action="store_true", help="do not pace")
     lift.add_argument("--view", action="store_true", help="open the web view")
+    patch = _command(demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures")
+    patch.add_argument("--out", default="out", metavar="DIR", help="folder for patch.png (default: out)")
     lift.add_argument(
         "--controller", metavar="FILE", help="script of another controller (it gets --backend, --wait)"
     )
+
+
+def _demo_patch(arguments):
+    from mb_contact.demo.patch import run_patch
+
+    return run_patch(arguments.out)
 
 
 def _demo_lift(arguments):
@@ -131,8 +146,16 @@ def _add_check(commands):
 
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
+    from mb_contact.simulation.initial import initial_penetrations
+    from mb_contact.surfaces.scene_file import describe_surface_scene, is_surface_scene
 
-    print("\n".join(describe_scene(arguments.scene)))
+    if is_surface_scene(arguments.scene):
+        print("\n".join(describe_surface_scene(arguments.scene)))
+        return 0
+    lines, world = describe_scene(arguments.scene)
+    print("\n".join(lines))
+    for a, b, depth in initial_penetrations(world):
+        print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
 
 
@@ -239,72 +262,9 @@ def _read_lcp(path):
 
 
 def _add_bench(commands):
-    parser = _command(commands, "bench", _bench, "measure how long things take here, and how exact they are")
-    parser.add_argument(
-        "name", nargs="?", choices=("step", "formulations", "grasp", "pendulum", "fidelity"), default="step",
-        help="step: the parts of a time step; formulations: sizes and times of J14 Table 1; grasp: Drumwright's "
-        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I; fidelity: cases with known answers "
-        "(default: step)",
-    )  # fmt: skip
-    parser.add_argument(
-        "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
-    )
-    parser.add_argument("--contacts", type=int, default=4, metavar="K", help="formulations: contacts (default: 4)")
-    parser.add_argument(
-        "--n-f", type=int, default=4, metavar="F", help="formulations: friction directions, even (default: 4)"
-    )
-    parser.add_argument("--floating", action="store_true", help="formulations: with a floating base")
-    parser.add_argument(
-        "--repeats", type=int, default=30, metavar="N", help="the least of N timings is reported"
-    )
-    parser.add_argument("--case", metavar="NAME", help="fidelity: one case alone")
-    parser.add_argument("--markdown", action="store_true", help="fidelity: print a table for a document")
-    parser.add_argument("--cold", action="store_true", help="also compile everything anew, in an empty cache")
-    text = "pendulum: numbers of links, with commas (default: 3,6,12,15,24,30; 100,300 take minutes)"
-    parser.add_argument("--links", type=_numbers, metavar="N,N...", help=text)
-    parser.add_argument("--seconds", type=float, default=5.0, metavar="T", help="pendulum: simulated time (default: 5)")
-    text = "pendulum: CPU seconds after which a run is cut off and scaled up (default: 30)"
-    parser.add_argument("--budget", type=float, default=30.0, metavar="S", help=text)
-    parser.add_argument("--plot", metavar="DIR", help="pendulum: write the pictures of the papers there (matplotlib)")
-    parser.add_argument("--scenes", metavar="DIR", help="pendulum: only write the scene files there")
+    from mb_contact.bench.command import add_benches, run_bench
 
-
-def _numbers(text):
-    """Whole numbers with commas between them."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of whole numbers like 3,6,12") from None
-
-
-def _bench(arguments):
-    if arguments.repeats < 1:
-        raise InputError(f"--repeats must be 1 or more, got {arguments.repeats}")
-    if arguments.name == "formulations":
-        from mb_contact.bench.formulations import run_bench as run_formulations
-
-        return run_formulations(
-            arguments.urdf, arguments.contacts, arguments.n_f, arguments.repeats, arguments.floating
-        )
-    if arguments.urdf is not None:
-        raise InputError("only 'bench formulations' takes a URDF")
-    if arguments.name == "pendulum":
-        from mb_contact.bench.pendulum import run_bench as run_pendulum
-
-        return run_pendulum(
-            arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes
-        )
-    if arguments.name == "grasp":
-        from mb_contact.bench.grasp import run_bench as run_grasp
-
-        return run_grasp()
-    if arguments.name == "fidelity":
-        from mb_contact.bench.fidelity.table import run_bench as run_fidelity
-
-        return run_fidelity(arguments.case, arguments.markdown)
-    from mb_contact.bench.step import run_bench
-
-    return run_bench(arguments.repeats, arguments.cold)
+    add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
 
 
 # --- entry ----------------------------------------------------------------------------------------

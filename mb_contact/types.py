@@ -86,8 +86,9 @@ SOLVER_PROXIMAL = 2
 SOLVER_LEMKE = 3
 SOLVER_REGULARISED = 4
 SOLVER_FAILED = 5  #: best residual found; the certificate says how bad it is
+SOLVER_NO_PUSH_OUT = 6  #: solved after the push-out velocities were dropped
 
-SOLVER_NAMES = ("none", "block_pivoting", "proximal", "lemke", "regularised", "best_residual")
+SOLVER_NAMES = ("none", "block_pivoting", "proximal", "lemke", "regularised", "best_residual", "no_push_out")
 
 
 class Tree(NamedTuple):

@@ -123,9 +123,9 @@ class Manifold(NamedTuple):
     gap: np.ndarray
 
 
-def manifold(a, b, margin=MARGIN):
+def manifold(a, b, margin=MARGIN, engine="coal"):
     """Contacts of two shapes, a first."""
-    world = World([a, b], margin=margin)
+    world = World([a, b], margin=margin, engine=engine)
     result = world.contacts_of()
     assert world.status == 0
     return result
@@ -157,9 +157,16 @@ def moved(shape, R, p):
 
 
 def half_widths(shape, n):
-    """Reach of a shape along each row of n."""
-    x, y, z = np.abs(n @ shape.R).T
+    """Reach of a shape along each row of n, from its origin."""
     s = shape.size
+    if shape.kind == "convex":
+        return (n @ shape.R @ shape.points.T).max(axis=1)
+    if shape.kind == "ellipsoid":
+        return np.linalg.norm(n @ shape.R * np.array(s), axis=1)
+    if shape.kind == "cone":
+        x, y, z = (n @ shape.R).T
+        return np.maximum(s[1] * z, s[0] * np.hypot(x, y) - s[1] * z)
+    x, y, z = np.abs(n @ shape.R).T
     if shape.kind == "sphere":
         return np.full(len(n), s[0])
     if shape.kind == "capsule":
@@ -171,15 +178,16 @@ def half_widths(shape, n):
 
 def separations(a, b, n):
     """Separation of two shapes along each row of n, from b to a."""
-    return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, n) - half_widths(b, n)
+    return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, -n) - half_widths(b, n)
 
 
 def true_distance(a, b, rng, hints=()):
     """Signed distance = largest separation over all directions: faces, pairs of edges, random search."""
     if b.kind == "plane":
         n = b.R[:, 2]
-        return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, n[None])[0]
+        return n @ (np.asarray(a.p) - np.asarray(b.p)) - half_widths(a, -n[None])[0]
     crosses = np.cross(a.R.T[:, None, :], b.R.T[None, :, :]).reshape(-1, 3)
+    hints = [*hints, *(s.R @ face for s in (a, b) if s.kind == "convex" for face in convex_hull(s.points).faces)]
     n = np.vstack([a.R.T, b.R.T, crosses, rng.normal(size=(200, 3)), *[np.atleast_2d(h) for h in hints]])
     n = n[np.linalg.norm(n, axis=1) > 1e-6]
     n = np.vstack([n, -n]) / np.linalg.norm(np.vstack([n, n]), axis=1)[:, None]
@@ -217,8 +225,65 @@ def surface_distance(shape, points):
     if shape.kind == "capsule":
         local[:, 2] -= np.clip(local[:, 2], -s[1], s[1])
         return np.linalg.norm(local, axis=1) - s[0]
+    if shape.kind == "convex":
+        return _distance_to_hull(convex_hull(shape.points), local)
+    if shape.kind == "ellipsoid":  # first order: value over gradient
+        level = np.linalg.norm(local / np.array(s), axis=1)
+        return (level - 1.0) * level / np.linalg.norm(local / np.array(s) ** 2, axis=1)
+    if shape.kind == "cone":
+        return _distance_to_cone(s, local)
     if shape.kind == "cylinder":
         excess = np.column_stack([np.hypot(local[:, 0], local[:, 1]) - s[0], np.abs(local[:, 2]) - s[1]])
     else:
         excess = np.abs(local) - np.array(s)
     return np.linalg.norm(np.maximum(excess, 0.0), axis=1) + np.minimum(excess.max(axis=1), 0.0)
+
+
+def _distance_to_hull(hull, local):
+    """Signed distance of points near a convex hull whose box has its middle at the origin."""
+    corners = hull.vertices[hull.triangles]
+    edge0, edge1 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    normal = np.cross(edge0, edge1)
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    distances = []
+    for point in local:
+        height = np.einsum("ij,ij->i", normal, point - corners[:, 0])
+        if height.max() <= 0.0:
+            distances.append(height.max())
+            continue
+        best = np.inf
+        for a, b, c in corners:  # nearest point of each triangle, as the least of a few candidates
+            best = min(best, _distance_to_triangle(point, a, b, c))
+        distances.append(best)
+    return np.array(distances)
+
+
+def _distance_to_triangle(point, a, b, c):
+    basis = np.column_stack([b - a, c - a])
+    u, v = np.linalg.lstsq(basis, point - a, rcond=None)[0]
+    candidates = []
+    if u >= 0.0 and v >= 0.0 and u + v <= 1.0:
+        candidates.append(a + basis @ [u, v])
+    for start, end in ((a, b), (b, c), (c, a)):
+        t = np.clip((point - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
+        candidates.append(start + t * (end - start))
+    return min(np.linalg.norm(point - candidate) for candidate in candidates)
+
+
+def _distance_to_cone(size, local):
+    """Signed distance of points from a cone: in its half plane (distance from the axis, height) it is a triangle."""
+    radius, half = size
+    distances = []
+    for x, y, z in local:
+        point = np.array([np.hypot(x, y), z])
+        inside = max(-half - z, (point @ [2.0 * half, radius] - radius * half) / np.hypot(2.0 * half, radius))
+        if inside <= 0.0:
+            distances.append(inside)
+            continue
+        best = np.inf
+        for start, end in (((0.0, -half), (radius, -half)), ((radius, -half), (0.0, half))):
+            start, end = np.array(start), np.array(end)
+            t = np.clip((point - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
+            best = min(best, np.linalg.norm(point - start - t * (end - start)))
+        distances.append(best)
+    return np.array(distances)

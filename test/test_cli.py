@@ -187,3 +187,13 @@ def test_bench_step(capsys):
     assert all(value > 0.0 for value in times.values())
     assert sum(value for _, value in stage_rows(times)) >= 0.9 * times["step"]
     assert np.array_equal(lift.simulator.q, before.q) and np.array_equal(lift.simulator.v, before.v)
+
+
+def test_check_reports_what_penetrates(tmp_path, capsys):
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(
+        "ground: {height: 0}\nprimitives:\n  - {name: ball, shape: sphere, size: 0.1, base: free, mass: 1, "
+        "pose: {position: [0, 0, 0.09]}}\n"
+    )
+    assert cli.main(["check", str(scene)]) == 0
+    assert "warning: ball and ground penetrate by 10.0 mm at the start" in capsys.readouterr().out

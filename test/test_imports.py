@@ -33,7 +33,7 @@ ALLOWED = {
     "collision": BASE | {"core", "model", "solvers"},
     "contact": BASE | {"core", "model", "solvers"},
     "surfaces": BASE | {"core", "model", "dynamics"},
-    "simulation": BELOW_SIMULATION,
+    "simulation": BELOW_SIMULATION | {"surfaces"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation"},
     "bench": BELOW_SIMULATION | {"simulation", "sko"},

@@ -5,13 +5,21 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import mb_contact as mb
-from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
-from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL
+from mb_contact.model.scene import Ground, JointProperties, Material, Pose, Primitive, Scene, SceneModel, Velocity
+from mb_contact.simulation.integrators import make_integrator
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, OK
 
 G = 9.81
 INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
@@ -226,7 +234,8 @@ def test_steps_of_different_lengths_follow_the_same_motion(integrator):
     for i in range(400):
         sims[1].step(time_step=0.0005 if i % 2 else 0.0015)
     assert sims[1].time == pytest.approx(0.4, abs=1e-12)
-    assert np.abs(sims[0].q - sims[1].q).max() < (2e-3 if integrator == "semi_implicit_euler" else 1e-9)
+    bound = {"semi_implicit_euler": 2e-3, "midpoint": 1e-6}.get(integrator, 1e-9)
+    assert np.abs(sims[0].q - sims[1].q).max() < bound
 
 
 def test_time_is_exact_with_steps_of_one_length():
@@ -276,3 +285,253 @@ def test_work_of_everything_is_in_the_books(integrator):
 def test_other_formulations_keep_to_their_own_integrator():
     with pytest.raises(mb.SceneError, match="integrator: 'rk4' needs formulation: os"):
         mb.Simulator(spinning_body(integrator="rk4", formulation="rmc"))
+
+
+@pytest.mark.parametrize("integrator", SMOOTH)
+def test_a_bare_flow_is_the_step_and_leaves_the_simulation_alone(integrator):
+    """What event-driven schemes use: any length, from the present state, with forces held on its way."""
+    sim = simulator(machine("spherical", "continuous", base="free", damping=0.3, integrator=integrator))
+    flow = make_integrator(sim.scene, sim.world, sim._settings)
+    q, v, energy = sim.q, sim.v, sim.energy()
+    flow.begin(sim._handle)
+    flow.held[-1] = 2.0
+    assert flow.advance(sim._handle, 0.004) == OK
+    assert (sim.q == q).all() and (sim.v == v).all() and sim.energy() == energy
+    assert sum(flow.work) == pytest.approx(sum(mb.energy(sim.world, flow.q_end, flow.v_end)) - energy, abs=2e-2)
+    sim.step((2.0,), time_step=0.004)
+    assert np.abs(sim.q - flow.q_end).max() < 1e-14 and np.abs(sim.v - flow.v_end).max() < 1e-12
+
+
+# --- what is conserved --------------------------------------------------------------------------------
+
+
+def body_spin(sim):
+    """Angular velocity in body axes and angular momentum in world axes of a body with moments 1, 2, 3."""
+    R = sim._kin.R[0]
+    spin = R.T @ sim.v[:3]
+    return spin, R @ (np.array([1.0, 2.0, 3.0]) * spin)
+
+
+def test_the_intermediate_axis_flips_on_time():
+    """Dzhanibekov: sign changes of the middle component, against the elliptic functions' times."""
+    sim = mb.Simulator(spinning_body(integrator="midpoint"))
+    energy, (spin, momentum) = sim.energy(), body_spin(sim)
+    flips, drift, turned, last = [], 0.0, 0.0, spin[1]
+    for _ in range(30_000):
+        sim.step()
+        spin, now = body_spin(sim)
+        if spin[1] * last < 0.0:
+            flips.append(sim.time - sim.time_step * spin[1] / (spin[1] - last))
+        last = spin[1]
+        drift = max(drift, abs(sim.energy() / energy - 1.0))
+        turned = max(turned, np.abs(now - momentum).max())
+    np.testing.assert_allclose(flips, [6.059041, 17.036614, 28.014187], atol=1e-4)
+    assert drift < 1e-10 and turned < 1e-10
+
+
+def sprung(**options):
+    springs = {"j0": JointProperties(stiffness=40.0, rest_position=0.2), "j1": JointProperties(stiffness=30.0)}
+    model = SceneModel(chain("continuous", "continuous"), joint_properties=springs)
+    return Scene(models=(model,), **options)
+
+
+CONSERVATIVE = {**{name: make for name, make in SYSTEMS.items() if "damped" not in name}, "springs": sprung}
+
+
+@pytest.mark.parametrize("system", CONSERVATIVE)
+def test_midpoint_keeps_energy_at_coarse_steps_and_runs_backwards(system):
+    sim = simulator(CONSERVATIVE[system](integrator="midpoint", time_step=0.02))
+    q, v = sim.q, sim.v
+    energy = sim.energy()
+    for _ in range(50):
+        sim.step()
+        assert sim.energy() == pytest.approx(energy, abs=1e-10)
+    sim.set_state(sim.q, -sim.v)
+    run(sim, 1.0)
+    assert np.abs(sim.v + v).max() < 1e-10 and np.abs(sim.q - q).max() < 1e-10
+
+
+def test_midpoint_conserves_momentum_of_a_free_body_with_a_displaced_origin():
+    """A body whose frame is not at its centre of mass, in gravity: spin conserved, centre of mass on a parabola."""
+    sim = simulator(machine(base="free", integrator="midpoint", time_step=0.01))
+    before = mb.centroidal(sim.world, sim.q, sim.v)
+    run(sim, 1.0)
+    after = mb.centroidal(sim.world, sim.q, sim.v)
+    np.testing.assert_allclose(after.momentum[:3], before.momentum[:3], atol=1e-12)
+    np.testing.assert_allclose(after.momentum[3:], before.momentum[3:] - [0.0, 0.0, 1.0 * G], atol=1e-10)
+
+
+def test_midpoint_takes_strong_damping():
+    """Damping far beyond what an explicit rule stands at this step (dt d / I is above 100): no oscillation."""
+    sim = simulator(machine("continuous", damping=200.0, integrator="midpoint", gravity=(0.0, 0.0, 0.0)))
+    energy = sim.energy()
+    for _ in range(50):
+        step = sim.step()
+        assert sim.energy() <= energy
+        energy = sim.energy()
+    assert abs(step.certificate.energy_balance) < 1e-9
+
+
+# --- pendulums and tops -------------------------------------------------------------------------------
+
+
+def until_impact(sim):
+    """Steps up to the first impulse; largest change of energy before it, and the time of it."""
+    start, change = sim.energy(), 0.0
+    while True:
+        step = sim.step()
+        if len(step.contacts) and step.contacts["impulse"].any():
+            return change, sim.time
+        change = max(change, abs(step.certificate.energy - start))
+
+
+@pytest.mark.parametrize("integrator, bound", [("rk4", 1e-7), ("midpoint", 1e-12), ("adaptive", 1e-11)])
+def test_a_pendulum_of_30_links_keeps_its_energy_up_to_the_first_impact(integrator, bound):
+    sim = mb.Simulator(mb.pendulum(30, "first_impact").scene(integrator=integrator))
+    energy = sim.energy()
+    change, time = until_impact(sim)
+    assert time == pytest.approx(1.411234, abs=0.003)
+    assert change <= bound * energy
+
+
+def test_a_pendulum_of_100_links_whips_under_adaptive_without_gaining_energy():
+    """The first impact is at 1.42 s, the whip of the last links behind it; benchmarks/integrators.py goes on to 5 s."""
+    sim = mb.Simulator(mb.pendulum(100, "first_impact").scene(integrator="adaptive"))
+    energy = sim.energy()
+    for _ in range(2000):
+        step = sim.step()
+        assert step.certificate.energy <= energy * (1.0 + 1e-9)
+    assert np.isfinite(sim.q).all() and np.isfinite(sim.v).all()
+    assert abs(step.certificate.energy_balance) < 1e-3  # the integrator's own error, whip and impacts included
+
+
+TOP = {"mass": 1.0, "height": 0.3, "across": 0.02, "along": 0.01}
+
+
+def top(joints, speed, integrator):
+    """A top on its point, nearly upright; ``speed`` over the critical one of the sleeping top."""
+    at_point = TOP["across"] + TOP["mass"] * TOP["height"] ** 2
+    critical = 2.0 * np.sqrt(at_point * TOP["mass"] * G * TOP["height"]) / TOP["along"]
+    link = '<link name="{}"><inertial><origin xyz="0 0 {}"/><mass value="{}"/><inertia ixx="{}" iyy="{}" izz="{}"' \
+           ' ixy="0" ixz="0" iyz="0"/></inertial></link>'  # fmt: skip
+    solid = link.format("top", *(TOP[name] for name in ("height", "mass", "across", "across", "along")))
+    if joints == "spherical":
+        body = f'<joint name="j" type="spherical"><parent link="base"/><child link="top"/></joint>{solid}'
+    else:
+        body = (
+            '<link name="cross"/><joint name="j" type="universal"><parent link="base"/><child link="cross"/>'
+            '<axis xyz="1 0 0"/><axis2 xyz="0 1 0"/></joint><joint name="k" type="continuous"><parent link="cross"/>'
+            f'<child link="top"/><axis xyz="0 0 1"/></joint>{solid}'
+        )
+    text = f'<robot name="r"><link name="base"/>{body}</robot>'
+    sim = mb.Simulator(Scene(models=(SceneModel(text),), integrator=integrator))
+    q, v = sim.q, sim.v
+    q[0] = 1e-4 if joints == "spherical" else 2e-4
+    v[2] = speed * critical
+    if joints == "spherical":  # the spin is along the tilted axis, as it is at the end of a universal joint
+        v[1] = -2e-4 * speed * critical
+    sim.set_state(q, v)
+    rate = np.sqrt(abs((TOP["along"] * speed * critical) ** 2 - 4.0 * at_point * TOP["mass"] * G * TOP["height"]))
+    return sim, rate / (2.0 * at_point)
+
+
+def tilt(sim):
+    return np.arccos(min(1.0, sim._kin.R[-1][2, 2]))
+
+
+@pytest.mark.parametrize("joints", ["spherical", "universal"])
+@pytest.mark.parametrize("integrator", SMOOTH)
+@pytest.mark.parametrize("speed", [0.9, 1.03])
+def test_a_top_sleeps_above_its_critical_speed_only(joints, integrator, speed):
+    """Stable for I3^2 w3^2 > 4 I1 m g l; below, a tilt grows as exp(rate t) up to cos(tilt) = 2 speed^2 - 1."""
+    sim, rate = top(joints, speed, integrator)
+    start = tilt(sim)
+    assert start == pytest.approx(2e-4, rel=1e-3)
+    tilts = []
+    for _ in range(5000):
+        sim.step()
+        tilts.append(tilt(sim))
+    tilts = np.array(tilts)
+    if speed > 1.0:
+        assert tilts.max() < 10.0 * start
+    else:
+        assert tilts.max() == pytest.approx(np.arccos(2.0 * speed**2 - 1.0), rel=1e-2)
+        growing = np.flatnonzero(tilts > 3e-3)[0] - np.flatnonzero(tilts > 1e-3)[0]
+        assert np.log(3.0) / (growing * sim.time_step) == pytest.approx(rate, rel=0.02)
+
+
+# --- contacts, always --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("friction_model", FRICTION_MODELS)
+def test_impulses_never_add_more_than_the_push_out_allows(integrator, friction_model):
+    """T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T, where the impulses are solved."""
+    sim = mb.Simulator(scene_with_everything(integrator, friction_model))
+    touched = 0
+    for _ in range(300):
+        c = sim.step((3.0, -1.0, 0.5)).certificate
+        touched += c.contacts > 0
+        assert c.contact_energy <= c.push_out_energy + 1e-10 * c.kinetic_energy + 1e-14
+    assert touched > 250
+
+
+# --- the same bits, and no leaks ---------------------------------------------------------------------
+
+SAME = """
+import sys
+sys.path.insert(0, {folder!r})
+from test_integrators import fingerprint
+print(fingerprint())
+"""
+
+
+def fingerprint():
+    """Bits of the state after some steps under every integrator."""
+    text = []
+    for integrator in INTEGRATORS:
+        sim = mb.Simulator(scene_with_everything(integrator, "coulomb_polyhedral"))
+        run(sim, 0.05, np.array([3.0, -1.0, 0.5]))
+        text.append(hashlib.sha256(sim.q.tobytes() + sim.v.tobytes()).hexdigest())
+    return " ".join(text)
+
+
+def test_two_processes_come_to_the_same_bits():
+    here = Path(__file__).resolve().parent
+    code = SAME.format(folder=str(here))
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=here.parent, check=True)
+    assert out.stdout.split() == fingerprint().split()
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_many_steps_leave_no_memory_behind(integrator):
+    sim = mb.Simulator(scene_with_everything(integrator, "coulomb_polyhedral"))
+    tracemalloc.start()
+    kept = []
+    for _ in range(2):  # caches of Python and NumPy fill in the first round
+        for _ in range(1500):
+            sim.step(time_step=0.0009)
+            sim.restore(sim.save())
+        gc.collect()
+        kept.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert kept[1] - kept[0] < 4096
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_step_that_runs_away_changes_nothing(integrator):
+    sim = simulator(machine("continuous", "continuous", integrator=integrator))
+    run(sim, 0.01)
+    q, v = sim.q, sim.v
+    with pytest.raises(mb.DynamicsError):
+        sim.step((1e308, -1e308), time_step=1e10)
+    assert (sim.q == q).all() and (sim.v == v).all()
+    assert sim.time == pytest.approx(0.01)
+    sim.step()
+
+
+def test_a_tolerance_below_rounding_is_refused(tmp_path):
+    scene = tmp_path / "scene.yaml"
+    scene.write_text("integrator: adaptive\nintegrator_tolerance: 1e-20\n")
+    with pytest.raises(mb.SceneError, match="integrator_tolerance"):
+        mb.load_scene(scene)

@@ -11,7 +11,7 @@ answers for the near pairs with a normal and a signed distance.  One step is
 3. ``build_contacts`` (compiled; planes are treated here, without the engine).
 
 An engine is a class with ``__init__(geoms)`` and
-``query(candidates, count, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
+``query(candidates, count, reach, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ __all__ = [
 ]
 
 #: engine name -> module that defines its ``NarrowPhase``; imported only when asked for
-ENGINES = {"coal": "mb_contact.collision.coal_engine"}
+ENGINES = {"coal": "mb_contact.collision.coal_engine", "fcl": "mb_contact.collision.fcl_engine"}
+#: what to install for an engine
+PACKAGES = {"coal": "coal", "fcl": "python-fcl"}
 
 
 def make_narrow_phase(geoms, engine="coal"):
@@ -60,6 +62,6 @@ def make_narrow_phase(geoms, engine="coal"):
         module = importlib.import_module(ENGINES[engine])
     except ImportError as error:
         raise CollisionError(
-            f"collision engine {engine!r} cannot be imported ({error}); pip install {engine}"
+            f"collision engine {engine!r} cannot be imported ({error}); pip install {PACKAGES[engine]}"
         ) from error
     return module.NarrowPhase(geoms)

@@ -57,11 +57,10 @@ def unit_scales(blocks, units):
 
 
 @kernel
-def scale_problem(blocks, q, units):
-    """Scale the matrix and q in place; ``units.unit`` becomes the root mean square of the scaled q."""
-    m = units.kind.shape[0]
+def scale_velocities(q, units):
+    """Scale q in place; ``units.unit`` becomes the root mean square of the scaled q."""
     size = 0.0
-    for i in range(m):
+    for i in range(units.kind.shape[0]):
         for a in range(units.start[i], units.start[i + 1]):
             q[a] *= units.scale[i] * units.mu[a]
             size += q[a] * q[a]
@@ -69,6 +68,13 @@ def scale_problem(blocks, q, units):
     units.unit[0] = size if size > 1e-200 else 1.0
     for a in range(q.shape[0]):
         q[a] /= units.unit[0]
+
+
+@kernel
+def scale_problem(blocks, q, units):
+    """Scale the matrix and q in place."""
+    scale_velocities(q, units)
+    m = units.kind.shape[0]
     for i in range(m):
         a = units.start[i]
         d = units.start[i + 1] - a

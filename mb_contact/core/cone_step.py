@@ -11,6 +11,7 @@ Rows, W and q are those of the polyhedral step, with rows for torsion and rollin
     PROXIMAL        proximal points
     FROM_LADDER     from what the whole polyhedral ladder finds
     BEST            the least residual of all of these, and of the polyhedral impulses themselves
+    NO_PUSH_OUT     before BEST is accepted: all of it again without push-out velocities
 
 None of them is believed: after each the natural map of Coulomb's law is measured from W, q and the impulses.
 """
@@ -21,14 +22,14 @@ import numpy as np
 
 from mb_contact.core.block_pattern import eliminate, gather_blocks, place_factors
 from mb_contact.core.cone_judge import INFEASIBLE, NATURAL, VIOLATION, judge_units
-from mb_contact.core.cone_problem import scale_problem, unit_scales
+from mb_contact.core.cone_problem import scale_problem, scale_velocities, unit_scales
 from mb_contact.core.cone_rows import cone_units, contact_moments, moment_rows, turn_frames, warm_impulses
 from mb_contact.core.cone_solver import solve_cone
 from mb_contact.core.cone_workspace import blocks_view, factors_view, interior_view, newton_view, units_view
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.ladder import PIVOT_LIMIT, solve_step
 from mb_contact.core.pivoting import pivot_solve
-from mb_contact.core.step import ITERATIONS, RUNG, SIGMA, pose_frames, pose_rows, row_system
+from mb_contact.core.step import ITERATIONS, RUNG, SIGMA, drop_push_out, pose_frames, pose_rows, row_system
 from mb_contact.types import NOT_FINITE, OK
 
 NONE = 0  #: what ended the climb
@@ -38,6 +39,7 @@ INTERIOR = 3
 PROXIMAL = 4
 FROM_LADDER = 5
 BEST = 6
+NO_PUSH_OUT = 7
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
@@ -76,7 +78,6 @@ def solve_cone_contacts(h, c):
 def _climb(h, c, plain, rows, groups):
     """The ladder; ``plain`` rows of the step are those of the polyhedral problem."""
     m = h.cones.count[0]
-    step_rows = h.cones.rows[0]
     sol = h.sol
     units = units_view(c, m, rows, groups)
     number, entries = gather_blocks(sol.W, c.source, units.start, c.blocks)
@@ -84,24 +85,48 @@ def _climb(h, c, plain, rows, groups):
     later, filled, dense = _order(c, blocks, m, rows, entries)
     factors = factors_view(c, m, rows, later, number, filled, dense)
     place_factors(blocks, c.adjacent[: m * m].reshape((m, m)), c.order_work[0], factors)
-    q = c.q[:rows]
-    for a in range(rows):
-        q[a] = sol.q[c.source[a]]
     unit_scales(blocks, units)
+    q = c.q[:rows]
+    _gather(sol.q, c.source, q)
     scale_problem(blocks, q, units)
-    _row_scales(units, c.row_scale)
     S = interior_view(c, m, rows, groups)
     N = newton_view(c, m, rows)
+    for a in range(h.cones.rows[0]):
+        sol.r[a] = 0.0
+    warm = warm_impulses(h.contacts, h.frames, h.memory, c.extra, c.surfaces, sol.r)
+    rung, total = _rungs(h, c, blocks, q, units, factors, S, N, plain, NEWTON if warm else FROM_PYRAMID)
+    if rung == BEST and drop_push_out(h):
+        _gather(sol.q, c.source, q)
+        scale_velocities(q, units)
+        rung, more = _rungs(h, c, blocks, q, units, factors, S, N, plain, FROM_PYRAMID)
+        total += more
+        rung = rung if rung == BEST else NO_PUSH_OUT
+    h.work.info[RUNG] = rung
+    h.work.info[ITERATIONS] = total
+
+
+@kernel
+def _gather(x, source, y):
+    """y := x[source]."""
+    for a in range(y.shape[0]):
+        y[a] = x[source[a]]
+
+
+@entry
+def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
+    """From rung ``first`` up, starting with ``h.sol.r``; returns what ended the climb and the iterations."""
+    sol = h.sol
+    rows = q.shape[0]
+    step_rows = h.cones.rows[0]
     r = c.r[:rows]
     work = c.work[: 6 * rows].reshape((6, rows))
+    _row_scales(units, c.row_scale)
     for a in range(step_rows):
-        sol.r[a] = 0.0
         c.best[a] = 0.0
-    warm = warm_impulses(h.contacts, h.frames, h.memory, c.extra, c.surfaces, sol.r)
     least = np.inf
     total = 0
-    for rung in range(NEWTON if warm else FROM_PYRAMID, BEST):
-        h.work.info[RUNG] = rung
+    end = BEST
+    for rung in range(first, BEST):
         if rung == FROM_PYRAMID or rung == FROM_LADDER:
             total += _polyhedral(h, plain, rung == FROM_LADDER)
             least = _consider(h, c, units, plain, least)
@@ -119,13 +144,12 @@ def _climb(h, c, plain, rows, groups):
             sol.r[c.source[a]] = r[a] * c.row_scale[a]
         least = _consider(h, c, units, plain, least)
         if least <= GOOD:
+            end = rung
             break
-    if least > GOOD:
-        h.work.info[RUNG] = BEST
     for a in range(step_rows):
         sol.r[a] = c.best[a]
     _judge(h, c, units, plain)
-    h.work.info[ITERATIONS] = total
+    return end, total
 
 
 @entry

@@ -30,7 +30,7 @@ STEP_FIELDS = (
     "tree",
     "geoms",
     "gravity",  # (3,)
-    "settings",  # (4,): dt [s], push-out rate, push-out speed, slip speed from which on a frame follows it [m/s]
+    "settings",  # (5,): dt [s], push-out rate, push-out, slip (a frame follows it) and impact speed [m/s]
     "q",
     "v",
     "effort",  # (N,), commanded

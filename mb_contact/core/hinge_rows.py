@@ -216,6 +216,15 @@ def _add_velocity(V_free, k, row, g):
 
 
 @kernel
+def hinge_velocities(V, g):
+    """q = K V alone, for an impact: no time passes."""
+    for k in range(g.anchor.shape[0]):
+        for row in range(ROWS * k, ROWS * k + ROWS):
+            g.q[row] = 0.0
+            _add_velocity(V, k, row, g)
+
+
+@kernel
 def _respond(mass, k, body, inverse, on, out):
     """out = M^-1(body) on, for the rows of hinge k."""
     light = 1.0 / mass[body]

@@ -19,6 +19,7 @@ import numpy as np
 
 from mb_contact.core.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.certificate import certify
+from mb_contact.core.collisions import AFTER, kinetic_energy
 from mb_contact.core.contact_rows import row_impulses
 from mb_contact.core.hinge_rows import (
     BAND,
@@ -26,8 +27,10 @@ from mb_contact.core.hinge_rows import (
     contact_coupling,
     hinge_compliance,
     hinge_rows,
+    hinge_velocities,
 )
 from mb_contact.core.jit import entry, kernel
+from mb_contact.core.kinematics import bias_terms, body_velocities
 from mb_contact.core.ladder import PIVOT_LIMIT, TOLERANCE, solve_step
 from mb_contact.core.linear import proximal_solve
 from mb_contact.core.pivoting import REGULARISATION, _basis_system, _expand, _unknowns, next_state
@@ -222,6 +225,48 @@ def settle_hinged(h, g):
             work.v_next[v + c] = x
             work.v_next[v + 3 + c] = y
     return OK
+
+
+@entry
+def eliminate_in_impact(h, imp, g):
+    """Take the hinges out of an impact that ``collisions.pose_impact`` has posed; a status."""
+    n_rows = h.cones.rows[0]
+    hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[0], g)
+    hinge_velocities(h.kin.V, g)
+    hinge_compliance(g)
+    contact_coupling(h.rows, n_rows, g)
+    if not band_factor(g.band):
+        return SINGULAR_HINGE
+    for i in range(g.q.shape[0]):
+        g.y[i] = g.q[i]
+    band_forward(g.band, g.y)
+    band_forward_columns(g.band, g.C, n_rows)
+    _eliminate(g.C, g.y, n_rows, imp.W, imp.u)
+    return OK
+
+
+@entry
+def apply_hinges_in_impact(h, imp, g):
+    """What the hinges do in an impact, after ``collisions.apply_impact`` has applied the contacts' impulses."""
+    for i in range(g.p.shape[0]):
+        x = g.y[i]
+        for r in range(h.cones.rows[0]):
+            x += g.C[i, r] * imp.total[r]
+        g.p[i] = -x
+    band_backward(g.band, g.p)
+    for k in range(g.anchor.shape[0]):
+        for c in range(6):
+            h.work.impulse[k, c] = 0.0
+    add_hinge_impulses(g, h.work.impulse)
+    for k in range(g.anchor.shape[0]):
+        v = h.tree.v_start[k]
+        for c in range(3):
+            for d in range(3):
+                h.v[v + c] += g.inverse[k, c, d] * h.work.impulse[k, d]
+            h.v[v + 3 + c] += h.work.impulse[k, 3 + c] / h.tree.mass[k]
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
 
 
 @entry

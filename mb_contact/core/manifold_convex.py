@@ -36,9 +36,11 @@ from mb_contact.core.manifold_polygon import (
     to_frame,
 )
 from mb_contact.types import (
+    SHAPE_BOX,
     SHAPE_CAPSULE,
     SHAPE_CONE,
     SHAPE_CONVEX,
+    SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
     SHAPE_PLANE,
     SHAPE_SPHERE,
@@ -47,6 +49,7 @@ from mb_contact.types import (
 OF_X = 1 << 30  #: weight of X's feature in the identity of a point between edges
 OF_Y = 4
 PAIR = 1 << 12  #: weight of the first vertex of an edge of a hull
+NEAREST_RIM = 1000  #: name of the point of a rim nearest to the other shape
 PERPENDICULAR = 1e-6  #: sine of the angle between edges from which on they have a common perpendicular
 
 
@@ -239,7 +242,7 @@ def flat_points(geoms, geom_R, geom_p, x, y, owner, face, margin, tol, work):
             edge[0, i] = name[0, i]
         count = clip_polygon(polygon, name, edge, count, corners, tol)
     found = polygon_points(polygon, name, count, 1 if owner == x else 2, margin, tol, work.points, work.ids)
-    if geoms.kind[other] == SHAPE_CONVEX or geoms.kind[other] == SHAPE_CONE:
+    if facing_face != NO_FLAT and geoms.kind[other] != SHAPE_BOX:
         found = add_lowest(geoms, geom_R, geom_p, other, corners, found, margin, tol, work)
     points = work.points
     for j in range(found):
@@ -330,11 +333,15 @@ def add_lowest(geoms, geom_R, geom_p, g, corners, found, margin, tol, work):
 
 @kernel
 def support_point(geoms, geom_R, geom_p, g, d0, d1, d2, out):
-    """World point of a hull or cone farthest along d, in row 0 of ``out``; returns its name."""
+    """World point of a hull, cone or cylinder farthest along d, in row 0 of ``out``; returns its name."""
     x, y, z = into_body(geom_R, g, d0, d1, d2)
-    if geoms.kind[g] == SHAPE_CONE:
+    shape = geoms.kind[g]
+    if shape == SHAPE_CONE or shape == SHAPE_CYLINDER:
         radius, half = geoms.size[g, 0], geoms.size[g, 1]
         sine = math.sqrt(x * x + y * y)
+        if shape == SHAPE_CYLINDER and sine > 1e-12:
+            place(geom_R, geom_p, g, radius * x / sine, radius * y / sine, half if z > 0.0 else -half, out, 0)
+            return NEAREST_RIM + (1 if z > 0.0 else 0)
         if half * z >= radius * sine - half * z or sine <= 1e-12:
             place(geom_R, geom_p, g, 0.0, 0.0, half if z > 0.0 else -half, out, 0)
             return 0
@@ -423,7 +430,7 @@ def any_line(geoms, geom_R, geom_p, g, normal, sign, margin, feature, row):
 
 @kernel
 def hull_line(geoms, geom_R, geom_p, g, x, y, z, margin, feature, row):
-    """Vertex of a hull farthest along (x, y, z) in its axes, or the edge from it that falls off least within the margin."""
+    """Vertex of a hull farthest along (x, y, z) in its axes, or the edge from there that falls off least."""
     vertices, start, end = geoms.vertices, geoms.first_vertex[g], geoms.first_vertex[g + 1]
     best, top = -np.inf, start
     for v in range(start, end):

@@ -8,8 +8,8 @@ v' = (v0 + v1) / 2):
 
     (M(q') + dt/2 d) (v1 - v0) / dt = T - d v0 - C(q', v') + lambda M(q') v',     q1 = q0 o exp(dt v'),
 
-with the one number lambda = O(dt^2) that makes T1 + U1 - T0 - U0 equal to the work of all forces at v'.  Solved by a
-fixed point until rounding stops it, and symmetric in time.
+with the one number lambda = O(dt^2) that makes T1 + U1 - T0 - U0 (U of gravity and springs) equal to the work of all
+other forces at v'.  Solved by a fixed point until rounding stops it, and symmetric in time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ BEFORE, AFTER, KINETIC, SIZE = range(4)  # rows of ``f.energies``
 def midpoint_flow(h, f, dt):
     """The flow over dt, in as many equal steps as the iteration needs to converge."""
     pieces = 1
+    f.count[1] = 0
     for _ in range(HALVINGS + 1):
         for i in range(f.q_start.shape[0]):
             f.q_first[i] = f.q_start[i]
@@ -100,6 +101,7 @@ def _tree_step(h, f, dt):
             for i in range(tree.v_start[k], tree.v_start[k] + 6):
                 f.mean[i] = 0.0
     _energies_at(h, f, f.q_start, f.v_start, BEFORE)
+    earlier = np.inf  # changes of the last two iterations
     before = np.inf
     for iteration in range(ITERATIONS):
         for i in range(N):
@@ -130,12 +132,13 @@ def _tree_step(h, f, dt):
                 f.x[i] = dt * new
         move_chart(tree, f.q_start, f.x, f.q_end)
         _correct(h, f, dt)
-        if change <= SETTLED * scale or (change >= before and change <= ROUNDING * scale):
+        if change <= SETTLED * scale or (change >= earlier and change <= ROUNDING * scale):
             for c in range(5):
                 f.work[c] += dt * f.powers[0, c]
             return OK
-        if change > before and iteration >= PATIENCE:
+        if change > earlier and iteration >= PATIENCE:
             return STEP_TOO_SMALL
+        earlier = before
         before = change
     return STEP_TOO_SMALL
 
@@ -217,3 +220,7 @@ def _energies_at(h, f, q, v, row):
             potential -= h.gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
         energies[row, root] += kinetic + potential
         energies[SIZE, root] += kinetic + abs(potential)
+    for s in range(h.joints.sprung.shape[0]):
+        k = h.joints.sprung[s]
+        x = q[tree.q_start[k]] - h.joints.rest[tree.v_start[k]]
+        energies[row, tree.root[k]] += 0.5 * h.joints.stiffness[tree.v_start[k]] * x * x

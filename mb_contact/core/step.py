@@ -59,11 +59,12 @@ from mb_contact.core.kinematics import body_velocities
 from mb_contact.core.ladder import solve_step
 from mb_contact.core.manifolds import build_contacts
 from mb_contact.core.spatial import cross
-from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB
+from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
+LANDED = 3
 CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
 SIGMA = 10  # entry of a row of StepWork.report
 
@@ -198,8 +199,27 @@ def free_row_velocities(h, n_rows, q):
 def solve(h):
     """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
+    if rung == SOLVER_FAILED and drop_push_out(h):
+        rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
+        iterations += more
+        rung = rung if rung == SOLVER_FAILED else SOLVER_NO_PUSH_OUT
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
+
+
+@entry
+def drop_push_out(h):
+    """Take the push-out velocities out of the problem; False where there are none.
+
+    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
+    """
+    found = False
+    for i in range(h.cones.rows[0]):
+        if h.rows.offset[i] < 0.0:
+            h.sol.q[i] -= h.rows.offset[i]
+            h.rows.offset[i] = 0.0
+            found = True
+    return found
 
 
 @entry
@@ -355,7 +375,10 @@ def _contact_energy(rows, n_rows, sol, energy):
 def report(h):
     """What a user reads of the contacts, one row of ``work.report`` each (REPORT_*)."""
     out = h.work.report
+    h.work.info[LANDED] = 0
     for i in range(h.contacts.count[0]):
+        if h.sol.before[3 * i] < -h.settings[4] and h.sol.r[3 * i] > 0.0:
+            h.work.info[LANDED] += 1
         for a in range(3):
             out[i, a] = h.contacts.point[i, a]
             out[i, 3 + a] = h.contacts.normal[i, a]

@@ -116,10 +116,8 @@ def accelerations(mode, constants, code, data, t, y, work, stage, watch):
         out[stage, i] = y[5 + i]
     contact_matrix(work)
     contact_matrix_rate(rate, work)
-    friction = constants[FRICTION] > 0.0
-    if friction:
-        _slip(work, watch)
-    return _contact_motion(5, constants, friction, work, stage, watch)
+    _slip(work, watch)
+    return _contact_motion(5, constants, constants[FRICTION] > 0.0, work, stage, watch)
 
 
 @kernel

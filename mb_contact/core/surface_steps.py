@@ -143,7 +143,7 @@ def _event(mode, constants, bounds, y, near, watch, slip_1, slip_2):
     if mode == SLIDING and mu > 0.0:
         if watch[SLIP_1] * slip_1 + watch[SLIP_2] * slip_2 <= 0.0 and (slip_1 != 0.0 or slip_2 != 0.0):
             return STICKS
-    if mode == ROLLING and watch[FRICTION_ROOM] < 0.0:
+    if mode == ROLLING and mu < np.inf and watch[FRICTION_ROOM] < 0.0:
         return SLIPS
     return LEAVES if _outside(bounds, y) else NONE
 

@@ -174,7 +174,7 @@ class StepWork(NamedTuple):
     contact_energy: np.ndarray  #: (2,), T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: np.ndarray  #: (c, 14), see step.report
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
-    info: np.ndarray  #: int64 (3,), solver rung, iterations, singular body
+    info: np.ndarray  #: int64 (4,), solver rung, iterations, singular body, contacts that the step has stopped
     row_bias: np.ndarray  #: (c, 3), what the rows' velocities after the step have beyond the linear model [m/s]
 
 
@@ -342,6 +342,6 @@ def make_step_work(n, N, g, capacity):
         contact_energy=np.zeros(2),
         report=np.zeros((capacity, 14)),
         energy=np.zeros(2),
-        info=np.zeros(3, np.int64),
+        info=np.zeros(4, np.int64),
         row_bias=np.zeros((capacity, 3)),
     )

@@ -136,7 +136,7 @@ def _joint(model, k):
 
 
 def describe_scene(path):
-    """Read a scene, build it, and return lines about it.
+    """Read a scene, build it, and return lines about it, and the World.
 
     Raises
     ------
@@ -159,4 +159,4 @@ def describe_scene(path):
         f"free objects: {', '.join(world.objects) or 'none'}",
         f"operational frames: {', '.join(scene.operational_frames) or 'none'}",
     ]
-    return lines + [f"warning: {text}" for text in world.warnings]
+    return lines + [f"warning: {text}" for text in world.warnings], world

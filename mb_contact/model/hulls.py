@@ -12,6 +12,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 MOST_VERTICES = 256  #: of a hull; a support search walks over all of them
 DETAIL = 1e-4  #: vertices that stand out less than this part of the diagonal are left out of larger hulls
+BATCH = 8  #: vertices added to a thinned hull at a time
 FLAT = 1e-5  #: corners this part of the diagonal off a plane still lie in the face
 PARALLEL = 0.9999  #: cosine of the angle between triangles of one face
 THICKNESS = 1e-3  #: that a flat mesh is given [m]
@@ -95,14 +96,14 @@ def _thin(vertices, detail):
         chosen[(vertices @ directions.T).argmax(axis=0)] = True
     while True:
         hull = ConvexHull(vertices[chosen])
-        out = (vertices @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
-        out[chosen] = -np.inf
+        height = vertices @ hull.equations[:, :3].T + hull.equations[:, 3]
         room = MOST_VERTICES - int(chosen.sum())
-        loss = max(float(out.max()), 0.0)
+        loss = max(float(height.max()), 0.0)
         if loss <= detail or room <= 0:
             return vertices[chosen], loss
-        order = np.argsort(out)[::-1][: min(room, 8)]
-        chosen[order[out[order] > detail]] = True
+        farthest, out = height.argmax(axis=0), height.max(axis=0)  # of each facet: they lie apart
+        order = np.argsort(-out)[: min(room, BATCH)]
+        chosen[farthest[order[out[order] > 0.5 * loss]]] = True
 
 
 def _oriented(vertices, hull):

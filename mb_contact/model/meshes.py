@@ -19,7 +19,7 @@ from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hul
 
 FORMATS = ("stl", "obj", "dae", "ply")
 METHODS = ("convex_hull", "convex_pieces")
-RULES = f"3 {MOST_VERTICES} {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+RULES = f"4 {MOST_VERTICES} {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
 
 def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):

@@ -59,6 +59,7 @@ class Pendulum:
     gravity: float = 9.8
     time_step: float = 1e-3
     friction_directions: int = 4
+    contact_margin: float = 0.03  #: more than the fastest sphere moves in a step, so that none is found too late
 
     def __post_init__(self):
         if not isinstance(self.links, int) or self.links < 1:
@@ -142,9 +143,8 @@ class Pendulum:
             x, z = (self.spacing * (k + 0.5) * d for d in down)
             pose = Pose((x, 0.0, self.base_height + z), rpy=(0.0, self.angle, 0.0))
             velocity = Velocity((0.0, self.rate, 0.0), (self.rate * z, 0.0, -self.rate * x))
-            spheres.append(
-                Primitive(name, "sphere", (self.radius,), pose, "free", self.mass, None, MATERIAL, velocity)
-            )
+            body = {"base": "free", "mass": self.mass, "material": MATERIAL, "velocity": velocity}
+            spheres.append(Primitive(name, "sphere", (self.radius,), pose, **body))
         values = self._surroundings()
         values["primitives"] = (*spheres, *values["primitives"])
         neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
@@ -157,7 +157,8 @@ class Pendulum:
             "# Copyright 2026 The mb_contact authors", "# SPDX-License-Identifier: Apache-2.0", "#", f"# {title}", "",
             f"time_step: {self.time_step!r}",
             f"gravity: [0.0, 0.0, {-self.gravity!r}]",
-            f"friction_directions: {self.friction_directions}", "",
+            f"friction_directions: {self.friction_directions}",
+            f"contact_margin: {self.contact_margin!r}", "",
             "models:",
             f"  - name: {NAME}",
             f"    pose: {{position: [0.0, 0.0, {self.base_height!r}]}}",
@@ -172,7 +173,7 @@ class Pendulum:
             f"    material: {MATERIAL}", "",
             f"ground: {{height: {self.floor!r}, material: {MATERIAL}}}", "",
             "materials:",
-            f"  {MATERIAL}: {{friction: {self.friction!r}}}", "",
+            f"  {MATERIAL}: {{friction: {self.friction!r}, restitution: {self.restitution!r}}}", "",
         ]  # fmt: skip
         return "\n".join(lines)
 
@@ -181,7 +182,8 @@ class Pendulum:
         return {
             "primitives": (Primitive("wall", "plane", pose=facing_back, material=MATERIAL),),
             "ground": Ground(self.floor, MATERIAL),
-            "materials": {MATERIAL: Material(self.friction)},
+            "materials": {MATERIAL: Material(self.friction, restitution=self.restitution)},
+            "contact_margin": self.contact_margin,
             "gravity": (0.0, 0.0, -self.gravity),
             "time_step": self.time_step,
             "friction_directions": self.friction_directions,

@@ -38,6 +38,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto",),
+    "collision_engine": ("coal", "fcl"),
     "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping", "event"),
     "restitution_law": ("anitescu_potra", "papers", "newton"),
@@ -317,6 +318,7 @@ class Scene:
     time_step: float = 0.001
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     formulation: str = "os"
+    collision_engine: str = "coal"
     integrator: str = "semi_implicit_euler"
     integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"

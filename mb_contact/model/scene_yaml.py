@@ -65,6 +65,14 @@ def load_scene(path):
         The file is missing or not YAML, a key is unknown, a value has the wrong type or an
         impossible value; the message names file, line and key and what is allowed.
     """
+    reader, root = open_scene(path)
+    scene = Scene(**reader.scene(root), path=reader.path, lines=reader.lines)
+    check_scene(scene)
+    return scene
+
+
+def open_scene(path):
+    """(reader, root node) of a scene file of any kind; raises as ``load_scene`` where it is missing or not YAML."""
     try:
         file = find_resource(path)
         text = file.read_text(encoding="utf-8")
@@ -73,9 +81,7 @@ def load_scene(path):
     except (OSError, UnicodeDecodeError) as error:
         raise SceneError(f"{path}: cannot be read as a scene: {error}") from None
     reader = _Reader(file)
-    scene = Scene(**reader.scene(reader.compose(text)), path=file, lines=reader.lines)
-    check_scene(scene)
-    return scene
+    return reader, reader.compose(text)
 
 
 def described(read, **schema):
@@ -248,6 +254,7 @@ def _pose(reader, node, key):
 
 
 describe_mapping(_pose, _POSE)
+pose = _pose  #: reader of a pose
 
 
 _surface = {"friction": number(low=0.0), "viscous": number(low=0.0), "restitution": number(low=0.0, high=1.0),
@@ -336,6 +343,7 @@ SCENE_READERS = {
     "gravity": vector(3),
     "formulation": choice(*CHOICES["formulation"]),
     "solver": choice(*CHOICES["solver"]),
+    "collision_engine": choice(*CHOICES["collision_engine"]),
     "integrator": choice(*CHOICES["integrator"]),
     "integrator_tolerance": number(low=LEAST_TOLERANCE),
     "collision_scheme": choice(*CHOICES["collision_scheme"]),

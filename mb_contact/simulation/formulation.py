@@ -17,6 +17,7 @@ from mb_contact.contact.formulations import formulate
 from mb_contact.core import step as _step
 from mb_contact.core.certificate import certify
 from mb_contact.core.lcp import states_of
+from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.study import posed_problem
 from mb_contact.types import NOT_FINITE, OK
@@ -29,13 +30,10 @@ class FormulationStep(ContactStep):
     any_integrator = False
 
     def __init__(self, simulator):
+        _refuse_unknown(simulator.scene, simulator.world)
         self._sim = simulator
         self._name = simulator.scene.formulation
         self.last = None  #: StepSolution of the last step, with the formulation's own certificate
-
-    def attach(self, contacts, frames, memory, cones, solution, work):
-        """The arrays behind the handle that the next steps use."""
-        self._cones, self._solution, self._work = cones, solution, work
 
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
@@ -45,13 +43,17 @@ class FormulationStep(ContactStep):
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE
-        sol, cones = self._solution, self._cones
+        sol, cones = self._sim._solution, self._sim._cones
+        if len(r) != cones.rows[0]:
+            raise DynamicsError(
+                f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
+            )
         sol.r[: len(r)] = r
         certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
         z = np.concatenate([solution.forces.beta, solution.forces.sigma])
         states_of(cones, z, len(z), sol.state)
-        self._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
-        self._work.info[_step.ITERATIONS] = solution.pivots
+        self._sim._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
+        self._sim._work.info[_step.ITERATIONS] = solution.pivots
         return OK
 
     def _rung(self, solution):
@@ -63,5 +65,18 @@ class FormulationStep(ContactStep):
         """As usual, but with the joint velocities that the formulation itself comes to."""
         status = super()._impulses(handle)
         if status == OK:
-            self._work.v_next[:] = self.last.v_next
+            self._sim._work.v_next[:] = self.last.v_next
         return status
+
+
+def _refuse_unknown(scene, world):
+    """SceneError for what only the OS step has."""
+    unknown = {
+        "mimic joints": world.follower_names,
+        "gears": scene.gears,
+        "joint springs": world.joints.stiffness.any(),
+        "joint friction": len(world.joints.rubbing),
+    }
+    for what, there in unknown.items():
+        if there:
+            raise scene.error("formulation", f"{scene.formulation} does not know {what}; use formulation: os")

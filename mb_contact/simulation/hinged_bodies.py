@@ -11,7 +11,8 @@ from mb_contact.core import hinged_step as _hinged
 from mb_contact.core.hinge_rows import ROWS, make_hinge_work
 from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
-from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.impacts import Impacts
+from mb_contact.simulation.simulator import FIRST_CAPACITY, Simulator
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.types import OK
 
@@ -22,7 +23,6 @@ GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
-    has_impacts = False  # their rows know nothing of the hinges
     any_integrator = False
 
     def __init__(self, pendulum, solver, gamma, velocity_product):
@@ -57,6 +57,22 @@ class HingedStep(ContactStep):
         return _hinged.settle_hinged(handle, self.work) if status == OK else status
 
 
+class HingedImpacts(Impacts):
+    """Impacts of free bodies with hinges; the hinges by elimination, whatever the steps' solver is."""
+
+    def __init__(self, scene, world, step):
+        super().__init__(scene, world)
+        self._step = step
+
+    def _compress(self, handle):
+        _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
+        super()._compress(handle)
+
+    def _record(self, handle, scale):
+        _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
+        super()._record(handle, scale)
+
+
 class HingedBodies(Simulator):
     """A pendulum in the coordinates of its bodies; the state is ``n`` free spheres.
 
@@ -88,6 +104,9 @@ class HingedBodies(Simulator):
         self._hinged = HingedStep(pendulum, solver, gamma, velocity_product)
         first = None if is_compiled() else FirstCompilation(progress)
         super().__init__(pendulum.free_scene(**settings), progress, warm_up=False)
+        if self._impacts is not None:
+            self._impacts = self._friction.impacts = HingedImpacts(self.scene, self.world, self._hinged)
+            self._allocate(FIRST_CAPACITY)
         self._warm_up(first, progress)
 
     def _make_contact_step(self):

@@ -19,6 +19,7 @@ from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
+CONTACT_WORK = 2  # entry of StepWork.ledger
 GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
@@ -46,6 +47,40 @@ def make_impacts(scene, world, contact_step):
     return kind(scene, world)
 
 
+def landing_speed(scene):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+    if scene.collision_scheme == "event":
+        return np.inf  # there every collision has phases of its own
+    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
+
+
+def landing(time, pair_links, contacts, solution, work, limit, certificate):
+    """Impact of the contacts without restitution that a step of time stepping has stopped, from the step's problem.
+
+    Impulses and the energy that contacts take are the step's: weight and friction are in them too.
+    """
+    count = int(contacts.count[0])
+    normal = slice(0, 3 * count, 3)
+    stopped = np.flatnonzero((solution.before[normal] < -limit) & (solution.r[normal] > 0.0))
+    energy, gained = certificate.energy, float(work.ledger[CONTACT_WORK])
+    return Impact(
+        time=time,
+        links=tuple(pair_links[pair] for pair in contacts.pair[stopped]),
+        points=contacts.point[stopped],
+        normals=contacts.normal[stopped],
+        speeds=solution.before[normal][stopped],
+        restitution=np.zeros(len(stopped)),
+        compression=work.contact_impulse[stopped],
+        decompression=np.zeros((len(stopped), 3)),
+        energy_before=energy - gained,
+        energy_compressed=energy,
+        energy_after=energy,
+        law="inelastic",
+        scale=1.0,
+        residual=certificate.residual,
+    )
+
+
 class Impacts:
     """Finds and resolves impacts on the polyhedral cone; keeps what they did until the step's result is made."""
 
@@ -57,7 +92,8 @@ class Impacts:
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
         self._total = np.zeros((len(world.geoms.kind), 6))
-        self.begin(0.0)
+        self.time = 0.0
+        self._clear()
 
     def allocate(self, capacity, rows):
         """Workspaces for so many contacts and scalar rows."""
@@ -73,6 +109,10 @@ class Impacts:
     def begin(self, time):
         """A new step from ``time`` on: nothing has happened yet."""
         self.time = time
+        if self._v_before is not None or self.events:
+            self._clear()
+
+    def _clear(self):
         self.events = []
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
@@ -99,7 +139,8 @@ class Impacts:
         The ``last`` one of a moment that does not end has no restitution and takes everything together.
         """
         self.time = time
-        self._imp.collides[: len(marks)] = marks
+        count = int(self._contacts.count[0])
+        self._imp.collides[:count] = marks[:count]
         eps = np.zeros(len(eps)) if last else eps
         return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
 
@@ -116,7 +157,7 @@ class Impacts:
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
             _collisions.set_velocity(handle, self._v_before)
-            self.begin(self.time)
+            self._clear()
 
     def publish(self, handle):
         """Add the impacts of the step to the published contact impulses and joint efforts."""
@@ -138,6 +179,7 @@ class Impacts:
         _collisions.apply_impact(handle, self._imp)
         self._record(handle, 1.0)
         _collisions.set_velocity(handle, self._v)
+        self._clear()
 
     # --- inside -----------------------------------------------------------------------------
 
@@ -213,6 +255,11 @@ class Impacts:
 
 class ConeImpacts(Impacts):
     """The same on exact cones, by the solver of ``friction_model: coulomb_cone``."""
+
+    def warm_up(self, handle, progress):
+        """Also the solver, which a warm-up without contacts does not reach."""
+        super().warm_up(handle, progress)
+        self._solve(np.eye(3), np.array([-1.0, 0.5, 0.0]), ConeLayout.contacts([0.3]))
 
     def _compress(self, handle):
         imp, rows = self._imp, int(self._cones.rows[0])

@@ -38,7 +38,7 @@ class Certificate(NamedTuple):
     infeasibility: float  #: largest negative part of any velocity, slack or normal impulse
     cone_violation: float  #: largest friction impulse beyond the pyramid [N s]
     penetration: float  #: deepest penetration at the start of the step [m]
-    solver: str  #: rung of the ladder: none, block_pivoting, proximal, lemke, regularised, best_residual
+    solver: str  #: what ended the ladder, such as block_pivoting or best_residual (docs/contact.md)
     iterations: int  #: linear solves and pivots
     contacts: int  #: contact points
     energy: float  #: mechanical energy after the step [J]

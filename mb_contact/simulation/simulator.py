@@ -27,7 +27,7 @@ from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
-from mb_contact.simulation.impacts import make_impacts
+from mb_contact.simulation.impacts import landing, landing_speed, make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
@@ -81,7 +81,8 @@ class Simulator:
         tree = self.world.tree
         self.time_step = float(self.scene.time_step)
         slip_speed = np.inf if self.scene.friction_frame == "fixed" else SLIP_SPEED
-        self._settings = np.array([self.time_step, PUSH_OUT_RATE, float(self.scene.push_out_velocity), slip_speed])
+        push_out, landing = float(self.scene.push_out_velocity), landing_speed(self.scene)
+        self._settings = np.array([self.time_step, PUSH_OUT_RATE, push_out, slip_speed, landing])
         projected = PROJECTION_TOLERANCE if self.scene.drift_control == "projection" else 0.0
         self._drift = np.array([float(self.scene.drift_rate), projected])
         self._gravity = np.array(self.world.gravity, dtype=np.float64)
@@ -91,7 +92,7 @@ class Simulator:
         self._tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self._n = tree.parent.shape[0]
         self._N = tree.armature.shape[0]
-        self._narrow = make_narrow_phase(self.world.geoms)
+        self._narrow = make_narrow_phase(self.world.geoms, self.scene.collision_engine)
         self._buffers = make_buffers(self.world.geoms)
         self._kin = _workspace.make_kinematics(self._n, self._N)
         self._art = _workspace.make_articulated(self._n, self._N)
@@ -375,7 +376,7 @@ class Simulator:
     def _result(self, events):
         c = int(self._contacts.count[0])
         gap, infeasible, cone, *_ = self._solution.judge.tolist()
-        rung, iterations, *_ = self._work.info.tolist()
+        rung, iterations, _, landed = self._work.info.tolist()
         kinetic, potential = self._work.energy.tolist()
         gained, pushed = self._work.contact_energy.tolist()
         energy = kinetic + potential
@@ -395,7 +396,13 @@ class Simulator:
             push_out_energy=pushed,
             **self._loop_certificate(),
         )
+        if landed:
+            events += (self._landing(certificate),)
         return Step(self.time, certificate, table, self._pair_links, events)
+
+    def _landing(self, certificate):
+        start, limit = self.time - float(self._settings[0]), float(self._settings[4])
+        return landing(start, self._pair_links, self._contacts, self._solution, self._work, limit, certificate)
 
     def _loop_certificate(self):
         """Fields of the certificate that tell of loops and gears."""
@@ -416,6 +423,11 @@ class Simulator:
             model = self.scene.friction_model
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return contact_problem(self._cones, self._solution)
+
+    @property
+    def last_formulation(self):
+        """StepSolution of the last step under another ``formulation`` than ``os``, else None."""
+        return getattr(self._friction, "last", None)
 
     # --- operational space ----------------------------------------------------------------------
 

@@ -39,11 +39,15 @@ class SurfaceContact:
         self.work = make_surface_work()
         self._order = np.zeros(5, np.int64)
         self._matrix = np.zeros((5, 5))
+        self.charts = None
         self.set_charts(charts)
 
     def set_charts(self, charts):
         """Use other charts."""
-        self.charts = int(charts[0]), int(charts[1])
+        charts = int(charts[0]), int(charts[1])
+        if charts == self.charts:
+            return
+        self.charts = charts
         parts = [
             surface.pack(chart, offset)
             for surface, chart, offset in zip(self.surfaces, self.charts, (np.zeros(3), self.offset))

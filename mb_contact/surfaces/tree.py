@@ -16,8 +16,8 @@ from mb_contact.core.surface_contact import SINGULAR_CONTACT
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces.bodies import GRAVITY, SurfaceBody
 from mb_contact.surfaces.contact import SurfaceContact
-from mb_contact.surfaces.motion import GRAVITY, SurfaceBody
 from mb_contact.surfaces.surface import Surface
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_NV, JOINT_ROLLING, JOINT_SLIDING, OK, WORLD, Tree
 
@@ -256,9 +256,10 @@ def _grown(model, rows):
     nq = 0 if model is None else model.nq
     for row in rows:
         body, k, N = row["of"], row["body"], sum(fields["nv"])
+        root = k if row["parent"] == WORLD else fields["root"][row["parent"]]
         new = {
-            "parent": row["parent"], "joint_type": row["kind"], "q_start": nq, "v_start": N, "nv": JOINT_NV[row["kind"]],
-            "root": fields["root"][row["parent"]] if row["parent"] != WORLD else k, "R_joint": np.eye(3),
+            "parent": row["parent"], "joint_type": row["kind"], "q_start": nq, "v_start": N,
+            "nv": JOINT_NV[row["kind"]], "root": root, "R_joint": np.eye(3),
             "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": float(body.mass),
             "com": np.array(body.com, float), "inertia": np.array(body.inertia, float),
         }  # fmt: skip

@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from mb_contact.bench.fidelity import assembly, friction, impact, rotation
+from mb_contact.bench.fidelity import assembly, bounce, friction, impact, rotation
 
-CASES = {case.name: case for family in (friction, impact, rotation, assembly) for case in family.CASES}
+CASES = {case.name: case for family in (friction, impact, bounce, rotation, assembly) for case in family.CASES}

@@ -95,6 +95,14 @@ CASES = (
         integrators("midpoint", "rk4"), _tumbles,
     ),
     Case(
+        "dzhanibekov_default", "the same with the default integrator, which is explicit in gyroscopic torques",
+        (
+            *(Figure(f"flip {i + 1}", "s", float(t), 1e-2, relative=False) for i, t in enumerate(FLIPS)),
+            upper("drift of energy", "E0", 1e-2), upper("drift of angular momentum", "L0", 1e-2),
+        ),
+        integrators("semi_implicit_euler"), _tumbles,
+    ),
+    Case(
         "sleeping_top", "top let go at a tilt of 0.01 rad, spin against the limit I3^2 w3^2 = 4 I1 m g l: largest tilt",
         (
             Figure("1.05 of the limit", "rad", _tilt(1.05), 1e-3),

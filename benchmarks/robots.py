@@ -1,0 +1,143 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Robots of example-robot-data with their meshes: each hangs or stands for a while, and nothing runs away.
+
+    python benchmarks/robots.py [--seconds 5] [--step 0.002] [--only NAME]
+
+Arms hang from the world under gravity compensation with joint damping; legged ones are dropped by 1 mm onto a floor and
+hold their joints with springs, as far as their effort limits reach.  Links whose hulls overlap at the start are
+filtered out, as a robot's SRDF would do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+
+import mb_contact as mb
+from mb_contact.model.scene import CollisionFilters, Ground, Pose, Scene, SceneModel
+from mb_contact.simulation.initial import geometry_poses, initial_penetrations, support
+
+ROBOTS = {  # name: (file, base)
+    "panda": ("panda_description/urdf/panda.urdf", "weld"),
+    "ur5": ("ur_description/urdf/ur5_robot.urdf", "weld"),
+    "ur10": ("ur_description/urdf/ur10_robot.urdf", "weld"),
+    "kinova": ("kinova_description/robots/kinova.urdf", "weld"),
+    "xarm7": ("xarm_description/urdf/xarm7.urdf", "weld"),
+    "z1": ("z1_description/urdf/z1.urdf", "weld"),
+    "so100": ("so_arm_description/urdf/so100.urdf", "weld"),
+    "allegro": ("allegro_hand_description/urdf/allegro_left_hand.urdf", "weld"),
+    "baxter": ("baxter_description/urdf/baxter.urdf", "weld"),
+    "tiago": ("tiago_description/robots/tiago_no_hand.urdf", "weld"),
+    "icub": ("icub_description/robots/icub_reduced.urdf", "weld"),
+    "solo12": ("solo_description/robots/solo12.urdf", "free"),
+    "a1": ("a1_description/urdf/a1.urdf", "free"),
+    "go1": ("go1_description/urdf/go1.urdf", "free"),
+    "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "free"),
+    "hyq": ("hyq_description/robots/hyq_no_sensors.urdf", "free"),
+    "bolt": ("bolt_description/robots/bolt.urdf", "weld"),
+}
+RATE = 20.0  #: of the joints' springs and dampers [rad/s]
+
+
+def folder():
+    """Where the robots are."""
+    return Path(distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots"))
+
+
+def scene_of(name, step):
+    """The scene of one robot: free ones 1 mm above a floor; overlapping links filtered out."""
+    file, base = ROBOTS[name]
+    entry = SceneModel(str(folder() / file), base=base, inertia_errors="warn", mimic="independent")
+    entry = replace(entry, joints=inside_limits(mb.load_urdf(entry.urdf, inertia_errors="warn", mimic="independent")))
+    scene = Scene(models=(entry,), time_step=step)
+    if base == "free":
+        world = mb.build_world(scene)
+        scene = replace(scene, models=(replace(entry, pose=Pose((0.0, 0.0, 1e-3 - lowest(world)))),), ground=Ground())
+    links = [(a, b) for a, b, _ in initial_penetrations(mb.build_world(scene), depth=0.0) if "ground" not in (a, b)]
+    return replace(scene, collision_filters=CollisionFilters(disable=tuple(links))), links
+
+
+def inside_limits(model):
+    """Positions of the joints that may not be at zero: the middle of their limits."""
+    return {
+        name: 0.5 * float(model.lower[v] + model.upper[v])
+        for name, v in zip(model.joint_names, model.joint_v) if not model.lower[v] <= 0.0 <= model.upper[v]
+    }
+
+
+def lowest(world):
+    """Height of the lowest point of a world's geometries at the start [m]."""
+    R, p = geometry_poses(world)
+    return min(p[g, 2] - support(world.geoms, R, g, np.array([0.0, 0.0, -1.0])) for g in range(len(p)))
+
+
+def hold(sim, model, start, base):
+    """Efforts that hold the joints where they started: what gravity asks for, a spring and a damper."""
+    q, v = sim.q, sim.v
+    # what each joint feels with all others free; with them held, a stiff one would be too stiff for the step
+    inertia = 1.0 / np.diag(np.linalg.inv(mb.mass_matrix(model, start)))[sim.world.joint_v]
+    away = (q - start)[sim.world.joint_q]
+    effort = -inertia * (RATE**2 * away + 2.0 * RATE * v[sim.world.joint_v])
+    if base == "weld":
+        effort += mb.nonlinear_effects(model, q, np.zeros_like(v))[sim.world.joint_v]
+    return effort
+
+
+def run(name, seconds, step):
+    """Numbers of one robot; raises what the simulator raises."""
+    base = ROBOTS[name][1]
+    scene, filtered = scene_of(name, step)
+    start_time = time.perf_counter()
+    sim = mb.Simulator(scene)
+    model, start = sim.world.robot_models[0], sim.q
+    worst = contacts = 0.0
+    steps = round(seconds / step)
+    clock = time.perf_counter()
+    for _ in range(steps):
+        result = sim.step(hold(sim, model, start, base))
+        worst = max(worst, result.certificate.complementarity_gap, result.certificate.infeasibility)
+        contacts = max(contacts, result.certificate.contacts)
+    wall = time.perf_counter() - clock
+    return {
+        "bodies": len(sim.world.tree.parent), "hulls": len(sim.world.geometry_names),
+        "pairs": len(sim.world.geoms.pairs), "filtered": len(filtered), "contacts": int(contacts),
+        "speed": float(np.abs(sim.v).max()),
+        "moved": float(np.abs(sim.q - start).max()), "residual": worst, "us": 1e6 * wall / steps,
+        "load": clock - start_time,
+    }  # fmt: skip
+
+
+def main():
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--step", type=float, default=0.002)
+    parser.add_argument("--only", choices=tuple(ROBOTS))
+    arguments = parser.parse_args()
+    print(f"{'robot':10} bodies shapes  pairs filtered contacts  moved [rad, m]  last speed  residual  us/step")
+    failed = 0
+    for name in [arguments.only] if arguments.only else ROBOTS:
+        try:
+            r = run(name, arguments.seconds, arguments.step)
+        except mb.MbContactError as error:
+            print(f"{name:10} {error}")
+            failed += 1
+            continue
+        fine = np.isfinite(r["speed"]) and r["speed"] < 1.0
+        failed += not fine
+        print(f"{name:10} {r['bodies']:6} {r['hulls']:6} {r['pairs']:6} {r['filtered']:8} {r['contacts']:8} "
+              f"{r['moved']:15.4f} {r['speed']:11.2e} {r['residual']:9.1e} {r['us']:8.0f}{'' if fine else '  WRONG'}",
+              flush=True)  # fmt: skip
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

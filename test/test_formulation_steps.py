@@ -1,0 +1,117 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scene key ``formulation``: every formulation steps a scene, and comes to what OS comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.contact.formulations import FORMULATIONS
+from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
+
+OTHERS = [name for name in FORMULATIONS if name != "os"]
+
+
+def sliding_box(friction, **settings):
+    """A box that is thrown onto the ground and slides."""
+    box = Primitive("box", "box", (0.3, 0.2, 0.1), Pose((0.0, 0.0, 0.0502)), "free", 2.0, material="wood",
+                    velocity=Velocity((0.0, 0.0, 0.5), (0.6, 0.2, -0.1)))  # fmt: skip
+    return Scene(primitives=(box,), ground=Ground(0.0, "wood"), materials={"wood": Material(friction)}, **settings)
+
+
+def skidding_ball():
+    """A ball that is thrown onto the ground without spin."""
+    at, velocity = Pose((0.0, 0.0, 0.1005)), Velocity((0.0, 0.0, 0.5), (1.0, 0.3, -0.1))
+    ball = Primitive("ball", "sphere", (0.1,), at, "free", 1.0, velocity=velocity)
+    return Scene(primitives=(ball,), ground=Ground())
+
+
+def limited_arm():
+    """A double pendulum that swings into a joint limit and onto the ground."""
+    links = "".join(
+        f'<link name="{n}"><inertial><origin xyz="0 0 -0.25"/><mass value="1"/><inertia ixx="0.02" iyy="0.02"'
+        f' izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0 0 -0.5"/>'
+        f'<geometry><sphere radius="0.05"/></geometry></collision></link>' for n in "ab"
+    )
+    urdf = (
+        f'<robot name="arm"><link name="base"/>{links}'
+        '<joint name="j0" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>'
+        '<dynamics damping="0.05"/></joint>'
+        '<joint name="j1" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0 0 -0.5"/>'
+        '<axis xyz="0 1 0"/><limit lower="-0.3" upper="0.3" effort="10" velocity="100"/></joint></robot>'
+    )
+    start = {"joints": {"j0": 0.5, "j1": 0.25}, "velocities": {"j0": -4.0, "j1": 1.0}}
+    arm = SceneModel(urdf, name="arm", pose=Pose((0.0, 0.0, 1.02)), **start)
+    return Scene(models=(arm,), ground=Ground())
+
+
+def run(scene, steps):
+    """States, impulses and certificates of a scene."""
+    sim = mb.Simulator(scene)
+    out = [sim.step() for _ in range(steps)]
+    return sim, out
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("make", [lambda: sliding_box(0.0), skidding_ball, limited_arm])
+def test_steps_are_those_of_os(name, make):
+    """Where the solution is unique."""
+    scene = make()
+    usual, expected = run(scene, 120)
+    sim, steps = run(replace(scene, formulation=name), 120)
+    assert sum(s.certificate.contacts > 0 for s in steps) > 20
+    assert max(s.certificate.residual for s in steps) <= 1e-8
+    assert all(s.certificate.solver != "best_residual" for s in steps)
+    assert sim.q == pytest.approx(usual.q, abs=1e-8) and sim.v == pytest.approx(usual.v, abs=1e-7)
+    for ours, theirs in zip(steps[::10], expected[::10]):
+        assert ours.contacts["impulse"].sum(axis=0) == pytest.approx(theirs.contacts["impulse"].sum(axis=0), abs=1e-8)
+        assert ours.certificate.energy == pytest.approx(theirs.certificate.energy, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_steps_solve_the_problem_of_os(name):
+    """Four corners with friction share one weight in many ways, so only the residuals must agree."""
+    sim, steps = run(sliding_box(0.4, formulation=name), 300)
+    assert max(s.certificate.residual for s in steps) <= 1e-9
+    assert np.abs(sim.v).max() <= 1e-9 and sim.q[2] == pytest.approx(0.05, abs=1e-4)
+
+
+def test_nmc_keeps_hinges_closed():
+    """Every step starts from joint coordinates: the pendulum stays one, and finds its height again."""
+    chain = mb.pendulum(4, "first_impact", floor=-20.0, wall=50.0)
+    usual, _ = run(chain.scene(), 300)
+    sim, _ = run(chain.scene(formulation="nmc"), 300)
+    assert sim.q == pytest.approx(usual.q, abs=1e-9) and sim.v == pytest.approx(usual.v, abs=1e-9)
+
+
+def test_the_formulation_itself_is_at_hand():
+    """A step of NMC solves NMC's own problem, of its own size."""
+    sim, _ = run(sliding_box(0.4, formulation="nmc", friction_directions=4), 5)
+    solution = sim.last_formulation
+    assert solution.formulation == "nmc" and solution.solved
+    assert solution.size == 6 + len(sim.step().contacts) * 6
+    usual, _ = run(sliding_box(0.4), 1)
+    assert usual.last_formulation is None
+
+
+@pytest.mark.parametrize("model", ["coulomb_cone", "viscous", "no_slip", "coulomb_viscous"])
+def test_other_friction_models_are_refused(model):
+    with pytest.raises(mb.SceneError, match="nmc has friction_model coulomb_polyhedral only"):
+        mb.Simulator(sliding_box(0.4, formulation="nmc", friction_model=model))
+
+
+def test_scene_files_choose_the_formulation(tmp_path):
+    file = tmp_path / "scene.yaml"
+    file.write_text("formulation: rmc\nground: {}\n", encoding="utf-8")
+    assert mb.load_scene(file).formulation == "rmc"
+    file.write_text("friction_model: viscous\nformulation: rmc\n", encoding="utf-8")
+    with pytest.raises(mb.SceneError, match="scene.yaml:2: formulation: rmc has friction_model"):
+        mb.load_scene(file)
+    with pytest.raises(mb.SceneError, match="available: os, nmc, mc, rmc, nmc_os, hybrid"):
+        mb.Simulator(sliding_box(0.4, formulation="magic"))
+    assert np.isfinite(mb.Simulator(sliding_box(0.4, formulation="hybrid")).step().certificate.energy)
