@@ -46,7 +46,8 @@ RANK_TOLERANCE = 1e-10  # part of its compliance that a bilateral row must have 
 HELD = 1e-12  # part of what a row's compliance was, or of the terms it is the sum of, that counts as rounding
 NOTHING = 1e-22  # of the largest compliance: axes that are perpendicular but for the rounding of pi / 2
 SUSPECT = 1e-9  # of the largest compliance: rows below are looked at more closely
-FLOOR = 1e-4  # a row's scale is at least that of this part of its terms, and of its square of the largest compliance
+FLOOR = 1e-4  # a row's scale is at least that of this part of the terms of its compliance,
+LEAST = 1e-6  # and that of this part of the largest compliance
 
 
 class BilateralWork(NamedTuple):
@@ -234,7 +235,7 @@ def measure_rows(com, rows, W, bil):
             if r >= last - bil.info[GEARS]:
                 ratio = bil.ratio[r - bil.info[FIRST]]
                 terms += ratio * ratio * _terms(com, rows, last + r - (last - bil.info[GEARS]))
-            bil.diagonal[r] = max(W[r, r], max(FLOOR * terms, FLOOR * FLOOR * largest))
+            bil.diagonal[r] = max(W[r, r], max(FLOOR * terms, LEAST * largest))
             if W[r, r] <= max(HELD * terms, NOTHING * largest):
                 bil.held[r] = 1
 

@@ -147,9 +147,15 @@ def bilateral_impulses(bil, eq, r):
         r[i] = eq.r[i]
         bil.diagonal[i] = eq.diagonal[i]
     fixed_impulses(r, bil)
+
+
+@kernel
+def count_independent(bil, eq):
+    """How many rows of loops, gears and joints that stick the elimination has picked."""
+    first = bil.info[FIRST]
     bil.info[INDEPENDENT] = 0
     for k in range(eq.info[PICKED_ROWS]):
-        if eq.picked[k] >= first and eq.picked[k] < last:
+        if eq.picked[k] >= first and eq.picked[k] < first + bil.info[COUNT]:
             bil.info[INDEPENDENT] += 1
 
 
@@ -195,6 +201,7 @@ def solve_both(h, eq):
     last = rows_in_use(h) + eq.info[EQUALITY_ROWS] - bilateral
     if last > 0:
         condense(h.tree, h.kin, h.art, h.com, h.rows, last, RANK_TOLERANCE, eq, h.sol.W, h.sol.q)
+        count_independent(h.bil, eq)
         for i in range(n_rows):  # the ladder wants a symmetric matrix
             for j in range(i):
                 h.sol.W[i, j] = 0.5 * (h.sol.W[i, j] + h.sol.W[j, i])
@@ -235,6 +242,7 @@ def solve_friction(h, model, eq, ppm):
     status = solve_with_equalities(
         h.tree, h.kin, h.art, h.com, h.rows, total, RANK_TOLERANCE, warm, limit, eq, ppm
     )
+    count_independent(h.bil, eq)
     h.work.info[ITERATIONS] = eq.info[TOTAL_PIVOTS]
     if not _judge(h, eq) or status != PPM_SOLVED:
         for i in range(n_rows):

@@ -34,6 +34,7 @@ MOVING = 1e-9  # [rad/s, m/s] free speed above which friction that is not known 
 BLOCK_ROUNDS = 8  # solves of a step in which all violated states change at once
 MOST_ROUNDS = 80  # the certificate tells of what is violated then
 BOUND_TOLERANCE = 1e-12  # of a bound
+SLIPPING = 1e-10  # [rad/s, m/s] a joint that sticks and is moved faster by loops that close slips
 SPEED_TOLERANCE = 1e-13  # [rad/s, m/s], and of the joint's free speed
 
 
@@ -104,6 +105,8 @@ def friction_changes(r, bil):
                 state = UP
             elif p < -bil.bound[i] * (1.0 + BOUND_TOLERANCE):
                 state = DOWN
+            elif abs(u) > SLIPPING:  # its row follows from others, and these move it
+                state = DOWN if u > 0.0 else UP
         elif (u if state == UP else -u) > SPEED_TOLERANCE * max(1.0, np.abs(u)):
             state = STICK
         if state != bil.state[d]:
