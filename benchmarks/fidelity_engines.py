@@ -268,7 +268,7 @@ class Drake:
     NAME = "Drake"
     SOLVER = "tamsi"
     SETTINGS = (
-        "discrete plant, TAMSI, where that fails Lagged; boxes hydroelastic, 1e8 Pa on rigid ground, others point contact "
+        "discrete plant, TAMSI, or Lagged where that fails; boxes hydroelastic, 1e8 Pa on rigid ground, others points "
         "of 1e7 N/m; dissipation 10 s/m, stiction tolerance 1e-6 m/s; it has no restitution"
     )
 

@@ -262,77 +262,9 @@ def _read_lcp(path):
 
 
 def _add_bench(commands):
-    parser = _command(commands, "bench", _bench, "measure how long things take here, and how exact they are")
-    parser.add_argument(
-        "name", nargs="?", default="step",
-        choices=("step", "formulations", "grasp", "pendulum", "fidelity", "collision"),
-        help="step: the parts of a time step; formulations: sizes and times of J14 Table 1; grasp: Drumwright's "
-        "grasp by several solvers; pendulum: J14 Table 2 and J12 Table I; fidelity: cases with known answers; "
-        "collision: both engines, and growth with the number of bodies (default: step)",
-    )  # fmt: skip
-    parser.add_argument(
-        "urdf", nargs="?", metavar="URDF", help="formulations: robot, a path or package:// (default: the dual arm)"
-    )
-    parser.add_argument("--contacts", type=int, default=4, metavar="K", help="formulations: contacts (default: 4)")
-    parser.add_argument(
-        "--n-f", type=int, default=4, metavar="F", help="formulations: friction directions, even (default: 4)"
-    )
-    parser.add_argument("--floating", action="store_true", help="formulations: with a floating base")
-    parser.add_argument(
-        "--repeats", type=int, default=30, metavar="N", help="the least of N timings is reported"
-    )
-    parser.add_argument("--case", metavar="NAME", help="fidelity: one case alone")
-    parser.add_argument("--markdown", action="store_true", help="fidelity: print a table for a document")
-    parser.add_argument("--cold", action="store_true", help="also compile everything anew, in an empty cache")
-    text = "pendulum: numbers of links, with commas (default: 3,6,12,15,24,30; 100,300 take minutes)"
-    parser.add_argument("--links", type=_numbers, metavar="N,N...", help=text)
-    parser.add_argument("--seconds", type=float, default=5.0, metavar="T", help="pendulum: simulated time (default: 5)")
-    text = "pendulum: CPU seconds after which a run is cut off and scaled up (default: 30)"
-    parser.add_argument("--budget", type=float, default=30.0, metavar="S", help=text)
-    parser.add_argument("--plot", metavar="DIR", help="pendulum: write the pictures of the papers there (matplotlib)")
-    parser.add_argument("--scenes", metavar="DIR", help="pendulum: only write the scene files there")
+    from mb_contact.bench.command import add_benches, run_bench
 
-
-def _numbers(text):
-    """Whole numbers with commas between them."""
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of whole numbers like 3,6,12") from None
-
-
-def _bench(arguments):
-    if arguments.repeats < 1:
-        raise InputError(f"--repeats must be 1 or more, got {arguments.repeats}")
-    if arguments.name == "formulations":
-        from mb_contact.bench.formulations import run_bench as run_formulations
-
-        return run_formulations(
-            arguments.urdf, arguments.contacts, arguments.n_f, arguments.repeats, arguments.floating
-        )
-    if arguments.urdf is not None:
-        raise InputError("only 'bench formulations' takes a URDF")
-    if arguments.name == "pendulum":
-        from mb_contact.bench.pendulum import run_bench as run_pendulum
-
-        return run_pendulum(
-            arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes
-        )
-    if arguments.name == "collision":
-        from mb_contact.bench.collision import run_bench as run_collision
-
-        return run_collision(arguments.repeats)
-    if arguments.name == "grasp":
-        from mb_contact.bench.grasp import run_bench as run_grasp
-
-        return run_grasp()
-    if arguments.name == "fidelity":
-        from mb_contact.bench.fidelity.table import run_bench as run_fidelity
-
-        return run_fidelity(arguments.case, arguments.markdown)
-    from mb_contact.bench.step import run_bench
-
-    return run_bench(arguments.repeats, arguments.cold)
+    add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
 
 
 # --- entry ----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, shell
 from mb_contact.surfaces import surface as shapes
-from mb_contact.surfaces.motion import SurfaceBase, SurfaceBody, SurfaceMotion
 
 G = 9.81
 KNOTS_S, KNOTS_T = (0, 0, 0, 0, 0.3, 0.6, 1, 1, 1, 1), (0, 0, 0, 0.4, 0.7, 1, 1, 1)
@@ -103,8 +103,6 @@ def patch_motion():
     z = [[0.50, 0.28, 0.26, 0.45], [0.26, 0.04, 0.02, 0.22], [0.24, 0.02, 0.00, 0.20], [0.44, 0.22, 0.23, 0.48]]
     net = np.array([[(x[i], x[j], z[i][j]) for j in range(4)] for i in range(4)])
     flat = [[(2 * a, 2 * b, 0.0) for b in x] for a in x]
-    from mb_contact.surfaces.mass import shell
-
     motion = SurfaceMotion(shell(shapes.bezier(net, name="upper").flipped(), 1.0), SurfaceBase(shapes.bezier(flat)))
     R = rotation((1, 0, 0), 0.3) @ rotation((0, 1, 0), 0.15)
     q, _ = motion.contact.first_touch(R, (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))

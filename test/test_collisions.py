@@ -17,6 +17,8 @@ from mb_contact.contact.collisions import LAWS
 from mb_contact.core.collision_phases import recover, recover_more
 from mb_contact.core.workspace import make_lemke_work, make_pivot_work
 from mb_contact.model.scene import (
+    Closure,
+    CollisionFilters,
     Ground,
     Material,
     MaterialPair,
@@ -514,3 +516,30 @@ def test_two_phases_refuses_what_does_not_fit(change, message):
     arguments = {"W": np.eye(3), "u": [-1.0, 0.0, 0.0], "mu": [0.5], "restitution": 0.5, **change}
     with pytest.raises(mb.InputError, match=message):
         mb.two_phases(**arguments)
+
+
+def test_a_loop_stays_closed_in_an_impact():
+    """Two balls welded by a loop, one hits the floor: as one rigid dumb-bell would; its other ball joins in."""
+    apart, r, m, eps, speed = 1.0, 0.1, 1.0, 0.5, -2.0
+    balls = tuple(
+        Primitive(name, "sphere", (r,), Pose((i * apart, 0, r + 1e-9)), "free", m, material=material,
+                  velocity=Velocity(linear=(0, 0, speed)))
+        for i, (name, material) in enumerate((("near", "rubber"), ("far", None)))
+    )  # fmt: skip
+    scene = Scene(
+        primitives=balls, ground=Ground(0.0, "rubber"), gravity=NO_GRAVITY, time_step=1e-8,  # it turns meanwhile
+        materials={"rubber": Material(0.0, restitution=eps)},
+        collision_filters=CollisionFilters(disable=(("far", "ground"), ("near", "far"))),
+        loop_closures=(Closure("weld", "near", "far", pose_a=Pose((apart, 0, 0))),),
+    )  # fmt: skip
+    sim = mb.Simulator(scene)
+    (event,) = sim.step().events
+    moment = 2 * (0.4 * m * r**2 + m * (apart / 2) ** 2)
+    impulse = -(1 + eps) * speed / (1 / (2 * m) + (apart / 2) ** 2 / moment)
+    assert event.impulses[0] == pytest.approx([0.0, 0.0, impulse], rel=1e-9)
+    omega, lift = (apart / 2) * impulse / moment, speed + impulse / (2 * m)
+    near, far = sim.v[:6], sim.v[6:]
+    assert near == pytest.approx([0, omega, 0, 0, 0, lift + omega * apart / 2], abs=1e-7)
+    assert far == pytest.approx([0, omega, 0, 0, 0, lift - omega * apart / 2], abs=1e-7)
+    change = 0.5 * 2 * m * (lift**2 - speed**2) + 0.5 * moment * omega**2
+    assert event.energy_after - event.energy_before == pytest.approx(change, rel=1e-9)

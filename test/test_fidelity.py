@@ -16,6 +16,7 @@ from mb_contact.bench.fidelity.exact import sleeping_tilt
 from mb_contact.bench.fidelity.frame import Case, Figure, Setting, run_case
 from mb_contact.bench.fidelity.table import cells, markdown
 from mb_contact.cli import main
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene, Velocity
 
 RUNS = [(case, setting) for case in CASES.values() for setting in case.runs()]
 
@@ -36,6 +37,8 @@ STATED = [
     ("slide_to_roll", "way until then", 3.120514),
     ("rolls_down", "acceleration", 2.396584),
     ("rod_on_ice", "omega l / v", 0.848528),
+    ("bounce", "rest", 1.354571),
+    ("bounce", "second apex", 0.0625),
     ("dzhanibekov", "flip 1", 6.059041),
     ("dzhanibekov", "flip 2", 17.036614),
     ("dzhanibekov", "flip 3", 28.014187),
@@ -140,3 +143,34 @@ def test_a_fixed_friction_frame_is_a_key_of_the_scene(tmp_path):
     path.write_text("ground: {height: 0}\nfriction_frame: sideways\n", encoding="utf-8")
     with pytest.raises(mb.SceneError, match=r"scene.yaml:2: friction_frame: .* available: slip, fixed"):
         mb.load_scene(path)
+
+
+@pytest.mark.parametrize("speed", [5.0, 50.0, 300.0])
+def test_fast_bodies_do_not_pass_thin_walls(speed):
+    """Contacts are seen as far ahead as two shapes can go in a step: 300 mm here, against a wall of 5 mm."""
+    wall = Primitive("wall", "box", (0.005, 1.0, 1.0), Pose((1.0, 0.0, 0.0)))
+    ball = Primitive("ball", "sphere", (0.02,), Pose((0.03, 0.0, 0.0)), "free", 1.0,
+                     velocity=Velocity(linear=(speed, 0.0, 0.0)))  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(wall, ball), gravity=(0.0, 0.0, 0.0)))
+    deepest = 0.0
+    for _ in range(round(2.0 / speed / sim.time_step) + 5):
+        deepest = max(deepest, sim.step().certificate.penetration)
+    assert sim.q[0] == pytest.approx(1.0 - 0.0025 - 0.02, abs=1e-6) and abs(sim.v[3]) < 1e-9
+    assert deepest < 1e-6
+
+
+def test_fast_turning_bodies_are_seen_in_time():
+    """The end of a long bar comes down at 50 m/s although its centre hardly moves."""
+    bar = Primitive("bar", "box", (2.0, 0.02, 0.02), Pose((0.0, 0.0, 0.4)), "free", 1.0,
+                    velocity=Velocity(angular=(0.0, 50.0, 0.0)))  # fmt: skip
+    sim = mb.Simulator(Scene(primitives=(bar,), ground=Ground()))
+    deepest = max(sim.step().certificate.penetration for _ in range(60))
+    assert deepest < 2e-3  # the end moves on a circle, 25 mm in a step, and is asked along a line
+
+
+def test_slow_bodies_make_no_contacts_beyond_the_margin():
+    ball = Primitive("ball", "sphere", (0.02,), Pose((0.0, 0.0, 0.0225)), "free", 1.0)
+    sim = mb.Simulator(Scene(primitives=(ball,), ground=Ground(), gravity=(0.0, 0.0, 0.0)))
+    assert sim.step().certificate.contacts == 0
+    sim.set_state(sim.q, [0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
+    assert sim.step().certificate.contacts == 1

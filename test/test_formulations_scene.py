@@ -94,7 +94,6 @@ def test_bench_with_another_count(capsys):
         (["formulations", "--contacts", "0"], "--contacts must be 1 or more"),
         (["formulations", "--n-f", "5"], "even number from 4 on"),
         (["formulations", "--repeats", "0"], "--repeats must be 1 or more"),
-        (["step", "robot.urdf"], "only 'bench formulations' takes a URDF"),
     ],
 )
 def test_bench_refuses(capsys, arguments, message):

@@ -142,6 +142,25 @@ def relative(sim, a, b):
     return R_a.T @ R_b, R_a.T @ (p_b - p_a)
 
 
+@pytest.mark.parametrize("model, seconds", [("coulomb_polyhedral", 10.0), ("coulomb_cone", 1.0), ("no_slip", 1.0)])
+def test_a_parallel_gripper_holds_a_box(model, seconds):
+    """Two four-bar fingers, one mimic joint, a spring, joint friction and eight contacts: pads parallel, box held.
+
+    Each pad presses with k (q - rest) / (2 L cos q) = 15.07 N but for the joint's friction and the links' weight.
+    """
+    scene = mb.load_scene(ROOT / "config" / "four_bar_gripper.yaml")
+    sim = mb.Simulator(Scene(**{**scene.__dict__, "friction_model": model}))
+    residual, closure, certificate = run(sim, seconds)
+    assert residual <= 1e-9 and closure <= 1e-12 and certificate.contacts == 8
+    for side, other in (("left", "right"), ("right", "left")):
+        np.testing.assert_allclose(sim._frame(f"{side}_pad")[0], np.eye(3), atol=1e-9)
+        pad, mirrored = sim._frame(f"{side}_pad")[1], sim._frame(f"{other}_pad")[1]
+        np.testing.assert_allclose(pad, mirrored * [-1, 1, 1], atol=1e-9)
+    force = sim.contact_impulse("left_pad")[3:] / sim.time_step
+    assert force[0] == pytest.approx(-15.07, abs=0.5) and force[2] == pytest.approx(-0.981, abs=1e-4)
+    assert abs(sim.link_pose("box")[0][2] - 0.2805) <= 1e-5
+
+
 def test_projection_moves_energy_into_the_books():
     sim = mb.Simulator(four_bar(drift_control="projection"))
     balance = [sim.step().certificate.energy_balance for _ in range(2000)]

@@ -14,6 +14,8 @@ from mb_contact.errors import DynamicsError, InputError
 from mb_contact.surfaces import surface as shapes
 from mb_contact.surfaces.contact import SurfaceContact
 
+pytestmark = pytest.mark.nojit
+
 PAIRS = [
     ("plane", "bezier"), ("ellipsoid", "torus"), ("cylinder", "ellipsoid"), ("bezier", "sphere"),
     ("nurbs", "rational bezier"), ("torus", "torus"),

@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from surface_cases import G, ball, patch_motion, rolling_reference, rotation
 
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion
 from mb_contact.surfaces import surface as shapes
-from mb_contact.surfaces.motion import SurfaceBase, SurfaceBody, SurfaceMotion
 
 DOWN = (0.0, 0.0, -1.0)
 

@@ -16,6 +16,8 @@ from mb_contact.core.surface_shapes import surface_derivatives
 from mb_contact.errors import InputError
 from mb_contact.surfaces import surface as shapes
 
+pytestmark = pytest.mark.nojit
+
 U = (0.37, 0.45)
 ORDERS = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3)]
 H = 1e-30  #: complex step

@@ -12,16 +12,17 @@ from surface_cases import G, ball, patch_motion, rotation
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.urdf import load_urdf
 from mb_contact.surfaces import (
+    ContactJoint,
     SurfaceBase,
     SurfaceBody,
     SurfaceMotion,
+    SurfaceTree,
     bezier,
     ellipsoid,
     plane,
     shell,
     sphere,
 )
-from mb_contact.surfaces.tree import ContactJoint, SurfaceTree
 
 ARM = """<robot name="arm">
   <link name="stand"/>

@@ -34,6 +34,7 @@ BEFORE, AFTER, KINETIC, SIZE = range(4)  # rows of ``f.energies``
 def midpoint_flow(h, f, dt):
     """The flow over dt, in as many equal steps as the iteration needs to converge."""
     pieces = 1
+    f.count[1] = 0
     for _ in range(HALVINGS + 1):
         for i in range(f.q_start.shape[0]):
             f.q_first[i] = f.q_start[i]
@@ -100,6 +101,7 @@ def _tree_step(h, f, dt):
             for i in range(tree.v_start[k], tree.v_start[k] + 6):
                 f.mean[i] = 0.0
     _energies_at(h, f, f.q_start, f.v_start, BEFORE)
+    earlier = np.inf  # changes of the last two iterations
     before = np.inf
     for iteration in range(ITERATIONS):
         for i in range(N):
@@ -130,12 +132,13 @@ def _tree_step(h, f, dt):
                 f.x[i] = dt * new
         move_chart(tree, f.q_start, f.x, f.q_end)
         _correct(h, f, dt)
-        if change <= SETTLED * scale or (change >= before and change <= ROUNDING * scale):
+        if change <= SETTLED * scale or (change >= earlier and change <= ROUNDING * scale):
             for c in range(5):
                 f.work[c] += dt * f.powers[0, c]
             return OK
-        if change > before and iteration >= PATIENCE:
+        if change > earlier and iteration >= PATIENCE:
             return STEP_TOO_SMALL
+        earlier = before
         before = change
     return STEP_TOO_SMALL
 

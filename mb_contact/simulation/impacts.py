@@ -92,7 +92,8 @@ class Impacts:
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
         self._total = np.zeros((len(world.geoms.kind), 6))
-        self.begin(0.0)
+        self.time = 0.0
+        self._clear()
 
     def allocate(self, capacity, rows):
         """Workspaces for so many contacts and scalar rows."""
@@ -108,6 +109,10 @@ class Impacts:
     def begin(self, time):
         """A new step from ``time`` on: nothing has happened yet."""
         self.time = time
+        if self._v_before is not None or self.events:
+            self._clear()
+
+    def _clear(self):
         self.events = []
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
@@ -134,7 +139,8 @@ class Impacts:
         The ``last`` one of a moment that does not end has no restitution and takes everything together.
         """
         self.time = time
-        self._imp.collides[: len(marks)] = marks
+        count = int(self._contacts.count[0])
+        self._imp.collides[:count] = marks[:count]
         eps = np.zeros(len(eps)) if last else eps
         return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
 
@@ -151,7 +157,7 @@ class Impacts:
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
             _collisions.set_velocity(handle, self._v_before)
-            self.begin(self.time)
+            self._clear()
 
     def publish(self, handle):
         """Add the impacts of the step to the published contact impulses and joint efforts."""
@@ -173,6 +179,7 @@ class Impacts:
         _collisions.apply_impact(handle, self._imp)
         self._record(handle, 1.0)
         _collisions.set_velocity(handle, self._v)
+        self._clear()
 
     # --- inside -----------------------------------------------------------------------------
 
@@ -248,6 +255,11 @@ class Impacts:
 
 class ConeImpacts(Impacts):
     """The same on exact cones, by the solver of ``friction_model: coulomb_cone``."""
+
+    def warm_up(self, handle, progress):
+        """Also the solver, which a warm-up without contacts does not reach."""
+        super().warm_up(handle, progress)
+        self._solve(np.eye(3), np.array([-1.0, 0.5, 0.0]), ConeLayout.contacts([0.3]))
 
     def _compress(self, handle):
         imp, rows = self._imp, int(self._cones.rows[0])

@@ -141,7 +141,7 @@ class Simulator:
     def set_state(self, q, v):
         """Set coordinates q (nq,) and velocities v (N,); time goes on, warm starts are dropped.
 
-        Quaternions are normalised.
+        Quaternions are normalised, and joints that follow others are put where these have them.
 
         Raises
         ------

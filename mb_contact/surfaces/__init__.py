@@ -13,9 +13,10 @@
 
 from __future__ import annotations
 
+from mb_contact.surfaces.bodies import ContactForce, SurfaceBase, SurfaceBody, SurfaceEvent
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.mass import shell
-from mb_contact.surfaces.motion import ContactForce, SurfaceBase, SurfaceBody, SurfaceEvent, SurfaceMotion
+from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.surface import (
     Surface,
@@ -30,9 +31,11 @@ from mb_contact.surfaces.surface import (
     sphere,
     torus,
 )
+from mb_contact.surfaces.tree import ContactJoint, SurfaceTree
 
 __all__ = [
     "ContactForce",
+    "ContactJoint",
     "Surface",
     "SurfaceBase",
     "SurfaceBody",
@@ -41,6 +44,7 @@ __all__ = [
     "SurfaceEvent",
     "SurfaceForms",
     "SurfaceMotion",
+    "SurfaceTree",
     "atlas",
     "bezier",
     "cylinder",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.errors import InputError
-from mb_contact.surfaces.motion import SurfaceBody
+from mb_contact.surfaces.bodies import SurfaceBody
 
 POINTS = 24  #: of Gauss and Legendre's rule along each side of a span
 

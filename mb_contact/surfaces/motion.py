@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
@@ -18,53 +16,14 @@ from mb_contact.core.surface_contact import SINGULAR_CONTACT
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces import transitions
+from mb_contact.surfaces.bodies import GRAVITY, ContactForce, SurfaceEvent, constants
 from mb_contact.surfaces.contact import SurfaceContact
-from mb_contact.surfaces.surface import Surface
 from mb_contact.surfaces.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, RK4
 from mb_contact.types import OK
 
 MODE_NAMES = ("free", "sliding", "rolling")
 EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands")
 MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
-GRAVITY = (0.0, 0.0, -9.81)
-
-
-class SurfaceBody(NamedTuple):
-    """A rigid body with a smooth surface."""
-
-    surface: Surface
-    mass: float  #: [kg]
-    inertia: np.ndarray  #: (3, 3), about the centre of mass, body axes [kg m^2]
-    com: np.ndarray = (0.0, 0.0, 0.0)  #: in the frame the surface is given in [m]
-
-
-class SurfaceBase(NamedTuple):
-    """What the body touches; it moves as told, whatever it carries."""
-
-    surface: Surface
-    R: np.ndarray = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  #: at time 0
-    p: np.ndarray = (0.0, 0.0, 0.0)  #: of its origin at time 0 [m]
-    velocity: np.ndarray = (0.0, 0.0, 0.0)  #: of its origin, constant [m/s]
-    angular_velocity: np.ndarray = (0.0, 0.0, 0.0)  #: about its origin, constant, world axes [rad/s]
-
-
-class SurfaceEvent(NamedTuple):
-    """A change of what the body does."""
-
-    time: float  #: [s]
-    kind: str  #: breaks, sticks, slips or lands
-    mode: str  #: what it does from then on
-
-
-class ContactForce(NamedTuple):
-    """Wrench of the base on the body about the contact point, from back-substitution into P00's Eq. 13."""
-
-    point: np.ndarray  #: (3,), world [m]
-    normal: np.ndarray  #: (3,), of the base, world
-    force: np.ndarray  #: (3,), world [N]
-    moment: np.ndarray  #: (3,), world [N m]; zero but for rounding
-    normal_force: float  #: [N]
-    room: float  #: friction still to be had, mu normal_force - |tangential force| [N]
 
 
 class SurfaceMotion:
@@ -88,7 +47,7 @@ class SurfaceMotion:
 
     def __init__(self, body, base, friction=0.0, restitution=0.0, gravity=GRAVITY, release=True):
         self.body, self.base = body, base
-        self.constants = _constants(body, base, friction, gravity)
+        self.constants = constants(body, base, friction, gravity)
         self.constants[layout.RELEASE] = bool(release)
         if not 0.0 <= restitution <= 1.0:
             raise InputError(f"restitution must be from 0 to 1, got {restitution}")
@@ -388,29 +347,3 @@ class SurfaceMotion:
             kernels.TOO_SHORT: "the tolerances need a step below the time's rounding: they are too small",
         }.get(status, "the state is not finite: it has run away, take shorter steps")
         raise DynamicsError(f"at t = {self.time:.9g} s: {what}")
-
-
-def _constants(body, base, friction, gravity):
-    """The numbers of ``core.surface_layout`` after a check."""
-    out = np.zeros(layout.CONSTANTS)
-    inertia = as_matrix(body.inertia, (3, 3), "inertia")
-    if not (np.isfinite(body.mass) and body.mass > 0.0):
-        raise InputError(f"mass must be finite and greater than zero, got {body.mass}")
-    if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max() or np.linalg.eigvalsh(inertia)[0] <= 0.0:
-        raise InputError("inertia must be symmetric with principal moments greater than zero")
-    if not friction >= 0.0:
-        raise InputError(f"friction must be 0 or more, got {friction}")
-    R = as_matrix(base.R, (3, 3), "R of the base")
-    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
-        raise InputError("R of the base must be a rotation")
-    out[layout.MASS], out[layout.FRICTION] = body.mass, friction
-    out[layout.INERTIA : layout.INERTIA + 9] = inertia.ravel()
-    out[layout.BASE_R : layout.BASE_R + 9] = R.ravel()
-    for at, name, value in (
-        (layout.GRAVITY, "gravity", gravity),
-        (layout.BASE_P, "p of the base", base.p),
-        (layout.BASE_V, "velocity of the base", base.velocity),
-        (layout.BASE_W, "angular_velocity of the base", base.angular_velocity),
-    ):
-        out[at : at + 3] = as_vector(value, 3, name)
-    return out

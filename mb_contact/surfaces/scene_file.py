@@ -24,8 +24,9 @@ from mb_contact.model.scene_yaml import (
     vector,
 )
 from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces.bodies import GRAVITY, SurfaceBase, SurfaceBody
 from mb_contact.surfaces.mass import shell
-from mb_contact.surfaces.motion import GRAVITY, SurfaceBase, SurfaceBody, SurfaceMotion
+from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 
 KEY = "surface_contact"  #: the key that makes a scene one of this kind

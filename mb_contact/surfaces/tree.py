@@ -16,8 +16,8 @@ from mb_contact.core.surface_contact import SINGULAR_CONTACT
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces.bodies import GRAVITY, SurfaceBody
 from mb_contact.surfaces.contact import SurfaceContact
-from mb_contact.surfaces.motion import GRAVITY, SurfaceBody
 from mb_contact.surfaces.surface import Surface
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_NV, JOINT_ROLLING, JOINT_SLIDING, OK, WORLD, Tree
 

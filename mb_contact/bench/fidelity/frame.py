@@ -172,11 +172,11 @@ def launch(sim, *velocities):
 
 
 def drive(sim, seconds, watch=None):
-    """Step on for a time; ``watch(step)`` sees every step.  Returns the worst residual of the certificates."""
+    """Step on for a time; ``watch(step)`` sees every step.  Returns the worst residual of contacts and impacts."""
     worst = 0.0
     for _ in range(round(seconds / sim.time_step)):
         step = sim.step()
-        worst = max(worst, step.certificate.residual)
+        worst = max(worst, step.certificate.residual, *(impact.residual for impact in step.events))
         if watch is not None:
             watch(step)
     return worst

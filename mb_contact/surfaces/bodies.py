@@ -1,0 +1,81 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What slides and rolls, what it does so on, and what is reported about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core import surface_layout as layout
+from mb_contact.errors import InputError
+from mb_contact.surfaces.surface import Surface
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class SurfaceBody(NamedTuple):
+    """A rigid body with a smooth surface."""
+
+    surface: Surface
+    mass: float  #: [kg]
+    inertia: np.ndarray  #: (3, 3), about the centre of mass, body axes [kg m^2]
+    com: np.ndarray = (0.0, 0.0, 0.0)  #: in the frame the surface is given in [m]
+
+
+class SurfaceBase(NamedTuple):
+    """What the body touches; it moves as told, whatever it carries."""
+
+    surface: Surface
+    R: np.ndarray = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  #: at time 0
+    p: np.ndarray = (0.0, 0.0, 0.0)  #: of its origin at time 0 [m]
+    velocity: np.ndarray = (0.0, 0.0, 0.0)  #: of its origin, constant [m/s]
+    angular_velocity: np.ndarray = (0.0, 0.0, 0.0)  #: about its origin, constant, world axes [rad/s]
+
+
+class SurfaceEvent(NamedTuple):
+    """A change of what the body does."""
+
+    time: float  #: [s]
+    kind: str  #: breaks, sticks, slips or lands
+    mode: str  #: what it does from then on
+
+
+class ContactForce(NamedTuple):
+    """Wrench of the base on the body about the contact point, from back-substitution into P00's Eq. 13."""
+
+    point: np.ndarray  #: (3,), world [m]
+    normal: np.ndarray  #: (3,), of the base, world
+    force: np.ndarray  #: (3,), world [N]
+    moment: np.ndarray  #: (3,), world [N m]; zero but for rounding
+    normal_force: float  #: [N]
+    room: float  #: friction still to be had, mu normal_force - |tangential force| [N]
+
+
+def constants(body, base, friction, gravity):
+    """The numbers of ``core.surface_layout`` after a check."""
+    out = np.zeros(layout.CONSTANTS)
+    inertia = as_matrix(body.inertia, (3, 3), "inertia")
+    if not (np.isfinite(body.mass) and body.mass > 0.0):
+        raise InputError(f"mass must be finite and greater than zero, got {body.mass}")
+    if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max() or np.linalg.eigvalsh(inertia)[0] <= 0.0:
+        raise InputError("inertia must be symmetric with principal moments greater than zero")
+    if not friction >= 0.0:
+        raise InputError(f"friction must be 0 or more, got {friction}")
+    R = as_matrix(base.R, (3, 3), "R of the base")
+    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+        raise InputError("R of the base must be a rotation")
+    out[layout.MASS], out[layout.FRICTION] = body.mass, friction
+    out[layout.INERTIA : layout.INERTIA + 9] = inertia.ravel()
+    out[layout.BASE_R : layout.BASE_R + 9] = R.ravel()
+    for at, name, value in (
+        (layout.GRAVITY, "gravity", gravity),
+        (layout.BASE_P, "p of the base", base.p),
+        (layout.BASE_V, "velocity of the base", base.velocity),
+        (layout.BASE_W, "angular_velocity of the base", base.angular_velocity),
+    ):
+        out[at : at + 3] = as_vector(value, 3, name)
+    return out
