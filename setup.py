@@ -20,6 +20,7 @@ REQUIRED = [
     "lxml>=4.9",
     "PyYAML>=6.0.1",
     "trimesh>=4.0",
+    "pycollada>=0.7",  # trimesh reads Collada meshes with it
     "coal>=3.0.1",
     "python-fcl>=0.7.0.8",
     "rosbags>=0.11",
@@ -33,6 +34,7 @@ TEST = PLOT + [
     "mpmath>=1.3",  # references of 40 and 60 digits: test/extended_precision.py, benchmarks/formulation_stiffness.py
     "pin>=3.0",
     "example-robot-data>=4.2",
+    "jsonschema>=4.18",  # test_scene_schema checks the published schema with it
     "yourdfpy>=0.0.56",
     "xacro>=2.0",
     "ruff>=0.6",
@@ -83,6 +85,7 @@ setup(
         "test": TEST,
         "viewer": ["viser>=0.2"],
         "distributed": ["ray>=2.40"],
+        "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },
     zip_safe=False,
     entry_points={

@@ -98,6 +98,7 @@ _WHERE = {
     "Certificate": "simulation.results",
     "Step": "simulation.results",
     "State": "simulation.results",
+    "initial_penetrations": "simulation.initial",
     "MbContactError": "errors",
     "InputError": "errors",
     "ModelError": "errors",

@@ -10,6 +10,12 @@ class MbContactError(Exception):
     """Base of every error raised by this package; its text names the place and the remedy."""
 
 
+def one_line(message, most=400):
+    """A message without line breaks and endless quotes: what a file holds may be a whole other file."""
+    message = " ".join(message.split())
+    return message if len(message) <= most else f"{message[: most - 60]} ... {message[-50:]}"
+
+
 class InputError(MbContactError, ValueError):
     """An argument has the wrong shape, type or value."""
 

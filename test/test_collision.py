@@ -76,6 +76,28 @@ def test_broad_phase_misses_nothing_and_drops_most():
     assert close <= passed <= 1.5 * close
 
 
+def test_a_large_world_is_swept_to_the_same_rows():
+    """Sort and sweep finds what the loop over all rows finds, also after everything has moved and changed places."""
+    rng = np.random.default_rng(6)
+    kinds = [*SIZES, "plane"]
+
+    def shapes():
+        return [
+            Shape(k, SIZES.get(k, ()), rng.uniform(-1.0, 1.0, 3) * [1.0, 1.0, 0.3], random_rotation(rng))
+            for k in ([kinds[i % 4] for i in range(99)] + ["plane"])
+        ]
+
+    swept, plain = World(shapes()), World(shapes())
+    assert len(swept.geoms.row_of) == 100
+    plain.geoms = plain.geoms._replace(row_of=np.zeros((0, 0), dtype=np.int64))
+    for _ in range(3):
+        moved = shapes()
+        rows = swept.near(moved)
+        assert len(rows) > 20
+        np.testing.assert_array_equal(rows, plain.near(moved))
+        np.testing.assert_array_equal(swept.buffers.reach[: len(rows)], plain.buffers.reach[: len(rows)])
+
+
 @pytest.mark.nojit
 def test_rows_come_in_order_and_planes_only_meet_shapes():
     plane = Shape("plane", (), np.zeros(3))

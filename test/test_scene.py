@@ -348,3 +348,11 @@ IMPOSSIBLE = {
 def test_numbers_of_a_scene_in_python_are_checked_too(message):
     with pytest.raises(SceneError, match=f"^scene: {message}"):
         build_world(Scene(**IMPOSSIBLE[message]))
+
+
+def test_an_error_that_quotes_a_whole_file_stays_one_line(tmp_path):
+    text = GOOD.replace("1e-3", "|\n  <robot>\n  " + "<link/>\n  " * 500)
+    with pytest.raises(SceneError) as caught:
+        load(text, tmp_path)
+    words = str(caught.value)
+    assert "scene.yaml:1: time_step: must be a number" in words and "\n" not in words and len(words) <= 1000

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mb_contact.errors import SceneError
+from mb_contact.errors import SceneError, one_line
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
     CLOSURE_NAMES,
@@ -31,6 +31,7 @@ from mb_contact.types import (
     SHAPE_SPHERE,
 )
 
+MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
@@ -350,7 +351,7 @@ class Scene:
             enclosing = enclosing[:cut] if cut > 0 else ""
         if enclosing:
             place += f":{self.lines[enclosing]}"
-        return SceneError(f"{place}: {key}: {message}")
+        return SceneError(one_line(f"{place}: {key}: {message}", MOST_WORDS))
 
 
 def check_scene(scene):

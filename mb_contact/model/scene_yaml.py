@@ -15,7 +15,7 @@ from difflib import get_close_matches
 import yaml
 
 from mb_contact.checks import LARGEST, as_number
-from mb_contact.errors import SceneError
+from mb_contact.errors import SceneError, one_line
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     CHOICES,
@@ -24,6 +24,7 @@ from mb_contact.model.scene import (
     LEAST_TOLERANCE,
     MESH_CHOICES,
     MOST_DIRECTIONS,
+    MOST_WORDS,
     SHAPE_SIZES,
     AnisotropicFriction,
     Closure,
@@ -392,7 +393,7 @@ class _Reader:
     def error(self, node, key, message):
         """A SceneError at the line of ``key``, or of ``node`` where that has no line yet."""
         line = self.lines.get(key, node.start_mark.line + 1)
-        return SceneError(f"{self.path}:{line}: {key or 'scene'}: {message}")
+        return SceneError(one_line(f"{self.path}:{line}: {key or 'scene'}: {message}", MOST_WORDS))
 
     def scalar(self, node, key, wanted):
         """The text of a scalar node that is not null."""
