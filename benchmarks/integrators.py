@@ -131,7 +131,7 @@ def watch(sim, seconds):
 def pendulums():
     """Energy of the 12 m pendulum before its first impact and over 5 s at 1 ms; energies over time for the plot."""
     curves = {}
-    print("\n| links | integrator | before the impact, change of E / E0 | highest E / E0 - 1 in 5 s | own error in 5 s [J] | "
+    print("\n| links | integrator | before the impact, change of E / E0 | highest E / E0 - 1 in 5 s | own error [J] | "
           "fastest joint [rad/s] | wall [s] |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for links in (30, 100):
         for integrator in INTEGRATORS:

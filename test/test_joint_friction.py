@@ -185,7 +185,7 @@ def test_armature_of_a_scene():
 
 @pytest.mark.parametrize("model", FRICTION_MODELS)
 def test_velocity_limits_hold_where_they_are_asked_for(model):
-    """URDF limits are a controller's promise and not enforced; enforced, a strong push comes up to 5 m/s and no more."""
+    """URDF limits are a controller's promise and not enforced; enforced, a push comes up to 5 m/s and no more."""
     loose = mb.Simulator(slider(friction_model=model))
     run(loose, 0.1, [200.0])
     assert loose.v[0] == pytest.approx(10.0, rel=1e-9)

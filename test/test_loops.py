@@ -205,7 +205,8 @@ def test_what_a_closure_leaves_free(kind, free):
 
 def test_a_planar_closure_holds_on_a_turning_plane():
     """A free body on the plane of a driven table that turns about x: both rates of B count."""
-    top = '<link name="top"><inertial><mass value="50"/><inertia ixx="500" iyy="500" izz="500" ixy="0" ixz="0" iyz="0"/>'
+    top = '<link name="top"><inertial><mass value="50"/>'
+    top += '<inertia ixx="500" iyy="500" izz="500" ixy="0" ixz="0" iyz="0"/>'
     top += "</inertial></link>"
     urdf = f'<robot name="table"><link name="base"/>{top}{hinge("j", "base", "top", 0, "1 0 0")}</robot>'
     body = Primitive("puck", "box", (0.1, 0.1, 0.1), Pose((0.3, 0.4, 0.0)), "free", 0.1)

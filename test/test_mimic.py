@@ -27,7 +27,8 @@ def urdf(*mimics):
         if name in followers:
             leader, ratio, offset = followers[name]
             extra += f'<mimic joint="{leader}" multiplier="{ratio}" offset="{offset}"/>'
-        text += bar(f"l_{name}", 0.2 + 0.05 * i, 1.0 + i) + hinge(name, parent, f"l_{name}", 0.2, axis, extra, "revolute")
+        text += bar(f"l_{name}", 0.2 + 0.05 * i, 1.0 + i)
+        text += hinge(name, parent, f"l_{name}", 0.2, axis, extra, "revolute")
     return text + "</robot>"
 
 
@@ -150,7 +151,8 @@ def test_against_pinocchio_mimic_models(tmp_path):
 @pytest.mark.parametrize("model", FRICTION_MODELS)
 def test_a_step_is_forward_dynamics_in_reduced_coordinates(model):
     """(S* (M + dt d) S) (v+ - v) = dt (T - S* (d S v + C)), followers exactly where they belong."""
-    scene = Scene((SceneModel(urdf(*CHAIN), joints={"a": 0.2, "b": -0.1}, velocities={"a": 1.0}),), friction_model=model)
+    robot = SceneModel(urdf(*CHAIN), joints={"a": 0.2, "b": -0.1}, velocities={"a": 1.0})
+    scene = Scene((robot,), friction_model=model)
     sim = mb.Simulator(scene)
     robot = sim.world.robot_models[0]
     assert sim.world.joint_names == ("a", "b", "d") and sim.world.follower_names == ("c", "e", "f")
