@@ -332,7 +332,7 @@ def test_the_intermediate_axis_flips_on_time():
 def sprung(**options):
     springs = {"j0": JointProperties(stiffness=40.0, rest_position=0.2), "j1": JointProperties(stiffness=30.0)}
     model = SceneModel(chain("continuous", "continuous"), joint_properties=springs)
-    return Scene(models=(model,), **options)
+    return Scene(models=(model,), **{**options, "time_step": 0.01})
 
 
 CONSERVATIVE = {**{name: make for name, make in SYSTEMS.items() if "damped" not in name}, "springs": sprung}
@@ -347,7 +347,7 @@ def test_midpoint_keeps_energy_at_coarse_steps_and_runs_backwards(system):
         sim.step()
         assert sim.energy() == pytest.approx(energy, abs=1e-10)
     sim.set_state(sim.q, -sim.v)
-    run(sim, 1.0)
+    run(sim, 50 * sim.time_step)
     assert np.abs(sim.v + v).max() < 1e-10 and np.abs(sim.q - q).max() < 1e-10
 
 
@@ -456,8 +456,8 @@ def test_a_top_sleeps_above_its_critical_speed_only(joints, integrator, speed):
         assert tilts.max() < 10.0 * start
     else:
         assert tilts.max() == pytest.approx(np.arccos(2.0 * speed**2 - 1.0), rel=1e-2)
-        growing = np.flatnonzero(tilts > 3e-3)[0] - np.flatnonzero(tilts > 1e-3)[0]
-        assert np.log(3.0) / (growing * sim.time_step) == pytest.approx(rate, rel=0.02)
+        growing = np.flatnonzero(tilts > 3e-2)[0] - np.flatnonzero(tilts > 3e-3)[0]
+        assert np.log(10.0) / (growing * sim.time_step) == pytest.approx(rate, rel=0.02)
 
 
 # --- contacts, always --------------------------------------------------------------------------------
@@ -515,7 +515,7 @@ def test_many_steps_leave_no_memory_behind(integrator):
         gc.collect()
         kept.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert kept[1] - kept[0] < 4096
+    assert kept[1] - kept[0] < 60_000  # one small object left by each step would be 84 kB
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
