@@ -26,6 +26,7 @@ from mb_contact.types import OK, STEP_TOO_SMALL
 ITERATIONS = 40  # of the fixed point before the step is halved
 PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow
+STALLED = 1e-9  # relative change that may remain after PATIENCE iterations: near rest, energies have no more digits
 LOST = 1e-9  # part of a tree's energies below which its kinetic energy is rounding, and nothing is corrected with it
 BEFORE, AFTER, KINETIC, SIZE = range(4)  # rows of ``f.energies``
 
@@ -121,6 +122,7 @@ def _tree_step(h, f, dt):
                 continue
             root = tree.root[k]
             for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                scale = max(scale, dt * max(abs(f.v_dot[i]), abs(f.force[i]) * f.art.D_inv[i]))  # at rest they cancel
                 a = f.v_dot[i] + f.multiplier[root] * f.mean[i]
                 new = f.v_start[i] + 0.5 * dt * a
                 if not np.isfinite(new):
@@ -132,7 +134,8 @@ def _tree_step(h, f, dt):
                 f.x[i] = dt * new
         move_chart(tree, f.q_start, f.x, f.q_end)
         _correct(h, f, dt)
-        if change <= SETTLED * scale or (change >= earlier and change <= ROUNDING * scale):
+        stalled = ROUNDING if iteration < PATIENCE else STALLED
+        if change <= SETTLED * scale or (change >= earlier and change <= stalled * scale):
             for c in range(5):
                 f.work[c] += dt * f.powers[0, c]
             return OK
@@ -223,4 +226,6 @@ def _energies_at(h, f, q, v, row):
     for s in range(h.joints.sprung.shape[0]):
         k = h.joints.sprung[s]
         x = q[tree.q_start[k]] - h.joints.rest[tree.v_start[k]]
-        energies[row, tree.root[k]] += 0.5 * h.joints.stiffness[tree.v_start[k]] * x * x
+        stored = 0.5 * h.joints.stiffness[tree.v_start[k]] * x * x
+        energies[row, tree.root[k]] += stored
+        energies[SIZE, tree.root[k]] += stored
