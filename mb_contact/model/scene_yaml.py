@@ -4,7 +4,7 @@
 """Scene YAML to Scene: types, ranges and spelling of every key, each error with file, line and key.
 
 The file is read as YAML's node tree, which knows lines, and each key has one reader below.
-What concerns several keys at once is :func:`mb_contact.model.scene.check_scene`'s business.
+What concerns several keys at once is :func:`mb_contact.model.scene_rules.check_scene`'s business.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from mb_contact.model.scene import (
     Scene,
     SceneModel,
     Velocity,
-    check_scene,
 )
+from mb_contact.model.scene_rules import check_scene
 from mb_contact.types import CLOSURE_NAMES
 
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``

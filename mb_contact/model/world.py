@@ -26,7 +26,8 @@ from mb_contact.model.pairs import (
 )
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.model.scene import Scene, check_scene
+from mb_contact.model.scene import Scene
+from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
