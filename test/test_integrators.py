@@ -380,7 +380,7 @@ def until_impact(sim):
     start, change = sim.energy(), 0.0
     while True:
         step = sim.step()
-        if len(step.contacts) and step.contacts["impulse"].any():
+        if step.events or (len(step.contacts) and step.contacts["impulse"].any()):
             return change, sim.time
         change = max(change, abs(step.certificate.energy - start))
 
@@ -455,7 +455,9 @@ def test_a_top_sleeps_above_its_critical_speed_only(joints, integrator, speed):
     if speed > 1.0:
         assert tilts.max() < 10.0 * start
     else:
-        assert tilts.max() == pytest.approx(np.arccos(2.0 * speed**2 - 1.0), rel=1e-2)
+        # midpoint is of second order and at 0.1 rad a step here: 1.8 % at 1 ms, 0.45 % at 0.5 ms
+        exact = np.arccos(2.0 * speed**2 - 1.0)
+        assert tilts.max() == pytest.approx(exact, rel=2e-2 if integrator == "midpoint" else 1e-2)
         growing = np.flatnonzero(tilts > 3e-2)[0] - np.flatnonzero(tilts > 3e-3)[0]
         assert np.log(10.0) / (growing * sim.time_step) == pytest.approx(rate, rel=0.02)
 
@@ -535,3 +537,38 @@ def test_a_tolerance_below_rounding_is_refused(tmp_path):
     scene.write_text("integrator: adaptive\nintegrator_tolerance: 1e-20\n")
     with pytest.raises(mb.SceneError, match="integrator_tolerance"):
         mb.load_scene(scene)
+
+
+# --- what is reached fast ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("friction_model", ["coulomb_polyhedral", "coulomb_cone"])
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_dropped_ball_does_not_sink(integrator, friction_model):
+    """Without restitution, from 1 m: an impact of its own stops it, held impulses would let it sink by v dt / 2."""
+    ball = Primitive("ball", "sphere", (0.1,), Pose((0.0, 0.0, 1.1)), base="free", mass=1.0)
+    sim = mb.Simulator(
+        Scene(primitives=(ball,), ground=Ground(), integrator=integrator, friction_model=friction_model)
+    )
+    deepest = 0.0
+    for _ in range(600):
+        deepest = max(deepest, sim.step().certificate.penetration)
+    assert deepest < 5e-5
+    assert np.abs(sim.v).max() < 1e-9
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_joint_limit_is_inelastic_at_speed(integrator):
+    """A slide at 5 m/s stops at the end of its range or, where impulses are held, up to a step before it."""
+    text = (
+        '<robot name="r"><link name="base"/><link name="cart"><inertial><mass value="2"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>'
+        '<limit lower="-1" upper="0.5" effort="10" velocity="10"/></joint></robot>'
+    )
+    sim = mb.Simulator(Scene(models=(SceneModel(text, velocities={"slide": 5.0}),), integrator=integrator))
+    for _ in range(200):
+        step = sim.step()
+        assert sim.q[0] < 0.5 + 1e-6
+    assert abs(sim.v[0]) < 1e-9 and sim.q[0] > 0.5 - 5.0 * sim.time_step
+    assert abs(step.certificate.energy_balance) < 1e-9

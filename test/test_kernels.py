@@ -163,7 +163,7 @@ def test_the_random_forests_have_every_joint_type():
     kinds = set()
     for seed in range(20):
         kinds |= set(random_forest(np.random.default_rng(seed), 12, 2, multi=0.5).tree.joint_type)
-    assert kinds == set(range(len(JOINT_NAMES)))
+    assert kinds == {kind for kind, name in enumerate(JOINT_NAMES) if name not in ("sliding", "rolling")}
 
 
 # --- kinematics of nodes ---------------------------------------------------------------------------

@@ -102,13 +102,15 @@ def make_impact_work(capacity, rows):
 
 
 @entry
-def impacts_due(h, eps, threshold, dt):
-    """How many contacts with restitution collide in this step: v_n- < -threshold and g + dt v_n,free <= 0.
+def impacts_due(h, eps, every, threshold, dt):
+    """How many contacts collide in this step: v_n- < -threshold and g + dt v_n,free <= 0.
 
     Parameters
     ----------
     eps : (m,)
         Restitution of each pair of geometries.
+    every : bool
+        Contacts without restitution and joint limits count too.
     threshold : float
         [m/s]
     dt : float
@@ -116,9 +118,28 @@ def impacts_due(h, eps, threshold, dt):
     """
     due = 0
     for i in range(h.contacts.count[0]):
-        if eps[h.contacts.pair[i]] > 0.0 and _collides(h, i, threshold, dt):
+        if (every or eps[h.contacts.pair[i]] > 0.0) and _collides(h, i, threshold, dt):
             due += 1
+    if every:
+        due += _limits_hit(h, threshold, dt)
     return due
+
+
+@entry
+def _limits_hit(h, threshold, dt):
+    """How many joint limits are passed at the free velocity within dt, approached faster than the threshold."""
+    hit = 0
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        d = h.tree.v_start[k]
+        position = h.q[h.tree.q_start[k]]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
+            if sign * h.v[d] < -threshold and gap + dt * sign * h.work.v_free[d] <= 0.0:
+                hit += 1
+    return hit
 
 
 @entry

@@ -160,12 +160,6 @@ def _correct(h, f, dt):
             work[root] += dt * u * (h.work.effort[i] + f.held[i] - tree.damping[i] * u)
         for c in range(6):
             work[root] += dt * h.work.external[k, c] * f.kin.V[k, c]
-    for s in range(h.joints.sprung.shape[0]):
-        k = h.joints.sprung[s]
-        d = tree.v_start[k]
-        start = f.q_start[tree.q_start[k]] - h.joints.rest[d]
-        end = f.q_end[tree.q_start[k]] - h.joints.rest[d]
-        work[tree.root[k]] += 0.5 * h.joints.stiffness[d] * (start * start - end * end)
     _energies_at(h, f, f.q_end, f.v_end, AFTER)
     for k in range(tree.parent.shape[0]):
         if tree.root[k] != k or f.is_free[k] != 0:

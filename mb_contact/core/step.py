@@ -139,8 +139,9 @@ def pose_rows(h):
 def pose_bilateral(h):
     """Rows of loops and gears behind all that stand in ``h.cones``; returns the number of rows in use."""
     first = h.cones.rows[0]
+    rate = h.drift[0] * min(1.0, h.settings[0] / h.drift[2])  # a shorter step takes back a smaller part
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, h.settings[0], h.drift[0], first, h.rows,
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, h.settings[0], rate, first, h.rows,
         h.loop, h.bil,
     )  # fmt: skip
     pose_friction(h.joints, h.settings[0], h.work.v_free, h.bil)

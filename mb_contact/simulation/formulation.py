@@ -48,6 +48,7 @@ class FormulationStep(ContactStep):
             raise DynamicsError(
                 f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
             )
+        r[self._sim._bilateral.held[: len(r)] != 0] = 0.0  # what acts along directions that hinges hold is theirs
         sol.r[: len(r)] = r
         certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
         z = np.concatenate([solution.forces.beta, solution.forces.sigma])

@@ -12,6 +12,7 @@ from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core import collisions as _collisions
 from mb_contact.core.collision_phases import certify_cone
 from mb_contact.core.events import HOLD_GAP
+from mb_contact.model.scene import ELASTIC_MODELS
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact
 from mb_contact.solvers.friction import FrictionSolver
@@ -37,7 +38,10 @@ def make_impacts(scene, world, contact_step):
     by_event = scene.collision_scheme == "event"
     elastic = world.restitution > 0.0
     if not elastic.any() and not by_event:
-        return None
+        # a step that holds its impulses would sink by v dt / 2 while they stop a fast approach
+        directed = (world.surfaces.side >= 0).any()
+        if not _holds_impulses(scene) or directed or not contact_step.has_impacts:
+            return None
     if not contact_step.has_impacts:
         key = "collision_scheme" if by_event else "materials"
         raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
@@ -47,9 +51,14 @@ def make_impacts(scene, world, contact_step):
     return kind(scene, world)
 
 
+def _holds_impulses(scene):
+    """Whether steps hold impulses as constant forces, under a friction model whose impacts are Coulomb's."""
+    return scene.integrator != "semi_implicit_euler" and scene.friction_model in ELASTIC_MODELS
+
+
 def landing_speed(scene):
     """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
-    if scene.collision_scheme == "event":
+    if scene.collision_scheme == "event" or _holds_impulses(scene):
         return np.inf  # there every collision has phases of its own
     return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
 
@@ -91,6 +100,7 @@ class Impacts:
         self._threshold = STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
+        self._every = _holds_impulses(scene)
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.time = 0.0
         self._clear()
@@ -109,11 +119,12 @@ class Impacts:
     def begin(self, time):
         """A new step from ``time`` on: nothing has happened yet."""
         self.time = time
-        if self._v_before is not None or self.events:
+        if self._v_before is not None or self.happened:
             self._clear()
 
     def _clear(self):
         self.events = []
+        self.happened = False  #: an impact of contacts, which has an event, or of joint limits alone
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
         self._total[:] = 0.0
@@ -121,7 +132,7 @@ class Impacts:
 
     def resolve(self, handle, integrator):
         """Impacts at the start of a step, behind the integrator's ``free``; a status."""
-        if not self._contacts.count[0] or not self._due(handle):
+        if not (self._every or self._contacts.count[0]) or not self._due(handle):
             return OK
         self._v_before = self._v.copy()
         for _ in range(self.most_rounds):
@@ -161,7 +172,7 @@ class Impacts:
 
     def publish(self, handle):
         """Add the impacts of the step to the published contact impulses and joint efforts."""
-        if self.events:
+        if self.happened:
             self._work.geom_impulse[:] += self._total
             for dof, impulse in self._limits.items():
                 self._work.joint_effort[dof] += impulse / self._settings[0]
@@ -200,7 +211,9 @@ class Impacts:
         return status
 
     def _due(self, handle):
-        return _collisions.impacts_due(handle, self._eps, self._threshold, self._settings[0])
+        return _collisions.impacts_due(
+            handle, self._eps, self._every, self._threshold, self._settings[0]
+        )
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; the factor on all restitutions."""
@@ -233,6 +246,9 @@ class Impacts:
         before, compressed, _, after = imp.energy.tolist()
         potential = float(self._work.energy[1])
         self.work_done += imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED]
+        self.happened = True
+        if count == 0:
+            return  # joint limits alone
         self.events.append(
             Impact(
                 time=self.time,
@@ -283,6 +299,8 @@ class ConeImpacts(Impacts):
     def _layout(self):
         contacts = int(self._picked.count[0])
         limits = int(self._cones.count[0]) - contacts
+        if contacts == 0:
+            return ConeLayout.unilateral(limits)
         return ConeLayout.contacts(self._cones.mu[:contacts]) + ConeLayout.unilateral(limits)
 
     def _solve(self, W, q, layout):

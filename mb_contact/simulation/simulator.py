@@ -84,7 +84,7 @@ class Simulator:
         push_out, landing = float(self.scene.push_out_velocity), landing_speed(self.scene)
         self._settings = np.array([self.time_step, PUSH_OUT_RATE, push_out, slip_speed, landing])
         projected = PROJECTION_TOLERANCE if self.scene.drift_control == "projection" else 0.0
-        self._drift = np.array([float(self.scene.drift_rate), projected])
+        self._drift = np.array([float(self.scene.drift_rate), projected, self.time_step])
         self._gravity = np.array(self.world.gravity, dtype=np.float64)
         self._joints = self.world.joints._replace(total=self.world.joints.damping.copy())
         total = self._joints.total.view()
