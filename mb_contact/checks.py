@@ -59,7 +59,9 @@ def as_matrix(value, shape=None, name="value", finite=True):
 
 
 def as_positive(value, name="value"):
-    """Return ``value`` as a float that is finite and above zero, or raise InputError."""
+    """Return ``value`` as a float that is finite and above zero, or raise InputError; True is no number."""
+    if isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be a number, got {value!r}")
     try:
         number = float(value)
     except (TypeError, ValueError):

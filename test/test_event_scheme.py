@@ -19,6 +19,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
+from mb_contact.simulation import events as event_scheme
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
 G = 9.81
@@ -115,6 +116,43 @@ def test_a_bouncing_ball_comes_to_rest_when_it_should(model, time_step):
     assert not step.events and step.contacts["gap"][0] == pytest.approx(0.0, abs=1e-11)
     assert step.contacts["impulse"][0, 2] == pytest.approx(G * time_step, rel=1e-6)
     assert np.abs(sim.v).max() <= 1e-9
+
+
+@pytest.mark.parametrize("margin", [0.002, 0.0])
+@pytest.mark.parametrize("time_step", [0.05, 0.1, 1.0])
+def test_steps_in_which_gravity_does_most_of_the_way_miss_no_impact(time_step, margin):
+    """A box without margin or velocity does not see the ground that it falls on: stretches are shorter than that."""
+    sim = ball(time_step=time_step, contact_margin=margin)
+    events = events_until(sim, 2.0)
+    assert len(events) == 23
+    assert events[0].time == pytest.approx(np.sqrt(2.0 / G), abs=1e-12)
+    for k, event in enumerate(events[:8]):
+        assert (event.energy_after - 0.1 * G) / G == pytest.approx(0.25 ** (k + 1), rel=1e-6)
+    assert sim.q[2] == pytest.approx(0.1, abs=1e-11)
+
+
+@pytest.mark.parametrize("force", [1000.0, 1e5])
+@pytest.mark.parametrize("axes", ["world", "link"])
+def test_a_strong_push_ends_at_the_ground(force, axes):
+    """Over a gap of 4 mm from rest: sqrt(2 g a) at sqrt(2 g / a)."""
+    sim = ball(eps=0.0, height=4e-3, time_step=5e-3, gravity=(0, 0, 0))
+    sim.set_external_wrench("ball", (0, 0, 0, 0, 0, -force), axes=axes)
+    (event,) = sim.step().events
+    assert event.time == pytest.approx(np.sqrt(8e-3 / force), rel=1e-9)
+    assert event.speeds[0] == pytest.approx(-np.sqrt(8e-3 * force), rel=1e-9)
+    assert sim.q[2] == pytest.approx(0.1, abs=1e-9)
+
+
+def test_a_bar_that_spins_up_hits_what_is_beside_its_tip():
+    """Its centre stays where it is: only the turn grows, alpha t^2 / 2."""
+    bar = Primitive("bar", "box", (1.0, 0.02, 0.02), Pose((0, 0, 0)), "free", 1.0, (0.1, 0.1, 0.1))
+    post = Primitive("post", "sphere", (0.01,), Pose((0.45, 0.1, 0)))
+    sim = simulator(primitives=(bar, post), gravity=(0, 0, 0), time_step=0.2)
+    sim.set_external_wrench("bar", (0, 0, 5.0, 0, 0, 0))
+    (event, *_) = sim.step().events
+    reach = np.hypot(0.45, 0.1)
+    angle = np.arctan2(0.1, 0.45) - np.arcsin(0.02 / reach)
+    assert event.time == pytest.approx(np.sqrt(2.0 * angle / 50.0), rel=1e-6)
 
 
 def test_contact_impulses_of_a_step_have_those_of_its_events():
@@ -307,6 +345,35 @@ def test_a_failed_step_leaves_the_state(monkeypatch):
     assert (sim.q == q).all() and (sim.v == v).all() and sim.time == time
     monkeypatch.undo()
     assert len(sim.step().events) == 1
+
+
+def everything(sim):
+    parts = [sim.q, sim.v, sim.contact_impulse("ball"), sim._work.joint_effort.copy(), sim._work.ledger.copy()]
+    return [part.tobytes() for part in parts] + [sim.time, sim.energy(), len(sim.save().wrenches)]
+
+
+def raised(*_args):
+    raise ValueError("f(a) and f(b) must have different signs")
+
+
+@pytest.mark.parametrize("what, message", [("brentq", "time of a collision"), ("MOST_STRETCHES", "more than 2 stretches")])
+def test_a_step_that_breaks_off_leaves_everything(monkeypatch, what, message):
+    """After the first of its impacts, by an exception or by too many stretches."""
+    sim, other = ball(eps=0.5, height=1e-2), ball(eps=0.5, height=1e-2)
+    for each in (sim, other):
+        while not each.step().events:
+            pass
+        each.time_step = 0.2
+    sim.set_external_wrench("ball", (0, 0, 0, 0, 0, -1.0), duration=1e-4)
+    other.set_external_wrench("ball", (0, 0, 0, 0, 0, -1.0), duration=1e-4)
+    before = everything(sim)
+    monkeypatch.setattr(event_scheme, what, 2 if what == "MOST_STRETCHES" else raised)
+    with pytest.raises(mb.DynamicsError, match=message):
+        sim.step()
+    assert everything(sim) == before
+    monkeypatch.undo()
+    assert [e.time for e in sim.step().events] == [e.time for e in other.step().events]
+    assert everything(sim) == everything(other)
 
 
 @pytest.mark.parametrize("model", ["no_slip", "viscous", "coulomb_viscous"])

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel
+from mb_contact.types import NOT_FINITE
 
 ROOT = Path(__file__).resolve().parents[1]
 LIFT = ROOT / "config" / "dual_arm_lift.yaml"
@@ -163,7 +164,84 @@ def test_a_whole_step_without_jit():
     assert sim.joint_efforts()[0] == pytest.approx(-2 * 9.81 * 0.5, rel=1e-9)
 
 
+# --- steps that fail -------------------------------------------------------------------------------
+
+
+def bouncing_box(**options):
+    materials = {"rubber": Material(0.5, restitution=0.5)}
+    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0, 0, 0.0505)), "free", 1.0, material="rubber")
+    return mb.Simulator(Scene(primitives=(box,), ground=Ground(0.0, "rubber"), materials=materials, **options))
+
+
+@pytest.mark.parametrize("fails", ["raises", "status"])
+def test_a_failed_step_changes_nothing(monkeypatch, fails):
+    """Its impact is undone, and wrench, efforts and length are those before it."""
+    sim, other = bouncing_box(), bouncing_box()
+    for each in (sim, other):
+        each.set_state(each.q, [0, 0, 0, 0, 0, -2.0])
+        each.set_external_wrench("box", (0, 0, 0, 1.0, 0, 0), duration=0.0)  # it would end in this step
+
+    def solve(_handle):
+        if fails == "raises":
+            raise mb.DynamicsError("no solution")
+        return NOT_FINITE
+
+    before = sim.save()
+    length = float(sim._settings[0])
+    monkeypatch.setattr(sim._friction, "solve", solve)
+    with pytest.raises(mb.DynamicsError):
+        sim.step(time_step=2e-3)
+    monkeypatch.undo()
+    after = sim.save()
+    assert (after.q == before.q).all() and (after.v == before.v).all() and after.effort.tolist() == [0.0] * 6
+    assert after.wrenches == before.wrenches and len(after.wrenches) == 1
+    assert float(sim._settings[0]) == length
+    assert bits(sim, [None] * 5) == bits(other, [None] * 5)
+
+
+def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
+    dual_arm.reset()
+    dual_arm.step(np.full(len(dual_arm.world.joint_names), 0.5))
+    before = dual_arm.save().effort
+    monkeypatch.setattr(dual_arm._friction, "solve", lambda _handle: NOT_FINITE)
+    with pytest.raises(mb.DynamicsError):
+        dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))
+    np.testing.assert_array_equal(dual_arm.save().effort, before)
+
+
+@pytest.mark.parametrize("length", [True, np.True_])
+def test_true_is_no_length_of_a_step(dual_arm, length):
+    with pytest.raises(mb.InputError, match="time_step must be a number, got "):
+        dual_arm.step(time_step=length)
+
+
 # --- save, restore, reset -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, what",
+    [({"friction_model": "coulomb_cone"}, "friction_model"), ({"integrator": "rk4"}, "integrator"),
+     ({"collision_scheme": "event"}, "collision_scheme")],
+)  # fmt: skip
+def test_states_of_other_kinds_of_steps_are_refused(options, what):
+    sim, state = bouncing_box(), bouncing_box(**options).save()
+    q = sim.q
+    with pytest.raises(mb.InputError, match=f"another scene with other {what}"):
+        sim.restore(state)
+    assert (sim.q == q).all()
+
+
+def test_a_state_with_a_wrench_on_a_link_that_is_not_here_is_refused():
+    def box(name):
+        body = Primitive(name, "box", (0.1, 0.1, 0.1), Pose((0, 0, 1.0)), "free", 1.0)
+        return mb.Simulator(Scene(primitives=(body,)))
+
+    sim, other = box("box"), box("crate")
+    other.set_external_wrench("crate", (0, 0, 0, 1.0, 0, 0))
+    with pytest.raises(mb.InputError, match="another scene with other links"):
+        sim.restore(other.save())
+    sim.step()
+    assert not sim.save().wrenches
 
 
 def bits(sim, efforts):

@@ -57,6 +57,9 @@ FEWEST_DIRECTIONS, MOST_DIRECTIONS = 4, 32
 #: Least tolerance of an integrator: below, rounding decides.
 LEAST_TOLERANCE = 1e-13
 
+#: Most tolerance of an integrator: above, an inner step would be believed whatever comes out of it.
+MOST_TOLERANCE = 1e-2
+
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
 SHAPE_SIZES = MappingProxyType({
     "sphere": ("radius",),

@@ -15,6 +15,7 @@ from mb_contact.model.scene import (
     FEWEST_DIRECTIONS,
     LEAST_TOLERANCE,
     MOST_DIRECTIONS,
+    MOST_TOLERANCE,
     SHAPE_SIZES,
     JointProperties,
 )
@@ -81,22 +82,25 @@ def _check_settings(scene):
         raise scene.error("collision_scheme", f"'event' needs formulation os, got {scene.formulation}")
     if scene.impact_threshold is not None:
         _check_numbers(scene, "impact_threshold", scene.impact_threshold, low=0.0)
-    _check_numbers(scene, "integrator_tolerance", scene.integrator_tolerance, low=LEAST_TOLERANCE)
+    tolerance = scene.integrator_tolerance
+    _check_numbers(scene, "integrator_tolerance", tolerance, low=LEAST_TOLERANCE, high=MOST_TOLERANCE)
     n_f = scene.friction_directions
     if not isinstance(n_f, (int, np.integer)) or n_f % 2 or not FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS:
         message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"
         raise scene.error("friction_directions", message)
 
 
-def _check_numbers(scene, key, value, size=1, low=-np.inf):
-    """Refuse anything but ``size`` finite numbers of at least ``low``."""
+def _check_numbers(scene, key, value, size=1, low=-np.inf, high=np.inf):
+    """Refuse anything but ``size`` finite numbers of at least ``low`` and at most ``high``."""
     try:
         numbers = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError):
         numbers = np.full(size, np.nan)
-    if len(numbers) != size or not np.isfinite(numbers).all() or (numbers < low).any():
+    if len(numbers) != size or not np.isfinite(numbers).all() or ((numbers < low) | (numbers > high)).any():
         wanted = "a finite number" if size == 1 else f"{size} finite numbers"
         bound = "" if np.isinf(low) else f" of at least {low:g}"
+        if not np.isinf(high):
+            bound += f" and at most {high:g}"
         raise scene.error(key, f"must be {wanted}{bound}, got {value}")
 
 

@@ -47,6 +47,7 @@ BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass"
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 #: Arrays of JointForces, and what they hold where nothing is said.
 FORCE_ARRAYS = {"stiffness": 0.0, "rest": 0.0, "friction": 0.0, "velocity_limit": np.inf}
+EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose stretches would have no length without [m]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -438,6 +439,8 @@ class _Builder:
         shapes, g = self.geometries, len(self.geometries)
         pairs = geometry_pairs(self.scene.collision_filters, shapes, self.adjacent, self.rules)
         mu, warnings = pair_frictions(self.scene, shapes, pairs)
+        by_event = self.scene.collision_scheme == "event"
+        margin = max(self.scene.contact_margin, EVENT_MARGIN if by_event else 0.0)
         self.warnings.extend(warnings)
         return Geoms(
             body=np.array([shape.body for shape in shapes], dtype=np.int64),
@@ -447,7 +450,7 @@ class _Builder:
             p=np.array([shape.p for shape in shapes], dtype=np.float64).reshape(g, 3),
             pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
             mu=np.array(mu, dtype=np.float64),
-            margin=np.array([self.scene.contact_margin], dtype=np.float64),
+            margin=np.array([margin], dtype=np.float64),
             **hull_arrays([shape.hull for shape in shapes]), row_of=pair_table(pairs, g),
         )
 

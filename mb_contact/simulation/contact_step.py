@@ -38,7 +38,26 @@ class ContactStep:
         return OK
 
     def finish(self, handle, candidates):
-        """All that follows the narrow phase; advances the state behind ``handle`` and returns a status."""
+        """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.
+
+        Where it fails, with a status or with an exception of ``solve``, the state is the one before.
+        """
+        status = None
+        try:
+            status = self._solve_step(handle, candidates)
+        finally:
+            if status != OK and self.impacts is not None:
+                self.impacts.undo(handle)
+        if status != OK:
+            return status
+        self.integrator.conclude(handle)
+        self.after(handle)
+        if self.impacts is not None:
+            self.impacts.publish(handle)
+        return OK
+
+    def _solve_step(self, handle, candidates):
+        """Everything up to the settled impulses and the flow under them; a status."""
         status = _step.find_contacts(handle, candidates)
         if status == OK:
             status = self.integrator.free(handle)
@@ -46,17 +65,7 @@ class ContactStep:
             status = self.impacts.resolve(handle, self.integrator)
         if status == OK:
             status = self._impulses(handle)
-        if status == OK:
-            status = self.integrator.hold(handle)
-        if status != OK:
-            if self.impacts is not None:
-                self.impacts.undo(handle)
-            return status
-        self.integrator.conclude(handle)
-        self.after(handle)
-        if self.impacts is not None:
-            self.impacts.publish(handle)
-        return OK
+        return self.integrator.hold(handle) if status == OK else status
 
     def _impulses(self, handle):
         status = LIMIT_MISSED

@@ -15,15 +15,20 @@ from scipy.optimize import brentq
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import events as _events
 from mb_contact.core import step as _step
+from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import kernel_in_cache
-from mb_contact.types import OK, TOO_MANY_CONTACTS
+from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
 NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
 DEPTH = 12  #: most halvings of a stretch in the search for a gap that opens again before its end
 SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
-SLACK = 50.0  #: acceleration of a gap that the search for closest approaches reckons with [m/s^2]
+LOOKS = (1.0, 0.38)  #: parts of a stretch after which the bend of its paths is looked at
+SAFETY = 2.0  #: of the acceleration that the search for closest approaches reckons with
+SHRINK = (0.05, 0.9)  #: least and most part of a stretch that is left where its paths bend too far
+GROWTH = 2.0  #: most by which a stretch is longer than the one before in a step
+MOST_LOOKS = 40  #: of shorter and shorter stretches; then nothing is left of a step
 MOST_STRETCHES = 100_000  #: in one step
 CORRECTIONS = 4  #: most times that a stretch's problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which that ends [m/s]
@@ -46,23 +51,36 @@ class EventScheme:
         self._stuck = np.zeros(pairs, np.int64)
         self._kinds = np.zeros(0, np.int64)
         self._eps = sim.world.restitution.copy()
+        self._allowed = 0.5 * float(geoms.margin[0])  # of each shape: by this much are its box and reach inflated
+        turning = (geoms.kind != SHAPE_SPHERE) & (geoms.kind != SHAPE_PLANE)
+        self._arm = np.where(turning, np.linalg.norm(geoms.size, axis=1), 0.0)
+        self._moves = geoms.body != WORLD
 
     def is_compiled(self):
         """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
         return kernel_in_cache(_events.watched_gaps, "events.watched_gaps")
 
     def run(self, dt):
-        """One step of length dt [s]; a status.  Where it is not OK, the state is the one before."""
+        """One step of length dt [s]; a status.  Where it is not OK, or raises, the state is the one before."""
         sim = self._sim
-        before = sim._q.copy(), sim._v.copy(), tuple(array.copy() for array in sim._memory)
-        status = self._run(dt)
-        sim._settings[0] = dt
-        if status != OK:
-            sim._q[:], sim._v[:] = before[:2]
-            for array, old in zip(sim._memory, before[2]):
-                array[: len(old)] = old
-            _step.refresh(sim._handle)
+        before = sim._q.copy(), sim._v.copy()
+        memory, books = (tuple(array.copy() for array in arrays) for arrays in (sim._memory, self._books()))
+        status = None
+        try:
+            status = self._run(dt)
+        finally:
+            sim._settings[0] = dt
+            if status != OK:
+                sim._q[:], sim._v[:] = before
+                for array, old in zip((*sim._memory, *self._books()), (*memory, *books)):
+                    array[: len(old)] = old  # the arrays of contacts may have grown
+                _step.refresh(sim._handle)
         return status
+
+    def _books(self):
+        """What a finished step leaves in the workspaces for the user."""
+        work = self._sim._work
+        return work.geom_impulse, work.joint_effort, work.ledger, work.contact_energy, work.info
 
     def _run(self, dt):
         sim, done = self._sim, 0.0
@@ -71,22 +89,65 @@ class EventScheme:
         self._stuck[:] = 0
         self._eps[:] = sim.world.restitution
         self._impacts.begin(sim.time)
+        most = dt
         for _ in range(MOST_STRETCHES):
             rest = dt - done
-            status = self._find(rest)
+            most = self._reckoned(min(rest, most))
+            status = self._find(most)
             if status == OK:
                 status = self._collide(sim.time + done)
             if status == OK:
-                length, status = self._stretch(rest)
+                length, status = self._stretch(most)
             if status != OK:
                 return status
             if length == rest:
-                break
+                self._publish(dt)
+                return OK
             done += length
+            most *= GROWTH
             if length > SHORTEST:
                 self._stuck[:] = 0
-        self._publish(dt)
-        return OK
+        raise DynamicsError(
+            f"the step of {dt:g} s after t = {sim.time:.6g} s has more than {MOST_STRETCHES} stretches, "
+            f"of which {done:.6g} s were flown: lower the time step, the efforts or the restitution"
+        )
+
+    # --- the length of a stretch ----------------------------------------------------------------
+
+    def _reckoned(self, rest):
+        """Longest stretch up to ``rest`` [s] in which no shape leaves the reach that its velocity gives it.
+
+        Pairs are sought within the margin and the ways at the present velocities.  What accelerations add to these,
+        a h^2 / 2 of each shape, has to stay below half of the margin, which is measured on the free flow.
+        """
+        sim, integrator = self._sim, self._sim._friction.integrator
+        for _ in range(MOST_LOOKS):
+            sim._settings[0] = rest
+            _step.begin_step(sim._handle)
+            integrator.begin(sim._handle)
+            self._bend = 0.0
+            for part in LOOKS:
+                status = self._fly(part * rest)
+                self._bend = max(self._bend, self._bend_at(part) / part**2 if status == OK else np.inf)
+            if self._bend <= self._allowed:
+                break
+            rest *= self._shrink()
+        return rest
+
+    def _bend_at(self, part):
+        """Most that a shape has left its straight path by after flying this part of a stretch [m]."""
+        sim, b = self._sim, self._buffers
+        _events.end_poses(sim._handle, sim._friction.integrator.flow, b.geom_R, b.geom_p)
+        start = sim._buffers
+        aside = np.linalg.norm(b.geom_p - start.geom_p - part * start.travel[:, :3], axis=1)
+        turn = self._arm * np.linalg.norm(b.geom_R - start.geom_R, axis=(1, 2)) / np.sqrt(2.0)
+        bend = (aside + np.maximum(turn - part * start.travel[:, 3], 0.0))[self._moves]
+        most = float(bend.max()) if len(bend) else 0.0
+        return most if most == most else np.inf  # nan: the flow broke down
+
+    def _shrink(self):
+        """Part of a stretch that is left where ``_bend`` [m] is too much: bends grow with the square of the time."""
+        return float(np.clip(0.9 * np.sqrt(self._allowed / self._bend), *SHRINK))
 
     # --- the present moment -------------------------------------------------------------------
 
@@ -154,7 +215,8 @@ class EventScheme:
             end = self._measure(b, count) if count else None
             if not self._n_held or _events.correct_held(handle, integrator.flow, self._contacts) <= CORRECTED:
                 break
-        length = self._first_crossing(rest, end)
+        most, end = self._second_look(rest, end)
+        length = self._first_crossing(rest, most, end)
         if length == 0.0:
             return 0.0, OK
         if length < rest:
@@ -169,6 +231,17 @@ class EventScheme:
         steps.after(handle)
         self._count_in(length)
         return length, OK
+
+    def _second_look(self, rest, end):
+        """Length up to which the flow with held impulses, and velocities after collisions, keeps to the reach.
+
+        Returns it with the gaps there; ``end`` are those after ``rest``.
+        """
+        self._bend = max(self._bend, bend := self._bend_at(1.0))
+        if not np.isfinite(bend) or bend <= self._allowed:
+            return rest, end
+        most = rest * self._shrink()
+        return most, self._gaps_at(most)
 
     def _fly(self, time):
         """The flow of this stretch from its start; a status."""
@@ -193,14 +266,14 @@ class EventScheme:
         _events.watched_gaps(sim._handle, b, count, self._contacts, self._held, self._n_held, self._gaps)
         return self._gaps[:count].copy()
 
-    def _first_crossing(self, rest, end):
-        """Time after which the first gap closes; ``rest`` if none does, 0 if a contact has to be held first.
+    def _first_crossing(self, rest, most, end):
+        """Time after which the first gap closes; ``most`` if none does, 0 if a contact has to be held first.
 
-        ``end`` (count,) are the gaps after ``rest``.
+        ``end`` (count,) are the gaps after ``most``, which is a part of the stretch ``rest``.
         """
         sim, b, count = self._sim, self._buffers, self._count
         if not count:
-            return rest
+            return most
         _events.watched_gaps(
             sim._handle, sim._buffers, count, self._contacts, self._held, self._n_held, self._gaps
         )
@@ -208,10 +281,11 @@ class EventScheme:
         held = set(self._held[: self._n_held, 0].tolist())
         pairs = b.candidates[:count].tolist()
         self._tolerance = np.array([NEW_POINT if pair in held else 0.0 for pair in pairs])
-        self._way = 1.5 * (b.reach[:count] - sim.world.geoms.margin[0]) / rest + SLACK * rest
+        self._slack = SAFETY * 4.0 * self._bend / rest**2  # two shapes with 2 bend / rest^2 each
+        self._way = 1.5 * (b.reach[:count] - sim.world.geoms.margin[0]) / rest + self._slack * rest
         self._may_dip = np.array([pair not in held and pair not in self._leaving for pair in pairs])
-        found = self._search(0.0, start, rest, end, 0)
-        return rest if found is None else found
+        found = self._search(0.0, start, most, end, 0)
+        return most if found is None else found
 
     def _search(self, a, at_a, b, at_b, depth):
         """Earliest closing of a gap between times a and b, gaps there known; None if there is none."""
@@ -220,7 +294,7 @@ class EventScheme:
         if dips.any() and depth < DEPTH:
             m = 0.5 * (a + b)
             at_m = self._gaps_at(m)
-            slack = SLACK * (b - a) ** 2
+            slack = self._slack * (b - a) ** 2
             least = np.minimum(at_m, 2.0 * at_m - np.maximum(at_a, at_b)) - slack  # exact for straight and convex gaps
             if (dips & (least <= 0.0)).any() or (at_m < -self._tolerance).any():
                 first = self._search(a, at_a, m, at_m, depth + 1)
@@ -250,12 +324,22 @@ class EventScheme:
                 if a - first < SHORTEST:
                     break
         if at_a > 0.0:
-            time = brentq(gap, a, b, xtol=1e-16, rtol=8.9e-16, maxiter=100) if at_b < 0.0 else b
+            time = self._closing(gap, a, b) if at_b < 0.0 else b
         else:
             self._stuck[pair] = 1
             time = 0.0
         buffers.candidates[: self._count], buffers.reach[: self._count] = every
         return time
+
+    def _closing(self, gap, a, b):
+        """Root of a gap between times a and b; DynamicsError where it is no function with a change of sign."""
+        try:
+            return brentq(gap, a, b, xtol=1e-16, rtol=8.9e-16, maxiter=100)
+        except (ValueError, RuntimeError) as error:
+            raise DynamicsError(
+                f"the time of a collision in the step after t = {self._sim.time:.6g} s was not found "
+                f"({error}): lower the time step or the efforts"
+            ) from None
 
     # --- the books ------------------------------------------------------------------------------
 

@@ -139,3 +139,4 @@ class State(NamedTuple):
     even_steps: int
     time_before: float
     wrenches: tuple = ()
+    scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here

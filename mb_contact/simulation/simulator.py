@@ -180,7 +180,18 @@ class Simulator:
             gravity=self._gravity.copy(),
             even_steps=self._even_steps,
             time_before=self._time_before,
+            scene=self._fingerprint(),
         )
+
+    def _fingerprint(self):
+        """What a saved state is tied to: (what, value) pairs."""
+        scene, world = self.scene, self.world
+        return (
+            ("friction_model", scene.friction_model), ("formulation", scene.formulation),
+            ("integrator", scene.integrator), ("collision_scheme", scene.collision_scheme),
+            ("joints", tuple(world.joint_names)), ("links", tuple(sorted(world.frames))),
+            ("pairs of shapes", len(world.geoms.pairs)),
+        )  # fmt: skip
 
     def restore(self, state):
         """Continue from a saved state of the same scene.
@@ -188,10 +199,15 @@ class Simulator:
         Raises
         ------
         InputError
-            Not a State, or one of a scene with other joints, objects or shapes; nothing has changed.
+            Not a State, or one of a scene with other joints, links or shapes, or with another friction model,
+            formulation, integrator or collision scheme; nothing has changed.
         """
         if not isinstance(state, State):
             raise InputError(f"restore needs a State from save, got {type(state).__name__}")
+        for (what, value), (_, theirs) in zip(self._fingerprint(), state.scene or ((None, None),) * 7):
+            if value != theirs:
+                here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int)) else ""
+                raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
         ours = {"q": self._q, "v": self._v, "effort": self._effort, "geom_impulse": self._work.geom_impulse}
         for name, array in ours.items():
             if getattr(state, name).shape != array.shape:
@@ -335,16 +351,8 @@ class Simulator:
             A hinge carries no inertia, or the state ran away to infinity; the state has not changed.
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
-        if effort is not None:
-            effort = as_vector(effort, len(self.world.joint_names), "effort")
-            self._effort[self.world.joint_v] = effort
-        else:
-            self._effort[:] = 0.0
-        self._settings[0] = dt
-        self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
-        status = self._time_step() if self._events is None else self._events.run(dt)
-        if status != OK:
-            raise self._error(status)
+        command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
+        self._advance(dt, command)
         self._count_step(dt)
         self._state_count += 1
         self._solved = True
@@ -354,6 +362,22 @@ class Simulator:
             events = tuple(self._impacts.events)
             self._work_done += self._impacts.work_done
         return self._result(events)
+
+    def _advance(self, dt, command):
+        """The state after dt [s] under the commanded efforts; after any failure all is as it was."""
+        before = self._effort.copy(), float(self._settings[0]), self._wrenches.save(), self._work.external.copy()
+        try:
+            self._effort[:] = 0.0
+            self._effort[self.world.joint_v] = command
+            self._settings[0] = dt
+            self._wrenches.apply(self._kin, self.time + 0.5 * dt, self._work.external)
+            status = self._time_step() if self._events is None else self._events.run(dt)
+            if status != OK:
+                raise self._error(status)
+        except BaseException:
+            self._effort[:], self._settings[0], self._work.external[:] = before[0], before[1], before[3]
+            self._wrenches.restore(before[2])
+            raise
 
     def _time_step(self):
         """Detect, solve and move once; a status."""
