@@ -356,7 +356,9 @@ def raised(*_args):
     raise ValueError("f(a) and f(b) must have different signs")
 
 
-@pytest.mark.parametrize("what, message", [("brentq", "time of a collision"), ("MOST_STRETCHES", "more than 2 stretches")])
+@pytest.mark.parametrize("what, message", [
+    ("brentq", "time of a collision"), ("MOST_STRETCHES", "more than 2 stretches"),
+])  # fmt: skip
 def test_a_step_that_breaks_off_leaves_everything(monkeypatch, what, message):
     """After the first of its impacts, by an exception or by too many stretches."""
     sim, other = ball(eps=0.5, height=1e-2), ball(eps=0.5, height=1e-2)

@@ -557,8 +557,9 @@ def test_a_dropped_ball_does_not_sink(integrator, friction_model):
     assert np.abs(sim.v).max() < 1e-9
 
 
+@pytest.mark.parametrize("scheme", ["time_stepping", "event"])
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_a_joint_limit_is_inelastic_at_speed(integrator):
+def test_a_joint_limit_is_inelastic_at_speed(integrator, scheme):
     """A slide at 5 m/s stops at the end of its range or, where impulses are held, up to a step before it."""
     text = (
         '<robot name="r"><link name="base"/><link name="cart"><inertial><mass value="2"/>'
@@ -566,7 +567,8 @@ def test_a_joint_limit_is_inelastic_at_speed(integrator):
         '<joint name="slide" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>'
         '<limit lower="-1" upper="0.5" effort="10" velocity="10"/></joint></robot>'
     )
-    sim = mb.Simulator(Scene(models=(SceneModel(text, velocities={"slide": 5.0}),), integrator=integrator))
+    cart = SceneModel(text, velocities={"slide": 5.0})
+    sim = mb.Simulator(Scene(models=(cart,), integrator=integrator, collision_scheme=scheme))
     for _ in range(200):
         step = sim.step()
         assert sim.q[0] < 0.5 + 1e-6

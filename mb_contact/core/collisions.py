@@ -121,12 +121,12 @@ def impacts_due(h, eps, every, threshold, dt):
         if (every or eps[h.contacts.pair[i]] > 0.0) and _collides(h, i, threshold, dt):
             due += 1
     if every:
-        due += _limits_hit(h, threshold, dt)
+        due += limits_hit(h, threshold, dt)
     return due
 
 
 @entry
-def _limits_hit(h, threshold, dt):
+def limits_hit(h, threshold, dt):
     """How many joint limits are passed at the free velocity within dt, approached faster than the threshold."""
     hit = 0
     for k in range(h.tree.parent.shape[0]):

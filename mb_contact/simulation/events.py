@@ -205,6 +205,8 @@ class EventScheme:
         b, count = self._buffers, self._count
         b.candidates[:count], b.reach[:count] = sim._buffers.candidates[:count], sim._buffers.reach[:count]
         status = integrator.free(handle)
+        if status == OK and self._impacts.reaches_limit(handle, rest):
+            return 0.0, self._impacts.stop_at_limits(handle, rest)
         for _ in range(1 + CORRECTIONS):
             if status == OK:
                 status = steps._impulses(handle)

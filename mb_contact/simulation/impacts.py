@@ -155,6 +155,15 @@ class Impacts:
         eps = np.zeros(len(eps)) if last else eps
         return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
 
+    def reaches_limit(self, handle, dt):
+        """Whether the free motion passes a joint limit within dt [s], faster than the threshold."""
+        return _collisions.limits_hit(handle, self._threshold, dt) > 0
+
+    def stop_at_limits(self, handle, dt):
+        """Inelastic impact at all joint limits that present velocities pass within dt [s], up to dt early; a status."""
+        self._imp.collides[: int(self._contacts.count[0])] = 0
+        return self._collide(handle, np.zeros(len(self._eps)), HOLD_GAP, dt, False)
+
     @property
     def most_rounds(self):
         """Most impacts at one moment."""
@@ -183,6 +192,7 @@ class Impacts:
             progress("impacts are compiled too (first run only)")
         self._due(handle)
         _collisions.mark_collisions(handle, self._imp, self._threshold, self._settings[0])
+        _collisions.limits_hit(handle, self._threshold, self._settings[0])
         _collisions.next_pair(handle, self._imp)
         _collisions.pose_impact(handle, self._imp, self._picked, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
