@@ -352,13 +352,13 @@ def everything(sim):
     return [part.tobytes() for part in parts] + [sim.time, sim.energy(), len(sim.save().wrenches)]
 
 
-def raised(*_args):
+def raised(*_args, **_options):
     raise ValueError("f(a) and f(b) must have different signs")
 
 
-@pytest.mark.parametrize("what, message", [
-    ("brentq", "time of a collision"), ("MOST_STRETCHES", "more than 2 stretches"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "what, message", [("brentq", "time of a collision"), ("MOST_STRETCHES", "more than 2 stretches")]
+)
 def test_a_step_that_breaks_off_leaves_everything(monkeypatch, what, message):
     """After the first of its impacts, by an exception or by too many stretches."""
     sim, other = ball(eps=0.5, height=1e-2), ball(eps=0.5, height=1e-2)

@@ -532,11 +532,14 @@ def test_a_step_that_runs_away_changes_nothing(integrator):
     sim.step()
 
 
-def test_a_tolerance_below_rounding_is_refused(tmp_path):
+@pytest.mark.parametrize("tolerance, bound", [("1e-20", "at least 1e-13"), ("0.02", "at most 0.01")])
+def test_a_tolerance_below_rounding_or_beyond_sense_is_refused(tmp_path, tolerance, bound):
     scene = tmp_path / "scene.yaml"
-    scene.write_text("integrator: adaptive\nintegrator_tolerance: 1e-20\n")
-    with pytest.raises(mb.SceneError, match="integrator_tolerance"):
+    scene.write_text(f"integrator: adaptive\nintegrator_tolerance: {tolerance}\n")
+    with pytest.raises(mb.SceneError, match=f"integrator_tolerance.*{bound}"):
         mb.load_scene(scene)
+    with pytest.raises(mb.SceneError, match=f"integrator_tolerance.*{bound}"):
+        mb.build_world(mb.Scene(integrator="adaptive", integrator_tolerance=float(tolerance)))
 
 
 # --- what is reached fast ----------------------------------------------------------------------------

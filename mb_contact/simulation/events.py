@@ -139,8 +139,9 @@ class EventScheme:
         sim, b = self._sim, self._buffers
         _events.end_poses(sim._handle, sim._friction.integrator.flow, b.geom_R, b.geom_p)
         start = sim._buffers
-        aside = np.linalg.norm(b.geom_p - start.geom_p - part * start.travel[:, :3], axis=1)
-        turn = self._arm * np.linalg.norm(b.geom_R - start.geom_R, axis=(1, 2)) / np.sqrt(2.0)
+        aside = b.geom_p - start.geom_p - part * start.travel[:, :3]
+        turn = (b.geom_R - start.geom_R).reshape(-1, 9)
+        aside, turn = np.sqrt((aside * aside).sum(1)), self._arm * np.sqrt(0.5 * (turn * turn).sum(1))
         bend = (aside + np.maximum(turn - part * start.travel[:, 3], 0.0))[self._moves]
         most = float(bend.max()) if len(bend) else 0.0
         return most if most == most else np.inf  # nan: the flow broke down
