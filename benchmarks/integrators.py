@@ -150,7 +150,7 @@ def _swing(sim, links, integrator):
             failed = sim.time
             break
         energies.append(step.certificate.energy)
-        impact = impact or (len(step.contacts) and step.contacts["impulse"].any())
+        impact = impact or step.events or (len(step.contacts) and step.contacts["impulse"].any())
         if not impact:
             before = max(before, abs(energies[-1] - start))
         fastest = max(fastest, np.abs(sim.v).max())
