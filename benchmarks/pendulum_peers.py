@@ -42,8 +42,13 @@ def ours(chain, case, integrator):
     sim = mb.Simulator(chain.scene(integrator=integrator))
     sim.step()
     sim.reset()  # compiled by now
+    events = []
+
+    def step():
+        events[:] = sim.step().events
+
     try:
-        return run(case, sim.step, lambda: (sim.q, sim.v))
+        return run(case, step, lambda: (sim.q, sim.v), lambda: bool(events))
     except mb.DynamicsError as error:
         return f"stopped at {sim.time:.3f} s: {error}"
 
