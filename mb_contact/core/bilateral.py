@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.contact_rows import joint_row, row_velocities
+from mb_contact.core.frames import velocity_products
 from mb_contact.core.jit import kernel
-from mb_contact.core.loop_rows import DRIFT_SPEED, closure_rows, velocity_products
+from mb_contact.core.loop_rows import DRIFT_SPEED, closure_rows
 from mb_contact.core.workspace import Rows, make_rows
 
 FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the number of the others

@@ -41,10 +41,10 @@ from mb_contact.core.contact_rows import (
     row_sides,
     row_velocities,
 )
+from mb_contact.core.inverse_dynamics import kinetic_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.kinematics import bias_terms, body_velocities
 from mb_contact.core.ladder import solve_step
-from mb_contact.core.spatial import cross
 from mb_contact.core.step import BAD_BODY, _add_impulse, rows_in_use
 from mb_contact.types import LOWER, NOT_FINITE, OK
 
@@ -281,25 +281,6 @@ def _reached_limits(h, dt):
             gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
             if gap <= TOUCH or (dt > 0.0 and gap + dt * sign * h.v[d] <= 0.0):
                 _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.memory, h.rows, h.cones, h.sol.state)
-
-
-@kernel
-def kinetic_energy(tree, kin, V, v):
-    """Kinetic energy [J] of all bodies and rotors at velocities V (n, 6) and v (N,)."""
-    total = 0.0
-    for k in range(tree.parent.shape[0]):
-        m = tree.mass[k]
-        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
-        vx, vy, vz = V[k, 3], V[k, 4], V[k, 5]
-        for i in range(3):
-            for j in range(3):
-                total += 0.5 * V[k, i] * kin.I[k, i, j] * V[k, j]
-        total += 0.5 * m * (vx * vx + vy * vy + vz * vz)
-        x, y, z = cross(wx, wy, wz, kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2])
-        total += vx * x + vy * y + vz * z
-    for i in range(v.shape[0]):
-        total += 0.5 * tree.armature[i] * v[i] * v[i]
-    return total
 
 
 @entry

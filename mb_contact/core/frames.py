@@ -129,11 +129,8 @@ def frame_velocities(kin, body, first, p, velocity):
 
 
 @kernel
-def frame_bias(tree, kin, body, first, p, alpha, bias):
-    """Bias accelerations dJ/dt v: the nodes' accelerations when v_dot = 0 and gravity is off, stacked.
-
-    ``alpha`` (n, 6) is a workspace: alpha(k) = phi* alpha(p) + a(k).
-    """
+def velocity_products(tree, kin, alpha):
+    """alpha(k) = phi* alpha(p) + a(k): what is left of the bodies' accelerations when theta_dd = 0."""
     for k in range(tree.parent.shape[0]):
         m = tree.parent[k]
         for c in range(6):
@@ -145,6 +142,15 @@ def frame_bias(tree, kin, body, first, p, alpha, bias):
             alpha[k, 3] += x
             alpha[k, 4] += y
             alpha[k, 5] += z
+
+
+@kernel
+def frame_bias(tree, kin, body, first, p, alpha, bias):
+    """Bias accelerations dJ/dt v: the nodes' accelerations when v_dot = 0 and gravity is off, stacked.
+
+    ``alpha`` (n, 6) is a workspace: alpha(k) = phi* alpha(p) + a(k).
+    """
+    velocity_products(tree, kin, alpha)
     row = 0
     for i in range(body.shape[0]):
         k = body[i]

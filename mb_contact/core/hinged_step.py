@@ -19,7 +19,7 @@ import numpy as np
 
 from mb_contact.core.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.certificate import certify
-from mb_contact.core.collisions import AFTER, kinetic_energy
+from mb_contact.core.collisions import AFTER
 from mb_contact.core.contact_rows import row_impulses
 from mb_contact.core.hinge_rows import (
     BAND,
@@ -29,6 +29,7 @@ from mb_contact.core.hinge_rows import (
     hinge_rows,
     hinge_velocities,
 )
+from mb_contact.core.inverse_dynamics import kinetic_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.kinematics import bias_terms, body_velocities
 from mb_contact.core.ladder import PIVOT_LIMIT, TOLERANCE, solve_step

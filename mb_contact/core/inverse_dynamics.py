@@ -107,21 +107,37 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
 
 
 @kernel
+def body_kinetic_energy(m, I, mc, V, k):
+    """Kinetic energy [J] of body k of mass m at the velocities V (n, 6)."""
+    kinetic = 0.0
+    wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
+    vx, vy, vz = V[k, 3], V[k, 4], V[k, 5]
+    for i in range(3):
+        for j in range(3):
+            kinetic += 0.5 * V[k, i] * I[k, i, j] * V[k, j]
+    kinetic += 0.5 * m * (vx * vx + vy * vy + vz * vz)
+    x, y, z = cross(wx, wy, wz, mc[k, 0], mc[k, 1], mc[k, 2])
+    return kinetic + vx * x + vy * y + vz * z
+
+
+@kernel
+def kinetic_energy(tree, kin, V, v):
+    """Kinetic energy [J] of all bodies and rotors at velocities V (n, 6) and v (N,)."""
+    total = 0.0
+    for k in range(tree.parent.shape[0]):
+        total += body_kinetic_energy(tree.mass[k], kin.I, kin.mc, V, k)
+    for i in range(v.shape[0]):
+        total += 0.5 * tree.armature[i] * v[i] * v[i]
+    return total
+
+
+@kernel
 def mechanical_energy(tree, kin, gravity):
     """Kinetic and potential energy [J] of all bodies, without rotors, from ``kin`` at the current state."""
     kinetic = 0.0
     potential = 0.0
-    V = kin.V
     for k in range(tree.parent.shape[0]):
-        m = tree.mass[k]
-        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
-        vx, vy, vz = V[k, 3], V[k, 4], V[k, 5]
-        for i in range(3):
-            for j in range(3):
-                kinetic += 0.5 * V[k, i] * kin.I[k, i, j] * V[k, j]
-        kinetic += 0.5 * m * (vx * vx + vy * vy + vz * vz)
-        x, y, z = cross(wx, wy, wz, kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2])
-        kinetic += vx * x + vy * y + vz * z
+        kinetic += body_kinetic_energy(tree.mass[k], kin.I, kin.mc, kin.V, k)
         for c in range(3):
-            potential -= gravity[c] * (m * kin.p[k, c] + kin.mc[k, c])
+            potential -= gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
     return kinetic, potential

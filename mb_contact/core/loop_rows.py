@@ -50,22 +50,6 @@ def make_loop_work(n, m):
 
 
 @kernel
-def velocity_products(tree, kin, alpha):
-    """alpha(k) = phi* alpha(p) + a(k): what is left of the bodies' accelerations when theta_dd = 0."""
-    for k in range(tree.parent.shape[0]):
-        m = tree.parent[k]
-        for c in range(6):
-            alpha[k, c] = kin.a[k, c]
-        if m >= 0:
-            x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], kin.l[k, 0], kin.l[k, 1], kin.l[k, 2])
-            for c in range(6):
-                alpha[k, c] += alpha[m, c]
-            alpha[k, 3] += x
-            alpha[k, 4] += y
-            alpha[k, 5] += z
-
-
-@kernel
 def closure_rows(closures, kin, dt, rate, first, rows, loop):
     """Rows of all closures from row ``first`` on, their offsets and errors; returns the row after the last.
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from mb_contact.core.flow import accelerate, flow_powers, move_chart
 from mb_contact.core.free_body import ROUNDING, SETTLED, free_body_step
+from mb_contact.core.inverse_dynamics import body_kinetic_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.kinematics import body_inertias, body_poses, body_velocities
-from mb_contact.core.spatial import cross, rotate
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
@@ -182,16 +182,10 @@ def _tree_kinetic(tree, kin, v, energies):
 @kernel
 def _kinetic(tree, kin, v, k):
     """Kinetic energy of body k and of its joint's rotors [J]."""
-    V = kin.V
-    m = tree.mass[k]
-    x, y, z = rotate(kin.I, k, V[k, 0], V[k, 1], V[k, 2])
-    t = V[k, 0] * x + V[k, 1] * y + V[k, 2] * z
-    t += m * (V[k, 3] * V[k, 3] + V[k, 4] * V[k, 4] + V[k, 5] * V[k, 5])
-    x, y, z = cross(V[k, 0], V[k, 1], V[k, 2], kin.mc[k, 0], kin.mc[k, 1], kin.mc[k, 2])
-    t += 2.0 * (V[k, 3] * x + V[k, 4] * y + V[k, 5] * z)
+    t = body_kinetic_energy(tree.mass[k], kin.I, kin.mc, kin.V, k)
     for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-        t += tree.armature[i] * v[i] * v[i]
-    return 0.5 * t
+        t += 0.5 * tree.armature[i] * v[i] * v[i]
+    return t
 
 
 @entry
