@@ -29,6 +29,7 @@ from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import landing, landing_speed, make_impacts
 from mb_contact.simulation.integrators import make_integrator
+from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
@@ -116,6 +117,9 @@ class Simulator:
             self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
+        self._joint_wrenches = None
+        self._wrenches_of = -1
+        self._before = self._q.copy(), self._v.copy(), self._gravity.copy()
         self._state_count = 0  # changes with every new state
         self._joint_space_of = -1
         self._start_time()
@@ -311,6 +315,36 @@ class Simulator:
         R, p = self._frame(name)
         return p, matrix_to_quat(R)
 
+    @property
+    def joint_wrenches(self):
+        """JointWrenches: the joints, movable and fixed, that ``joint_wrench`` can be asked for."""
+        if self._joint_wrenches is None:
+            self._joint_wrenches = JointWrenches(self.world, self.scene)
+        return self._joint_wrenches
+
+    def joint_wrench(self, joint):
+        """Mean wrench (6,) [N m, N] through a joint of a robot in the last step; zero before the first step.
+
+        That which the parent link puts on the child link, in the child's axes about its origin, moment first.  Exact
+        for semi_implicit_euler, where its part along the axis is the joint's effort; to first order in the time step
+        for the other integrators.
+
+        Raises
+        ------
+        InputError
+            There is no such joint.
+        """
+        monitor = self.joint_wrenches
+        monitor.child_link(joint)
+        if not self._solved:
+            return np.zeros(6)
+        if self._wrenches_of != self._state_count:
+            q, v, gravity = self._before
+            monitor.evaluate(q, v, self._v, self._last_dt, gravity)
+            self._wrenches_of = self._state_count
+        applied, work = self._wrenches.applied, self._work
+        return monitor.wrench(joint, work.geom_impulse, applied, self._rows, self._solution, self._bilateral)
+
     def contact_impulse(self, link):
         """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
         if link not in self.world.frames:
@@ -352,10 +386,12 @@ class Simulator:
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
         command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
+        for kept, array in zip(self._before, (self._q, self._v, self._gravity)):
+            kept[:] = array
         self._advance(dt, command)
         self._count_step(dt)
         self._state_count += 1
-        self._solved = True
+        self._solved, self._last_dt = True, dt
         self._work_done += sum(self._work.ledger.tolist())
         events = ()
         if self._impacts is not None:
