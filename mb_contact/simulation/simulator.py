@@ -31,6 +31,7 @@ from mb_contact.simulation.impacts import landing, landing_speed, make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
+from mb_contact.simulation.rebuild import carry_over, slots
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
@@ -233,6 +234,66 @@ class Simulator:
         self._refresh()
         self._work_done = state.work_done
         self._energy_start = state.energy_start
+
+    def rebuilt(self, scene):
+        """Another Simulator of ``scene``, which has other objects, going on from this one's state and time.
+
+        What both scenes have keeps its state, warm starts included; new objects begin as their scene says.  This
+        simulator is left as it is.
+
+        Raises
+        ------
+        InputError
+            The robots are others, or a method of the simulation is.
+        SceneError, ModelError
+            The new scene is impossible.
+        """
+        new = Simulator(scene, warm_up=False)
+        for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
+            if getattr(new.scene, key) != getattr(self.scene, key):
+                raise InputError(f"rebuilt needs a scene with the same {key}")
+        if new.world.joint_names != self.world.joint_names:
+            raise InputError("rebuilt needs a scene with the same robots: the joints differ")
+        new.reset()
+        carry_over(self, new)
+        return new
+
+    def set_object(self, name, pose=None, velocity=None):
+        """Put a free object somewhere else; the others keep their state, and time goes on.
+
+        Parameters
+        ----------
+        name : str
+        pose : (position (3,), quaternion x y z w (4,)), optional
+            As it is where left out.
+        velocity : (6,), optional
+            Angular first, of the origin, world axes; as it is where left out.
+
+        Raises
+        ------
+        InputError
+            No free object of this name, or impossible numbers; nothing has changed.
+        """
+        slot = self._object_slots(name)
+        q, v = self.q, self.v
+        if pose is not None:
+            q[slot.q] = np.concatenate((as_vector(pose[0], 3, "position"), as_vector(pose[1], 4, "quaternion")))
+        if velocity is not None:
+            v[slot.v] = as_vector(velocity, 6, "velocity")
+        self.set_state(q, v)
+
+    def object_motion(self, name):
+        """Velocity (6,) and mean acceleration (6,) in the last step of a free object, angular first, world axes."""
+        slot = self._object_slots(name)
+        change = self._v[slot.v] - self._before[1][slot.v]
+        acceleration = change / self._last_dt if self._solved else np.zeros(6)
+        return self._v[slot.v].copy(), acceleration
+
+    def _object_slots(self, name):
+        if name not in self.world.objects:
+            known = ", ".join(self.world.objects) or "none"
+            raise InputError(f"there is no free object '{name}'; the free objects: {known}")
+        return slots(self.world)[self.world.body_names[self.world.objects[name]]]
 
     @property
     def time(self):
