@@ -82,7 +82,8 @@ def _primitive(text, name, pose, start, scene, codes):
     entry = {"base": "free", **words, "name": "object"}
     if start is not None and isinstance(entry.get("mesh"), str) and "://" not in entry["mesh"]:
         entry["mesh"] = str(start / entry["mesh"])
-    document = {"primitives": [entry], "materials": {key: {} for key in scene.materials}}
+    materials = {key: {"friction": material.friction} for key, material in scene.materials.items()}
+    document = {"primitives": [entry], "materials": materials}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "resource.yaml"
         try:
