@@ -12,7 +12,7 @@ import sys
 import pytest
 from ros_support import TIMEOUT, Session, wait_until
 
-from mb_contact.ros.embedded_backend import EmbeddedNode
+from mb_contact.ros.embedded.backend import EmbeddedNode
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 FIXED_PORT = (

@@ -17,10 +17,10 @@ from ros_support import JOINT_STATE, TIMEOUT, Session, dds_raw
 from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.cdr import Template
-from mb_contact.ros.discovery import domain_configuration, domain_id
-from mb_contact.ros.embedded_types import dds_type_name, idl_struct
-from mb_contact.ros.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
 

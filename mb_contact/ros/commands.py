@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from mb_contact.ros.messages import stamp_ns
+from mb_contact.ros.embedded.messages import stamp_ns
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mb_contact.ros.outputs import key_value
+from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate

@@ -18,7 +18,7 @@ import threading
 from pathlib import Path
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.messages import type_store
+from mb_contact.ros.embedded.messages import type_store
 from mb_contact.ros.qos import STATE, QoS
 
 COMMAND_DEEP = QoS(depth=50, reliable=False)  #: best effort, to take commands of either reliability

@@ -19,13 +19,13 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros import dds_raw
-from mb_contact.ros.cdr import Template
-from mb_contact.ros.embedded_context import acquire_context, endpoint_qos, writer_qos
-from mb_contact.ros.embedded_parts import Clock, Logger, Parameters, Timer
-from mb_contact.ros.embedded_services import Client, Service
-from mb_contact.ros.embedded_types import idl_struct
-from mb_contact.ros.messages import deserialize, message_class, serialize, type_name_of
+from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.context import acquire_context, endpoint_qos, writer_qos
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, type_name_of
+from mb_contact.ros.embedded.parts import Clock, Logger, Parameters, Timer
+from mb_contact.ros.embedded.services import Client, Service
+from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.qos import as_qos
 

@@ -10,7 +10,7 @@ import threading
 import time
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.messages import message_class
+from mb_contact.ros.embedded.messages import message_class
 
 
 class Parameter:

@@ -1,0 +1,116 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The robots and objects: description, clock, joint states, frames."""
+
+from __future__ import annotations
+
+from mb_contact.ros.qos import LATCHED
+
+
+class Description:
+    """robot_description, latched."""
+
+    def __init__(self, make, simulator):
+        self._publisher = make.publisher("std_msgs/msg/String", "robot_description", LATCHED)
+        self._message = make.message("std_msgs/msg/String")
+        self._message.data = simulator.robot_description
+        self.publish()
+
+    def publish(self):
+        """Send the URDF text."""
+        self._publisher.publish(self._message)
+
+
+class Clock:
+    """/clock."""
+
+    def __init__(self, make):
+        type_name = "rosgraph_msgs/msg/Clock"
+        self._message, _ = make.prepared(type_name, "/clock", make.message(type_name))
+
+    def publish(self, stamp):
+        """Send the time."""
+        self._message.stamp("clock", stamp)
+        self._message.publish()
+
+
+class JointStates:
+    """joint_states: position, velocity, and the effort that really acted in the last step; mimic joints come last."""
+
+    def __init__(self, make, simulator):
+        type_name = "sensor_msgs/msg/JointState"
+        prototype = make.message(type_name)
+        self._own = len(simulator.world.joint_names)
+        prototype.name = [*simulator.world.joint_names, *simulator.world.follower_names]
+        zeros = [0.0] * len(prototype.name)
+        prototype.position, prototype.velocity, prototype.effort = zeros, zeros, zeros
+        self._message, _ = make.prepared(type_name, "joint_states", prototype)
+        self._simulator = simulator
+        self._arrays = [self._message.array(field) for field in ("position", "velocity", "effort")]
+
+    def publish(self, stamp):
+        """Send the state."""
+        position, velocity, effort = self._arrays
+        own = self._own
+        position[:own] = self._simulator.joint_positions()
+        velocity[:own] = self._simulator.joint_velocities()
+        effort[:own] = self._simulator.joint_efforts()
+        if len(position) > own:
+            position[own:], velocity[own:] = self._simulator.follower_state()
+        self._message.stamp("header.stamp", stamp)
+        self._message.publish()
+
+
+def _fixed_frames(make, simulator, world_frame):
+    """Publish /tf_static once: where the robots that are welded to the world stand."""
+    publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
+    message = make.message("tf2_msgs/msg/TFMessage")
+    for model in getattr(simulator.world, "robot_models", ()):
+        root = model.link_names[0]
+        if root in simulator.world.objects or root == world_frame:
+            continue
+        position, quaternion = simulator.link_pose(root)
+        transform = make.message("geometry_msgs/msg/TransformStamped")
+        transform.header.frame_id, transform.child_frame_id = world_frame, root
+        for axis, value in zip("xyz", position):
+            setattr(transform.transform.translation, axis, float(value))
+        for axis, value in zip("xyzw", quaternion):
+            setattr(transform.transform.rotation, axis, float(value))
+        message.transforms.append(transform)
+    publisher.publish(message)
+    return publisher, message
+
+
+class ObjectFrames:
+    """/tf of the free objects, /tf_static of the welded robots."""
+
+    def __init__(self, make, simulator, world_frame):
+        self._simulator = simulator
+        self._names = tuple(simulator.world.objects)
+        prototype = make.message("tf2_msgs/msg/TFMessage")
+        for name in self._names:
+            transform = make.message("geometry_msgs/msg/TransformStamped")
+            transform.header.frame_id, transform.child_frame_id = world_frame, name
+            prototype.transforms.append(transform)
+        self._message, _ = make.prepared("tf2_msgs/msg/TFMessage", "/tf", prototype)
+        self._static = _fixed_frames(make, simulator, world_frame)
+
+    def publish_static(self):
+        """Send /tf_static (again: a recording has just begun)."""
+        publisher, message = self._static
+        publisher.publish(message)
+
+    def publish(self, stamp):
+        """Send the poses."""
+        if not self._names:
+            return
+        for i, name in enumerate(self._names):
+            path = f"transforms.{i}"
+            position, quaternion = self._simulator.link_pose(name)
+            for axis, value in zip("xyz", position):
+                self._message.set(f"{path}.transform.translation.{axis}", float(value))
+            for axis, value in zip("xyzw", quaternion):
+                self._message.set(f"{path}.transform.rotation.{axis}", float(value))
+            self._message.stamp(f"{path}.header.stamp", stamp)
+        self._message.publish()
