@@ -24,7 +24,7 @@ import numpy as np
 
 import mb_contact as mb
 from mb_contact import sko
-from mb_contact.core.kinematics import body_poses
+from mb_contact.core.tree.kinematics import body_poses
 from mb_contact.core.workspace import make_kinematics
 from mb_contact.types import JOINT_REVOLUTE, WORLD, Tree
 

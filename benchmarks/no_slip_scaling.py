@@ -16,7 +16,7 @@ from mb_contact.bench.grasp import DT, HALF, Grasp
 from mb_contact.contact.friction_system import RANK_TOLERANCE
 from mb_contact.contact.no_slip import no_slip_step
 from mb_contact.contact.point_contacts import point_contacts
-from mb_contact.core.equality_rows import PICKED
+from mb_contact.core.rows.equality_rows import PICKED
 
 
 def spread_contacts(grasp, n, seed=0):

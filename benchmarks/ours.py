@@ -16,7 +16,7 @@ import numpy as np
 from cases import GRAVITY, mb
 from numba import njit
 
-from mb_contact.core.evaluate import compliance_at, forward_dynamics_at, inverse_dynamics_at, mass_matrix_at
+from mb_contact.core.tree.evaluate import compliance_at, forward_dynamics_at, inverse_dynamics_at, mass_matrix_at
 from mb_contact.dynamics.evaluator import Evaluator
 
 

@@ -207,8 +207,8 @@ def lcp_speed():
     from test_contact_solver import random_problem, written_out
 
     import mb_contact as mb
-    from mb_contact.core.box_pivoting import box_pivot
-    from mb_contact.core.lemke_dictionary import lemke_dictionary
+    from mb_contact.core.lcp.box_pivoting import box_pivot
+    from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
 
     @numba.njit
     def cold(repeats, M, q, d, n, T, line, basis, nonbasis, place, z):

@@ -49,7 +49,7 @@ FASTEST = 3
 RUB = 4  #: friction, a bilateral row; only in Memory.limit_state
 JOINT_ROWS = 5
 
-# --- loop closures (core/loop_rows.py) ----------------------------------------------------
+# --- loop closures (core/rows/loop_rows.py) ----------------------------------------------------
 CLOSURE_WELD = 0
 CLOSURE_AXIS = 1
 CLOSURE_POINT = 2

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.broadphase import candidate_pairs
-from mb_contact.core.geometry import aabbs, geometry_poses
-from mb_contact.core.manifolds import build_contacts
+from mb_contact.core.collision.broadphase import candidate_pairs
+from mb_contact.core.collision.geometry import aabbs, geometry_poses
+from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import hull_arrays, pair_table
 from mb_contact.types import (

@@ -16,9 +16,9 @@ from sko_cases import random_model
 
 import mb_contact as mb
 from mb_contact import sko
-from mb_contact.core.articulated import articulated_inertias
-from mb_contact.core.kinematics import body_inertias, body_poses
-from mb_contact.core.modified_articulated import _compress, factored_inertias, make_factors
+from mb_contact.core.tree.articulated import articulated_inertias
+from mb_contact.core.tree.kinematics import body_inertias, body_poses
+from mb_contact.core.tree.modified_articulated import _compress, factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK, WORLD

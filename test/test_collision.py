@@ -21,7 +21,7 @@ from collision_cases import (
 )
 
 from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.geometry import geometry_poses
+from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.errors import CollisionError, InputError
 from mb_contact.types import WORLD
 

@@ -14,7 +14,7 @@ from test_contact_solver import random_problem, workspace
 
 import mb_contact as mb
 from mb_contact.contact.collisions import LAWS
-from mb_contact.core.collision_phases import recover, recover_more
+from mb_contact.core.step.collision_phases import recover, recover_more
 from mb_contact.core.workspace import make_lemke_work, make_pivot_work
 from mb_contact.model.scene import (
     Closure,

@@ -17,8 +17,8 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.contact.os import ContactProblem
-from mb_contact.core.ladder import solve_step
-from mb_contact.core.pivoting import pivot_solve
+from mb_contact.core.lcp.ladder import solve_step
+from mb_contact.core.lcp.pivoting import pivot_solve
 from mb_contact.core.workspace import make_lemke_work, make_pivot_work, make_solution
 from mb_contact.types import (
     SOLVER_FAILED,

@@ -13,9 +13,9 @@ from dense_oracle import Dense, advance, random_forest, random_state, read_only,
 from pinocchio_peer import Peer
 
 import mb_contact as mb
-from mb_contact.core.articulated import articulated_inertias, impulse_response
-from mb_contact.core.composite import composite_inertias
-from mb_contact.core.kinematics import body_inertias, body_poses
+from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
+from mb_contact.core.tree.composite import composite_inertias
+from mb_contact.core.tree.kinematics import body_inertias, body_poses
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.types import JOINT_FLOATING, OK, SINGULAR_HINGE
 

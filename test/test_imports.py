@@ -42,6 +42,17 @@ ALLOWED = {
     "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "sko"},
 }
 
+#: room of core/ -> rooms of core/ that it may import, beside its own and the files that stand in core/ itself
+CORE_ALLOWED = {
+    "tree": set(),
+    "lcp": set(),
+    "collision": {"tree"},
+    "rows": {"tree", "lcp"},
+    "surfaces": {"tree", "lcp"},
+    "cone": {"tree", "lcp", "rows"},
+    "step": {"tree", "lcp", "collision", "rows", "cone"},
+}
+
 #: library -> the only rooms or files that may import it
 CONFINED = {
     "numba": {"core"},
@@ -135,3 +146,26 @@ def test_importing_the_package_stays_light():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
     )
     assert set(NOT_AT_IMPORT).isdisjoint(json.loads(answer.stdout))
+
+
+def core_room(parts):
+    """The room of a module below core/, given its path's parts; empty for a file that stands in core/ itself."""
+    return parts[0] if parts[0] in CORE_ALLOWED else ""
+
+
+def test_every_room_of_core_has_a_rule():
+    rooms = {path.name for path in (PACKAGE / "core").iterdir() if any(path.glob("*.py"))}
+    assert rooms == set(CORE_ALLOWED)
+
+
+def test_the_rooms_of_core_import_one_way():
+    found, core = [], PACKAGE / "core"
+    for path in sorted(core.rglob("*.py")):
+        room = core_room(path.relative_to(core).parts)
+        for name, line in imported_modules(path):
+            if not name.startswith("mb_contact.core."):
+                continue
+            target = core_room(name.split(".")[2:])
+            if target not in {"", room} | CORE_ALLOWED.get(room, set()):
+                found.append(f"{path.relative_to(PACKAGE)}:{line}: core/{room} must not import {name}")
+    assert not found, "\n".join(found)

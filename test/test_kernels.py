@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import mb_contact as mb
 from mb_contact import sko
-from mb_contact.core.articulated import articulated_inertias
-from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential
-from mb_contact.core.composite import composite_inertias
-from mb_contact.core.kinematics import body_inertias, body_poses
+from mb_contact.core.tree.articulated import articulated_inertias
+from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
+from mb_contact.core.tree.composite import composite_inertias
+from mb_contact.core.tree.kinematics import body_inertias, body_poses
 from mb_contact.core.trigonometry import padded, sines_and_cosines
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
 from mb_contact.dynamics.evaluator import _EVALUATORS, MOST_NODE_SETS, evaluator

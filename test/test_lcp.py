@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lemke import LEMKE_LIMIT, LEMKE_RAY, LEMKE_SOLVED, lemke
+from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, LEMKE_SOLVED, lemke
 
 METHODS = ("lemke",)
 by_method = pytest.mark.parametrize("method", METHODS)

@@ -14,7 +14,7 @@ from loop_cases import bar, cut_four_bar, four_bar, four_bar_joints, four_bar_mo
 import mb_contact as mb
 from mb_contact.contact.loops import LoopClosure, loop_rows
 from mb_contact.contact.state import BodyState
-from mb_contact.core import step as _step
+from mb_contact.core.step import step as _step
 from mb_contact.model.scene import Closure, Ground, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.simulation.study import posed_problem

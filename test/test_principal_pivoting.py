@@ -14,7 +14,7 @@ import pytest
 from test_lcp import all_solutions, fathi_exponential, murty_exponential, residual
 
 import mb_contact as mb
-from mb_contact.core.principal_pivoting import (
+from mb_contact.core.lcp.principal_pivoting import (
     ACTIVE,
     ALGORITHM_1,
     DROP,

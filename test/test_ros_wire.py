@@ -219,9 +219,9 @@ def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):
         "/robot_description": "std_msgs/msg/String:latched",
     }
     with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
-        ros.simulator("--joints", "3")
         ours = ros.peer()
-        own = ours.listen("joint_states", qos=QoS(10_000))
+        own = ours.listen("joint_states", qos=QoS(10_000))  # before the first state, since theirs asks for old ones too
+        ros.simulator("--joints", "3")
         commands = ours.publisher("joint_commands")
         ours.send_until(commands, ours.joint_command(["joint_1"], [0.5]), lambda: own and own[-1].effort[1])
         arguments = [f"{topic}={kind}" for topic, kind in topics.items()]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lemke import LEMKE_RAY, LEMKE_SOLVED
-from mb_contact.core.lemke_dictionary import lemke_dictionary
+from mb_contact.core.lcp.lemke import LEMKE_RAY, LEMKE_SOLVED
+from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
 from mb_contact.solvers import METHODS
 
 PRINCIPAL = ("principal_pivoting", "modified_principal_pivoting")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from surface_cases import KINDS, nets, point_in_many_digits, rotation, surface_of
 
-from mb_contact.core import surface_layout as layout
-from mb_contact.core.surface_frames import surface_frame, surface_frame_rate
-from mb_contact.core.surface_shapes import surface_derivatives
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces.frames import surface_frame, surface_frame_rate
+from mb_contact.core.surfaces.shapes import surface_derivatives
 from mb_contact.errors import InputError
 from mb_contact.surfaces import surface as shapes
 

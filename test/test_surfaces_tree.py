@@ -120,7 +120,7 @@ def parts(tree):
 
 def step(tree, h, effort):
     """One step of RK4, also backwards."""
-    from mb_contact.core import surface_tree as kernels
+    from mb_contact.core.surfaces import tree as kernels
 
     tree._load(effort)
     kernels.tree_steps(tree.tree, tree.kin, tree.art, tree._joints, tree._work, tree._stages, h, 1, tree.q, tree.v)

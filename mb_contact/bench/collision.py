@@ -10,9 +10,9 @@ import time
 import numpy as np
 
 from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.broadphase import candidate_pairs
-from mb_contact.core.geometry import aabbs, geometry_poses
-from mb_contact.core.manifolds import build_contacts
+from mb_contact.core.collision.broadphase import candidate_pairs
+from mb_contact.core.collision.geometry import aabbs, geometry_poses
+from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.errors import CollisionError, InputError
 from mb_contact.model.pairs import hull_arrays, pair_table
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE, Geoms

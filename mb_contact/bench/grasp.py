@@ -23,9 +23,9 @@ import numpy as np
 from mb_contact.contact.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.contact.no_slip import no_slip_step
 from mb_contact.contact.point_contacts import point_contacts
-from mb_contact.core.joints import integrate_joints
-from mb_contact.core.lcp import impulses_of, lcp_assemble, lcp_size
-from mb_contact.core.lemke import LEMKE_SOLVED, lemke
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke
+from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.workspace import make_cones
 from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource

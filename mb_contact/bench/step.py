@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mb_contact.core import step as kernels
+from mb_contact.core.step import step as kernels
 from mb_contact.model.resources import find_resource
 from mb_contact.simulation.simulator import Simulator
 

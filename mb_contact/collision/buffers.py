@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.convex import ROUND_CORNERS
-from mb_contact.core.manifold_faces import MAX_POINTS
+from mb_contact.core.collision.convex import ROUND_CORNERS
+from mb_contact.core.collision.manifold_faces import MAX_POINTS
 from mb_contact.errors import InputError
 from mb_contact.types import Contacts
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.certificate import CONE, GAP, INFEASIBLE, WORST
-from mb_contact.core.certificate import certify as _certify
+from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST
+from mb_contact.core.lcp.certificate import certify as _certify
 
 
 class Residuals(NamedTuple):

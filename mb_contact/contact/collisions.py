@@ -20,7 +20,7 @@ from mb_contact.checks import as_matrix, as_vector
 from mb_contact.contact.loops import loop_rows
 from mb_contact.contact.os import ContactProblem
 from mb_contact.contact.step_problem import StepProblem
-from mb_contact.core.contact_rows import row_velocities
+from mb_contact.core.rows.contact_rows import row_velocities
 from mb_contact.errors import InputError
 from mb_contact.solvers import ConeLayout, solve_friction, solve_lcp
 

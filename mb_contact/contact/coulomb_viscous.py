@@ -19,8 +19,8 @@ import numpy as np
 from mb_contact.contact.exact_cone import acceleration_forces, step_impulses, with_cone
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
 from mb_contact.contact.viscous import RESTING
-from mb_contact.core.ladder import solve_step
-from mb_contact.core.lemke import lemke
+from mb_contact.core.lcp.ladder import solve_step
+from mb_contact.core.lcp.lemke import lemke
 from mb_contact.core.workspace import make_cones, make_lemke_work, make_pivot_work, make_solution
 from mb_contact.errors import InputError
 

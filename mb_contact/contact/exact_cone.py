@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.block_sparse import LARGEST
-from mb_contact.core.cone_judge import INFEASIBLE, MEASURES, NATURAL, judge_units
+from mb_contact.core.cone.judge import INFEASIBLE, MEASURES, NATURAL, judge_units
+from mb_contact.core.lcp.block_sparse import LARGEST
 from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
 

@@ -19,7 +19,7 @@ from mb_contact.contact.certificate import certify_formulation
 from mb_contact.contact.mixed import Condensed, natural_residual, polish, trusted_residual
 from mb_contact.contact.polyhedral import ladder_unknowns
 from mb_contact.contact.step_problem import FLOOR
-from mb_contact.core.lemke import lemke
+from mb_contact.core.lcp.lemke import lemke
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
 

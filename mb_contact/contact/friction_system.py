@@ -4,7 +4,7 @@
 """What Drumwright's friction models share: a model's sweeps at a state, the rows of its contacts, the judge.
 
 The models differ in which rows hold with equality, which with complementarity, and what the free
-velocities are; all of them go through ``core/equality_rows.py``.
+velocities are; all of them go through ``core/rows/equality_rows.py``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.contact.point_contacts import PointContacts, check_bodies, no_bilateral
-from mb_contact.core import equality_rows as _eq
-from mb_contact.core import friction_state as _state
-from mb_contact.core import point_rows as _rows
-from mb_contact.core.articulated import free_acceleration
-from mb_contact.core.contact_rows import row_impulses, row_velocities
-from mb_contact.core.least_norm import least_norm_response
-from mb_contact.core.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
+from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
+from mb_contact.core.rows import equality_rows as _eq
+from mb_contact.core.rows import friction_state as _state
+from mb_contact.core.rows import point_rows as _rows
+from mb_contact.core.rows.contact_rows import row_impulses, row_velocities
+from mb_contact.core.rows.least_norm import least_norm_response
+from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK

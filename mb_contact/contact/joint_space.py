@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.composite import composite_inertias, mass_matrix, mirror
-from mb_contact.core.frames import frame_jacobians
-from mb_contact.core.inverse_dynamics import inverse_dynamics
+from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.frames import frame_jacobians
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.types import WORLD
 
 

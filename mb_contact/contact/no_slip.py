@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
-from mb_contact.core.equality_rows import PICKED_ROWS
-from mb_contact.core.principal_pivoting import ACTIVE
+from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.core.rows.equality_rows import PICKED_ROWS
 
 
 def no_slip_step(

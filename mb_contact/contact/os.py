@@ -27,10 +27,10 @@ import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.contact.formulation import Formulation
-from mb_contact.core.articulated import free_acceleration, impulse_response
-from mb_contact.core.contact_rows import row_impulses, row_velocities
-from mb_contact.core.kinematics import body_velocities
-from mb_contact.core.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.rows.contact_rows import row_impulses, row_velocities
+from mb_contact.core.tree.articulated import free_acceleration, impulse_response
+from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.workspace import Cones, make_cones
 from mb_contact.errors import InputError
 

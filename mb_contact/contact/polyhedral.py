@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.ladder import solve_step
+from mb_contact.core.lcp.ladder import solve_step
 from mb_contact.core.workspace import make_cones, make_lemke_work, make_pivot_work, make_solution
 
 

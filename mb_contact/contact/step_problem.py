@@ -25,9 +25,9 @@ import numpy as np
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.contact.loops import loop_rows
 from mb_contact.contact.state import BodyState, cross, find_body
-from mb_contact.core.articulated import articulated_inertias, impulse_response
-from mb_contact.core.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
-from mb_contact.core.contact_rows import row_impulses, row_sides
+from mb_contact.core.rows.contact_rows import row_impulses, row_sides
+from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
+from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.workspace import make_articulated, make_compliance, make_rows
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK, WORLD

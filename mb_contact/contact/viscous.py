@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
-from mb_contact.core.principal_pivoting import ACTIVE
+from mb_contact.core.lcp.principal_pivoting import ACTIVE
 
 RESTING = 1e-6  #: normal speeds up to this count as zero at the acceleration level [m/s]
 

@@ -22,10 +22,10 @@ from numba.core import types
 def source_digest():
     """Hash of every source file that compiled code depends on."""
     here = Path(__file__).parent
-    files = sorted(here.glob("*.py")) + [here.parent / "types.py"]
+    files = sorted(here.rglob("*.py")) + [here.parent / "types.py"]
     digest = hashlib.sha256(numba.__version__.encode())
     for file in files:
-        digest.update(file.name.encode())
+        digest.update(file.relative_to(here.parent).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core.articulated import articulated_inertias
-from mb_contact.core.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.modified_articulated import factored_inertias, make_factors
+from mb_contact.core.tree.articulated import articulated_inertias
+from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK

@@ -105,7 +105,7 @@ def gravity_vector(gravity):
 
 
 def refuse(model, status, body, **inputs):
-    """Raise what a status of ``core.evaluate`` means; ``inputs`` are the arrays by name.
+    """Raise what a status of ``core.tree.evaluate`` means; ``inputs`` are the arrays by name.
 
     Raises
     ------

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core import frames as _frames
-from mb_contact.core.evaluate import evaluate_jacobian
+from mb_contact.core.tree import frames as _frames
+from mb_contact.core.tree.evaluate import evaluate_jacobian
 from mb_contact.dynamics.arguments import kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.nodes import Node, Point, node_arrays

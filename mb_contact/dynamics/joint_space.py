@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.articulated import free_acceleration, impulse_response
-from mb_contact.core.evaluate import (
+from mb_contact.core.tree.articulated import free_acceleration, impulse_response
+from mb_contact.core.tree.evaluate import (
     evaluate_forward_dynamics,
     evaluate_inverse_dynamics,
     evaluate_mass_matrix,
 )
-from mb_contact.core.inverse_dynamics import inverse_dynamics as _inverse_dynamics
-from mb_contact.core.inverse_dynamics import mechanical_energy
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
+from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, modified_articulated, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same

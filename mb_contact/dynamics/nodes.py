@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core import frames as _frames
+from mb_contact.core.tree import frames as _frames
 from mb_contact.errors import InputError
 
 

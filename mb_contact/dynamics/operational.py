@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core import frames as _frames
-from mb_contact.core.articulated import impulse_response
-from mb_contact.core.compliance import compliance_of_nodes
-from mb_contact.core.evaluate import evaluate_compliance
+from mb_contact.core.tree import frames as _frames
+from mb_contact.core.tree.articulated import impulse_response
+from mb_contact.core.tree.compliance import compliance_of_nodes
+from mb_contact.core.tree.evaluate import evaluate_compliance
 from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import articulated, kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from mb_contact.core import cone_step as _cone
-from mb_contact.core.cone_workspace import make_cone_work
+from mb_contact.core.cone.workspace import make_cone_work
+from mb_contact.core.step import cone_step as _cone
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 
 #: What the certificate calls the rungs.

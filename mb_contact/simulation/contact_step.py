@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from mb_contact.core import step as _step
 from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.core.step import step as _step
 from mb_contact.simulation.warm_up import in_cache, is_compiled
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core import events as _events
-from mb_contact.core import step as _step
+from mb_contact.core.step import events as _events
+from mb_contact.core.step import step as _step
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD

@@ -14,9 +14,9 @@ import numpy as np
 
 from mb_contact.contact.formulation import RUNGS
 from mb_contact.contact.formulations import formulate
-from mb_contact.core import step as _step
-from mb_contact.core.certificate import certify
-from mb_contact.core.lcp import states_of
+from mb_contact.core.lcp.certificate import certify
+from mb_contact.core.lcp.lcp import states_of
+from mb_contact.core.step import step as _step
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.study import posed_problem

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from mb_contact.core import friction_step as _friction
-from mb_contact.core.equality_rows import make_equality_work
-from mb_contact.core.principal_pivoting import make_ppm_work
+from mb_contact.core.lcp.principal_pivoting import make_ppm_work
+from mb_contact.core.rows.equality_rows import make_equality_work
+from mb_contact.core.step import friction_step as _friction
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 
 #: By the scene's ``friction_model``.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core import hinged_step as _hinged
-from mb_contact.core.hinge_rows import ROWS, make_hinge_work
+from mb_contact.core.rows.hinge_rows import ROWS, make_hinge_work
+from mb_contact.core.step import hinged_step as _hinged
 from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 from mb_contact.simulation.impacts import Impacts

@@ -9,9 +9,9 @@ import numpy as np
 
 from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
-from mb_contact.core import collisions as _collisions
-from mb_contact.core.collision_phases import certify_cone
-from mb_contact.core.events import HOLD_GAP
+from mb_contact.core.step import collisions as _collisions
+from mb_contact.core.step.collision_phases import certify_cone
+from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact

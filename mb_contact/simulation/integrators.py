@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core import flow as _flow
-from mb_contact.core import midpoint as _midpoint
-from mb_contact.core import runge_kutta as _runge_kutta
-from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.core.step import flow as _flow
+from mb_contact.core.step import midpoint as _midpoint
+from mb_contact.core.step import runge_kutta as _runge_kutta
+from mb_contact.core.step import step as _step
 from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
@@ -75,7 +75,7 @@ class SemiImplicitEuler:
 
 
 class Flow:
-    """Steps by a flow of the smooth motion (``core/flow.py``); the integrators differ in ``advance``.
+    """Steps by a flow of the smooth motion (``core/step/flow.py``); the integrators differ in ``advance``.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Adaptive(Flow):
 
 
 class Midpoint(Flow):
-    """Implicit midpoint in energy-conserving forms (``core/midpoint.py``); joint damping is implicit."""
+    """Implicit midpoint in energy-conserving forms (``core/step/midpoint.py``); joint damping is implicit."""
 
     kernel = (_midpoint.midpoint_flow, "midpoint.midpoint_flow")
 

@@ -94,7 +94,7 @@ class Step:
         self.time = time
         self.certificate = certificate
         self.events = events
-        self._table = table  # rows of core.step.report
+        self._table = table  # rows of core.step.step.report
         self._pair_links = pair_links
         self._contacts = None
 

@@ -10,12 +10,12 @@ import numpy as np
 from mb_contact.checks import as_positive, as_vector
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
-from mb_contact.core import step as _step
 from mb_contact.core import workspace as _workspace
-from mb_contact.core.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
-from mb_contact.core.closing import close_loops
 from mb_contact.core.handle import make_step_handle
-from mb_contact.core.loop_rows import make_loop_work
+from mb_contact.core.rows.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
+from mb_contact.core.rows.loop_rows import make_loop_work
+from mb_contact.core.step import step as _step
+from mb_contact.core.step.closing import close_loops
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat

@@ -16,8 +16,8 @@ import threading
 import time
 from pathlib import Path
 
-from mb_contact.core import step
 from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.core.step import step
 
 #: (what the user reads, kernel, arguments after the handle), in the order of a step
 STAGES = {

@@ -231,8 +231,8 @@ def eliminate_modified_abm(model, T):
 
     ``M_tilde(p)`` is what the children added to M(p).  The two quadratic forms are evaluated separately, so that a
     small M is not rounded to the last digit of a large M_tilde before it is projected.  What rounding has left in
-    M_tilde itself stays in its quadratic form; the kernel ``core/modified_articulated.py`` therefore keeps a factor
-    of M_tilde and no M_tilde (docs/formulation_stiffness.md has the measurement).
+    M_tilde itself stays in its quadratic form; the kernel ``core/tree/modified_articulated.py`` therefore keeps a
+    factor of M_tilde and no M_tilde (docs/formulation_stiffness.md has the measurement).
 
     Returns
     -------

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.block_pattern import count_blocks, eliminate, fill_blocks, place_factors
-from mb_contact.core.block_sparse import LARGEST, Blocks, Factors
-from mb_contact.core.cone_interior import Interior
-from mb_contact.core.cone_newton import Newton
-from mb_contact.core.cone_problem import scale_problem, unit_scales
-from mb_contact.core.cone_solver import solve_cone
+from mb_contact.core.cone.interior import Interior
+from mb_contact.core.cone.newton import Newton
+from mb_contact.core.cone.problem import scale_problem, unit_scales
+from mb_contact.core.cone.solver import solve_cone
+from mb_contact.core.lcp.block_pattern import count_blocks, eliminate, fill_blocks, place_factors
+from mb_contact.core.lcp.block_sparse import LARGEST, Blocks, Factors
 from mb_contact.errors import InputError
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.residuals import ConeResidual, cone_residual

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.cone_problem import CONE, FREE, Units
+from mb_contact.core.cone.problem import CONE, FREE, Units
 from mb_contact.errors import InputError
 
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.box_gauss_seidel import box_gauss_seidel
-from mb_contact.core.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
-from mb_contact.core.lemke import LEMKE_LIMIT, LEMKE_RAY
-from mb_contact.core.lemke_dictionary import lemke_dictionary
-from mb_contact.core.ppm_one import ppm_one
-from mb_contact.core.principal_pivoting import (
+from mb_contact.core.lcp.box_gauss_seidel import box_gauss_seidel
+from mb_contact.core.lcp.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
+from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY
+from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
+from mb_contact.core.lcp.ppm_one import ppm_one
+from mb_contact.core.lcp.principal_pivoting import (
     ACTIVE,
     PIVOTS,
     PPM_LIMIT,

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.ppm_one import ppm_one
-from mb_contact.core.principal_pivoting import (
+from mb_contact.core.lcp.ppm_one import ppm_one
+from mb_contact.core.lcp.principal_pivoting import (
     MOST,
     PIVOTS,
     PPM_LIMIT,

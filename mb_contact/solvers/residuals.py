@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.block_sparse import LARGEST
-from mb_contact.core.cone_judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+from mb_contact.core.cone.judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+from mb_contact.core.lcp.block_sparse import LARGEST
 
 EPSILON = float(np.finfo(float).eps)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core import surface_layout as layout
+from mb_contact.core.surfaces import layout as layout
 from mb_contact.errors import InputError
 from mb_contact.surfaces.surface import Surface
 
@@ -56,7 +56,7 @@ class ContactForce(NamedTuple):
 
 
 def constants(body, base, friction, gravity):
-    """The numbers of ``core.surface_layout`` after a check."""
+    """The numbers of ``core.surfaces.layout`` after a check."""
     out = np.zeros(layout.CONSTANTS)
     inertia = as_matrix(body.inertia, (3, 3), "inertia")
     if not (np.isfinite(body.mass) and body.mass > 0.0):

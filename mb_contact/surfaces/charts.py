@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core import surface_layout as layout
+from mb_contact.core.surfaces import layout as layout
 from mb_contact.errors import InputError
 
 POLE_DISTANCE = 1.1  #: latitude up to which a chart of an ellipsoid is used [rad]; the next one has its pole elsewhere
@@ -24,7 +24,7 @@ class Chart:
     Attributes
     ----------
     kind : int
-        One of ``core.surface_layout``'s.
+        One of ``core.surfaces.layout``'s.
     size : tuple
         Three lengths [m].
     axis : int

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core import surface_contact as kernels
-from mb_contact.core.surface_closest import closest_points
-from mb_contact.core.surface_layout import START, make_surface_work
+from mb_contact.core.surfaces import contact as kernels
+from mb_contact.core.surfaces.closest import closest_points
+from mb_contact.core.surfaces.layout import START, make_surface_work
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.surfaces.surface import ON_SURFACE
 from mb_contact.types import OK

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core import surface_layout as layout
-from mb_contact.core import surface_motion as motion_kernels
-from mb_contact.core import surface_steps as kernels
-from mb_contact.core.surface_closest import NOT_CONVERGED
-from mb_contact.core.surface_contact import SINGULAR_CONTACT
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces import motion as motion_kernels
+from mb_contact.core.surfaces import steps as kernels
+from mb_contact.core.surfaces.closest import NOT_CONVERGED
+from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces import transitions

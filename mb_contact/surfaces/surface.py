@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core import surface_layout as layout
-from mb_contact.core.surface_frames import surface_frame
-from mb_contact.core.surface_shapes import surface_derivatives
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces.frames import surface_frame
+from mb_contact.core.surfaces.shapes import surface_derivatives
 from mb_contact.errors import InputError
 from mb_contact.surfaces.charts import Chart, bezier_chart, ellipsoid_charts, spline_chart
 

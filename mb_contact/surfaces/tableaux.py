@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Butcher tableaux as ``core.surface_steps`` reads them: column 0 the times, the last row the weights."""
+"""Butcher tableaux as ``core.surfaces.steps`` reads them: column 0 the times, the last row the weights."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core import surface_layout as layout
-from mb_contact.core import surface_steps as kernels
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces import steps as kernels
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 
 FIRST_SLIP = 1e-10  #: speed that a body starts to slip with, so that its friction has a direction [m/s]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core import surface_layout as layout
-from mb_contact.core import surface_tree as kernels
-from mb_contact.core.surface_contact import SINGULAR_CONTACT
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces import tree as kernels
+from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError

@@ -1,0 +1,190 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the collision shapes are, their bounding boxes, and how far each reaches in a direction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import cross
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    WORLD,
+)
+
+
+@kernel
+def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
+    """World poses of all geometries from the poses of the bodies.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    R_w : (n, 3, 3)
+        Body frame to world.
+    p_w : (n, 3)
+        Body origins, world [m].
+    geom_R : (g, 3, 3), out
+        Geometry frame to world.
+    geom_p : (g, 3), out
+        Geometry origins, world [m].
+    """
+    for g in range(geoms.body.shape[0]):
+        k = geoms.body[g]
+        for i in range(3):
+            if k == WORLD:
+                geom_p[g, i] = geoms.p[g, i]
+                for j in range(3):
+                    geom_R[g, i, j] = geoms.R[g, i, j]
+                continue
+            r0, r1, r2 = R_w[k, i, 0], R_w[k, i, 1], R_w[k, i, 2]
+            geom_p[g, i] = p_w[k, i] + r0 * geoms.p[g, 0] + r1 * geoms.p[g, 1] + r2 * geoms.p[g, 2]
+            for j in range(3):
+                geom_R[g, i, j] = r0 * geoms.R[g, 0, j] + r1 * geoms.R[g, 1, j] + r2 * geoms.R[g, 2, j]
+
+
+@kernel
+def half_width(kind, size, geom_R, g, n0, n1, n2):
+    """Reach of shape g from its centre along the unit world direction n [m].
+
+    Most shapes are symmetric about their centres, so the reach is the same along
+    -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
+    shapes along n: never more than their signed distance, and equal to it along the right n.
+    Of a cone or a convex hull it is that of the cylinder or box around it, which only the broad phase asks
+    for (``convex.reach`` is exact).  A plane has no reach: infinity.
+    """
+    shape = kind[g]
+    if shape == SHAPE_SPHERE:
+        return size[g, 0]
+    z = abs(geom_R[g, 0, 2] * n0 + geom_R[g, 1, 2] * n1 + geom_R[g, 2, 2] * n2)
+    if shape == SHAPE_CAPSULE:
+        return size[g, 0] + size[g, 1] * z
+    x = geom_R[g, 0, 0] * n0 + geom_R[g, 1, 0] * n1 + geom_R[g, 2, 0] * n2
+    y = geom_R[g, 0, 1] * n0 + geom_R[g, 1, 1] * n1 + geom_R[g, 2, 1] * n2
+    if shape == SHAPE_CYLINDER or shape == SHAPE_CONE:
+        # not sqrt(1 - z*z): that loses half of the digits where n is the axis
+        return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
+    if shape == SHAPE_ELLIPSOID:
+        return math.sqrt((size[g, 0] * x) ** 2 + (size[g, 1] * y) ** 2 + (size[g, 2] * z) ** 2)
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX:
+        return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
+    return np.inf
+
+
+@kernel
+def shape_travel(geoms, body_p, V, geom_p, dt, travel):
+    """How far each shape goes in a time step at its present velocity.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    body_p, V : (n, 3), (n, 6)
+        Origins and spatial velocities of the bodies, world.
+    geom_p : (g, 3)
+        Geometry origins, world [m].
+    dt : float
+        [s]
+    travel : (g, 4), out
+        Way of the centre (3), and of the point farthest from it in the turn about the centre [m].
+    """
+    for g in range(geoms.body.shape[0]):
+        k = geoms.body[g]
+        if k == WORLD:
+            for i in range(4):
+                travel[g, i] = 0.0
+            continue
+        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
+        x, y, z = cross(
+            wx, wy, wz, geom_p[g, 0] - body_p[k, 0], geom_p[g, 1] - body_p[k, 1], geom_p[g, 2] - body_p[k, 2]
+        )
+        travel[g, 0] = dt * (x + V[k, 3])
+        travel[g, 1] = dt * (y + V[k, 4])
+        travel[g, 2] = dt * (z + V[k, 5])
+        travel[g, 3] = dt * math.sqrt(wx * wx + wy * wy + wz * wz) * _arm(geoms.kind[g], geoms.size, g)
+
+
+@kernel
+def _arm(shape, size, g):
+    """Distance from the centre of the farthest point that a turn about the centre moves in space [m]."""
+    if shape == SHAPE_CAPSULE:
+        return size[g, 1]
+    if shape != SHAPE_SPHERE and shape != SHAPE_PLANE:
+        return math.sqrt(size[g, 0] * size[g, 0] + size[g, 1] * size[g, 1] + size[g, 2] * size[g, 2])
+    return 0.0
+
+
+@kernel
+def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
+    """Bounding boxes in world axes, each inflated by half of the contact margin and by the shape's way in the step.
+
+    Two boxes that do not overlap belong to shapes more than the margin apart, and after the step still apart.  A plane
+    fills all space here; the broad phase tests it exactly.
+
+    Parameters
+    ----------
+    geoms : Geoms
+    geom_R, geom_p : (g, 3, 3), (g, 3)
+        World poses of the geometries.
+    travel : (g, 4)
+        Of ``shape_travel``.
+    lower, upper : (g, 3), out
+        Corners of the boxes [m].
+    """
+    for g in range(geoms.kind.shape[0]):
+        for i in range(3):
+            inflation = 0.5 * geoms.margin[0] + abs(travel[g, i]) + travel[g, 3]
+            if geoms.kind[g] == SHAPE_PLANE:
+                reach = np.inf
+            else:
+                e0 = 1.0 if i == 0 else 0.0
+                e1 = 1.0 if i == 1 else 0.0
+                e2 = 1.0 if i == 2 else 0.0
+                reach = half_width(geoms.kind, geoms.size, geom_R, g, e0, e1, e2)
+            lower[g, i] = geom_p[g, i] - reach - inflation
+            upper[g, i] = geom_p[g, i] + reach + inflation
+
+
+@kernel
+def separation(kind, size, geom_R, geom_p, a, b, n0, n1, n2):
+    """Exact separation of two shapes along +-n (the sign that separates more) [m]."""
+    along = (
+        n0 * (geom_p[a, 0] - geom_p[b, 0])
+        + n1 * (geom_p[a, 1] - geom_p[b, 1])
+        + n2 * (geom_p[a, 2] - geom_p[b, 2])
+    )
+    return (
+        abs(along)
+        - half_width(kind, size, geom_R, a, n0, n1, n2)
+        - half_width(kind, size, geom_R, b, n0, n1, n2)
+    )
+
+
+@kernel
+def first_axis(shape):
+    """First of the body axes 0..2 along which a shape has straight edges (3: it has none)."""
+    if shape == SHAPE_BOX:
+        return 0
+    if shape == SHAPE_CAPSULE or shape == SHAPE_CYLINDER:
+        return 2
+    return 3
+
+
+@kernel
+def first_face(shape):
+    """First of the body axes 0..2 that are normals of flat faces of a shape (3: it has none)."""
+    if shape == SHAPE_BOX:
+        return 0
+    if shape == SHAPE_CYLINDER:
+        return 2
+    return 3

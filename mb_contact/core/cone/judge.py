@@ -1,0 +1,109 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The judge of the exact-cone problem: from the caller's u = W r + q and r alone, nothing of a solver in it.
+
+For a contact with isotropic friction the residual is the textbook's: r - P_K(r - (u + mu |u_T| n)) with the Euclidean
+projection.  A group with unequal coefficients is measured in the coordinates that make its ellipse a circle of the
+geometric mean coefficient, which changes nothing where they are equal.  A row with coefficient zero must not push.
+
+Beside a huge r the map loses u to rounding: r = 1e19, u = -1 would pass.  With e the exact map, u + s n - e is in
+K*, r - e
+in K, and the two are orthogonal, so the distances to the cones and gap / (|r| + |u + s n|) bound |e| from below
+(the last to first order).  What is reported is the largest of all four.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.cone.problem import CONE, project_unit
+from mb_contact.core.jit import kernel
+
+NATURAL = 0  #: norm of the natural map
+GAP = 1  #: |r* (u + s n)|
+INFEASIBLE = 2  #: -u_n, or |u| of bilateral rows
+VIOLATION = 3  #: friction beyond its bound, or -r_n
+MEASURES = 4
+
+
+@kernel
+def judge_units(units, r, u, scale, out, length, slope):
+    """Fill ``out`` (units, MEASURES) with r / scale and u scale of each unit; infinite where not a number.
+
+    ``length`` and ``slope`` are workspaces for the groups of one unit.
+    """
+    for i in range(units.kind.shape[0]):
+        for k in range(MEASURES):
+            out[i, k] = 0.0
+        if units.kind[i] == CONE:
+            _judge_contact(units, r, u, scale[i], out, i, length, slope)
+        else:
+            for a in range(units.start[i], units.start[i + 1]):
+                x = u[a] * scale[i]
+                out[i, NATURAL] += x * x
+                out[i, INFEASIBLE] = max(out[i, INFEASIBLE], abs(x))
+            out[i, NATURAL] = np.sqrt(out[i, NATURAL])
+        for a in range(units.start[i], units.start[i + 1]):
+            if not np.isfinite(r[a]) or not np.isfinite(u[a]):
+                for k in range(MEASURES):
+                    out[i, k] = np.inf
+
+
+@kernel
+def _judge_contact(units, r, u, c, out, i, length, slope):
+    n = units.start[i]
+    first = units.group[i]
+    groups = units.group[i + 1] - first
+    s = 0.0
+    work = 0.0
+    total = 0.0
+    size_r = 0.0
+    size_u = 0.0
+    for l in range(groups):
+        g = first + l
+        v = 0.0
+        t = 0.0
+        bound = 0.0
+        for k in range(units.row[g], units.row[g] + units.size[g]):
+            if units.mu[k] == 0.0:
+                total += (r[k] / c) ** 2
+                out[i, VIOLATION] = max(out[i, VIOLATION], abs(r[k] / c))
+                continue
+            f = units.mean[g] / units.mu[k]
+            x = r[k] / c * f
+            w = u[k] * c / f
+            v += w * w
+            t += (x - w) ** 2
+            bound += x * x
+            work += x * w
+        s += units.mean[g] * np.sqrt(v)
+        size_r += bound
+        size_u += v
+        length[l] = np.sqrt(t)
+        slope[l] = units.mean[g]
+        out[i, VIOLATION] = max(out[i, VIOLATION], np.sqrt(bound) - units.mean[g] * r[n] / c)
+    normal = r[n] / c
+    w = u[n] * c
+    work += normal * (w + s)
+    p = project_unit(normal - (w + s), length, slope, groups)
+    total += (normal - p) ** 2
+    for l in range(groups):
+        g = first + l
+        keep = slope[l] * p / length[l] if length[l] > slope[l] * p else 1.0
+        for k in range(units.row[g], units.row[g] + units.size[g]):
+            if units.mu[k] > 0.0:
+                f = units.mean[g] / units.mu[k]
+                x = r[k] / c * f
+                total += (x - keep * (x - u[k] * c / f)) ** 2
+    out[i, GAP] = abs(work)
+    out[i, INFEASIBLE] = max(-w, 0.0)
+    out[i, VIOLATION] = max(out[i, VIOLATION], -normal)
+    steep = 1.0
+    sizes = np.sqrt(size_r + normal * normal) + np.sqrt(size_u + (w + s) * (w + s))
+    for l in range(groups):
+        steep += slope[l] * slope[l]
+    least = max(out[i, INFEASIBLE], out[i, VIOLATION]) / np.sqrt(steep)
+    if sizes > 0.0:
+        least = max(least, out[i, GAP] / sizes)
+    out[i, NATURAL] = max(np.sqrt(total), least)

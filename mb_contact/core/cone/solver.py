@@ -1,0 +1,131 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The exact-cone solver: an attempt at the problem itself, then proximal points, where each problem is easier.
+
+    u = (W + eps D) r - eps D r_k + q,      r_{k+1} its solution,      D the diagonal of W
+
+For eps large the De Saxce term no longer spoils monotony (with W = 0 that holds for every mu < 2) and an attempt
+succeeds; where r_{k+1} = r_k the regularisation cancels.  eps falls after a solution and rises after a failure, and
+Newton
+on the original problem is tried from every point.  High friction, closed loops of contacts and mass ratios of 1e4
+need it.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, attempt, prepare_newton
+from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.jit import kernel
+
+CONE_SOLVED = 0
+CONE_LIMIT = 1  #: the best point is returned
+
+FORCE = 300.0  #: scaled impulses at the start; from 1 a quarter of the hard problems are lost, from 30 to 1000 few
+VELOCITY = 1.0
+OTHER_FORCE = 10.0
+OTHER_VELOCITY = 10.0
+PROXIMAL_LIMIT = 30  #: interior-point steps of one proximal problem
+LOOSE = 1e-3  #: relative natural residual that will do for one
+FIRST_WEIGHT = 1.0
+SHRINK = 0.3
+GROW = 3.0
+CAREFUL = 0.7  #: instead of SHRINK after a failure, falling back to it by
+RECOVER = 0.8  #: a success
+FRACTION = 0.1  #: of the residual of the point itself, which its proximal problem must reach
+
+
+@kernel
+def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, tolerance):
+    """Solve the scaled problem; r holds the start if ``warm`` and the best point at the end.
+
+    ``work`` (6, rows) is a workspace; at most ``limit`` interior-point steps on the problem itself and ``points``
+    proximal points.  Returns (CONE_* status, relative natural residual, interior-point steps, Newton steps, points).
+    """
+    prepare_newton(blocks, q, units, N)
+    if not warm:
+        for a in range(r.shape[0]):
+            r[a] = 0.0
+        best = measure(blocks, q, units, N, r)
+        if best <= TARGET:  # nothing touches
+            return CONE_SOLVED, best, 0, 0, 0
+    best, interior, steps = attempt(
+        blocks, q, units, factors, S, N, r, work[0], warm, FORCE, VELOCITY, limit, tolerance
+    )
+    if best > tolerance and limit > 0:  # once more from another point
+        now, more, newtons = attempt(
+            blocks, q, units, factors, S, N, work[3], work[0], False, OTHER_FORCE, OTHER_VELOCITY, limit, tolerance
+        )
+        interior += more
+        steps += newtons
+        if now < best:
+            best = now
+            for a in range(r.shape[0]):
+                r[a] = work[3, a]
+    if best <= tolerance:
+        return CONE_SOLVED, best, interior, steps, 0
+    near = work[2]
+    for a in range(r.shape[0]):
+        work[1, a] = N.diagonal[a]
+        near[a] = 0.0
+    weight = FIRST_WEIGHT
+    shrink = SHRINK
+    outer = LOOSE / FRACTION
+    point = 0
+    while point < points and best > tolerance:
+        point += 1
+        now, more, newtons = _point(blocks, q, units, factors, S, N, near, work, weight, point > 1, tolerance)
+        interior += more
+        steps += newtons
+        if now > min(LOOSE, FRACTION * outer):
+            weight = min(GROW * weight, 100.0)
+            shrink = CAREFUL
+            continue
+        for a in range(r.shape[0]):
+            near[a] = work[3, a]
+            work[0, a] = near[a]
+        weight *= shrink
+        shrink = max(SHRINK, RECOVER * shrink)
+        outer = measure(blocks, q, units, N, near)
+        now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET)
+        steps += more
+        if now < best:
+            best = now
+            for a in range(r.shape[0]):
+                r[a] = work[0, a]
+    return (CONE_SOLVED if best <= tolerance else CONE_LIMIT), best, interior, steps, point
+
+
+@kernel
+def _point(blocks, q, units, factors, S, N, near, work, weight, warm, tolerance):
+    """One proximal problem around ``near``; its solution goes to ``work[3]``."""
+    _diagonal(blocks, work[5], False)
+    for a in range(q.shape[0]):
+        work[4, a] = q[a] - weight * work[1, a] * near[a]
+        work[3, a] = work[5, a] + weight * work[1, a]
+    _diagonal(blocks, work[3], True)
+    for a in range(q.shape[0]):
+        work[3, a] = near[a]
+    prepare_newton(blocks, work[4], units, N)
+    result = attempt(
+        blocks, work[4], units, factors, S, N, work[3], work[0], warm, FORCE, VELOCITY, PROXIMAL_LIMIT, tolerance
+    )
+    _diagonal(blocks, work[5], True)
+    prepare_newton(blocks, q, units, N)
+    return result
+
+
+@kernel
+def _diagonal(blocks, diagonal, write):
+    """Read or write the diagonal of the matrix."""
+    for i in range(blocks.start.shape[0] - 1):
+        n = blocks.start[i]
+        d = blocks.start[i + 1] - n
+        for b in range(blocks.first[i], blocks.first[i + 1]):
+            if blocks.column[b] == i:
+                for k in range(d):
+                    o = blocks.offset[b] + k * d + k
+                    if write:
+                        blocks.value[o] = diagonal[n + k]
+                    else:
+                        diagonal[n + k] = blocks.value[o]

@@ -1,0 +1,230 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The decompression of Anitescu and Potra on the polyhedral cone, and the judges of both phases.
+
+Normal impulses r_n = theta + F_n with F_n >= 0 complementary to u_n, friction at most mu r_n:
+
+    u_n _|_ r_n - theta,   sigma + D* u _|_ beta,   mu r_n - E* beta _|_ sigma
+
+It is the contact problem with theta = 0 but for contacts that leave (r_n = theta, u_n > 0), whose friction has the
+fixed bound mu theta.  Such a contact is a Coulomb contact whose normal row is cut off from all others: W_nn alone on
+the diagonal and q_n = -W_nn theta make r_n = theta, and the other rows take W_.n theta as given.  So the step's ladder
+solves it for a set of leaving contacts, and the set is mended until every contact agrees; where that goes round in
+circles, Lemke's algorithm has the whole problem.  Nothing is believed: ``certify_shifted`` judges the problem above.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST, _finite, _friction, _pair, certify
+from mb_contact.core.lcp.ladder import FIRST_REGULARISATION, LEMKE_ATTEMPTS, TOLERANCE, solve_step
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble
+from mb_contact.core.lcp.lemke import lemke
+
+BLOCK_ROUNDS = 10  # rounds in which every wrong contact changes; after that the first one alone
+MOST_ROUNDS = 40
+
+
+@kernel
+def recover(W, q, cones, sol, piv, lem, r, judge):
+    """An ordinary contact problem (W, q) by the step's ladder into ``r``."""
+    rows = cones.rows[0]
+    for i in range(rows):
+        sol.q[i] = q[i]
+        for j in range(rows):
+            sol.W[i, j] = W[i, j]
+    _start(cones, q, sol.state)
+    solve_step(sol, cones, piv, lem)
+    for i in range(rows):
+        r[i] = sol.r[i]
+    certify(W, q, cones, r, sol.u, judge)
+
+
+@kernel
+def _start(cones, q, state):
+    for i in range(cones.count[0]):
+        state[i] = 0 if q[cones.start[i]] < 0.0 else -1
+
+
+@kernel
+def recover_more(W, q, theta, cones, released, sol, piv, lem, r, judge):
+    """The problem of Anitescu and Potra: q holds the velocities after compression, r gets theta + additional."""
+    best = 1e300
+    for i in range(cones.count[0]):
+        released[i] = 1 if theta[cones.start[i]] > 0.0 else 0
+    best = _mend(W, q, theta, cones, released, sol, piv, lem, r, judge, best)
+    if best <= TOLERANCE:
+        return
+    mean = 0.0
+    for i in range(cones.rows[0]):
+        mean += W[i, i] / cones.rows[0]
+    weight = 0.0
+    for attempt in range(LEMKE_ATTEMPTS):
+        if attempt > 0:
+            weight = FIRST_REGULARISATION * 100.0 ** (attempt - 1)
+        _whole(W, q, theta, cones, weight * mean, sol, lem)
+        best = _consider(W, q, theta, cones, sol, r, judge, best)
+        for i in range(cones.count[0]):
+            row = cones.start[i]
+            released[i] = 1 if theta[row] > 0.0 and sol.r[row] <= theta[row] else 0
+        best = _mend(W, q, theta, cones, released, sol, piv, lem, r, judge, best)
+        if best <= TOLERANCE:
+            return
+
+
+@kernel
+def _mend(W, q, theta, cones, released, sol, piv, lem, r, judge, best):
+    """Change the set of leaving contacts until all agree with it; the best impulses stay in r."""
+    for attempt in range(MOST_ROUNDS):
+        cut_off(W, q, theta, cones, released, sol.W, sol.q)
+        _start(cones, sol.q, sol.state)
+        solve_step(sol, cones, piv, lem)
+        best = _consider(W, q, theta, cones, sol, r, judge, best)
+        if best <= TOLERANCE:
+            return best
+        changed = 0
+        for i in range(cones.count[0]):
+            row = cones.start[i]
+            if theta[row] <= 0.0:
+                continue
+            wrong = sol.u[row] < 0.0 if released[i] == 1 else sol.r[row] < theta[row]
+            if wrong and (attempt < BLOCK_ROUNDS or changed == 0):
+                released[i] = 1 - released[i]
+                changed += 1
+        if changed == 0:
+            return best
+    return best
+
+
+@kernel
+def cut_off(W, q, theta, cones, released, W_cut, q_cut):
+    """W and q with the normal rows of leaving contacts cut off, so that their impulse comes out as theta."""
+    rows = cones.rows[0]
+    for i in range(rows):
+        q_cut[i] = q[i]
+        for j in range(rows):
+            W_cut[i, j] = W[i, j]
+    for i in range(cones.count[0]):
+        if released[i] == 0:
+            continue
+        n = cones.start[i]
+        for j in range(rows):
+            q_cut[j] += W[j, n] * theta[n]
+            if j != n:
+                W_cut[j, n] = 0.0
+                W_cut[n, j] = 0.0
+    for i in range(cones.count[0]):
+        n = cones.start[i]
+        if released[i] != 0:
+            q_cut[n] = -W[n, n] * theta[n]
+
+
+@kernel
+def _consider(W, q, theta, cones, sol, r, judge, best):
+    """Judge ``sol.r`` on the true problem and keep it if it is better; ``sol.u`` gets its true velocities."""
+    now = certify_shifted(W, q, theta, cones, sol.r, sol.u, sol.judge)
+    if now >= best:
+        return best
+    for i in range(cones.rows[0]):
+        r[i] = sol.r[i]
+    for a in range(judge.shape[0]):
+        judge[a] = sol.judge[a]
+    return now
+
+
+@kernel
+def _whole(W, q, theta, cones, regularisation, sol, lem):
+    """Lemke on the whole problem: J14 (57) with mu theta in its last rows; total impulses into ``sol.r``."""
+    rows = cones.rows[0]
+    for i in range(rows):
+        x = q[i]
+        for j in range(rows):
+            x += W[i, j] * theta[j]
+        sol.q[i] = x
+    size = lcp_assemble(W, sol.q, cones, lem.M, lem.q)
+    forces = size
+    for i in range(cones.count[0]):
+        if cones.dim[i] == 3:
+            forces -= 1
+    sigma = forces
+    for i in range(cones.count[0]):
+        if cones.dim[i] == 3:
+            lem.q[sigma] += cones.mu[i] * theta[cones.start[i]]
+            sigma += 1
+    for i in range(forces):
+        lem.M[i, i] += regularisation
+    lemke(lem.M, lem.q, size, lem.T, lem.basis, lem.z, 20 * size + 50)
+    impulses_of(cones, lem.z, sol.r)
+    for i in range(rows):
+        sol.r[i] += theta[i]
+
+
+@kernel
+def certify_shifted(W, q, theta, cones, r, u, judge):
+    """As ``certificate.certify`` with r_n - theta against u_n; u is recomputed as W r + q."""
+    n_f = cones.cosine.shape[0]
+    rows = cones.rows[0]
+    for i in range(judge.shape[0]):
+        judge[i] = 0.0
+    judge[WORST] = -1.0
+    for i in range(rows):
+        x = q[i]
+        for j in range(rows):
+            x += W[i, j] * r[j]
+        u[i] = x
+    for i in range(cones.count[0]):
+        row = cones.start[i]
+        s = np.sqrt(W[row, row])
+        gap, infeasible = _pair((r[row] - theta[row]) * s, u[row] / s)
+        finite = _finite(r, u, row, cones.dim[i])
+        if cones.dim[i] == 3 and finite:
+            t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
+            g, f = _friction(cones, n_f, i, r, u, row, t, judge)
+            gap = max(gap, g)
+            infeasible = max(infeasible, f)
+        if not finite or not gap <= 1e300 or not infeasible <= 1e300:
+            gap = 1e300
+            infeasible = 0.0
+        if max(gap, infeasible) > max(judge[GAP], judge[INFEASIBLE]):
+            judge[WORST] = i
+        judge[GAP] = max(judge[GAP], gap)
+        judge[INFEASIBLE] = max(judge[INFEASIBLE], infeasible)
+    return max(judge[GAP], judge[INFEASIBLE])
+
+
+@kernel
+def certify_cone(W, q, theta, cones, r, u, judge):
+    """The same for exact cones: r_t against the nearest point of the disc of radius mu r_n to r_t - u_t."""
+    rows = cones.rows[0]
+    for i in range(judge.shape[0]):
+        judge[i] = 0.0
+    judge[WORST] = -1.0
+    for i in range(rows):
+        x = q[i]
+        for j in range(rows):
+            x += W[i, j] * r[j]
+        u[i] = x
+    for i in range(cones.count[0]):
+        row = cones.start[i]
+        s = np.sqrt(W[row, row])
+        gap, infeasible = _pair((r[row] - theta[row]) * s, u[row] / s)
+        if cones.dim[i] == 3:
+            t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
+            bound = cones.mu[i] * max(r[row], 0.0)
+            x = r[row + 1] - u[row + 1] / (t * t)
+            y = r[row + 2] - u[row + 2] / (t * t)
+            size = np.sqrt(x * x + y * y)
+            part = 1.0 if size <= bound else bound / size
+            gap = max(gap, t * np.sqrt((r[row + 1] - part * x) ** 2 + (r[row + 2] - part * y) ** 2))
+            over = np.sqrt(r[row + 1] ** 2 + r[row + 2] ** 2) - bound
+            judge[CONE] = max(judge[CONE], over)
+        if not _finite(r, u, row, cones.dim[i]) or not gap <= 1e300:
+            gap = 1e300
+        if max(gap, infeasible) > max(judge[GAP], judge[INFEASIBLE]):
+            judge[WORST] = i
+        judge[GAP] = max(judge[GAP], gap)
+        judge[INFEASIBLE] = max(judge[INFEASIBLE], infeasible)
+    return max(judge[GAP], judge[INFEASIBLE])

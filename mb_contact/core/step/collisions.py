@@ -1,0 +1,427 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Stages of an impact (J14 section 7) on the step's own rows and solvers: velocities jump, positions stay.
+
+    impacts_due      which contacts collide (equations of docs/collisions.md)
+    pose_impact      rows of what collides or touches, W without damping, q = B* V-
+    compress         J14 (54): the contact problem with dt = 0
+    decompress       J14 (57) with the friction of the chosen law; ``collision_phases.py``
+    apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
+
+The rows, W and the solvers' workspaces are those of the step, which assembles its own problem afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.lcp.certificate import certify
+from mb_contact.core.lcp.ladder import solve_step
+from mb_contact.core.rows.bilateral import (
+    bilateral_rows,
+    combine_gears,
+    combine_velocities,
+    factor_bilateral,
+    hold_rows,
+    measure_rows,
+    recover_impulses,
+    reduce_velocities,
+)
+from mb_contact.core.rows.contact_rows import (
+    _limit,
+    _point_velocity,
+    contact_frames,
+    contact_rows,
+    row_impulses,
+    row_sides,
+    row_velocities,
+)
+from mb_contact.core.step.collision_phases import recover, recover_more
+from mb_contact.core.step.step import BAD_BODY, _add_impulse, rows_in_use
+from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
+from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
+from mb_contact.core.tree.inverse_dynamics import kinetic_energy
+from mb_contact.core.tree.kinematics import bias_terms, body_velocities
+from mb_contact.types import LOWER, NOT_FINITE, OK
+
+ANITESCU_POTRA = 0
+PAPERS = 1
+NEWTON = 2
+
+BEFORE = 0  # entries of ImpactWork.energy: kinetic energy before,
+COMPRESSED = 1  # its change in compression,
+RECOVERED = 2  # and in decompression
+AFTER = 3  # recomputed from the new velocities
+
+TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
+
+
+class ImpactWork(NamedTuple):
+    """Workspace of one impact; c contacts, R scalar rows."""
+
+    collides: np.ndarray  #: int64 (c,), marks of the step's contacts
+    eps: np.ndarray  #: (c,), their restitution
+    speed: np.ndarray  #: (c,), normal velocity before [m/s]
+    W: np.ndarray  #: (R, R)
+    u: np.ndarray  #: (R,), velocities of the rows before
+    p_c: np.ndarray  #: (R,), impulses of compression
+    u_c: np.ndarray  #: (R,), velocities after it
+    theta: np.ndarray  #: (R,), recovered normal impulses
+    p_d: np.ndarray  #: (R,), recovered and additional impulses
+    q: np.ndarray  #: (R,), scratch
+    total: np.ndarray  #: (R,), p_c + p_d
+    released: np.ndarray  #: int64 (R,), units whose normal impulse is the recovered one alone
+    judge_c: np.ndarray  #: (4,), certificate of compression
+    judge_d: np.ndarray  #: (4,), and of decompression
+    energy: np.ndarray  #: (4,) [J]
+
+
+def make_impact_work(capacity, rows):
+    """Workspace for so many contacts and scalar rows."""
+    return ImpactWork(
+        collides=np.zeros(capacity, np.int64),
+        eps=np.zeros(capacity),
+        speed=np.zeros(capacity),
+        W=np.zeros((rows, rows)),
+        u=np.zeros(rows),
+        p_c=np.zeros(rows),
+        u_c=np.zeros(rows),
+        theta=np.zeros(rows),
+        p_d=np.zeros(rows),
+        q=np.zeros(rows),
+        total=np.zeros(rows),
+        released=np.zeros(rows, np.int64),
+        judge_c=np.zeros(4),
+        judge_d=np.zeros(4),
+        energy=np.zeros(4),
+    )
+
+
+@entry
+def impacts_due(h, eps, every, threshold, dt):
+    """How many contacts collide in this step: v_n- < -threshold and g + dt v_n,free <= 0.
+
+    Parameters
+    ----------
+    eps : (m,)
+        Restitution of each pair of geometries.
+    every : bool
+        Contacts without restitution and joint limits count too.
+    threshold : float
+        [m/s]
+    dt : float
+        [s]; v_n,free is that of ``work.V_free``.
+    """
+    due = 0
+    for i in range(h.contacts.count[0]):
+        if (every or eps[h.contacts.pair[i]] > 0.0) and _collides(h, i, threshold, dt):
+            due += 1
+    if every:
+        due += limits_hit(h, threshold, dt)
+    return due
+
+
+@entry
+def limits_hit(h, threshold, dt):
+    """How many joint limits are passed at the free velocity within dt, approached faster than the threshold."""
+    hit = 0
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        d = h.tree.v_start[k]
+        position = h.q[h.tree.q_start[k]]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
+            if sign * h.v[d] < -threshold and gap + dt * sign * h.work.v_free[d] <= 0.0:
+                hit += 1
+    return hit
+
+
+@entry
+def mark_collisions(h, imp, threshold, dt):
+    """Mark the contacts that collide in this step, with or without restitution."""
+    for i in range(h.contacts.count[0]):
+        imp.collides[i] = 1 if _collides(h, i, threshold, dt) else 0
+
+
+@entry
+def next_pair(h, imp):
+    """Pair of geometries that collides first: least g / |v_n-|, then the fastest; -1 if none does."""
+    best = -1
+    soonest = 0.0
+    fastest = 0.0
+    for i in range(h.contacts.count[0]):
+        pair = h.contacts.pair[i]
+        if imp.collides[i] == 0:
+            continue
+        speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        time = h.contacts.gap[i] / speed if h.contacts.gap[i] > TOUCH else 0.0
+        if best < 0 or time < soonest or (time == soonest and speed > fastest):
+            best = pair
+            soonest = time
+            fastest = speed
+    return best
+
+
+@entry
+def _collides(h, i, threshold, dt):
+    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+    if not before < -threshold:
+        return False
+    free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
+    return h.contacts.gap[i] + dt * free <= 0.0
+
+
+@kernel
+def normal_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i along its normal [m/s]."""
+    x, y, z = relative_velocity(geoms, contacts, origin, V, i)
+    return x * contacts.normal[i, 0] + y * contacts.normal[i, 1] + z * contacts.normal[i, 2]
+
+
+@kernel
+def relative_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i, world axes [m/s]."""
+    pair = contacts.pair[i]
+    ax, ay, az = _point_velocity(geoms.body[geoms.pairs[pair, 0]], V, origin, contacts.point, i)
+    bx, by, bz = _point_velocity(geoms.body[geoms.pairs[pair, 1]], V, origin, contacts.point, i)
+    return ax - bx, ay - by, az - bz
+
+
+@entry
+def pose_impact(h, imp, picked, eps, touch, dt, only_pair):
+    """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
+
+    Parameters
+    ----------
+    picked : Contacts, out
+        Those that take part, with zero gaps.
+    touch : float
+        Gap up to which contacts touch [m].
+    dt : float
+        Time within which a joint limit counts as reached at the present velocity [s].
+    only_pair : int
+        The one pair of geometries that takes part, or -1 for all.
+    """
+    _pick(h, imp, picked, eps, touch, only_pair)
+    status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
+    if status != OK:
+        h.work.info[BAD_BODY] = body
+        return status
+    contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
+    contact_rows(h.geoms, picked, h.kin, h.frames, h.memory, 1.0, 0.0, 0.0, h.rows, h.cones, h.sol.state)
+    _reached_limits(h, dt)
+    _row_system(h, imp)
+    for i in range(h.cones.count[0]):
+        h.sol.state[i] = 0 if imp.u[h.cones.start[i]] < 0.0 else -1
+    for i in range(picked.count[0]):
+        imp.speed[i] = imp.u[3 * i]
+    imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    return OK
+
+
+@entry
+def _row_system(h, imp):
+    """W and u of the rows, what loops and gears leave of them; friction of the joints has no time to act."""
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
+    )
+    n_rows = rows_in_use(h)
+    count = mark_essential(h.tree, h.rows.touched, h.com)
+    compliance_sweep(h.tree, h.kin, h.art, h.com)
+    compliance_blocks(h.tree, h.com, count)
+    row_sides(h.com, h.rows, n_rows)
+    row_compliance(h.com, h.rows, n_rows, count, imp.W)
+    combine_gears(imp.W, h.bil)
+    measure_rows(h.com, h.rows, imp.W, h.bil)
+    factor_bilateral(imp.W, h.bil)
+    row_velocities(h.rows, n_rows, h.kin.V, imp.u)
+    combine_velocities(imp.u, h.bil)
+    reduce_velocities(imp.u, h.bil)
+    hold_rows(h.cones, imp.u, h.bil)
+
+
+@entry
+def _pick(h, imp, picked, eps, touch, only_pair):
+    """Copy the contacts that take part."""
+    found = h.contacts
+    c = 0
+    for i in range(found.count[0]):
+        pair = found.pair[i]
+        if only_pair >= 0 and pair != only_pair:
+            continue
+        if found.gap[i] > touch and imp.collides[i] == 0:
+            continue
+        imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
+        picked.pair[c] = pair
+        picked.feature[c] = found.feature[i]
+        picked.gap[c] = 0.0
+        for a in range(3):
+            picked.point[c, a] = found.point[i, a]
+            picked.normal[c, a] = found.normal[i, a]
+        c += 1
+    picked.count[0] = c
+
+
+@entry
+def _reached_limits(h, dt):
+    """Rows of joint limits that are touched, or passed at the present velocity within dt; inelastic."""
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        d = h.tree.v_start[k]
+        position = h.q[h.tree.q_start[k]]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
+            if gap <= TOUCH or (dt > 0.0 and gap + dt * sign * h.v[d] <= 0.0):
+                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.memory, h.rows, h.cones, h.sol.state)
+
+
+@entry
+def compress(h, imp):
+    """J14 (54) on the polyhedral cone: p_c and u_c."""
+    _load(imp.W, imp.u, h.cones.rows[0], h.sol)
+    solve_step(h.sol, h.cones, h.piv, h.lem)
+    for i in range(h.cones.rows[0]):
+        imp.p_c[i] = h.sol.r[i]
+    compressed(h, imp)
+    certify(imp.W, imp.u, h.cones, imp.p_c, imp.q, imp.judge_c)
+
+
+@entry
+def compressed(h, imp):
+    """u_c and the energy of compression, from p_c."""
+    energy = 0.0
+    for i in range(h.cones.rows[0]):
+        x = imp.u[i]
+        for j in range(h.cones.rows[0]):
+            x += imp.W[i, j] * imp.p_c[j]
+        imp.u_c[i] = x
+        energy += 0.5 * imp.p_c[i] * (imp.u[i] + x)
+        imp.p_d[i] = 0.0
+        imp.theta[i] = 0.0
+    imp.energy[COMPRESSED] = energy
+    imp.energy[RECOVERED] = 0.0
+    for a in range(4):
+        imp.judge_d[a] = 0.0
+
+
+@kernel
+def _load(W, q, rows, sol):
+    for i in range(rows):
+        sol.q[i] = q[i]
+        for j in range(rows):
+            sol.W[i, j] = W[i, j]
+
+
+@entry
+def second_problem(h, imp, law, scale):
+    """theta, and in ``imp.q`` the free velocities of the problem that the law poses after compression."""
+    rows = h.cones.rows[0]
+    for i in range(rows):
+        imp.theta[i] = 0.0
+        imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        if h.cones.dim[i] != 3:
+            continue
+        if law == NEWTON:  # u_n+ >= eps |u_n-|
+            imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
+        else:
+            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
+    if law == PAPERS:
+        for i in range(rows):
+            x = 0.0
+            for j in range(rows):
+                x += imp.W[i, j] * imp.theta[j]
+            imp.q[i] += x
+
+
+@entry
+def decompress(h, imp, law, scale):
+    """J14 (57) with the friction of ``law`` on the polyhedral cone and all eps times ``scale``; p_d.
+
+    Returns the change of kinetic energy over both phases [J].
+    """
+    second_problem(h, imp, law, scale)
+    if law == ANITESCU_POTRA:
+        recover_more(imp.W, imp.q, imp.theta, h.cones, imp.released, h.sol, h.piv, h.lem, imp.p_d, imp.judge_d)
+    else:
+        recover(imp.W, imp.q, h.cones, h.sol, h.piv, h.lem, imp.p_d, imp.judge_d)
+    return recovered(h, imp, law)
+
+
+@entry
+def recovered(h, imp, law):
+    """From the solution of the second problem in p_d to all that decompression adds; the energy of both phases."""
+    rows = h.cones.rows[0]
+    for i in range(rows):
+        if law == PAPERS:
+            imp.p_d[i] += imp.theta[i]
+        elif law == NEWTON:
+            imp.p_d[i] -= imp.p_c[i]
+        imp.total[i] = imp.p_c[i] + imp.p_d[i]
+    energy = 0.0
+    for i in range(rows):
+        x = imp.u_c[i]
+        for j in range(rows):
+            x += imp.W[i, j] * imp.p_d[j]
+        energy += 0.5 * imp.p_d[i] * (imp.u_c[i] + x)
+    imp.energy[RECOVERED] = energy
+    return imp.energy[COMPRESSED] + energy
+
+
+@entry
+def apply_impact(h, imp):
+    """Velocities after the impact and what follows from them, from p_c and p_d; a status."""
+    rows = h.cones.rows[0]
+    for i in range(rows):
+        imp.total[i] = imp.p_c[i] + imp.p_d[i]
+    recover_impulses(imp.total, h.bil)
+    row_impulses(h.rows, rows_in_use(h), imp.total, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    for i in range(h.v.shape[0]):
+        if not np.isfinite(h.work.dv[i]):
+            return NOT_FINITE
+    for i in range(h.v.shape[0]):
+        h.v[i] += h.work.dv[i]
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    return OK
+
+
+@entry
+def set_velocity(h, v):
+    """Back to the velocity v, with all that follows from it; positions have not moved."""
+    for i in range(h.v.shape[0]):
+        h.v[i] = v[i]
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+
+
+@entry
+def add_impulses(h, picked, vectors, total):
+    """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
+    for i in range(picked.count[0]):
+        for side in range(2):
+            g = h.geoms.pairs[picked.pair[i], side]
+            _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
+
+
+@kernel
+def impulse_vectors(picked, frames, p, out):
+    """Impulses of rows p as world vectors on A, (k, 3)."""
+    for i in range(picked.count[0]):
+        for a in range(3):
+            out[i, a] = (
+                p[3 * i] * picked.normal[i, a] + p[3 * i + 1] * frames.t1[i, a] + p[3 * i + 2] * frames.t2[i, a]
+            )
+
+

@@ -1,0 +1,305 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runge-Kutta steps of a body in contact, of fixed or adapted length, which stop at the first step with an event."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.surfaces.closest import closest_points
+from mb_contact.core.surfaces.layout import (
+    BASE_P,
+    BASE_V,
+    BASE_W,
+    FREE,
+    FRICTION,
+    FRICTION_ROOM,
+    GAP,
+    GAP_RATE,
+    NORMAL_FORCE,
+    RELEASE,
+    ROLLING,
+    SLIDING,
+    SLIP_1,
+    SLIP_2,
+    STATE_SIZE,
+)
+from mb_contact.core.surfaces.motion import accelerations, base_rotation
+from mb_contact.core.tree.spatial import cross, multiply, rotate, rotate_back, set_quaternion
+from mb_contact.types import NOT_FINITE, OK
+
+# --- why a run of steps ended -----------------------------------------------------------------------
+NONE = 0  #: all steps done
+BREAKS = 1  #: the normal force vanishes: on to free flight
+STICKS = 2  #: the slip vanishes: on to rolling
+SLIPS = 3  #: friction cannot hold: on to sliding
+LANDS = 4  #: the surfaces meet
+LEAVES = 5  #: a contact coordinate leaves the part of its chart that is meant for it
+TOO_SHORT = 23  #: a status: the step has to be shorter than the time's rounding
+
+# settings of a run
+STEP = 0  #: length of a fixed step, first length of an adapted one; then the one to go on with [s]
+END = 1  #: [s]
+RELATIVE = 2  #: tolerances of an adapted step
+ABSOLUTE = 3
+LONGEST = 4
+
+GAP_LIMIT = 1e-12  #: residual of closest points, in lengths of the scene
+
+
+@kernel
+def runge_kutta(mode, constants, code, data, t, h, tableau, y, work, watch):
+    """One step from ``work.start`` to y; ``stages[0]`` holds the derivative at the start.  A status.
+
+    ``tableau`` (s + 1, s + 1): column 0 the times, then the coefficients; its last row the weights.
+    """
+    stages = tableau.shape[0] - 1
+    n = STATE_SIZE[mode]
+    start = work.start
+    k = work.stages
+    trial = work.trial
+    for stage in range(1, stages + 1):
+        target = trial if stage < stages else y
+        for i in range(n):
+            total = 0.0
+            for j in range(stage):
+                total += tableau[stage, 1 + j] * k[j, i]
+            target[i] = start[i] + h * total
+        if stage < stages:
+            status = accelerations(mode, constants, code, data, t + tableau[stage, 0] * h, trial, work, stage, watch)
+            if status != OK:
+                return status
+    if mode == FREE:
+        _normalise(y)
+    return OK
+
+
+@kernel
+def _normalise(y):
+    """A quaternion of length one."""
+    f = 1.0 / np.sqrt(y[3] * y[3] + y[4] * y[4] + y[5] * y[5] + y[6] * y[6])
+    for i in range(3, 7):
+        y[i] *= f
+
+
+@kernel
+def observe(mode, constants, code, data, t, y, work, watch, near, A, order, stage):
+    """Derivative at (t, y) into ``stages[stage]`` and everything watched there; ``near`` follows the closest points."""
+    status = accelerations(mode, constants, code, data, t, y, work, stage, watch)
+    if status == OK and mode == FREE:
+        status = gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order)
+    return status
+
+
+@kernel
+def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
+    """Gap and its rate of a body in free flight into ``watch``; ``near`` = (u_1, u_2, gap) is updated."""
+    turn = work.turn
+    p = work.point
+    base_rotation(constants, t, turn)
+    set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
+    for i in range(3):  # body in axes of the base
+        for j in range(3):
+            turn[0, i, j] = 0.0
+            for c in range(3):
+                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
+    w = constants
+    x = y[0] - (w[BASE_P] + w[BASE_V] * t)
+    b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)
+    z = y[2] - (w[BASE_P + 2] + w[BASE_V + 2] * t)
+    p[0, 0], p[0, 1], p[0, 2] = rotate_back(turn, 2, x, b, z)
+    for i in range(3):
+        work.a[i] = 0.0
+    size = 1.0 + abs(p[0, 0]) + abs(p[0, 1]) + abs(p[0, 2])
+    status = closest_points(code, data, turn, p, near, work.a, work, A, order, GAP_LIMIT * size)
+    if status != OK:
+        return status
+    D = work.D
+    # velocity of the body's near point minus that of the base's, along the normal of the base
+    vx, vy, vz = rotate_back(turn, 2, y[10] - w[BASE_V], y[11] - w[BASE_V + 1], y[12] - w[BASE_V + 2])
+    wx, wy, wz = rotate_back(turn, 2, y[7], y[8], y[9])
+    x, b, z = cross(wx, wy, wz, D[1, 0, 0], D[1, 0, 1], D[1, 0, 2])
+    vx, vy, vz = vx + x, vy + b, vz + z
+    wx, wy, wz = rotate_back(turn, 2, w[BASE_W], w[BASE_W + 1], w[BASE_W + 2])
+    x, b, z = cross(wx, wy, wz, D[0, 0, 0], D[0, 0, 1], D[0, 0, 2])
+    R = work.R
+    watch[GAP] = near[4]
+    watch[GAP_RATE] = (vx - x) * R[0, 0, 2] + (vy - b) * R[0, 1, 2] + (vz - z) * R[0, 2, 2]
+    return OK
+
+
+@kernel
+def _event(mode, constants, bounds, y, near, watch, slip_1, slip_2):
+    """What has happened at the end of a step, NONE if nothing; slip_1, slip_2 the slip at its start."""
+    if mode == FREE:
+        if watch[GAP] < 0.0 and watch[GAP_RATE] < 0.0:
+            return LANDS
+        return LEAVES if _outside(bounds, near) else NONE
+    if watch[NORMAL_FORCE] < 0.0 and constants[RELEASE] != 0.0:
+        return BREAKS
+    mu = constants[FRICTION]
+    if mode == SLIDING and mu > 0.0:
+        if watch[SLIP_1] * slip_1 + watch[SLIP_2] * slip_2 <= 0.0 and (slip_1 != 0.0 or slip_2 != 0.0):
+            return STICKS
+    if mode == ROLLING and mu < np.inf and watch[FRICTION_ROOM] < 0.0:
+        return SLIPS
+    return LEAVES if _outside(bounds, y) else NONE
+
+
+@kernel
+def _outside(bounds, x):
+    """Whether one of the first four coordinates is not where its chart is meant for."""
+    for i in range(4):
+        if not bounds[i, 0] <= x[i] <= bounds[i, 1]:
+            return True
+    return False
+
+
+@kernel
+def _guide(slip_1, slip_2, work):
+    """Remember the slip at the start of a step."""
+    work.guide[0] = slip_1
+    work.guide[1] = slip_2
+
+
+@kernel
+def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work, watch, near, A, order, steps, log):
+    """Up to ``steps`` fixed steps; returns (status, event, steps done).
+
+    The step with an event (but LEAVES) is not taken: y and t[0] are those at its start.  ``log`` (steps, 14) receives
+    t, y and nothing else after every step when it has rows.
+    """
+    h = settings[STEP]
+    _guide(0.0, 0.0, work)
+    status = observe(mode, constants, code, data, t[0], y, work, watch, near, A, order, 0)
+    if status != OK:
+        return status, NONE, 0
+    n = STATE_SIZE[mode]
+    for done in range(steps):
+        slip_1 = watch[SLIP_1]
+        slip_2 = watch[SLIP_2]
+        _guide(slip_1, slip_2, work)
+        for i in range(n):
+            work.start[i] = y[i]
+        status = runge_kutta(mode, constants, code, data, t[0], h, tableau, y, work, watch)
+        if status == OK:
+            status = observe(mode, constants, code, data, t[0] + h, y, work, watch, near, A, order, 0)
+        event = NONE
+        if status == OK:
+            event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2)
+            for i in range(n):
+                if not abs(y[i]) < 1e300:
+                    status = NOT_FINITE
+        if status != OK or (event != NONE and event != LEAVES):
+            for i in range(n):
+                y[i] = work.start[i]
+            return status, event, done
+        t[0] += h
+        if done < log.shape[0]:
+            log[done, 0] = t[0]
+            for i in range(n):
+                log[done, 1 + i] = y[i]
+        if event != NONE:
+            return OK, event, done + 1
+    return OK, NONE, steps
+
+
+@kernel
+def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, settings, work, watch, near, A, order, log):
+    """Steps of adapted length up to settings[END]; as ``run_steps``, but returns when ``log`` is full too.
+
+    ``error`` (s + 1,) holds the differences of the weights of the two orders; the last is that of the derivative at
+    the end (Dormand and Prince, 5(4)).
+    """
+    _guide(0.0, 0.0, work)
+    status = observe(mode, constants, code, data, t[0], y, work, watch, near, A, order, 0)
+    n = STATE_SIZE[mode]
+    last = error.shape[0] - 1
+    done = 0
+    while status == OK and done < log.shape[0] and t[0] < settings[END]:
+        slip_1 = watch[SLIP_1]
+        slip_2 = watch[SLIP_2]
+        _guide(slip_1, slip_2, work)
+        for i in range(n):
+            work.start[i] = y[i]
+        h = min(settings[STEP], settings[LONGEST], settings[END] - t[0])
+        if not t[0] + h > t[0]:
+            return TOO_SHORT, NONE, done
+        status = runge_kutta(mode, constants, code, data, t[0], h, tableau, y, work, watch)
+        if status == OK:
+            status = observe(mode, constants, code, data, t[0] + h, y, work, watch, near, A, order, last)
+        worst = 1e6
+        if status == OK:
+            worst = 0.0
+            for i in range(n):
+                total = 0.0
+                for j in range(last + 1):
+                    total += error[j] * work.stages[j, i]
+                scale = settings[ABSOLUTE] + settings[RELATIVE] * max(abs(y[i]), abs(work.start[i]))
+                ratio = abs(h * total) / scale
+                if not ratio <= worst:
+                    worst = ratio if ratio < 1e6 else 1e6
+        factor = 0.9 * max(worst, 1e-10) ** -0.2
+        if worst > 1.0:  # a failed stage counts as an error too large
+            for i in range(n):
+                y[i] = work.start[i]
+            settings[STEP] = h * max(factor, 0.1)
+            if not t[0] + settings[STEP] > t[0]:
+                return (TOO_SHORT if status == OK else status), NONE, done
+            status = OK
+            watch[SLIP_1] = slip_1
+            watch[SLIP_2] = slip_2
+            continue
+        event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2)
+        if event != NONE and event != LEAVES:
+            for i in range(n):
+                y[i] = work.start[i]
+            settings[STEP] = h
+            return OK, event, done
+        if h < settings[END] - t[0] or h >= settings[STEP]:
+            settings[STEP] = h * min(factor, 5.0)
+        t[0] += h
+        for i in range(n):
+            work.stages[0, i] = work.stages[last, i]
+            log[done, 1 + i] = y[i]
+        log[done, 0] = t[0]
+        done += 1
+        if event != NONE:
+            return OK, event, done
+    return status, NONE, done
+
+
+@kernel
+def body_in_world(mode, constants, code, data, t, y, work):
+    """Pose and velocity of the body's centre of mass in world axes: R into ``turn[5]``, p, w, v into ``stages[7]``."""
+    out = work.stages
+    turn = work.turn
+    if mode == FREE:
+        set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
+        for i in range(3):
+            out[7, i] = y[i]
+        for i in range(6):
+            out[7, 3 + i] = y[7 + i]
+        return OK
+    status = accelerations(mode, constants, code, data, t, y, work, 6, work.stages[5])
+    multiply(turn, 2, turn, 0, turn, 5)
+    w = constants
+    V = work.V
+    p = work.point
+    lx, ly, lz = rotate(turn, 2, p[0, 0], p[0, 1], p[0, 2])
+    wx, wy, wz = w[BASE_W], w[BASE_W + 1], w[BASE_W + 2]
+    out[7, 0], out[7, 1], out[7, 2] = (
+        w[BASE_P] + w[BASE_V] * t + lx,
+        w[BASE_P + 1] + w[BASE_V + 1] * t + ly,
+        w[BASE_P + 2] + w[BASE_V + 2] * t + lz,
+    )
+    x, y_, z = rotate(turn, 2, V[0], V[1], V[2])
+    out[7, 3], out[7, 4], out[7, 5] = wx + x, wy + y_, wz + z
+    x, y_, z = rotate(turn, 2, V[3], V[4], V[5])
+    lx, ly, lz = cross(wx, wy, wz, lx, ly, lz)
+    out[7, 6] = w[BASE_V] + lx + x
+    out[7, 7] = w[BASE_V + 1] + ly + y_
+    out[7, 8] = w[BASE_V + 2] + lz + z
+    return status

@@ -1,0 +1,173 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whole algorithms from coordinates to results.
+
+``..._at`` works on named tuples, for compiled callers; ``evaluate_...`` is one call from Python, on the workspaces of a
+TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are judged here, where it costs nothing: every
+function returns (status, body), and nothing of its output may be used unless the status is OK.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.jit import entry, sweep
+from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.tree.compliance import compliance_of_nodes
+from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.frames import frame_jacobians, frame_poses
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
+from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE, NOT_FINITE, OK, ZERO_QUATERNION
+
+
+@sweep
+def _judge(x):
+    """Whether all numbers of x are finite: x - x is 0 then, NaN otherwise."""
+    t = 0.0
+    for i in range(x.shape[0]):
+        t += x[i] - x[i]
+    return t == 0.0
+
+
+@sweep
+def _judge_diagonal(X):
+    """Whether the diagonal of a symmetric positive semidefinite matrix, and so all of it, is finite."""
+    t = 0.0
+    for i in range(X.shape[0]):
+        t += X[i, i] - X[i, i]
+    return t == 0.0
+
+
+@sweep
+def _judge_quaternions(kind, q_start, q):
+    """First body whose quaternion in q is zero, or so far from a unit one that its square is lost; or -1."""
+    for k in range(kind.shape[0]):
+        if kind[k] == JOINT_FLOATING or kind[k] == JOINT_SPHERICAL:
+            s = q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
+            square = q[s] * q[s] + q[s + 1] * q[s + 1] + q[s + 2] * q[s + 2] + q[s + 3] * q[s + 3]
+            if not (LEAST_SQUARE <= square <= 1.0 / LEAST_SQUARE):
+                return k
+    return -1
+
+
+@sweep
+def place(tree, kin, q):
+    """Poses and inertias at q; (status, body)."""
+    if not _judge(q):
+        return NOT_FINITE, -1
+    k = _judge_quaternions(tree.joint_type, tree.q_start, q)
+    if k >= 0:
+        return ZERO_QUATERNION, k
+    body_poses(tree, q, kin)
+    body_inertias(tree, kin)
+    return OK, -1
+
+
+@sweep
+def move(tree, kin, q, v):
+    """Poses, inertias, velocities and bias terms at (q, v); (status, body)."""
+    if not _judge(v):
+        return NOT_FINITE, -1
+    status, k = place(tree, kin, q)
+    if status == OK:
+        body_velocities(tree, kin, v, kin.V)
+        bias_terms(tree, kin, v)
+    return status, k
+
+
+@sweep
+def mass_matrix_at(tree, kin, mass, top, screws, q, M):
+    """Lower triangle of the mass matrix into M (N, N), which holds zeros; (status, body)."""
+    status, k = place(tree, kin, q)
+    if status != OK:
+        return status, k
+    for i in range(mass.shape[0]):
+        mass[i] = tree.mass[i]
+    composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
+    mass_matrix(tree, kin, kin.I, kin.mc, mass, top, screws, M)
+    return (OK if _judge_diagonal(M) else NOT_FINITE), -1
+
+
+@sweep
+def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
+    """Efforts for accelerations v_dot, without joint damping; (status, body)."""
+    if not _judge(v_dot) or not _judge(gravity):
+        return NOT_FINITE, -1
+    status, k = move(tree, kin, q, v)
+    if status == OK:
+        inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
+        if not _judge(effort):
+            return NOT_FINITE, -1
+    return status, k
+
+
+@sweep
+def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
+    """Accelerations from efforts, joint damping included; ``still`` (n, 6) holds zeros; (status, body)."""
+    if not _judge(effort) or not _judge(gravity):
+        return NOT_FINITE, -1
+    status, k = move(tree, kin, q, v)
+    if status != OK:
+        return status, k
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status == OK:
+        free_acceleration(tree, kin, art, gravity, effort, v, still, v_dot)
+        if not _judge(v_dot):
+            return NOT_FINITE, -1
+    return status, k
+
+
+@sweep
+def compliance_at(tree, kin, art, com, touched, body, first, R_frame, p_frame, R, p, q, L):
+    """Operational-space compliance of nodes (J14 section 8) into L; (status, body)."""
+    status, k = place(tree, kin, q)
+    if status != OK:
+        return status, k
+    frame_poses(kin, body, R_frame, p_frame, R, p)
+    status, k = articulated_inertias(tree, kin, 0.0, art)
+    if status != OK:
+        return status, k
+    compliance_of_nodes(tree, kin, art, com, touched, body, first, p, L)
+    return (OK if _judge_diagonal(L) else NOT_FINITE), -1
+
+
+@entry
+def evaluate_mass_matrix(h, q, M):
+    """Mass matrix, both triangles, into M (N, N), which holds zeros; (status, body)."""
+    status, k = mass_matrix_at(h.tree, h.kin, h.mass, h.top, h.screws, q, M)
+    if status == OK:
+        mirror(M)
+    return status, k
+
+
+@entry
+def evaluate_inverse_dynamics(h, q, v, v_dot, gravity, effort):
+    """``inverse_dynamics_at`` of a handle."""
+    return inverse_dynamics_at(h.tree, h.kin, h.alpha, h.force, q, v, v_dot, gravity, effort)
+
+
+@entry
+def evaluate_forward_dynamics(h, q, v, effort, gravity, v_dot):
+    """``forward_dynamics_at`` of a handle."""
+    return forward_dynamics_at(h.tree, h.kin, h.art, h.still, q, v, effort, gravity, v_dot)
+
+
+@entry
+def evaluate_jacobian(h, nodes, q, J):
+    """Stacked Jacobians of the nodes into J, which holds zeros; (status, body)."""
+    tree = h.tree
+    kin = h.kin
+    status, k = place(tree, kin, q)
+    if status == OK:
+        frame_poses(kin, nodes.body, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p)
+        frame_jacobians(tree, kin, nodes.body, nodes.first, nodes.p, J)
+    return status, k
+
+
+@entry
+def evaluate_compliance(h, nodes, q, L):
+    """``compliance_at`` of a handle and its nodes."""
+    return compliance_at(
+        h.tree, h.kin, h.art, nodes.com, nodes.touched, nodes.body, nodes.first,
+        nodes.R_frame, nodes.p_frame, nodes.R, nodes.p, q, L,
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Operational-space and joint-space terms of the current state, for those who subscribe to them.
+
+Between steps the workspaces ``art`` and ``com`` of the step are free; they are used again here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.jit import entry
+from mb_contact.core.tree.articulated import articulated_inertias
+from mb_contact.core.tree.compliance import compliance_of_nodes
+from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
+from mb_contact.core.tree.frames import frame_bias, frame_jacobians, frame_poses
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
+from mb_contact.types import OK
+
+
+class OperationalWork(NamedTuple):
+    """Frames and results; f frames, n bodies, N degrees of freedom."""
+
+    body: np.ndarray  #: int64 (f,), body of each frame or WORLD
+    first: np.ndarray  #: int64 (f,), zeros: six rows each
+    touched: np.ndarray  #: int64 (n,), 1 for the bodies of the frames
+    R_frame: np.ndarray  #: (f, 3, 3), frames in their bodies
+    p_frame: np.ndarray  #: (f, 3)
+    R: np.ndarray  #: (f, 3, 3), in the world
+    p: np.ndarray  #: (f, 3)
+    J: np.ndarray  #: (6 f, N)
+    bias: np.ndarray  #: (6 f,)
+    compliance: np.ndarray  #: (6 f, 6 f)
+    alpha: np.ndarray  #: (n, 6)
+    force: np.ndarray  #: (n, 6)
+    mass: np.ndarray  #: (n,), composite
+    inertia: np.ndarray  #: (n, 3, 3), composite
+    moment: np.ndarray  #: (n, 3), composite
+    top: np.ndarray  #: int64 (n,)
+    screws: np.ndarray  #: (9, N)
+    M: np.ndarray  #: (N, N)
+    effort: np.ndarray  #: (N,)
+    still: np.ndarray  #: (N,), zeros
+
+
+def make_operational_work(n, N, body, R_frame, p_frame):
+    f = len(body)
+    touched = np.zeros(n, np.int64)
+    touched[body[body >= 0]] = 1
+    return OperationalWork(
+        body=body,
+        first=np.zeros(f, np.int64),
+        touched=touched,
+        R_frame=R_frame,
+        p_frame=p_frame,
+        R=np.zeros((f, 3, 3)),
+        p=np.zeros((f, 3)),
+        J=np.zeros((6 * f, N)),
+        bias=np.zeros(6 * f),
+        compliance=np.zeros((6 * f, 6 * f)),
+        alpha=np.zeros((n, 6)),
+        force=np.zeros((n, 6)),
+        mass=np.zeros(n),
+        inertia=np.zeros((n, 3, 3)),
+        moment=np.zeros((n, 3)),
+        top=np.zeros(n, np.int64),
+        screws=np.zeros((9, N)),
+        M=np.zeros((N, N)),
+        effort=np.zeros(N),
+        still=np.zeros(N),
+    )
+
+
+@entry
+def operational_terms(h, o):
+    """Jacobian, bias and compliance of the frames, without joint damping; (status, body of a singular hinge)."""
+    frame_poses(h.kin, o.body, o.R_frame, o.p_frame, o.R, o.p)
+    frame_jacobians(h.tree, h.kin, o.body, o.first, o.p, o.J)
+    frame_bias(h.tree, h.kin, o.body, o.first, o.p, o.alpha, o.bias)
+    status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
+    if status != OK:
+        return status, body
+    compliance_of_nodes(h.tree, h.kin, h.art, h.com, o.touched, o.body, o.first, o.p, o.compliance)
+    return OK, -1
+
+
+@entry
+def joint_terms(h, o):
+    """Mass matrix ``o.M`` by composite bodies and nonlinear effects ``o.effort``."""
+    for k in range(o.mass.shape[0]):
+        o.mass[k] = h.tree.mass[k]
+        for a in range(3):
+            o.moment[k, a] = h.kin.mc[k, a]
+            for b in range(3):
+                o.inertia[k, a, b] = h.kin.I[k, a, b]
+    composite_inertias(h.tree, h.kin.l, o.inertia, o.moment, o.mass)
+    mass_matrix(h.tree, h.kin, o.inertia, o.moment, o.mass, o.top, o.screws, o.M)
+    mirror(o.M)
+    inverse_dynamics(h.tree, h.kin, h.gravity, o.still, o.alpha, o.force, o.effort)
