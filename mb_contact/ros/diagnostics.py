@@ -40,6 +40,8 @@ class Summary:
         How often the controller was given up.
     policy_active : bool
         Whether the timeout policy applies now.
+    accepted_wrenches, rejected_wrenches : int
+        Messages on external_wrench.
     """
 
     steps: int = 0
@@ -60,6 +62,8 @@ class Summary:
     lockstep_timeouts: int = 0
     policy_active: bool = False
     policy: str = "hold"
+    accepted_wrenches: int = 0
+    rejected_wrenches: int = 0
 
     def add(self, step, time_step):
         """Count one step."""
@@ -135,6 +139,8 @@ class Diagnostics:
             "accepted_commands": summary.accepted,
             "rejected_commands": summary.rejected,
             "late_commands": summary.late,
+            "accepted_wrenches": summary.accepted_wrenches,
+            "rejected_wrenches": summary.rejected_wrenches,
             "missed_deadlines": summary.missed_deadlines,
             "lockstep_timeouts": summary.lockstep_timeouts,
             "max_contacts": summary.contacts,

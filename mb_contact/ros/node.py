@@ -131,6 +131,8 @@ class SimulatorNode:
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.lockstep_timeouts = self.lockstep_timeouts
+        if self.pushes is not None:
+            record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
         return record
 

@@ -74,7 +74,9 @@ class EmbeddedNode:
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
-        self._types = TypeDescriptions(self)
+        about = Description("serve ~/get_type_description")
+        if self.declare_parameter("start_type_description_service", True, about).value:
+            self._types = TypeDescriptions(self)
         about = Description("take the time of get_clock() from /clock", live=True)
         self._follow_clock(self.declare_parameter("use_sim_time", False, about).value)
         self.add_on_set_parameters_callback(self._on_use_sim_time)
