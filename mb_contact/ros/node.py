@@ -65,6 +65,7 @@ class SimulatorNode:
         self.lockstep_timeouts = 0
         self._step = None
         self._record = Summary()
+        self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
 
     def _subscribe(self):
         qos = COMMAND_LOCKSTEP if self.options.lockstep else COMMAND
@@ -186,6 +187,8 @@ class SimulatorNode:
             self._publish()
 
     def _take_step(self, effort):
+        if self.applied is not None:
+            self.applied(self.stamp(), effort)
         self._step = self.simulator.step(effort)
         self._record.add(self._step, self.simulator.time_step)
         self.outputs.wrenches.accumulate()
@@ -256,6 +259,8 @@ class SimulatorNode:
         # one step later, so that no two different states carry the same stamp
         self._first_ns = 0 if self.options.reset_rewinds_time else stamp + self._dt_ns
         self._step = None
+        if self.applied is not None:
+            self.applied(self._first_ns, None)
         self._inbox.clear(self._first_ns)
         self._policy.restart(self.stamp() * 1e-9)
         self.outputs.wrenches.clear()
