@@ -132,4 +132,6 @@ def writer_qos(qos, type_name, extra=""):
     if qos.latched:
         history = Policy.History.KeepLast(qos.depth)
         more.append(Policy.DurabilityService(0, history, -1, -1, -1))
+    if qos.lifespan is not None:
+        more.append(Policy.Lifespan(dds_raw.nanoseconds(qos.lifespan)))
     return Qos(*more, base=endpoint_qos(qos, type_name, extra))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
 from mb_contact.ros.outputs.arrays import wanted
 
@@ -18,7 +19,7 @@ class ContactWrenches:
     published too.
     """
 
-    _FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") for axis in "xyz")
+    FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") for axis in "xyz")
 
     def __init__(self, make, simulator, schedule):
         self._simulator = simulator
@@ -50,11 +51,74 @@ class ContactWrenches:
         if self._steps:
             self._impulses /= self._steps * self._dt
         for row, message in zip(self._impulses, self._messages):
-            for field, value in zip(self._FIELDS, row.tolist()):
+            for field, value in zip(self.FIELDS, row.tolist()):
                 message.set(field, value)
             message.stamp("header.stamp", stamp)
             message.publish()
         self.clear()
+
+
+class JointWrenches:
+    """joint_wrenches/<joint>: what a force and torque sensor in a joint reads, the mean over the publishing interval.
+
+    The wrench that the parent link puts on the child link, in the child's axes about its origin.  Computed while
+    somebody listens.
+
+    Raises
+    ------
+    CommunicationError
+        A joint that no robot has.
+    """
+
+    def __init__(self, make, simulator, schedule, joints):
+        self._simulator, self._dt = simulator, schedule.time_step
+        self._outputs = []
+        names = [name for name in joints if name]
+        if not names:
+            return
+        known = simulator.joint_wrenches.names
+        for name in names:
+            if name not in known:
+                raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {', '.join(known)}")
+            prototype = make.message("geometry_msgs/msg/WrenchStamped")
+            prototype.header.frame_id = simulator.joint_wrenches.child_link(name)
+            topic = f"joint_wrenches/{sanitise(name)}"
+            message, publisher = make.prepared("geometry_msgs/msg/WrenchStamped", topic, prototype)
+            self._outputs.append(_MeanWrench(name, message, publisher))
+
+    def accumulate(self):
+        """Add the wrenches of the step just taken."""
+        for output in self._outputs:
+            if wanted(output.publisher):
+                output.total += self._simulator.joint_wrench(output.joint)
+                output.steps += 1
+
+    def clear(self):
+        """Start a new interval."""
+        for output in self._outputs:
+            output.clear()
+
+    def publish(self, stamp):
+        """Send the means of the interval."""
+        for output in self._outputs:
+            if wanted(output.publisher):
+                for field, value in zip(ContactWrenches.FIELDS, (output.total / max(1, output.steps)).tolist()):
+                    output.message.set(field, value)
+                output.message.stamp("header.stamp", stamp)
+                output.message.publish()
+            output.clear()
+
+
+class _MeanWrench:
+    """One joint's output and the sum of its wrenches in this interval."""
+
+    def __init__(self, joint, message, publisher):
+        self.joint, self.message, self.publisher = joint, message, publisher
+        self.total, self.steps = np.zeros(6), 0
+
+    def clear(self):
+        self.total[:] = 0.0
+        self.steps = 0
 
 
 class Certificate:
@@ -86,12 +150,7 @@ class Certificate:
 
 def contact_text(contact):
     """Return one contact as text: the two links, its state, sigma."""
-    state = contact["state"]
-    if not isinstance(state, str):
-        from mb_contact.types import CONTACT_STATE_NAMES
-
-        state = CONTACT_STATE_NAMES[int(state)]
-    return f"{contact['link_a']} {contact['link_b']} {state} sigma={float(contact['sigma']):.6g}"
+    return f"{contact['link_a']} {contact['link_b']} {contact['state']} sigma={float(contact['sigma']):.6g}"
 
 
 def key_value(message, key, value):

@@ -10,8 +10,10 @@ Costly quantities are computed only while somebody listens.
 
 from __future__ import annotations
 
+from mb_contact.errors import CommunicationError
 from mb_contact.ros.outputs.arrays import ModelArrays
-from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches
+from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
+from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches, JointWrenches
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
 from mb_contact.ros.qos import STATE
 
@@ -25,26 +27,45 @@ class Outputs:
         rclpy-like node.
     simulator : Simulator
     schedule : Schedule
-    world_frame : str
+    options : NodeOptions
+        Read again for every message, so that live options count at once.
     """
 
-    def __init__(self, node, simulator, schedule, world_frame):
-        self._schedule = schedule
+    def __init__(self, node, simulator, schedule, options):
+        self._node, self._schedule, self._options = node, schedule, options
         self.publishers = []
-        make = _Maker(node, self.publishers)
+        self._make = _Maker(node, self.publishers)
+        self.bind(simulator)
+
+    def bind(self, simulator):
+        """Publish the states of (another) simulator, on the same topics."""
+        make, schedule, options = self._make, self._schedule, self._options
         self.wrenches = ContactWrenches(make, simulator, schedule)
+        self.joint_wrenches = JointWrenches(make, simulator, schedule, options.joint_wrench_joints)
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator)
-        self._objects = ObjectFrames(make, simulator, world_frame)
-        self._certificate = Certificate(make, node, simulator)
+        self._frames = ObjectFrames(make, simulator, options)
+        self._contacts = Contacts(make, simulator, options)
+        self._markers = ContactMarkers(make, simulator, options)
+        self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator)
         self._description = Description(make, simulator)
         self._sent = None
 
+    def accumulate(self):
+        """Take up what the step just taken adds to means over an interval."""
+        self.wrenches.accumulate()
+        self.joint_wrenches.accumulate()
+
+    def clear(self):
+        """Begin new intervals."""
+        self.wrenches.clear()
+        self.joint_wrenches.clear()
+
     def describe(self):
         """Publish the latched topics (again: a recording has just begun)."""
         self._description.publish()
-        self._objects.publish_static()
+        self._frames.publish_static()
 
     def publish(self, step, stamp, last=None, force=False):
         """Publish all that is due at this time step.
@@ -72,8 +93,12 @@ class Outputs:
             self._clock.publish(stamp)
         if is_due(due.contact):
             self.wrenches.publish(stamp)
+            self.joint_wrenches.publish(stamp)
+            self._contacts.publish(stamp, last)
+        if is_due(due.marker):
+            self._markers.publish(stamp, last)
         if is_due(due.tf):
-            self._objects.publish(stamp)
+            self._frames.publish(stamp)
         if is_due(due.certificate) and last is not None:
             self._certificate.publish(stamp, last)
         if is_due(due.operational_space):
@@ -83,17 +108,27 @@ class Outputs:
 
 
 class _Maker:
-    """Creates publishers and keeps the list of them."""
+    """Creates each publisher once and keeps the list of them."""
 
     def __init__(self, node, publishers):
         self._node = node
         self._publishers = publishers
+        self._known = {}
 
     def publisher(self, type_name, topic, qos=STATE):
         """Return a publisher."""
-        publisher = self._node.create_publisher(type_name, topic, qos)
-        self._publishers.append(publisher)
-        return publisher
+        if topic not in self._known:
+            self._known[topic] = self._node.create_publisher(type_name, topic, qos)
+            self._publishers.append(self._known[topic])
+        return self._known[topic]
+
+    def has(self, type_name):
+        """Whether this ROS has the type."""
+        try:
+            self._node.message_type(type_name)
+        except CommunicationError:
+            return False
+        return True
 
     def message(self, type_name):
         """Return an empty message."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from mb_contact.ros.qos import LATCHED
+from mb_contact.types import WORLD
 
 
 class Description:
@@ -83,18 +84,32 @@ def _fixed_frames(make, simulator, world_frame):
 
 
 class ObjectFrames:
-    """/tf of the free objects, /tf_static of the welded robots."""
+    """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots."""
 
-    def __init__(self, make, simulator, world_frame):
-        self._simulator = simulator
-        self._names = tuple(simulator.world.objects)
-        prototype = make.message("tf2_msgs/msg/TFMessage")
-        for name in self._names:
-            transform = make.message("geometry_msgs/msg/TransformStamped")
-            transform.header.frame_id, transform.child_frame_id = world_frame, name
-            prototype.transforms.append(transform)
-        self._message, _ = make.prepared("tf2_msgs/msg/TFMessage", "/tf", prototype)
-        self._static = _fixed_frames(make, simulator, world_frame)
+    def __init__(self, make, simulator, options):
+        self._simulator, self._options = simulator, options
+        self._messages = {}
+        self._publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf")
+        self._make = make
+        self._static = _fixed_frames(make, simulator, options.world_frame)
+
+    def _names(self):
+        """Frames to publish now."""
+        world = self._simulator.world
+        if not self._options.link_tf or not hasattr(world, "frames"):
+            return tuple(world.objects)
+        return tuple(name for name, frame in world.frames.items() if frame.body != WORLD)
+
+    def _message(self, names):
+        """The prepared message of these frames."""
+        if names not in self._messages:
+            prototype = self._make.message("tf2_msgs/msg/TFMessage")
+            for name in names:
+                transform = self._make.message("geometry_msgs/msg/TransformStamped")
+                transform.header.frame_id, transform.child_frame_id = self._options.world_frame, name
+                prototype.transforms.append(transform)
+            self._messages[names] = self._publisher.prepare(prototype)
+        return self._messages[names]
 
     def publish_static(self):
         """Send /tf_static (again: a recording has just begun)."""
@@ -103,14 +118,16 @@ class ObjectFrames:
 
     def publish(self, stamp):
         """Send the poses."""
-        if not self._names:
+        names = self._names()
+        if not names:
             return
-        for i, name in enumerate(self._names):
+        message = self._message(names)
+        for i, name in enumerate(names):
             path = f"transforms.{i}"
             position, quaternion = self._simulator.link_pose(name)
             for axis, value in zip("xyz", position):
-                self._message.set(f"{path}.transform.translation.{axis}", float(value))
+                message.set(f"{path}.transform.translation.{axis}", float(value))
             for axis, value in zip("xyzw", quaternion):
-                self._message.set(f"{path}.transform.rotation.{axis}", float(value))
-            self._message.stamp(f"{path}.header.stamp", stamp)
-        self._message.publish()
+                message.set(f"{path}.transform.rotation.{axis}", float(value))
+            message.stamp(f"{path}.header.stamp", stamp)
+        message.publish()
