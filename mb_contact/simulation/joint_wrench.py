@@ -3,7 +3,7 @@
 
 """The wrench through a joint, movable or fixed: what a force and torque sensor in its place would read.
 
-The inverse-dynamics sweep (core/inverse_dynamics.py) at the state before the step, with the accelerations
+The inverse-dynamics sweep (core/tree/inverse_dynamics.py) at the state before the step, with the accelerations
 ``v_dot = (v+ - v) / dt`` that the step has made, gives the sums ``f = phi(M alpha + b)``; of these the impulses of
 contacts and loop closures over dt, and external wrenches, on the links beyond the joint are taken away:
 
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.bilateral import COUNT, FIRST
-from mb_contact.core.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.handle import make_tree_handle
+from mb_contact.core.rows.bilateral import COUNT, FIRST
+from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
