@@ -3,13 +3,15 @@
 
 """The solver ladder of a step: block pivoting, proximal points, Lemke, regularisation, best residual.
 
-No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the
-first residual within the tolerance ends the climb.
+Rows whose compliances lie many orders apart are put into units of their own first (``balance.py``).
+No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the first
+residual within the tolerance ends the climb.
 """
 
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.balance import balance, unbalance
 from mb_contact.core.lcp.certificate import certify
 from mb_contact.core.lcp.gauss_seidel import sweep
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, states_of
@@ -41,6 +43,17 @@ def solve_step(sol, cones, piv, lem):
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
         return SOLVER_NONE, 0
+    balanced = balance(sol, cones, piv.scale)
+    rung, total = _climb(sol, cones, piv, lem)
+    if balanced:
+        unbalance(sol, cones, piv.scale)
+        certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
+    return rung, total
+
+
+@kernel
+def _climb(sol, cones, piv, lem):
+    """From rung to rung until the certificate is good; returns (SOLVER_* rung, iterations)."""
     _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
     best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
     if best <= TOLERANCE:
