@@ -22,58 +22,60 @@ SPREAD = 1e-5  #: least over largest diagonal entry below which a problem is bal
 
 
 @kernel
-def balance(sol, cones, scale):
-    """Put ``sol.W, sol.q, cones.mu`` into balanced units, S into ``scale`` (R,); False, unchanged, where needless.
+def balance(W, q, cones, scale):
+    """Put W (R, R), q (R,) and ``cones.mu`` into balanced units, S into ``scale`` (R,); False where it needs none.
 
     The tangents of a contact count as one, with their mean; rows without compliance keep their unit.
     """
     least = np.inf
     largest = 0.0
     for i in range(cones.count[0]):
-        row = cones.start[i]
-        own = sol.W[row, row]
-        scale[row] = own
+        own = W[cones.start[i], cones.start[i]]
+        across = _across(W, cones, i) if cones.dim[i] == 3 else own
         if own > 0.0:
             least = min(least, own)
-            largest = max(largest, own)
-        if cones.dim[i] == 3:
-            own = 0.5 * (sol.W[row + 1, row + 1] + sol.W[row + 2, row + 2])
-            scale[row + 1] = own
-            if own > 0.0:
-                least = min(least, own)
-                largest = max(largest, own)
+        if across > 0.0:
+            least = min(least, across)
+        largest = max(largest, own, across)
     if not least < SPREAD * largest:
         return False
     for i in range(cones.count[0]):
         row = cones.start[i]
-        scale[row] = _power_of_two(scale[row])
+        scale[row] = _power_of_two(W[row, row])
         if cones.dim[i] == 3:
-            scale[row + 1] = _power_of_two(scale[row + 1])
+            scale[row + 1] = _power_of_two(_across(W, cones, i))
             scale[row + 2] = scale[row + 1]
             cones.mu[i] *= scale[row] / scale[row + 1]
-    _multiply(sol, cones.rows[0], scale)
+    _multiply(W, q, cones.rows[0], scale)
     return True
 
 
 @kernel
-def unbalance(sol, cones, scale):
-    """Back to the units of the rows; ``sol.r`` with them, ``sol.u`` is left to the certificate."""
+def unbalance(W, q, r, cones, scale):
+    """Back to the units of the rows; the impulses r (R,) with them."""
     for i in range(cones.count[0]):
         row = cones.start[i]
         if cones.dim[i] == 3:
             cones.mu[i] *= scale[row + 1] / scale[row]
-    for r in range(cones.rows[0]):
-        sol.r[r] *= scale[r]
-        scale[r] = 1.0 / scale[r]
-    _multiply(sol, cones.rows[0], scale)
+    for i in range(cones.rows[0]):
+        r[i] *= scale[i]
+        scale[i] = 1.0 / scale[i]
+    _multiply(W, q, cones.rows[0], scale)
 
 
 @kernel
-def _multiply(sol, rows, scale):
-    for r in range(rows):
-        sol.q[r] *= scale[r]
-        for s in range(rows):
-            sol.W[r, s] *= scale[r] * scale[s]
+def _multiply(W, q, rows, scale):
+    for i in range(rows):
+        q[i] *= scale[i]
+        for j in range(rows):
+            W[i, j] *= scale[i] * scale[j]
+
+
+@kernel
+def _across(W, cones, i):
+    """Mean compliance of the tangents of contact i."""
+    row = cones.start[i] + 1
+    return 0.5 * (W[row, row] + W[row + 1, row + 1])
 
 
 @kernel

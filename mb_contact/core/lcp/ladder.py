@@ -43,21 +43,23 @@ def solve_step(sol, cones, piv, lem):
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
         return SOLVER_NONE, 0
-    balanced = balance(sol, cones, piv.scale)
-    rung, total = _climb(sol, cones, piv, lem)
+    balanced = balance(sol.W, sol.q, cones, piv.scale)
+    rung = SOLVER_PIVOTING
+    _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
+    best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
+    if not best <= TOLERANCE:
+        rung, more = _climb(sol, cones, piv, lem, best)
+        total += more
     if balanced:
-        unbalance(sol, cones, piv.scale)
+        unbalance(sol.W, sol.q, sol.r, cones, piv.scale)
         certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
     return rung, total
 
 
 @kernel
-def _climb(sol, cones, piv, lem):
-    """From rung to rung until the certificate is good; returns (SOLVER_* rung, iterations)."""
-    _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
-    best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
-    if best <= TOLERANCE:
-        return SOLVER_PIVOTING, total
+def _climb(sol, cones, piv, lem, best):
+    """From rung to rung until the residual, ``best`` by now, is good; returns (SOLVER_* rung, iterations)."""
+    total = 0
     _keep(sol, cones)
     for i in range(cones.rows[0]):
         sol.r[i] = 0.0
