@@ -10,6 +10,7 @@ come in on an executor thread.  They share only the command inbox and a request 
 from __future__ import annotations
 
 import threading
+import time
 
 from mb_contact.errors import CommunicationError, MbContactError
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
@@ -69,6 +70,8 @@ class SimulatorNode:
         self.lockstep_timeouts = 0
         self._step = None
         self._record = Summary()
+        self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
+        self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self.inputs = {}  #: absolute topic name to type of everything that comes in
         self._subscriptions = []
         self._subscribe()
@@ -205,9 +208,12 @@ class SimulatorNode:
             return
         if self._steps() % self._schedule.control == 0:
             self._inbox.expect(self.stamp())
+            begun = time.perf_counter()
             self._publish()
             if self.options.lockstep and not self._await_command():
                 return
+            if self.answered is not None:
+                self.answered(time.perf_counter() - begun)
         effort = self._policy.effort(self.stamp() * 1e-9, force=self._alone is not None)
         self._do_steps(effort)
 
@@ -221,6 +227,8 @@ class SimulatorNode:
             self._publish()
 
     def _take_step(self, effort):
+        if self.applied is not None:
+            self.applied(self.stamp(), effort)
         if self.pushes is not None:
             self.pushes.apply(self.simulator)
         self._step = self.simulator.step(effort)
@@ -289,6 +297,8 @@ class SimulatorNode:
         # one step later, so that no two different states carry the same stamp
         self._first_ns = 0 if rewind else stamp + self._dt_ns
         self._step = None
+        if self.applied is not None:
+            self.applied(self._first_ns, None)
         if self.pushes is not None:
             self.pushes.clear()
         self.state_changed()

@@ -14,6 +14,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches, JointWrenches
+from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
 from mb_contact.ros.qos import STATE
 
@@ -47,6 +48,7 @@ class Outputs:
         self._frames = ObjectFrames(make, simulator, options)
         self._contacts = Contacts(make, simulator, options)
         self._markers = ContactMarkers(make, simulator, options)
+        self._objects = ObjectMarkers(make, simulator, options)
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator)
         self._description = Description(make, simulator)
@@ -66,6 +68,7 @@ class Outputs:
         """Publish the latched topics (again: a recording has just begun)."""
         self._description.publish()
         self._frames.publish_static()
+        self._objects.publish()
 
     def publish(self, step, stamp, last=None, force=False):
         """Publish all that is due at this time step.
