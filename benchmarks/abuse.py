@@ -34,14 +34,12 @@ def main(argv=None):
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = dict(os.environ, PYTHONPATH=path, PYTHONUNBUFFERED="1")
     environment.setdefault("ROS_DOMAIN_ID", DOMAIN)
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile("w+") as errors:
         lift = subprocess.Popen(
             [sys.executable, "-m", "mb_contact.cli", "demo", "lift", "--out", out, "--backend", "embedded"],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
         )  # fmt: skip
-        lines = []
         for line in lift.stdout:
-            lines.append(line.rstrip())
             if "is up" in line:
                 break
         attack = subprocess.Popen(
@@ -55,7 +53,10 @@ def main(argv=None):
             print("the lift was over before the attack: fewer messages were sent than asked for")
             attack.terminate()
         sent, _ = attack.communicate()
+        errors.seek(0)
+        complaints = [line.rstrip() for line in errors if "malformed packet" not in line]
     print("\n".join(line for line in rest.splitlines() if not line.startswith("  ")))
+    print("\n".join(complaints[-3:]))
     reports = [json.loads(line) for line in sent.splitlines() if line.startswith("{")]
     for report in reports:
         kinds, seconds = report["kinds"], report["seconds"]
