@@ -40,14 +40,11 @@ def geometry_pairs(filters, geometries, adjacent, rules=()):
     ]
 
 
-def pair_table(pairs, count):
-    """Row of each pair (a, b) in ``pairs``, or -1, as a table (count, count); empty where a loop over rows is quick."""
+def first_rows(pairs, count):
+    """Where the rows of each first geometry start in ``pairs``, which ascend; empty where a loop over rows is quick."""
     if len(pairs) < SWEEP_FROM:
-        return np.zeros((0, 0), dtype=np.int64)
-    table = np.full((count, count), -1, dtype=np.int64)
-    rows = np.array(pairs)
-    table[rows[:, 0], rows[:, 1]] = table[rows[:, 1], rows[:, 0]] = np.arange(len(rows))
-    return table
+        return np.zeros(0, dtype=np.int64)
+    return np.searchsorted(np.asarray(pairs)[:, 0], np.arange(count + 1)).astype(np.int64)
 
 
 def hull_arrays(hulls):

@@ -37,14 +37,24 @@ FIRST_REGULARISATION = 1e-10  # of the mean diagonal of W, times 100 at each fur
 @kernel
 def solve_step(sol, cones, piv, lem):
     """Solve ``sol.W, sol.q`` from the warm states in ``sol.state``; returns (SOLVER_* rung, iterations)."""
+    rung, total, best = climb_pivots(sol, cones, piv)
+    if rung != SOLVER_FAILED:
+        return rung, total
+    rung, more = climb_lemke(sol, cones, piv, lem, best)
+    return rung, total + more
+
+
+@kernel
+def climb_pivots(sol, cones, piv):
+    """The rungs up to proximal points; returns (SOLVER_* rung, iterations, residual), the best impulses kept."""
     if cones.count[0] == 0:
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
-        return SOLVER_NONE, 0
+        return SOLVER_NONE, 0, 0.0
     _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
     best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
     if best <= TOLERANCE:
-        return SOLVER_PIVOTING, total
+        return SOLVER_PIVOTING, total, best
     _keep(sol, cones)
     for i in range(cones.rows[0]):
         sol.r[i] = 0.0
@@ -59,16 +69,19 @@ def solve_step(sol, cones, piv, lem):
         total += more
         best = _consider(sol, cones, best)
         if best <= TOLERANCE:
-            return SOLVER_PIVOTING, total
+            return SOLVER_PIVOTING, total, best
         for i in range(cones.rows[0]):
             sol.r[i] = piv.guess[i]
-    mean = 0.0
-    for i in range(cones.rows[0]):
-        mean += sol.W[i, i] / cones.rows[0]
-    total += proximal_point(sol, cones, piv, mean, SWEEPS, TOLERANCE)
+    total += proximal_point(sol, cones, piv, _mean_diagonal(sol.W, cones), SWEEPS, TOLERANCE)
     best = _consider(sol, cones, best)
-    if best <= TOLERANCE:
-        return SOLVER_PROXIMAL, total
+    return (SOLVER_PROXIMAL if best <= TOLERANCE else SOLVER_FAILED), total, best
+
+
+@kernel
+def climb_lemke(sol, cones, piv, lem, best):
+    """The rungs from Lemke's algorithm on, against the kept impulses of residual ``best``; (SOLVER_* rung, pivots)."""
+    mean = _mean_diagonal(sol.W, cones)
+    total = 0
     weight = 0.0
     for attempt in range(LEMKE_ATTEMPTS):
         if attempt > 0:
@@ -89,6 +102,14 @@ def solve_step(sol, cones, piv, lem):
     if best > TOLERANCE:
         return SOLVER_FAILED, total
     return (SOLVER_LEMKE if weight == 0.0 else SOLVER_REGULARISED), total
+
+
+@kernel
+def _mean_diagonal(W, cones):
+    mean = 0.0
+    for i in range(cones.rows[0]):
+        mean += W[i, i] / cones.rows[0]
+    return mean
 
 
 @kernel
