@@ -120,6 +120,7 @@ class ModelMaterials:
 
 
 #: What to do with a collision mesh, see :class:`MeshChoices`.
+HULL_VERTICES = 4, 4095  #: fewest and most that a scene may ask of a hull: an edge's identity has 12 bits for each
 MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
 
 
@@ -198,6 +199,7 @@ class Primitive:
     mesh: str | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     collision_meshes: str = "convex_hull"
+    hull_vertices: int | None = None  #: most vertices of a hull of the mesh; None: what hulls have by default
 
     def kind(self):
         """SHAPE_* of this primitive."""

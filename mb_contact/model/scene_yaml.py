@@ -21,6 +21,7 @@ from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
+    HULL_VERTICES,
     LEAST_TOLERANCE,
     MESH_CHOICES,
     MOST_DIRECTIONS,
@@ -115,6 +116,18 @@ def number(low=-math.inf, above=None, high=math.inf):
     bounds = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
     bounds = {key: bound for key, bound in bounds.items() if bound is not None and math.isfinite(bound)}
     return described(read, type="number", **bounds)
+
+
+def whole(low, high):
+    """Reader of a whole number from ``low`` to ``high``."""
+
+    def read(reader, node, key):
+        value = number(low, high=high)(reader, node, key)
+        if value != int(value):
+            raise reader.error(node, key, f"must be a whole number from {low} to {high}, got {value:g}")
+        return int(value)
+
+    return described(read, type="integer", minimum=low, maximum=high)
 
 
 def text(reader, node, key):
@@ -313,6 +326,7 @@ _primitive = record(Primitive, {
     "mesh": text,
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
+    "hull_vertices": whole(*HULL_VERTICES),
 }, required=("name", "shape"))
 
 _closure = record(Closure, {

@@ -3,13 +3,15 @@
 
 """The solver ladder of a step: block pivoting, proximal points, Lemke, regularisation, best residual.
 
-No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the
-first residual within the tolerance ends the climb.
+Rows whose compliances lie many orders apart are put into units of their own first (``balance.py``).
+No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the first
+residual within the tolerance ends the climb.
 """
 
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.balance import balance, unbalance
 from mb_contact.core.lcp.certificate import certify
 from mb_contact.core.lcp.gauss_seidel import sweep
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, states_of
@@ -37,24 +39,33 @@ FIRST_REGULARISATION = 1e-10  # of the mean diagonal of W, times 100 at each fur
 @kernel
 def solve_step(sol, cones, piv, lem):
     """Solve ``sol.W, sol.q`` from the warm states in ``sol.state``; returns (SOLVER_* rung, iterations)."""
-    rung, total, best = climb_pivots(sol, cones, piv)
-    if rung != SOLVER_FAILED:
-        return rung, total
-    rung, more = climb_lemke(sol, cones, piv, lem, best)
-    return rung, total + more
+    return solve_rungs(sol, cones, piv, lem, LEMKE_ATTEMPTS)
 
 
 @kernel
-def climb_pivots(sol, cones, piv):
-    """The rungs up to proximal points; returns (SOLVER_* rung, iterations, residual), the best impulses kept."""
+def solve_rungs(sol, cones, piv, lem, attempts):
+    """The same with so many attempts of Lemke's algorithm; with none, the ladder ends at proximal points."""
     if cones.count[0] == 0:
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
-        return SOLVER_NONE, 0, 0.0
+        return SOLVER_NONE, 0
+    balanced = balance(sol.W, sol.q, cones, piv.scale)
+    rung = SOLVER_PIVOTING
     _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
     best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
-    if best <= TOLERANCE:
-        return SOLVER_PIVOTING, total, best
+    if not best <= TOLERANCE:
+        rung, more = _climb(sol, cones, piv, lem, best, attempts)
+        total += more
+    if balanced:
+        unbalance(sol.W, sol.q, sol.r, cones, piv.scale)
+        certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
+    return rung, total
+
+
+@kernel
+def _climb(sol, cones, piv, lem, best, attempts):
+    """From rung to rung until the residual, ``best`` by now, is good; returns (SOLVER_* rung, iterations)."""
+    total = 0
     _keep(sol, cones)
     for i in range(cones.rows[0]):
         sol.r[i] = 0.0
@@ -69,21 +80,18 @@ def climb_pivots(sol, cones, piv):
         total += more
         best = _consider(sol, cones, best)
         if best <= TOLERANCE:
-            return SOLVER_PIVOTING, total, best
+            return SOLVER_PIVOTING, total
         for i in range(cones.rows[0]):
             sol.r[i] = piv.guess[i]
-    total += proximal_point(sol, cones, piv, _mean_diagonal(sol.W, cones), SWEEPS, TOLERANCE)
+    mean = 0.0
+    for i in range(cones.rows[0]):
+        mean += sol.W[i, i] / cones.rows[0]
+    total += proximal_point(sol, cones, piv, mean, SWEEPS, TOLERANCE)
     best = _consider(sol, cones, best)
-    return (SOLVER_PROXIMAL if best <= TOLERANCE else SOLVER_FAILED), total, best
-
-
-@kernel
-def climb_lemke(sol, cones, piv, lem, best):
-    """The rungs from Lemke's algorithm on, against the kept impulses of residual ``best``; (SOLVER_* rung, pivots)."""
-    mean = _mean_diagonal(sol.W, cones)
-    total = 0
+    if best <= TOLERANCE:
+        return SOLVER_PROXIMAL, total
     weight = 0.0
-    for attempt in range(LEMKE_ATTEMPTS):
+    for attempt in range(attempts):
         if attempt > 0:
             weight = FIRST_REGULARISATION * 100.0 ** (attempt - 1)
         total += _lemke_impulses(sol, cones, lem, weight * mean)
@@ -102,14 +110,6 @@ def climb_lemke(sol, cones, piv, lem, best):
     if best > TOLERANCE:
         return SOLVER_FAILED, total
     return (SOLVER_LEMKE if weight == 0.0 else SOLVER_REGULARISED), total
-
-
-@kernel
-def _mean_diagonal(W, cones):
-    mean = 0.0
-    for i in range(cones.rows[0]):
-        mean += W[i, i] / cones.rows[0]
-    return mean
 
 
 @kernel

@@ -23,7 +23,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.lcp.ladder import climb_lemke, climb_pivots, solve_step
+from mb_contact.core.lcp.ladder import LEMKE_ATTEMPTS, solve_rungs, solve_step
 from mb_contact.core.rows.bilateral import (
     COUNT,
     FIRST,
@@ -203,23 +203,17 @@ def solve(h):
 
     Of many contacts the problem without push-out velocities comes before Lemke's algorithm on either.
     """
-    if h.cones.count[0] < MANY:
-        rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
-        if rung == SOLVER_FAILED and drop_push_out(h):
-            rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
-            iterations += more
-            rung = rung if rung == SOLVER_FAILED else SOLVER_NO_PUSH_OUT
-    else:
-        rung, iterations, best = climb_pivots(h.sol, h.cones, h.piv)
-        dropped = rung == SOLVER_FAILED and drop_push_out(h)
-        if dropped:
-            rung, more, best = climb_pivots(h.sol, h.cones, h.piv)
-            iterations += more
-        if rung == SOLVER_FAILED:
-            rung, more = climb_lemke(h.sol, h.cones, h.piv, h.lem, best)
-            iterations += more
-        if dropped and rung != SOLVER_FAILED:
-            rung = SOLVER_NO_PUSH_OUT
+    attempts = LEMKE_ATTEMPTS if h.cones.count[0] < MANY else 0
+    rung, iterations = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+    dropped = rung == SOLVER_FAILED and drop_push_out(h)
+    if dropped:
+        rung, more = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+        iterations += more
+    if rung == SOLVER_FAILED and attempts == 0:
+        rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
+        iterations += more
+    if dropped and rung != SOLVER_FAILED:
+        rung = SOLVER_NO_PUSH_OUT
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
 
