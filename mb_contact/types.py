@@ -135,7 +135,7 @@ class Geoms(NamedTuple):
     first_face: np.ndarray  #: int64 (g + 1,), rows of ``faces`` of each geometry
     corners: np.ndarray  #: int64 (.,), vertices of all faces, counterclockwise seen from outside, counted in the hull
     first_corner: np.ndarray  #: int64 (faces + 1,), entries of ``corners`` of each face
-    row_of: np.ndarray  #: int64 (g, g), row of a pair in ``pairs``, or -1; empty in small worlds, which sweep all rows
+    first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
 
 
 class Surfaces(NamedTuple):

@@ -23,7 +23,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.lcp.ladder import solve_step
+from mb_contact.core.lcp.ladder import LEMKE_ATTEMPTS, solve_rungs, solve_step
 from mb_contact.core.rows.bilateral import (
     COUNT,
     FIRST,
@@ -66,6 +66,7 @@ ITERATIONS = 1
 BAD_BODY = 2
 LANDED = 3
 CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
+MANY = 60  # contacts and limits from which on Lemke's algorithm takes seconds: it comes last there
 SIGMA = 10  # entry of a row of StepWork.report
 
 
@@ -203,12 +204,21 @@ def free_row_velocities(h, n_rows, q):
 
 @entry
 def solve(h):
-    """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
-    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
-    if rung == SOLVER_FAILED and drop_push_out(h):
+    """The complementarity problem, by the ladder; ``work.info`` tells which rung.
+
+    Of many contacts the problem without push-out velocities comes before Lemke's algorithm on either.
+    """
+    attempts = LEMKE_ATTEMPTS if h.cones.count[0] < MANY else 0
+    rung, iterations = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+    dropped = rung == SOLVER_FAILED and drop_push_out(h)
+    if dropped:
+        rung, more = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+        iterations += more
+    if rung == SOLVER_FAILED and attempts == 0:
         rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
         iterations += more
-        rung = rung if rung == SOLVER_FAILED else SOLVER_NO_PUSH_OUT
+    if dropped and rung != SOLVER_FAILED:
+        rung = SOLVER_NO_PUSH_OUT
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
 
