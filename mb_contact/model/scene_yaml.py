@@ -27,11 +27,13 @@ from mb_contact.model.scene import (
     MOST_TOLERANCE,
     MOST_WORDS,
     SHAPE_SIZES,
+    TERRAINS,
     AnisotropicFriction,
     Closure,
     CollisionFilters,
     Gear,
     Ground,
+    Heights,
     JointProperties,
     Material,
     MaterialPair,
@@ -162,6 +164,17 @@ def directions(reader, node, key):
 
 
 described(directions, type="integer", multipleOf=2, minimum=FEWEST_DIRECTIONS, maximum=MOST_DIRECTIONS)
+
+
+def whole_number(reader, node, key):
+    """Reader of a whole number from 0 on."""
+    value = number(low=0.0)(reader, node, key)
+    if value % 1.0 != 0.0:
+        raise reader.error(node, key, f"must be a whole number, got {value:g}")
+    return int(value)
+
+
+described(whole_number, type="integer", minimum=0)
 
 
 def vector(size):
@@ -300,6 +313,17 @@ _model = record(SceneModel, {
     "srdf": text,
 }, required=("urdf",))
 
+_heights = record(Heights, {
+    "file": text,
+    "grid": many(many(number())),
+    "generator": choice(*TERRAINS),
+    "factor": number(),
+    "resolution": number(above=0.0),
+    "amplitude": number(),
+    "wavelength": number(above=0.0),
+    "seed": whole_number,
+})
+
 _primitive = record(Primitive, {
     "name": text,
     "shape": choice(*SHAPE_SIZES),
@@ -313,6 +337,7 @@ _primitive = record(Primitive, {
     "mesh": text,
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
+    "heights": _heights,
 }, required=("name", "shape"))
 
 _closure = record(Closure, {
