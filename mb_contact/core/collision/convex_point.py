@@ -25,7 +25,7 @@ NEWTON = 60  # most iterations on an ellipsoid
 
 @kernel
 def core_support(geoms, geom_R, geom_p, g, d0, d1, d2):
-    """World point of the core of shape g farthest along d; of a sphere or capsule its centre or axis, else all of it."""
+    """World point of the core of shape g farthest along d: of a sphere or capsule the centre or axis."""
     shape = geoms.kind[g]
     size = geoms.size
     x, y, z = into_body(geom_R, g, d0, d1, d2)

@@ -70,6 +70,7 @@ def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
                     known = known or work.field.seen[k] == patch
                 if known:
                     continue
+                count = with_room(work, count, tol)
                 if seen < work.field.seen.shape[0]:
                     work.field.seen[seen] = patch
                     seen += 1
@@ -81,11 +82,18 @@ def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
             cell = 2 * (j * (nx - 1) + i)
             if is_below(geoms, y, cell, low) and is_below(geoms, y, cell + 1, low):
                 continue
+            count = with_room(work, count, tol)
             count = cell_edges(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
             count = cell_peaks(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
     if count == 0:
         count = sunk_point(geoms, geom_R, geom_p, x, y, tol, work)
     return reduce_field_points(work, count, tol)
+
+
+@kernel
+def with_room(work, count, tol):
+    """Reduce a list that is half full; returns the number of points."""
+    return reduce_field_points(work, count, tol) if 2 * count > work.field.points.shape[0] else count
 
 
 @kernel
@@ -103,7 +111,8 @@ def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, cou
     """Points of X and the plane of a patch that lie over the patch, now or where their way meets the plane."""
     n0, n1, n2, a0, a1, a2 = triangle_plane(geoms, geom_R, geom_p, y, patch)
     height = n0 * (geom_p[x, 0] - a0) + n1 * (geom_p[x, 1] - a1) + n2 * (geom_p[x, 2] - a2)
-    if height < 0.0 or height - reach(geoms, geom_R, x, -n0, -n1, -n2) > far:
+    lowest = height - reach(geoms, geom_R, x, -n0, -n1, -n2)
+    if height < 0.0 or lowest > far:
         return count
     set_plane_frame(geom_R, y, n0, n1, n2, a0, a1, a2, work.frame)
     points, ids = work.points, work.ids
@@ -121,6 +130,7 @@ def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, cou
                 points[k, c] = frame[3, c] + u * frame[0, c] + v * frame[1, c] + 0.5 * gap * frame[2, c]
             points[k, 3] = gap
     approach = -(n0 * travel[x, 0] + n1 * travel[x, 1] + n2 * travel[x, 2])
+    rests = False  # X faces the plane: a point that is about as low as X gets is over the patch
     for k in range(found):
         gap = points[k, 3]
         p0 = points[k, 0] - 0.5 * gap * n0
@@ -133,10 +143,14 @@ def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, cou
                 geoms, geom_R, geom_p, y, patch, p0 + t * travel[x, 0] + gap * n0, p1 + t * travel[x, 1] + gap * n1,
                 p2 + t * travel[x, 2] + gap * n2, tol,
             )  # fmt: skip
-        if over:
+        points[k, 4] = 1.0 if over else 0.0
+        rests = rests or (over and gap <= lowest + geoms.margin[0])
+    for k in range(found):
+        if rests and points[k, 4] == 1.0:
             count = add_field_point(
-                work, count, points[k, 0], points[k, 1], points[k, 2], gap, n0, n1, n2, OF_TRIANGLE, patch, ids[k], tol
-            )
+                work, count, points[k, 0], points[k, 1], points[k, 2], points[k, 3], n0, n1, n2, OF_TRIANGLE, patch,
+                ids[k], tol,
+            )  # fmt: skip
     return count
 
 

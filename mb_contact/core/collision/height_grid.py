@@ -140,7 +140,7 @@ def is_ridge(geoms, y, here, there):
 
 @kernel
 def add_field_point(work, count, p0, p1, p2, gap, n0, n1, n2, what, feature, name, tol):
-    """Append a point unless it is there already; returns the number of points."""
+    """Append a point unless it is there already or the list is full; returns the number of points."""
     field = work.field
     points, normals = field.points, field.normals
     for k in range(count):
@@ -150,9 +150,7 @@ def add_field_point(work, count, p0, p1, p2, gap, n0, n1, n2, what, feature, nam
             if apart <= tol * tol:
                 return count
     if count == points.shape[0]:
-        count = reduce_field_points(work, count, tol)
-        if count == points.shape[0]:
-            return count
+        return count
     points[count, 0], points[count, 1], points[count, 2], points[count, 3] = p0, p1, p2, gap
     normals[count, 0], normals[count, 1], normals[count, 2] = n0, n1, n2
     field.ids[count] = (KINDS * feature + what) * OF_SHAPE + name
