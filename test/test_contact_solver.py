@@ -409,6 +409,66 @@ def test_mirrored_grasps_on_which_pivoting_cycles_are_solved(file):
     good(problem, outcome)
 
 
+# --- compliances many orders apart ----------------------------------------------------------------
+
+
+def folded_chains():
+    """Steps of pendulums of 12 to 30 links whose last link is folded back: a contact gives way to 1e-8 ... 1e-12."""
+    data = np.load(Path(__file__).parent / "data" / "folded_chains.npz")
+    count = sum(name.startswith("W_") for name in data.files)
+    return [Problem(*(data[f"{name}_{i:02d}"] for name in ("W", "q", "mu", "dim")), 4) for i in range(count)]
+
+
+@pytest.mark.parametrize("number", range(len(folded_chains())))
+def test_folded_chains_are_solved(number):
+    """Without balanced units pivoting, proximal points and Lemke left residuals of up to 6e-5 here."""
+    problem = folded_chains()[number]
+    assert np.diag(problem.W).min() < 1e-5 * np.diag(problem.W).max()
+    good(problem, climb(problem))
+
+
+def uneven(seed, decades):
+    """A random problem in units in which its rows' compliances lie ``decades`` apart, and those units S."""
+    problem = random_problem([seed, 21], 4, 2, 16, 4)
+    rng = np.random.default_rng([seed, 22])
+    first = np.cumsum(problem.dim) - problem.dim
+    scale, mu = np.ones(len(problem.q)), problem.mu.copy()
+    for i, row in enumerate(first):
+        scale[row : row + problem.dim[i]] = 2.0 ** rng.integers(-1.66 * decades, 1)
+        if problem.dim[i] == 3:
+            scale[row + 1 : row + 3] = 2.0 ** rng.integers(-1.66 * decades, 1)
+            mu[i] *= scale[row] / scale[row + 1]
+    return problem, problem._replace(W=problem.W * np.outer(scale, scale), q=problem.q * scale, mu=mu), scale
+
+
+@pytest.mark.parametrize("decades", [6, 10, 14])
+def test_units_of_the_rows_do_not_matter(decades):
+    """With r = S r' a problem is the same: scaled residual, states, impulses (friction may leave a choice of states)."""
+    same = 0
+    for seed in range(20):
+        plain, problem, scale = uneven(seed, decades)
+        outcome, expected = climb(problem), climb(plain)
+        good(plain, expected)
+        assert outcome.judged <= 1e-10
+        mine = scale * outcome.problem.impulses
+        assert dense_residual(*plain, mine) <= 1e-9
+        if np.array_equal(outcome.state, expected.state):
+            same += 1
+            np.testing.assert_allclose(mine, expected.problem.impulses, atol=1e-7 * np.abs(mine).max())
+    assert same >= 18
+
+
+def test_balancing_leaves_no_trace():
+    """Matrix, right-hand side and friction coefficients are the same bits after the ladder as before."""
+    _, problem, _ = uneven(3, 10)
+    sol, cones = workspace(problem)
+    sol.state[:] = 0
+    size = written_out(problem).size
+    solve_step(sol, cones, make_pivot_work(len(problem.q)), make_lemke_work(size))
+    assert np.array_equal(sol.W, problem.W) and np.array_equal(sol.q, problem.q)
+    assert np.array_equal(cones.mu[: len(problem.mu)], problem.mu)
+
+
 def test_pivoting_gives_up_within_its_limit_and_says_so():
     sol, cones = workspace(random_problem(3, 8, 0, 6, 8, 1.0))
     sol.state[:] = -1

@@ -14,7 +14,7 @@ def add_benches(parser):
     """Give ``parser`` a subcommand for every measurement; without a name it measures a step."""
     parser.set_defaults(measure=_step, repeats=30, cold=False)
     names = parser.add_subparsers(title="measurements", description="Without a NAME: step.", metavar="NAME")
-    for add in (_add_step, _add_formulations, _add_grasp, _add_pendulum, _add_fidelity, _add_collision):
+    for add in (_add_step, _add_formulations, _add_grasp, _add_pendulum, _add_fidelity, _add_collision, _add_node):
         add(names)
 
 
@@ -120,3 +120,18 @@ def _collision(arguments):
     from mb_contact.bench.collision import run_bench as run
 
     return run(arguments.repeats)
+
+
+def _add_node(names):
+    parser = _add(names, "node", _node, "the node over DDS: lockstep round trip, publishing rate, CPU share, soak")
+    parser.add_argument("--scene", metavar="SCENE", help="scene file (default: the dual-arm lift, 26 joints)")
+    parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="of each run, simulated (default: 20)")
+    text = "only this: so many simulated minutes in lockstep; memory may grow by 1 %% and no state may be missed"
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help=text)
+    parser.add_argument("--backend", choices=("rclpy", "embedded"), default="embedded")
+
+
+def _node(arguments):
+    from mb_contact.bench.node import run_bench as run
+
+    return run(arguments.scene, arguments.seconds, arguments.soak, arguments.backend)

@@ -152,7 +152,7 @@ def _shape(geoms, g):
 
 
 def _convex(vertices):
-    hull = convex_hull(vertices)
+    hull = convex_hull(vertices, most=len(vertices))
     points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for vertex in hull.vertices + hull.centre:
         points.append(vertex)

@@ -140,7 +140,8 @@ def _shape(geoms, g):
     if kind == SHAPE_SPHERE:
         return fcl.Sphere(radius)
     if kind == SHAPE_CONVEX:
-        hull = convex_hull(hull_vertices(geoms, g))
+        vertices = hull_vertices(geoms, g)
+        hull = convex_hull(vertices, most=len(vertices))
         faces = np.column_stack([np.full(len(hull.triangles), 3), hull.triangles]).ravel()
         return fcl.Convex(hull.vertices + hull.centre, len(hull.triangles), faces)
     if kind in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):

@@ -105,6 +105,7 @@ class PivotWork(NamedTuple):
     W_near: np.ndarray  #: W plus a proximal weight on its diagonal
     q_near: np.ndarray
     state_near: np.ndarray
+    scale: np.ndarray  #: units of a balanced problem
 
 
 class LemkeWork(NamedTuple):
@@ -273,6 +274,7 @@ def make_pivot_work(R):
         W_near=np.zeros((R, R)),
         q_near=np.zeros(R),
         state_near=np.zeros(R, np.int64),
+        scale=np.ones(R),
     )
 
 

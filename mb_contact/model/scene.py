@@ -121,6 +121,7 @@ class ModelMaterials:
 
 
 #: What to do with a collision mesh, see :class:`MeshChoices`.
+HULL_VERTICES = 4, 4095  #: fewest and most that a scene may ask of a hull: an edge's identity has 12 bits for each
 MESH_CHOICES = ("convex_hull", "convex_pieces", "skip", "warn", "error")
 
 
@@ -231,6 +232,7 @@ class Primitive:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     collision_meshes: str = "convex_hull"
     heights: Heights | None = None
+    hull_vertices: int | None = None  #: most vertices of a hull of the mesh; None: what hulls have by default
 
     def kind(self):
         """SHAPE_* of this primitive."""

@@ -13,6 +13,7 @@ from mb_contact.model.scene import (
     CHOICES,
     ELASTIC_MODELS,
     FEWEST_DIRECTIONS,
+    HULL_VERTICES,
     LEAST_TOLERANCE,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
@@ -143,6 +144,9 @@ def _check_primitive(scene, primitive, key):
         message = f"'{primitive.collision_meshes}' is not available; allowed: convex_hull, convex_pieces"
         raise scene.error(f"{key}.collision_meshes", message)
     _check_heights(scene, primitive, key)
+    if primitive.hull_vertices is not None and not HULL_VERTICES[0] <= primitive.hull_vertices <= HULL_VERTICES[1]:
+        message = f"must be from {HULL_VERTICES[0]} to {HULL_VERTICES[1]}, got {primitive.hull_vertices}"
+        raise scene.error(f"{key}.hull_vertices", message)
     if primitive.base not in ("weld", "free"):
         raise scene.error(f"{key}.base", f"'{primitive.base}' is not available; allowed: weld, free")
     _check_pose(scene, primitive.pose, f"{key}.pose")

@@ -21,6 +21,7 @@ from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
+    HULL_VERTICES,
     LEAST_TOLERANCE,
     MESH_CHOICES,
     MOST_DIRECTIONS,
@@ -119,6 +120,18 @@ def number(low=-math.inf, above=None, high=math.inf):
     return described(read, type="number", **bounds)
 
 
+def whole(low, high):
+    """Reader of a whole number from ``low`` to ``high``."""
+
+    def read(reader, node, key):
+        value = number(low, high=high)(reader, node, key)
+        if value != int(value):
+            raise reader.error(node, key, f"must be a whole number from {low} to {high}, got {value:g}")
+        return int(value)
+
+    return described(read, type="integer", minimum=low, maximum=high)
+
+
 def text(reader, node, key):
     """Reader of a string that is not empty."""
     value = reader.scalar(node, key, "a text")
@@ -164,17 +177,6 @@ def directions(reader, node, key):
 
 
 described(directions, type="integer", multipleOf=2, minimum=FEWEST_DIRECTIONS, maximum=MOST_DIRECTIONS)
-
-
-def whole_number(reader, node, key):
-    """Reader of a whole number from 0 on."""
-    value = number(low=0.0)(reader, node, key)
-    if value % 1.0 != 0.0:
-        raise reader.error(node, key, f"must be a whole number, got {value:g}")
-    return int(value)
-
-
-described(whole_number, type="integer", minimum=0)
 
 
 def vector(size):
@@ -321,7 +323,7 @@ _heights = record(Heights, {
     "resolution": number(above=0.0),
     "amplitude": number(),
     "wavelength": number(above=0.0),
-    "seed": whole_number,
+    "seed": whole(0, 2**31 - 1),
 })
 
 _primitive = record(Primitive, {
@@ -338,6 +340,7 @@ _primitive = record(Primitive, {
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
     "heights": _heights,
+    "hull_vertices": whole(*HULL_VERTICES),
 }, required=("name", "shape"))
 
 _closure = record(Closure, {

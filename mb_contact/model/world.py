@@ -14,6 +14,7 @@ from mb_contact.errors import SceneError
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
 from mb_contact.model.height_fields import height_field
 from mb_contact.model.heights import read_heights, terrain
+from mb_contact.model.hulls import MOST_VERTICES
 from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.model import Frame, Geometry, Model
@@ -315,7 +316,10 @@ class _Builder:
     def _hulls(self, primitive, key):
         """Convex bodies of a mesh."""
         try:
-            return convex_bodies(self._path(primitive.mesh, f"{key}.mesh"), primitive.scale, primitive.collision_meshes)
+            return convex_bodies(
+                self._path(primitive.mesh, f"{key}.mesh"), primitive.scale, primitive.collision_meshes,
+                primitive.hull_vertices or MOST_VERTICES,
+            )  # fmt: skip
         except ValueError as error:
             raise self.scene.error(f"{key}.mesh", f"'{primitive.mesh}': {error}") from None
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from mb_contact.ros.messages import stamp_ns
+from mb_contact.ros.embedded.messages import stamp_ns
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
@@ -160,14 +160,18 @@ class TimeoutPolicy:
 
     def __init__(self, inbox, options, gravity, logger):
         self._inbox = inbox
-        self._timeout = options.command_timeout
-        self._policy = options.command_timeout_policy
+        self.configure(options)
         self._gravity = gravity
         self._logger = logger
         self._seen = 0
         self._last = 0.0
         self.active = False  #: whether the policy applies now
         self.activations = 0
+
+    def configure(self, options):
+        """Take the timeout and policy of (changed) options."""
+        self._timeout = options.command_timeout
+        self._policy = options.command_timeout_policy
 
     def effort(self, now, force=False):
         """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy now."""

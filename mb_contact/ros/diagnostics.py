@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mb_contact.ros.outputs import key_value
+from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
@@ -100,14 +100,15 @@ class Diagnostics:
     def __init__(self, node, summary, schedule):
         self._node = node
         self._summary = summary
-        self._every = schedule.diagnostics
+        self._schedule = schedule
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = 0
 
     def publish(self, step, stamp):
         """Send the counters when they are due."""
-        if not self._every or step % self._every:
+        every = self._schedule.diagnostics
+        if not every or step % every:
             return
         message = self._node.message_type("diagnostic_msgs/msg/DiagnosticArray")()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)

@@ -31,6 +31,12 @@ class Pacer:
         self._simulated = self._wall = 0.0
         self.resume(0.0)
 
+    def set_factor(self, factor, simulated):
+        """Pace at another factor from this simulated time on."""
+        if factor != self._factor:
+            self._factor = factor
+            self.resume(simulated)
+
     def resume(self, simulated):
         """Start (again) from this simulated time: after a pause, a reset, or a wait."""
         now = time.perf_counter()

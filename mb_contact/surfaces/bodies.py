@@ -40,8 +40,9 @@ class SurfaceEvent(NamedTuple):
     """A change of what the body does."""
 
     time: float  #: [s]
-    kind: str  #: breaks, sticks, slips or lands
+    kind: str  #: breaks, sticks, slips or lands; in a tree also stops or releases, of a joint at its limit
     mode: str  #: what it does from then on
+    name: str = ""  #: in a tree, the body or the joint
 
 
 class ContactForce(NamedTuple):

@@ -85,61 +85,75 @@ def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, wor
     length = length_of(u0, u1, u2)
     u0, u1, u2 = u0 / length, u1 / length, u2 / length
     n0, n1, n2 = triangle_normal(geoms, geom_R, y, t1)
-    c0, c1, c2 = geom_p[x, 0] - a0, geom_p[x, 1] - a1, geom_p[x, 2] - a2
-    if n0 * c0 + n1 * c1 + n2 * c2 - reach(geoms, geom_R, x, -n0, -n1, -n2) > far:
+    if gap_from(geoms, geom_R, geom_p, x, a0, a1, a2, n0, n1, n2) > far:
         return count
-    along = u0 * c0 + u1 * c1 + u2 * c2
-    if along + reach(geoms, geom_R, x, u0, u1, u2) < -far:
+    if gap_from(geoms, geom_R, geom_p, x, b0, b1, b2, u0, u1, u2) > far:
         return count
-    if along - reach(geoms, geom_R, x, -u0, -u1, -u2) > length + far:
+    if gap_from(geoms, geom_R, geom_p, x, a0, a1, a2, -u0, -u1, -u2) > far:
         return count
     # t: at right angles to the edge, in the plane of the first triangle, away from it
     t_0, t_1, t_2 = u1 * n2 - u2 * n1, u2 * n0 - u0 * n2, u0 * n1 - u1 * n0
-    third = geoms.corners[geoms.first_corner[first + t1]]
-    for k in range(1, 3):
-        corner = geoms.corners[geoms.first_corner[first + t1] + k]
-        if third == va or third == vb:
-            third = corner
-    o0, o1, o2 = grid_point(geoms, geom_R, geom_p, y, third)
+    o0, o1, o2 = third_corner(geoms, geom_R, geom_p, y, t1, va, vb)
     if t_0 * (o0 - a0) + t_1 * (o1 - a1) + t_2 * (o2 - a2) > 0.0:
         t_0, t_1, t_2 = -t_0, -t_1, -t_2
     if t2 == BORDER:  # the side of the solid, which is upright
-        m0, m1, m2 = u1 * geom_R[y, 2, 2] - u2 * geom_R[y, 1, 2], u2 * geom_R[y, 0, 2] - u0 * geom_R[y, 2, 2], (
-            u0 * geom_R[y, 1, 2] - u1 * geom_R[y, 0, 2]
-        )
-        sign = 1.0 if m0 * t_0 + m1 * t_1 + m2 * t_2 > 0.0 else -1.0
-        size = sign * length_of(m0, m1, m2)
-        m0, m1, m2 = m0 / size, m1 / size, m2 / size
+        m0, m1, m2 = side_normal(geom_R, y, u0, u1, u2, t_0, t_1, t_2)
     else:
         m0, m1, m2 = triangle_normal(geoms, geom_R, y, t2)
     bend = m0 * t_0 + m1 * t_1 + m2 * t_2
     if bend <= 0.0:  # a valley: both planes hold by themselves
         return count
-    angle = math.atan2(bend, m0 * n0 + m1 * n1 + m2 * n2)
-    if m0 * c0 + m1 * c1 + m2 * c2 - reach(geoms, geom_R, x, -m0, -m1, -m2) > far:
+    if gap_from(geoms, geom_R, geom_p, x, a0, a1, a2, m0, m1, m2) > far:
         return count
+    angle = math.atan2(bend, m0 * n0 + m1 * n1 + m2 * n2)
     flat = has_faces(geoms.kind, x)
     slack = SLACK if flat else ROUND_SLACK
     found, theta = ridge_angle(geoms, geom_R, geom_p, x, a0, a1, a2, n0, n1, n2, t_0, t_1, t_2, -slack, angle + slack)
     if not found:
         return count
-    before, after = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
     leans = theta < 0.0 or theta > angle
     theta = min(angle, max(0.0, theta))
     c, s = math.cos(theta), math.sin(theta)
     n0, n1, n2 = c * n0 + s * t_0, c * n1 + s * t_1, c * n2 + s * t_2
-    if n0 * c0 + n1 * c1 + n2 * c2 < 0.0:
+    if n0 * (geom_p[x, 0] - a0) + n1 * (geom_p[x, 1] - a1) + n2 * (geom_p[x, 2] - a2) < 0.0:
         return count
+    before, after = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
     if flat:
         count, rests = flush_points(
-            geoms, geom_R, geom_p, x, a0, a1, a2, b0, b1, b2, before, after, n0, n1, n2, name, far, tol, work,
-            count,
-        )  # fmt: skip
+            geoms, geom_R, geom_p, x, a0, a1, a2, b0, b1, b2, before, after, n0, n1, n2, name, far, tol, work, count
+        )
         if rests or leans:
             return count
     return crossing_points(
         geoms, geom_R, geom_p, x, a0, a1, a2, u0, u1, u2, length, before, after, n0, n1, n2, name, far, tol, work, count
     )
+
+
+@kernel
+def gap_from(geoms, geom_R, geom_p, x, a0, a1, a2, n0, n1, n2):
+    """Distance along n from a point to the lowest point of X [m]."""
+    along = n0 * (geom_p[x, 0] - a0) + n1 * (geom_p[x, 1] - a1) + n2 * (geom_p[x, 2] - a2)
+    return along - reach(geoms, geom_R, x, -n0, -n1, -n2)
+
+
+@kernel
+def third_corner(geoms, geom_R, geom_p, y, triangle, va, vb):
+    """World position of the corner of a triangle that is neither ``va`` nor ``vb``."""
+    start = geoms.first_corner[geoms.first_face[y] + triangle]
+    third = geoms.corners[start]
+    for k in range(1, 3):
+        if third == va or third == vb:
+            third = geoms.corners[start + k]
+    return grid_point(geoms, geom_R, geom_p, y, third)
+
+
+@kernel
+def side_normal(geom_R, y, u0, u1, u2, t_0, t_1, t_2):
+    """Normal of the upright side below a border edge with direction u; t points outwards."""
+    z0, z1, z2 = geom_R[y, 0, 2], geom_R[y, 1, 2], geom_R[y, 2, 2]
+    m0, m1, m2 = u1 * z2 - u2 * z1, u2 * z0 - u0 * z2, u0 * z1 - u1 * z0
+    size = length_of(m0, m1, m2) * (1.0 if m0 * t_0 + m1 * t_1 + m2 * t_2 > 0.0 else -1.0)
+    return m0 / size, m1 / size, m2 / size
 
 
 @kernel

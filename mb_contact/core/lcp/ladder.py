@@ -3,13 +3,15 @@
 
 """The solver ladder of a step: block pivoting, proximal points, Lemke, regularisation, best residual.
 
-No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the
-first residual within the tolerance ends the climb.
+Rows whose compliances lie many orders apart are put into units of their own first (``balance.py``).
+No rung is believed: its impulses are judged on the original problem (``certificate.certify``) and the first
+residual within the tolerance ends the climb.
 """
 
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.balance import balance, unbalance
 from mb_contact.core.lcp.certificate import certify
 from mb_contact.core.lcp.gauss_seidel import sweep
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, states_of
@@ -41,10 +43,23 @@ def solve_step(sol, cones, piv, lem):
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
         return SOLVER_NONE, 0
+    balanced = balance(sol.W, sol.q, cones, piv.scale)
+    rung = SOLVER_PIVOTING
     _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
     best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
-    if best <= TOLERANCE:
-        return SOLVER_PIVOTING, total
+    if not best <= TOLERANCE:
+        rung, more = _climb(sol, cones, piv, lem, best)
+        total += more
+    if balanced:
+        unbalance(sol.W, sol.q, sol.r, cones, piv.scale)
+        certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
+    return rung, total
+
+
+@kernel
+def _climb(sol, cones, piv, lem, best):
+    """From rung to rung until the residual, ``best`` by now, is good; returns (SOLVER_* rung, iterations)."""
+    total = 0
     _keep(sol, cones)
     for i in range(cones.rows[0]):
         sol.r[i] = 0.0

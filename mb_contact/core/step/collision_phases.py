@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.balance import balance, unbalance
 from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST, _finite, _friction, _pair, certify
 from mb_contact.core.lcp.ladder import FIRST_REGULARISATION, LEMKE_ATTEMPTS, TOLERANCE, solve_step
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble
@@ -51,7 +52,24 @@ def _start(cones, q, state):
 
 @kernel
 def recover_more(W, q, theta, cones, released, sol, piv, lem, r, judge):
-    """The problem of Anitescu and Potra: q holds the velocities after compression, r gets theta + additional."""
+    """The problem of Anitescu and Potra: q holds the velocities after compression, r gets theta + additional.
+
+    In balanced units, where it needs them, from the first round on: the ladder then finds nothing more to balance.
+    """
+    balanced = balance(W, q, cones, piv.scale)
+    if balanced:
+        for i in range(cones.rows[0]):
+            theta[i] /= piv.scale[i]
+    _recover_more(W, q, theta, cones, released, sol, piv, lem, r, judge)
+    if balanced:
+        for i in range(cones.rows[0]):
+            theta[i] *= piv.scale[i]
+        unbalance(W, q, r, cones, piv.scale)
+        certify_shifted(W, q, theta, cones, r, sol.u, judge)
+
+
+@kernel
+def _recover_more(W, q, theta, cones, released, sol, piv, lem, r, judge):
     best = 1e300
     for i in range(cones.count[0]):
         released[i] = 1 if theta[cones.start[i]] > 0.0 else 0

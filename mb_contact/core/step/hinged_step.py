@@ -23,6 +23,7 @@ from mb_contact.core.lcp.certificate import certify
 from mb_contact.core.lcp.ladder import PIVOT_LIMIT, TOLERANCE, solve_step
 from mb_contact.core.lcp.linear import proximal_solve
 from mb_contact.core.lcp.pivoting import REGULARISATION, _basis_system, _expand, _unknowns, next_state
+from mb_contact.core.rows.bilateral import FLOOR
 from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.hinge_rows import (
     BAND,
@@ -38,6 +39,8 @@ from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.workspace import Cones, PivotWork, make_cones, make_pivot_work
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_PIVOTING
+
+HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
 
 
 class MixedWork(NamedTuple):
@@ -87,7 +90,7 @@ def solve_eliminated(h, g):
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
-        _eliminate(g.C, g.y, n_rows, h.sol.W, h.sol.q)
+        _eliminate(g.C, g.y, h.cones, h.sol.W, h.sol.q, h.sol.before)
     rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
@@ -101,8 +104,11 @@ def solve_eliminated(h, g):
 
 
 @kernel
-def _eliminate(Y, y, n_rows, W, q):
-    """W -= Y* Y, q -= Y* y."""
+def _eliminate(Y, y, cones, W, q, free):
+    """W -= Y* Y, q -= Y* y; ``free`` (R,) is scratch.  What hinges leave rounding alone of is held, as in joints."""
+    n_rows = cones.rows[0]
+    for r in range(n_rows):
+        free[r] = W[r, r]
     for i in range(y.shape[0]):
         for r in range(n_rows):
             f = Y[i, r]
@@ -110,6 +116,16 @@ def _eliminate(Y, y, n_rows, W, q):
                 q[r] -= f * y[i]
                 for s in range(n_rows):
                     W[r, s] -= f * Y[i, s]
+    for i in range(cones.count[0]):
+        for r in range(cones.start[i], cones.start[i] + cones.dim[i]):
+            if W[r, r] > HELD * free[r]:
+                continue
+            for s in range(n_rows):
+                W[r, s] = 0.0
+                W[s, r] = 0.0
+            W[r, r] = FLOOR * free[r]
+            if r > cones.start[i]:
+                q[r] = 0.0
 
 
 @entry
@@ -242,7 +258,7 @@ def eliminate_in_impact(h, imp, g):
         g.y[i] = g.q[i]
     band_forward(g.band, g.y)
     band_forward_columns(g.band, g.C, n_rows)
-    _eliminate(g.C, g.y, n_rows, imp.W, imp.u)
+    _eliminate(g.C, g.y, h.cones, imp.W, imp.u, imp.q)
     return OK
 
 
