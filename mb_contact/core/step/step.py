@@ -78,7 +78,7 @@ def find_contacts(h, candidates):
     for i in range(h.bil.state.shape[0]):
         h.bil.state[i] = h.memory.limit_state[i, RUB]
     return build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
 
 
