@@ -14,7 +14,10 @@ def add_benches(parser):
     """Give ``parser`` a subcommand for every measurement; without a name it measures a step."""
     parser.set_defaults(measure=_step, repeats=30, cold=False)
     names = parser.add_subparsers(title="measurements", description="Without a NAME: step.", metavar="NAME")
-    for add in (_add_step, _add_formulations, _add_grasp, _add_pendulum, _add_fidelity, _add_collision, _add_node):
+    for add in (
+        _add_step, _add_formulations, _add_grasp, _add_quadruped, _add_pendulum, _add_fidelity, _add_collision,
+        _add_node,
+    ):  # fmt: skip
         add(names)
 
 
@@ -70,6 +73,21 @@ def _grasp(_arguments):
     from mb_contact.bench.grasp import run_bench as run
 
     return run()
+
+
+def _add_quadruped(names):
+    text = "Drumwright's quadruped on a height field: modified PPM against Lemke (needs example-robot-data)"
+    parser = _add(names, "quadruped", _quadruped, text)
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="T", help="simulated time (default: 10)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture of the walk there (matplotlib)")
+
+
+def _quadruped(arguments):
+    from mb_contact.bench.quadruped import run_bench as run
+
+    if not 0.0 < arguments.seconds <= 1000.0:
+        raise InputError(f"--seconds must be above 0 and at most 1000, got {arguments.seconds:g}")
+    return run(arguments.seconds, arguments.plot)
 
 
 def _add_pendulum(names):

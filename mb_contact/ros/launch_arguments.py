@@ -29,7 +29,7 @@ ARGUMENTS = {
     "rviz_config": (RVIZ, "what rviz2 shows"),
     "view": ("false", "start the web view (needs an mb_contact that has one)"),
     "record": ("", "MCAP file to record into"),
-    "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf"),
+    "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
     "namespace": ("", "namespace of the nodes"),
 }
 

@@ -22,6 +22,7 @@ from launch_ros.actions import Node
 from mb_contact.model.resources import find_resource
 from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, write_scene
 
+STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for a controller that was killed
 
 
@@ -103,8 +104,10 @@ def simulation(context, scene, controller=None):
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
     simulator = _simulator(context, scene, namespace, lockstep)
     actions = [simulator, _ends_the_launch(simulator)]
-    if truth_of(context, "state_publisher"):
+    if _has_state_publisher(context):
         actions += _state_publisher(scene, namespace)
+    elif truth_of(context, "state_publisher"):
+        actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
     if with_controller:
         command = [*controller, *(["--namespace", namespace] if namespace else [])]
         process = ExecuteProcess(cmd=command, name=Path(controller[1]).stem, output="screen")
@@ -131,6 +134,7 @@ def _simulator(context, scene, namespace, lockstep):
         "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
         "real_time_factor": number_of(context, "real_time_factor"),
         "start_paused": truth_of(context, "paused"),
+        "link_tf": not _has_state_publisher(context),
     }
     file = text_of(context, "params_file")
     return Node(
@@ -158,17 +162,17 @@ def has_package(name):
     return True
 
 
+def _has_state_publisher(context):
+    return truth_of(context, "state_publisher") and has_package(STATE_PUBLISHER)
+
+
 def _state_publisher(scene, namespace):
     """robot_state_publisher for each robot of the scene, the second and later ones in a namespace of their own."""
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
 
-    name = "robot_state_publisher"
+    name = STATE_PUBLISHER
     models = build_world(load_scene(scene)).robot_models
-    if not models:
-        return []
-    if not has_package(name):
-        return [LogInfo(msg=f"{name} is not installed: the node puts the robots' links into /tf itself")]
     actions = []
     for index, model in enumerate(models):
         parameters = [{"robot_description": model.urdf, "use_sim_time": True}]

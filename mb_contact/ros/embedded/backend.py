@@ -66,6 +66,7 @@ class EmbeddedNode:
         self._ready = deque()
         self._order = itertools.count()
         self._closed = False
+        self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
         self.context = acquire_context(environment)
         self._waitset = WaitSet(self.context.participant)
@@ -273,6 +274,7 @@ class EmbeddedNode:
         try:
             source.handle(data, handle)
         except CommunicationError as error:
+            self.undecodable += 1
             self._logger.warning(str(error), throttle_duration_sec=1.0)
 
     def _fire_timers(self):
