@@ -55,7 +55,7 @@ def main(argv=None):
         sent, _ = attack.communicate()
         errors.seek(0)
         complaints = [line.rstrip() for line in errors if "malformed packet" not in line]
-    print("\n".join(line for line in rest.splitlines() if not line.startswith("  ")))
+    print("\n".join(line for line in rest.splitlines() if not line.startswith("  ") or "controller:" in line))
     print("\n".join(complaints[-3:]))
     reports = [json.loads(line) for line in sent.splitlines() if line.startswith("{")]
     for report in reports:

@@ -85,7 +85,19 @@ def scene_of(context):
     return scene if scene else write_scene(urdf, text_of(context, "base"), number_of(context, "height"))
 
 
-def simulation(context, scene, controller=None):
+def refuse_lockstep(context):
+    """For controllers that cannot answer state by state.
+
+    Raises
+    ------
+    RuntimeError
+        The argument ``lockstep`` is true.
+    """
+    if truth_of(context, "lockstep"):
+        raise RuntimeError("lockstep:=true does not work with ros2_control: its commands answer no particular state")
+
+
+def simulation(context, scene, controller=None, remappings=None, state_publisher=None):
     """The processes of one simulation.
 
     Parameters
@@ -94,6 +106,10 @@ def simulation(context, scene, controller=None):
     scene : path
     controller : list of str, optional
         Command of the example controller, started where the argument ``controller`` is true.
+    remappings : dict, optional
+        Of the simulator's topics.
+    state_publisher : bool, optional
+        Whether to start robot_state_publisher; by default as the argument says.
 
     Returns
     -------
@@ -102,9 +118,11 @@ def simulation(context, scene, controller=None):
     namespace = text_of(context, "namespace")
     with_controller = controller is not None and truth_of(context, "controller")
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
-    simulator = _simulator(context, scene, namespace, lockstep)
+    simulator = _simulator(context, scene, namespace, lockstep, remappings)
     actions = [simulator, _ends_the_launch(simulator)]
-    if _has_state_publisher(context):
+    if state_publisher is False:
+        pass  # the launch file starts its own
+    elif _has_state_publisher(context):
         actions += _state_publisher(scene, namespace)
     elif truth_of(context, "state_publisher"):
         actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
@@ -124,7 +142,7 @@ def example(script):
     return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
 
 
-def _simulator(context, scene, namespace, lockstep):
+def _simulator(context, scene, namespace, lockstep, remappings):
     arguments = [str(scene), "--backend", "rclpy"]
     for name in ("record", "duration"):
         if text_of(context, name):
@@ -143,6 +161,7 @@ def _simulator(context, scene, namespace, lockstep):
         namespace=namespace,
         arguments=arguments,
         parameters=[*([file] if file else []), parameters],
+        remappings=list((remappings or {}).items()),
         output="screen",
         sigterm_timeout=_END_SECONDS,
     )

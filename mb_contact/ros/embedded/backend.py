@@ -30,7 +30,7 @@ from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.parameters import Description
-from mb_contact.ros.qos import QoS, as_qos, overridden, policies
+from mb_contact.ros.qos import MOST, QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -370,7 +370,7 @@ class Subscription:
     def __init__(self, node, type_name, topic_name, callback, qos, raw):
         self.topic_name = topic_name
         self.type_name = type_name
-        self.depth = max(1, qos.depth)
+        self.depth = MOST if qos.keep_all else max(1, qos.depth)
         self._callback, self._raw = callback, raw
         topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
         self.reader = DataReader(node.context.participant, topic, endpoint_qos(qos, type_name))
