@@ -8,7 +8,7 @@
 
 Scenes, each from the same state: a ball that slides off a fixed sphere (where it leaves, against the formula); an
 ellipsoid on a plane, on ice and rolling (against contact coordinates with the tolerance 1e-12), as an exact ellipsoid
-and as convex meshes (the simulator keeps 256 vertices of a hull); P00's patch (energy and drift; the simulator has no
+and as convex meshes from 64 to 4095 vertices; P00's patch (energy and drift; the simulator has no
 such shape).  Times are processor time of the steps alone, without loading or compiling.
 """
 
@@ -21,8 +21,11 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
+import yaml
+from scipy.spatial import ConvexHull
 
 import mb_contact as mb
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane, sphere
 from mb_contact.surfaces.scene_file import build_motion, load_surface_scene
 
@@ -34,6 +37,7 @@ MOMENTS = MASS / 5.0 * np.array([AXES[1] ** 2 + AXES[2] ** 2, AXES[0] ** 2 + AXE
 SPIN = np.array([0.5, 0.2, 4.0])  #: of the rolling ellipsoid, world [rad/s]
 TILT = 1.2  #: about y [rad]
 ROLL_TIME = 0.5  #: [s]
+MESHES = (64, 256, 1024, 4095)  #: vertices; the last is the most that a hull may have
 BIG, SMALL, START = 1.0, 0.3, 0.3  #: radii of the sphere and the ball, angle at the start
 
 
@@ -65,21 +69,25 @@ def rolling(rough=True):
     return motion
 
 
-def rolling_scene(folder, step, mesh=None, rough=True):
-    """The same scene for the simulator, its ellipsoid exact or a convex mesh of 20 4^mesh triangles."""
+def lattice(count):
+    """Points (count, 3) spread evenly over the ellipsoid's surface: Fibonacci's lattice on a sphere, stretched."""
+    i = np.arange(count) + 0.5
+    height, turn = 1.0 - 2.0 * i / count, np.pi * (1.0 + np.sqrt(5.0)) * i
+    radius = np.sqrt(1.0 - height * height)
+    return AXES * np.stack((radius * np.cos(turn), radius * np.sin(turn), height), 1)
+
+
+def rolling_scene(folder, step, vertices=None, rough=True):
+    """The same scene for the simulator, its ellipsoid exact or a convex mesh with so many vertices."""
     motion = rolling(rough)
     R, p = motion.pose()
     _, w, v = motion.centre_of_mass()
-    from mb_contact.model.rotations import matrix_to_quat
-
     shape = {"shape": "ellipsoid", "size": (2.0 * AXES).tolist()}
-    if mesh is not None:
-        file = Path(folder) / f"ellipsoid_{mesh}.stl"
-        ball = trimesh.creation.icosphere(subdivisions=mesh)
-        trimesh.Trimesh(ball.vertices * AXES, ball.faces).export(file)
-        shape = {"shape": "mesh", "mesh": str(file), "collision_meshes": "convex_hull"}
-    import yaml
-
+    if vertices is not None:
+        file = Path(folder) / f"ellipsoid_{vertices}.ply"
+        points = lattice(vertices)
+        trimesh.Trimesh(points, ConvexHull(points).simplices, process=False).export(file)
+        shape = {"shape": "mesh", "mesh": str(file), "hull_vertices": vertices}
     body = {
         "name": "egg", **shape, "base": "free", "mass": MASS, "inertia": MOMENTS.tolist(), "material": "rough",
         "pose": {"position": p.tolist(), "quat_xyzw": matrix_to_quat(R).tolist()},
@@ -89,7 +97,7 @@ def rolling_scene(folder, step, mesh=None, rough=True):
         "time_step": step, "friction_directions": 16, "primitives": [body], "ground": {"material": "rough"},
         "materials": {"rough": {"friction": 5.0 if rough else 0.0}},
     }  # fmt: skip
-    file = Path(folder) / f"roll_{step:g}_{mesh}_{rough}.yaml"
+    file = Path(folder) / f"roll_{step:g}_{vertices}_{rough}.yaml"
     file.write_text(yaml.safe_dump(scene), encoding="utf-8")
     return file
 
@@ -101,8 +109,6 @@ def place(R, p):
 
 def simulate(file, duration):
     """(place, seconds) of the free body of a scene after ``duration``."""
-    from mb_contact.model.rotations import quat_to_matrix
-
     simulator = mb.Simulator(mb.load_scene(file))
 
     def run():
@@ -130,10 +136,10 @@ def rolling_table(rough=True):
         error = np.abs(place(*motion.pose()) - want).max()
         rows.append(("contact coordinates, 5(4)", ROLL_TIME / count, error, seconds))
     with tempfile.TemporaryDirectory() as folder:
-        for mesh in (None, 1, 2):
-            name = "LCP, exact ellipsoid" if mesh is None else f"LCP, {20 * 4**mesh} triangles"
-            for step in (2e-3, 1e-3, 5e-4, 2.5e-4) if mesh is None else (1e-3, 2.5e-4):
-                got, seconds = simulate(rolling_scene(folder, step, mesh, rough), ROLL_TIME)
+        for vertices in (None, *MESHES):
+            name = "LCP, exact ellipsoid" if vertices is None else f"LCP, hull of {vertices} vertices"
+            for step in (2e-3, 1e-3, 5e-4, 2.5e-4) if vertices is None else (2e-3, 1e-3):
+                got, seconds = simulate(rolling_scene(folder, step, vertices, rough), ROLL_TIME)
                 rows.append((name, step, np.abs(got - want).max(), seconds))
     return [(name, step, error, seconds / ROLL_TIME) for name, step, error, seconds in rows]
 
@@ -184,8 +190,6 @@ def leaving_table():
 
 def _leaving_by_lcp(step, instant, cosine):
     """(error of the instant, error of cos theta, seconds per simulated second) of the simulator."""
-    import yaml
-
     p = (BIG + SMALL) * np.array([np.sin(START), 0.0, np.cos(START)])
     scene = {
         "time_step": step, "materials": {"ice": {"friction": 0.0}},

@@ -36,7 +36,7 @@ def build_parser():
     )
     parser.add_argument("--version", action="version", version=f"mb_contact {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
+    for add in (_add_run, _add_record, _add_replay, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
         add(commands)
     return parser
 
@@ -74,9 +74,9 @@ def _run(arguments):
         _seed(arguments.seed)
     scene = arguments.scene
     if is_surface_scene(scene):
-        from mb_contact.simulation.surface_simulator import SurfaceSimulator
+        from mb_contact.simulation.surface_tree_simulator import surface_simulator
 
-        scene = SurfaceSimulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+        scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
     else:
         build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
     return run_and_report(scene, options_from_arguments(arguments, arguments.ros_args))
@@ -88,6 +88,45 @@ def _seed(seed):
     if not 0 <= seed < 2**32:
         raise InputError(f"--seed must be from 0 to {2**32 - 1}, got {seed}")
     np.random.seed(seed)  # noqa: NPY002 (the global generator is the one that a user's code may share)
+
+
+# --- record, replay -------------------------------------------------------------------------------
+
+
+def _add_record(commands):
+    parser = _command(commands, "record", _record, "record the topics of a ROS domain into an MCAP file")
+    parser.add_argument("file", metavar="FILE.mcap", help="file to write; an existing one is replaced")
+    text = "only topics of these names; * and ? stand for any characters"
+    parser.add_argument("--topics", nargs="+", default=(), metavar="NAME", help=text)
+    parser.add_argument("--duration", type=float, metavar="S", help="wall seconds (else until Ctrl-C)")
+    parser.add_argument("--use-sim-time", action="store_true", help="stamp messages with /clock")
+    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
+
+
+def _record(arguments):
+    from mb_contact.ros.graph_recorder import RecordOptions, record_graph
+
+    duration = arguments.duration
+    if duration is not None and not duration > 0.0:
+        raise InputError(f"--duration must be greater than zero, got {duration}")
+    options = RecordOptions(
+        arguments.file, tuple(arguments.topics), duration, arguments.use_sim_time, arguments.backend
+    )
+    return record_graph(options)
+
+
+def _add_replay(commands):
+    text = "run a scene under recorded efforts and compare every state with the recording, bit for bit"
+    parser = _command(commands, "replay", _replay, text)
+    parser.add_argument("scene", metavar="SCENE", help="the scene file that was recorded")
+    parser.add_argument("bag", metavar="BAG", help="MCAP file, or a folder of ros2 bag")
+    parser.epilog = "Pushes, spawned objects and states set from outside are not in a recording and are not replayed."
+
+
+def _replay(arguments):
+    from mb_contact.ros.replay import replay_file
+
+    return replay_file(arguments.scene, arguments.bag, lambda line: print(f"mb-contact: {line}", file=sys.stderr))
 
 
 # --- demo -----------------------------------------------------------------------------------------
@@ -147,7 +186,8 @@ def _add_check(commands):
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
     from mb_contact.simulation.initial import initial_penetrations
-    from mb_contact.surfaces.scene_file import describe_surface_scene, is_surface_scene
+    from mb_contact.surfaces.scene_file import is_surface_scene
+    from mb_contact.surfaces.tree_scene import describe_surface_scene
 
     if is_surface_scene(arguments.scene):
         print("\n".join(describe_surface_scene(arguments.scene)))

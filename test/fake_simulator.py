@@ -26,8 +26,11 @@ Certificate = namedtuple(
 )
 OperationalSpace = namedtuple("OperationalSpace", "inertia compliance jacobian bias rank frames")
 CONTACT = np.dtype(
-    [("link_a", object), ("link_b", object), ("state", object), ("sigma", float), ("impulse", float, 3)]
-)
+    [
+        ("link_a", object), ("link_b", object), ("state", object), ("sigma", float), ("impulse", float, 3),
+        ("point", float, 3), ("normal", float, 3), ("gap", float),
+    ]
+)  # fmt: skip
 
 
 class FakeSimulator:
@@ -68,7 +71,8 @@ class FakeSimulator:
         self.v = self.v + self.time_step * self.effort
         self.q = self.q + self.time_step * self.v
         self.step_count += 1
-        contacts = np.array([("left_finger", "box", "stick", 0.0, (0, 0, 0.1))], dtype=CONTACT)
+        touch = ("left_finger", "box", "stick", 0.0, (0, 0, 0.1), (0.5, 0.1, 0.2), (0, 0, 1), -1e-4)
+        contacts = np.array([touch], dtype=CONTACT)
         certificate = Certificate(1e-12, 2e-12, 0.0, 1e-6, "block_pivoting", 1, 1, 0.0)
         return SimpleNamespace(time=self.time, contacts=contacts, certificate=certificate)
 

@@ -19,8 +19,8 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
 
-from mb_contact.ros import dds_raw  # noqa: E402
-from mb_contact.ros.embedded_backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.embedded import dds_raw  # noqa: E402
+from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent

@@ -36,7 +36,7 @@ ALLOWED = {
     "simulation": BELOW_SIMULATION | {"surfaces"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation"},
-    "bench": BELOW_SIMULATION | {"simulation", "sko"},
+    "bench": BELOW_SIMULATION | {"simulation", "sko", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
     "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "sko"},

@@ -11,8 +11,9 @@ from pinocchio_peer import example_robots
 from scipy.spatial import ConvexHull
 from test_urdf import SOLID, joint, link, robot
 
+from mb_contact.collision import coal_engine, fcl_engine
 from mb_contact.errors import ModelError, SceneError
-from mb_contact.model import Primitive, Scene, build_world, load_urdf
+from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
 from mb_contact.model import meshes as meshes_module
 from mb_contact.model.hulls import MOST_VERTICES, convex_hull
 from mb_contact.model.inertia import solid, solid_polyhedra
@@ -93,6 +94,25 @@ def test_a_hull_of_very_many_vertices_is_thinned_and_says_by_how_much():
     assert len(hull.vertices) == MOST_VERTICES
     assert out == pytest.approx(hull.loss, abs=1e-9) and 0.0 < hull.loss < 0.03
     is_sound(hull, points)
+
+
+@pytest.mark.parametrize("most", [40, 2000])
+def test_a_scene_may_ask_for_more_or_fewer_vertices(tmp_path, most):
+    trimesh = pytest.importorskip("trimesh")
+    ball = trimesh.creation.icosphere(subdivisions=4)
+    path = tmp_path / "ball.ply"
+    ball.export(path)
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(f"primitives: [{{name: a, shape: mesh, mesh: {path}, hull_vertices: {most}}}]", encoding="utf-8")
+    world = build_world(load_scene(scene))
+    count = int(np.diff(world.geoms.first_vertex)[0])
+    assert count == most if most < MOST_VERTICES else MOST_VERTICES < count <= most
+    for engine in (coal_engine, fcl_engine):  # neither thins it again
+        shape = engine._shape(world.geoms, 0)
+        assert getattr(shape, "num_points", count) == count
+    scene.write_text(scene.read_text().replace(str(most), "4.5"), encoding="utf-8")
+    with pytest.raises(SceneError, match="hull_vertices: must be a whole number from 4 to 4095, got 4.5"):
+        load_scene(scene)
 
 
 def test_flat_points_get_a_thickness_and_lines_are_refused():
@@ -283,6 +303,8 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
     np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(world.tree.inertia[0], solid(SHAPE_BOX, np.array([0.05, 0.1, 0.15]), 3.0), atol=1e-8)
     assert world.geoms.kind[0] == SHAPE_CONVEX and len(world.geoms.vertices) == 8
+    with pytest.raises(SceneError, match=r"hull_vertices: must be from 4 to 4095, got 5000"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(path), hull_vertices=5000),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: '.*gone.stl' does not exist"):
         build_world(Scene(primitives=(Primitive("block", "mesh", mesh="gone.stl"),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a mesh needs the address of its file"):

@@ -13,7 +13,7 @@ import pytest
 from ros_support import SET_BOOL, Session
 
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
-from mb_contact.ros.messages import message_class
+from mb_contact.ros.embedded.messages import message_class
 from mb_contact.ros.options import NodeOptions
 
 NAMES = ("a", "b", "c")

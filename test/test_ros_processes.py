@@ -12,7 +12,7 @@ import sys
 import pytest
 from ros_support import TIMEOUT, Session, wait_until
 
-from mb_contact.ros.embedded_backend import EmbeddedNode
+from mb_contact.ros.embedded.backend import EmbeddedNode
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 FIXED_PORT = (
@@ -76,7 +76,7 @@ def test_node_leaves_the_graph_at_once():
         peer = ros.peer()
         peer.listen("joint_states")
         peer.next_messages("joint_states")
-        subscription = peer.node._sources[0]
+        subscription = peer.node._sources[-1]
         node.signal(signal.SIGINT)
         clean_end(node)
         wait_until(lambda: subscription.get_publisher_count() == 0, "farewell", timeout=5.0)  # lease: 10 s

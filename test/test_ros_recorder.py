@@ -12,7 +12,7 @@ from ros_support import Session
 from rosbags.highlevel import AnyReader
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.messages import message_class, serialize
+from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.recorder import Recorder
 
 STRING = "std_msgs/msg/String"

@@ -39,7 +39,7 @@ def test_lift_scene_in_lockstep_with_another_process():
 
 def test_topics_agree_with_the_simulator():
     """What a controller computes with, against the same simulator in this process."""
-    import mb_contact.ros.messages as messages
+    import mb_contact.ros.embedded.messages as messages
     from mb_contact.simulation.simulator import Simulator
 
     with Session() as ros:

@@ -17,10 +17,10 @@ from ros_support import JOINT_STATE, TIMEOUT, Session, dds_raw
 from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.cdr import Template
-from mb_contact.ros.discovery import domain_configuration, domain_id
-from mb_contact.ros.embedded_types import dds_type_name, idl_struct
-from mb_contact.ros.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
 
@@ -181,7 +181,8 @@ def test_other_participants_learn_the_node_and_the_type_hashes():
         nodes = {(n.node_namespace, n.node_name): n for info in infos for n in info.node_entities_info_seq}
         entry = nodes["/deep/er", "mb_contact"]
         writers = {bytes(gid.data) for gid in entry.writer_gid_seq}
-        assert len(entry.reader_gid_seq) == 2 + 3 and len(writers) >= 10
+        # inputs, std_srvs, simulation_interfaces, parameters and types
+        assert len(entry.reader_gid_seq) == 3 + 3 + 10 + 7 and len(writers) >= 30
         endpoints = [e for e in publications.take(200) if e.topic_name == "rt/deep/er/joint_states"]
         assert endpoints[0].type_name == dds_type_name(JOINT_STATE)
         assert endpoints[0].key.bytes in writers
@@ -218,9 +219,9 @@ def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):
         "/robot_description": "std_msgs/msg/String:latched",
     }
     with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
-        ros.simulator("--joints", "3")
         ours = ros.peer()
-        own = ours.listen("joint_states", qos=QoS(10_000))
+        own = ours.listen("joint_states", qos=QoS(10_000))  # before the first state, since theirs asks for old ones too
+        ros.simulator("--joints", "3")
         commands = ours.publisher("joint_commands")
         ours.send_until(commands, ours.joint_command(["joint_1"], [0.5]), lambda: own and own[-1].effort[1])
         arguments = [f"{topic}={kind}" for topic, kind in topics.items()]

@@ -1,13 +1,15 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contact coordinates and the complementarity simulator: the same scene, first order in the simulator's step."""
+"""Contact coordinates and the complementarity simulator: the same scene, first order in its step and its mesh."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
+from scipy.spatial import ConvexHull
 from surface_cases import rotation
 
 import mb_contact as mb
@@ -31,8 +33,19 @@ def start(friction):
     return motion
 
 
-def simulate(folder, friction, step, duration):
-    """Pose from the simulator."""
+def mesh(folder, count):
+    """A convex mesh of ``count`` points spread evenly over the ellipsoid (Fibonacci's lattice)."""
+    i = np.arange(count) + 0.5
+    height, turn = 1.0 - 2.0 * i / count, np.pi * (1.0 + np.sqrt(5.0)) * i
+    radius = np.sqrt(1.0 - height * height)
+    points = AXES * np.stack((radius * np.cos(turn), radius * np.sin(turn), height), 1)
+    file = folder / f"ellipsoid_{count}.ply"
+    trimesh.Trimesh(points, ConvexHull(points).simplices, process=False).export(file)
+    return {"shape": "mesh", "mesh": str(file), "hull_vertices": count}
+
+
+def simulate(folder, friction, step, duration, shape=None):
+    """Pose from the simulator; its body is the exact ellipsoid unless another shape is given."""
     motion = start(friction)
     R, p = motion.pose()
     _, w, v = motion.centre_of_mass()
@@ -40,8 +53,8 @@ def simulate(folder, friction, step, duration):
         "time_step": step, "ground": {"material": "ground"}, "friction_directions": 16,
         "materials": {"ground": {"friction": min(friction, 5.0)}},
         "primitives": [{
-            "name": "egg", "shape": "ellipsoid", "size": (2.0 * AXES).tolist(), "base": "free", "mass": MASS,
-            "inertia": MOMENTS.tolist(), "material": "ground",
+            "name": "egg", **(shape or {"shape": "ellipsoid", "size": (2.0 * AXES).tolist()}),
+            "base": "free", "mass": MASS, "inertia": MOMENTS.tolist(), "material": "ground",
             "pose": {"position": p.tolist(), "quat_xyzw": matrix_to_quat(R).tolist()},
             "velocity": {"angular": w.tolist(), "linear": v.tolist()},
         }],
@@ -69,3 +82,17 @@ def test_the_simulator_comes_to_the_same_place(tmp_path, friction, bound):
     assert max(errors) < bound
     if friction:
         assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize("friction", [np.inf, 0.0])
+def test_finer_meshes_come_nearer_to_the_exact_surface(tmp_path, friction):
+    """Each edge that meets the ground is an inelastic impact: first order in the edges' length, 1 / sqrt(vertices)."""
+    duration, errors = 0.3, []
+    motion = start(friction)
+    motion.run(duration, 1e-3)
+    R, p = motion.pose()
+    for count in (256, 1024, 4095):
+        got_R, got_p = simulate(tmp_path, friction, 2e-3, duration, mesh(tmp_path, count))
+        errors.append(max(np.abs(got_p - p).max(), AXES.max() * np.abs(got_R - R).max()))
+    assert errors[2] < 0.012 < errors[0] < 0.04
+    assert all(1.5 < was / now < 4.0 for was, now in zip(errors, errors[1:]))

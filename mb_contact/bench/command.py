@@ -14,7 +14,10 @@ def add_benches(parser):
     """Give ``parser`` a subcommand for every measurement; without a name it measures a step."""
     parser.set_defaults(measure=_step, repeats=30, cold=False)
     names = parser.add_subparsers(title="measurements", description="Without a NAME: step.", metavar="NAME")
-    for add in (_add_step, _add_formulations, _add_grasp, _add_pendulum, _add_fidelity, _add_collision):
+    for add in (
+        _add_step, _add_formulations, _add_grasp, _add_quadruped, _add_pendulum, _add_fidelity, _add_collision,
+        _add_node,
+    ):  # fmt: skip
         add(names)
 
 
@@ -72,6 +75,21 @@ def _grasp(_arguments):
     return run()
 
 
+def _add_quadruped(names):
+    text = "Drumwright's quadruped on a height field: modified PPM against Lemke (needs example-robot-data)"
+    parser = _add(names, "quadruped", _quadruped, text)
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="T", help="simulated time (default: 10)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture of the walk there (matplotlib)")
+
+
+def _quadruped(arguments):
+    from mb_contact.bench.quadruped import run_bench as run
+
+    if not 0.0 < arguments.seconds <= 1000.0:
+        raise InputError(f"--seconds must be above 0 and at most 1000, got {arguments.seconds:g}")
+    return run(arguments.seconds, arguments.plot)
+
+
 def _add_pendulum(names):
     parser = _add(names, "pendulum", _pendulum, "OS against NMC/OS: J14 Table 2 and J12 Table I")
     text = "numbers of links, with commas (default: 3,6,12,15,24,30; 100,300 take minutes)"
@@ -123,3 +141,18 @@ def _collision(arguments):
     from mb_contact.bench.collision import run_bench as run
 
     return run(arguments.repeats)
+
+
+def _add_node(names):
+    parser = _add(names, "node", _node, "the node over DDS: lockstep round trip, publishing rate, CPU share, soak")
+    parser.add_argument("--scene", metavar="SCENE", help="scene file (default: the dual-arm lift, 26 joints)")
+    parser.add_argument("--seconds", type=float, default=20.0, metavar="S", help="of each run, simulated (default: 20)")
+    text = "only this: so many simulated minutes in lockstep; memory may grow by 1 %% and no state may be missed"
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help=text)
+    parser.add_argument("--backend", choices=("rclpy", "embedded"), default="embedded")
+
+
+def _node(arguments):
+    from mb_contact.bench.node import run_bench as run
+
+    return run(arguments.scene, arguments.seconds, arguments.soak, arguments.backend)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-MOST_VERTICES = 256  #: of a hull; a support search walks over all of them
+MOST_VERTICES = 256  #: of a hull unless more are asked for; a support search walks over all of them
 DETAIL = 1e-4  #: vertices that stand out less than this part of the diagonal are left out of larger hulls
 BATCH = 8  #: vertices added to a thinned hull at a time
 FLAT = 1e-5  #: corners this part of the diagonal off a plane still lie in the face
@@ -32,10 +32,10 @@ class Hull(NamedTuple):
     flat: bool  #: the points lie in a plane, and the hull was given a thickness
 
 
-def convex_hull(points):
+def convex_hull(points, most=MOST_VERTICES):
     """Hull of points (n, 3) [m].
 
-    More than MOST_VERTICES vertices are thinned: those that stand out most are kept.
+    More than ``most`` vertices are thinned: those that stand out most are kept.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def convex_hull(points):
         raise ValueError("all points are in one place")
     points, flat = _thicken(points, diagonal)
     vertices = points[ConvexHull(points).vertices]
-    vertices, loss = _thin(vertices, DETAIL * diagonal)
+    vertices, loss = _thin(vertices, DETAIL * diagonal, most)
     shift = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
     vertices = np.ascontiguousarray(vertices - shift)
     hull = ConvexHull(vertices)
@@ -83,9 +83,9 @@ def _thicken(points, diagonal):
     return np.concatenate([points - offset, points + offset]), True
 
 
-def _thin(vertices, detail):
-    """At most MOST_VERTICES of the vertices of a hull, chosen so that the others stand out little."""
-    if len(vertices) <= MOST_VERTICES:
+def _thin(vertices, detail, most):
+    """At most ``most`` of the vertices of a hull, chosen so that the others stand out little."""
+    if len(vertices) <= most:
         return vertices, 0.0
     chosen = np.zeros(len(vertices), dtype=bool)
     for k in range(3):
@@ -97,7 +97,7 @@ def _thin(vertices, detail):
     while True:
         hull = ConvexHull(vertices[chosen])
         height = vertices @ hull.equations[:, :3].T + hull.equations[:, 3]
-        room = MOST_VERTICES - int(chosen.sum())
+        room = most - int(chosen.sum())
         loss = max(float(height.max()), 0.0)
         if loss <= detail or room <= 0:
             return vertices[chosen], loss

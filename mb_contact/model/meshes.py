@@ -19,10 +19,10 @@ from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hul
 
 FORMATS = ("stl", "obj", "dae", "ply")
 METHODS = ("convex_hull", "convex_pieces")
-RULES = f"4 {MOST_VERTICES} {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
+RULES = f"4 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
 
-def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):
+def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull", most=MOST_VERTICES):
     """Convex bodies in place of a mesh.
 
     Parameters
@@ -33,6 +33,8 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):
         Factors along the axes; negative ones mirror.
     method : {"convex_hull", "convex_pieces"}
         One hull of all of it, or of each piece of a convex decomposition (V-HACD, through the package vhacdx).
+    most : int
+        Vertices of a hull; beyond, those that stand out least are left out.
 
     Returns
     -------
@@ -51,25 +53,26 @@ def convex_bodies(path, scale=(1.0, 1.0, 1.0), method="convex_hull"):
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from None
     digest = hashlib.sha256(content)
-    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method}".encode())
+    digest.update(f"{RULES} {path.suffix.lower()} {tuple(map(float, scale))} {method} {most}".encode())
     kept = _folder() / f"{digest.hexdigest()[:32]}.npz"
     bodies = _load(kept)
     if bodies is None:
         vertices, triangles = read_mesh(content, path.suffix.lower()[1:])
-        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method)
+        bodies = _bodies(vertices * np.asarray(scale, dtype=np.float64), triangles, method, most)
         _keep(kept, bodies)
     return bodies
 
 
-def _bodies(vertices, triangles, method):
+def _bodies(vertices, triangles, method, most):
     if method == "convex_hull":
-        return [convex_hull(vertices)]
+        return [convex_hull(vertices, most)]
     try:
         import vhacdx
     except ImportError:
         raise ValueError("convex_pieces needs the package vhacdx: pip install vhacdx, or use convex_hull") from None
     faces = np.column_stack([np.full(len(triangles), 3), triangles]).astype(np.uint32)
-    return [convex_hull(points) for points, _ in vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel())]
+    pieces = vhacdx.compute_vhacd(np.ascontiguousarray(vertices), faces.ravel())
+    return [convex_hull(points, most) for points, _ in pieces]
 
 
 def read_mesh(content, kind):

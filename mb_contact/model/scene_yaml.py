@@ -21,17 +21,20 @@ from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
+    HULL_VERTICES,
     LEAST_TOLERANCE,
     MESH_CHOICES,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
     MOST_WORDS,
     SHAPE_SIZES,
+    TERRAINS,
     AnisotropicFriction,
     Closure,
     CollisionFilters,
     Gear,
     Ground,
+    Heights,
     JointProperties,
     Material,
     MaterialPair,
@@ -115,6 +118,18 @@ def number(low=-math.inf, above=None, high=math.inf):
     bounds = {"minimum": low, "exclusiveMinimum": above, "maximum": high}
     bounds = {key: bound for key, bound in bounds.items() if bound is not None and math.isfinite(bound)}
     return described(read, type="number", **bounds)
+
+
+def whole(low, high):
+    """Reader of a whole number from ``low`` to ``high``."""
+
+    def read(reader, node, key):
+        value = number(low, high=high)(reader, node, key)
+        if value != int(value):
+            raise reader.error(node, key, f"must be a whole number from {low} to {high}, got {value:g}")
+        return int(value)
+
+    return described(read, type="integer", minimum=low, maximum=high)
 
 
 def text(reader, node, key):
@@ -300,6 +315,17 @@ _model = record(SceneModel, {
     "srdf": text,
 }, required=("urdf",))
 
+_heights = record(Heights, {
+    "file": text,
+    "grid": many(many(number())),
+    "generator": choice(*TERRAINS),
+    "factor": number(),
+    "resolution": number(above=0.0),
+    "amplitude": number(),
+    "wavelength": number(above=0.0),
+    "seed": whole(0, 2**31 - 1),
+})
+
 _primitive = record(Primitive, {
     "name": text,
     "shape": choice(*SHAPE_SIZES),
@@ -313,6 +339,8 @@ _primitive = record(Primitive, {
     "mesh": text,
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
+    "heights": _heights,
+    "hull_vertices": whole(*HULL_VERTICES),
 }, required=("name", "shape"))
 
 _closure = record(Closure, {

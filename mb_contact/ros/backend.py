@@ -49,8 +49,8 @@ def create_node(name, backend="auto", args=None, namespace=""):
         from mb_contact.ros.rclpy_backend import create_rclpy_node
 
         return create_rclpy_node(name, namespace, args)
-    from mb_contact.ros import dds_raw  # noqa: F401  (first: its error names the missing package)
-    from mb_contact.ros.embedded_backend import EmbeddedNode
+    from mb_contact.ros.embedded import dds_raw  # noqa: F401  (first: its error names the missing package)
+    from mb_contact.ros.embedded.backend import EmbeddedNode
 
     return EmbeddedNode(name, namespace, args)
 

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from mb_contact.ros.messages import stamp_ns
+from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.names import shorten
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
@@ -71,7 +72,7 @@ class CommandInbox:
             return self._last_rows
         unknown = [name for name in names if name not in self._index]
         if unknown:
-            return f"unknown joint '{unknown[0]}'; known are {', '.join(self._index)}"
+            return f"unknown joint '{shorten(unknown[0])}'; known are {', '.join(self._index)}"
         if len(set(names)) != len(names):
             return "a joint is named twice"
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)
@@ -160,14 +161,18 @@ class TimeoutPolicy:
 
     def __init__(self, inbox, options, gravity, logger):
         self._inbox = inbox
-        self._timeout = options.command_timeout
-        self._policy = options.command_timeout_policy
+        self.configure(options)
         self._gravity = gravity
         self._logger = logger
         self._seen = 0
         self._last = 0.0
         self.active = False  #: whether the policy applies now
         self.activations = 0
+
+    def configure(self, options):
+        """Take the timeout and policy of (changed) options."""
+        self._timeout = options.command_timeout
+        self._policy = options.command_timeout_policy
 
     def effort(self, now, force=False):
         """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy now."""

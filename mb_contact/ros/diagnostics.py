@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mb_contact.ros.outputs import key_value
+from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
@@ -38,8 +38,12 @@ class Summary:
         Steps that began later than two control periods after they were due.
     lockstep_timeouts : int
         How often the controller was given up.
+    overloaded : bool
+        Whether simulated time goes slower than asked for.
     policy_active : bool
         Whether the timeout policy applies now.
+    accepted_wrenches, rejected_wrenches : int
+        Messages on external_wrench.
     """
 
     steps: int = 0
@@ -58,8 +62,11 @@ class Summary:
     late: int = 0
     missed_deadlines: int = 0
     lockstep_timeouts: int = 0
+    overloaded: bool = False
     policy_active: bool = False
     policy: str = "hold"
+    accepted_wrenches: int = 0
+    rejected_wrenches: int = 0
 
     def add(self, step, time_step):
         """Count one step."""
@@ -100,14 +107,15 @@ class Diagnostics:
     def __init__(self, node, summary, schedule):
         self._node = node
         self._summary = summary
-        self._every = schedule.diagnostics
+        self._schedule = schedule
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = 0
 
     def publish(self, step, stamp):
         """Send the counters when they are due."""
-        if not self._every or step % self._every:
+        every = self._schedule.diagnostics
+        if not every or step % every:
             return
         message = self._node.message_type("diagnostic_msgs/msg/DiagnosticArray")()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
@@ -118,13 +126,9 @@ class Diagnostics:
         status = self._status_type()
         status.name = f"{self._node.get_fully_qualified_name()}: simulation"
         status.hardware_id = "mb_contact"
-        status.level, status.message = self._status_type.OK, "running"
-        if summary.rejected > self._rejected:
-            status.level = self._status_type.WARN
-            status.message = f"{summary.rejected - self._rejected} commands rejected since the last report"
-        if summary.policy_active:
-            status.level = self._status_type.WARN
-            status.message = f"no commands: policy '{summary.policy}' applies"
+        warnings = self._warnings(summary)
+        status.level = self._status_type.WARN if warnings else self._status_type.OK
+        status.message = "; ".join(warnings) or "running"
         self._rejected = summary.rejected
         solvers = " ".join(f"{name}:{count}" for name, count in sorted(summary.solvers.items()))
         values = {
@@ -134,6 +138,8 @@ class Diagnostics:
             "accepted_commands": summary.accepted,
             "rejected_commands": summary.rejected,
             "late_commands": summary.late,
+            "accepted_wrenches": summary.accepted_wrenches,
+            "rejected_wrenches": summary.rejected_wrenches,
             "missed_deadlines": summary.missed_deadlines,
             "lockstep_timeouts": summary.lockstep_timeouts,
             "max_contacts": summary.contacts,
@@ -143,6 +149,17 @@ class Diagnostics:
         make = self._message
         status.values = [key_value(make, key, str(value)) for key, value in values.items()]
         return status
+
+    def _warnings(self, summary):
+        """What a user should know now."""
+        warnings = []
+        if summary.policy_active:
+            warnings.append(f"no commands: policy '{summary.policy}' applies")
+        if summary.rejected > self._rejected:
+            warnings.append(f"{summary.rejected - self._rejected} commands rejected since the last report")
+        if summary.overloaded:
+            warnings.append(f"overloaded: real-time factor {summary.real_time_factor_now:.2f}")
+        return warnings
 
     def _message(self, type_name):
         return self._node.message_type(type_name)()

@@ -10,17 +10,21 @@ come in on an executor thread.  They share only the command inbox and a request 
 from __future__ import annotations
 
 import threading
+import time
 
-from mb_contact.errors import MbContactError
+from mb_contact.errors import CommunicationError, MbContactError
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
-from mb_contact.ros.options import NodeOptions, Schedule
+from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
 from mb_contact.ros.pacing import Pacer
-from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP
+from mb_contact.ros.pushes import WRENCH, PushInbox
+from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
+from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
+from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
+from mb_contact.ros.services.simulation import available
 
 _SLICE = 0.1  #: longest wait before the stop flag is looked at [s]
-_ANSWER_SECONDS = 5.0  #: a service gives up waiting for the physics thread after this
 
 
 class SimulatorNode:
@@ -49,45 +53,72 @@ class SimulatorNode:
         self._schedule = Schedule(self.options, dict(simulator.scene.rates), simulator.time_step)
         joints = simulator.world.joint_names
         self._inbox = CommandInbox(joints, simulator.world.effort_limit > 0.0, self._logger)
-        self._policy = TimeoutPolicy(self._inbox, self.options, simulator.nonlinear_effects, self._logger)
-        self.outputs = Outputs(node, simulator, self._schedule, self.options.world_frame)
+        self._policy = TimeoutPolicy(
+            self._inbox, self.options, lambda: self.simulator.nonlinear_effects(), self._logger
+        )
+        self.outputs = Outputs(node, simulator, self._schedule, self.options)
+        self.pushes = self._make_pushes()
         self._pacer = Pacer(self.options.real_time_factor, 2.0 * self._schedule.control * simulator.time_step)
         self._diagnostics = Diagnostics(node, self.summary, self._schedule)
-        self._subscribe()
-        self._serve()
         self._stop = False
         self._interrupt = threading.Event()
         self._requests = []
-        self._paused = self.options.start_paused
+        self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
         self._started = False  #: whether the first lockstep command has come
         self._alone = None  #: commands accepted when lockstep was given up, None while it works
         self.lockstep_timeouts = 0
         self._step = None
         self._record = Summary()
+        self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
+        self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
+        self.inputs = {}  #: absolute topic name to type of everything that comes in
+        self._subscriptions = []
+        self._subscribe()
+        self._serve()
+        node.add_on_set_parameters_callback(self._on_parameters)
+
+    def _make_pushes(self):
+        options, world = self.options, self.simulator.world
+        near = self.simulator.scene.contact_wrench_links
+        links = options.external_wrench_links
+        return PushInbox(world, links, near, options, self._logger) if hasattr(world, "frames") else None
 
     def _subscribe(self):
         qos = COMMAND_LOCKSTEP if self.options.lockstep else COMMAND
-        inputs = {
-            "joint_commands": ("sensor_msgs/msg/JointState", self._inbox.on_joint_command),
-            "effort_commands": ("std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command),
-        }
-        #: absolute topic name to type of everything that comes in
-        self.inputs = {self.node.resolve(topic): type_name for topic, (type_name, _) in inputs.items()}
-        self._subscriptions = [
-            self.node.create_subscription(type_name, topic, callback, qos)
-            for topic, (type_name, callback) in inputs.items()
-        ]
+        self._listen("joint_commands", "sensor_msgs/msg/JointState", self._inbox.on_joint_command, qos)
+        self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command, qos)
+        for topic in self.pushes.topics if self.pushes else ():
+            self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE)
+
+    def _listen(self, topic, type_name, callback, qos):
+        """Subscribe once to a topic."""
+        name = self.node.resolve(topic)
+        if name not in self.inputs:
+            self.inputs[name] = type_name
+            self._subscriptions.append(self.node.create_subscription(type_name, topic, callback, qos))
 
     def _serve(self):
-        make = self.node.create_service
-        make("std_srvs/srv/Trigger", "~/reset", lambda _, answer: self._answer(answer, self._do_reset))
-        make("std_srvs/srv/Trigger", "~/step", lambda _, answer: self._answer(answer, self._do_step))
-        make(
-            "std_srvs/srv/SetBool",
-            "~/pause",
-            lambda request, answer: self._answer(answer, lambda: self._do_pause(bool(request.data))),
-        )
+        StandardServices(self)
+        if available(self.node):
+            SimulationServices(self, EntityServices(self))
+        else:
+            self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
+
+    def _on_parameters(self, values):
+        """Take changed parameters between two steps; returns the reason against them, or ''."""
+        for name, value in values.items():
+            reason = DESCRIPTIONS[name].reason_against(name, value) if name in DESCRIPTIONS else ""
+            if reason:
+                return reason
+        self._hand_over(Request(lambda: self._configure(values)))
+        return ""
+
+    def _configure(self, values):
+        self.options.changed(values)
+        self._schedule.configure(self.options)
+        self._policy.configure(self.options)
+        self._pacer.set_factor(self.options.real_time_factor, self.simulator.time)
 
     # --- from any thread ------------------------------------------------------------------------
     def stop(self):
@@ -99,10 +130,13 @@ class SimulatorNode:
         record = self._record
         record.real_time_factor = self._pacer.factor_overall
         record.real_time_factor_now = self._pacer.factor_now
-        record.wall = self._pacer.wall
+        record.wall, record.overloaded = self._pacer.wall, self._pacer.overloaded
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
+        record.rejected += getattr(self.node, "undecodable", 0) + (self.pushes.rejected if self.pushes else 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.lockstep_timeouts = self.lockstep_timeouts
+        if self.pushes is not None:
+            record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
         return record
 
@@ -113,18 +147,23 @@ class SimulatorNode:
     def _steps(self):
         return int(self.simulator.step_count)
 
-    def _answer(self, answer, action):
-        """Have the physics thread do ``action`` between two steps and fill in the service's answer."""
-        done = threading.Event()
-        request = [action, done, (False, "the simulation is not running")]
+    def ask(self, action):
+        """Have the physics thread do ``action()`` between two steps and return its value.
+
+        Raises
+        ------
+        MbContactError
+            What the action raised, or that the simulation is not running.
+        """
+        request = Request(action)
+        self._hand_over(request)
+        return request.result()
+
+    def _hand_over(self, request):
         self._requests.append(request)
         self._interrupt.set()
         with self._inbox.changed:
             self._inbox.changed.notify_all()
-        if not done.wait(_ANSWER_SECONDS):
-            request[0] = None  # too late: do not do it behind the caller's back
-        answer.success, answer.message = request[2]
-        return answer
 
     # --- physics thread -------------------------------------------------------------------------
     def run(self, duration=None):
@@ -145,10 +184,10 @@ class SimulatorNode:
             self._publish()
         finally:
             self._stop = True
-            for _, done, _ in self._requests:  # callers on the executor thread must not hold up the end
-                done.set()
+            for request in self._requests:  # callers on the executor thread must not hold up the end
+                request.cancel()
             self.node.wake()
-            executor.join(timeout=_ANSWER_SECONDS)
+            executor.join(timeout=ANSWER_SECONDS)
         return self.summary()
 
     def _spin(self):
@@ -164,15 +203,18 @@ class SimulatorNode:
     def _advance(self):
         """Do one control period, or less when interrupted."""
         self._serve_requests()
-        if self._paused:
+        if self.paused:
             self._interrupt.wait(_SLICE)
             self._pacer.resume(self.simulator.time)
             return
         if self._steps() % self._schedule.control == 0:
             self._inbox.expect(self.stamp())
+            begun = time.perf_counter()
             self._publish()
             if self.options.lockstep and not self._await_command():
                 return
+            if self.answered is not None:
+                self.answered(time.perf_counter() - begun)
         effort = self._policy.effort(self.stamp() * 1e-9, force=self._alone is not None)
         self._do_steps(effort)
 
@@ -186,9 +228,13 @@ class SimulatorNode:
             self._publish()
 
     def _take_step(self, effort):
+        if self.applied is not None:
+            self.applied(self.stamp(), effort)
+        if self.pushes is not None:
+            self.pushes.apply(self.simulator)
         self._step = self.simulator.step(effort)
         self._record.add(self._step, self.simulator.time_step)
-        self.outputs.wrenches.accumulate()
+        self.outputs.accumulate()
 
     def _publish(self, force=False):
         self.outputs.publish(self._steps(), self.stamp(), self._step, force)
@@ -197,8 +243,17 @@ class SimulatorNode:
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
         delay = self._pacer.delay(self.simulator.time, None if self._alone is None else 1.0)
-        if delay > 0.0:
-            self._interrupt.wait(delay)
+        if self._pacer.overloaded:
+            self._logger.warning(
+                f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
+                f"{self.options.real_time_factor:g}; time that is lost is not made up",
+                throttle_duration_sec=10.0,
+            )
+        due = time.perf_counter() + delay
+        # in slices: a signal only sets a flag; a request ends the wait
+        while (left := due - time.perf_counter()) > 0.0 and not self._stop:
+            if self._interrupt.wait(min(left, _SLICE)):
+                return
 
     def _await_command(self):
         """Wait for the answer to the state just published; False when something else has to be done first."""
@@ -238,40 +293,73 @@ class SimulatorNode:
     def _interrupted(self):
         return self._stop or bool(self._requests)
 
-    # --- services, on the physics thread ----------------------------------------------------------
+    # --- what services ask for, on the physics thread ---------------------------------------------
     def _serve_requests(self):
         self._interrupt.clear()
         while self._requests:
-            request = self._requests.pop(0)
-            if request[0] is not None:
-                try:
-                    request[2] = request[0]()
-                except MbContactError as error:
-                    request[2] = (False, str(error))
-            request[1].set()
+            self._requests.pop(0).run()
 
-    def _do_reset(self):
+    def do_reset(self, rewind=None):
+        """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
         stamp = self.stamp()
         self.simulator.reset()
+        rewind = self.options.reset_rewinds_time if rewind is None else rewind
         # one step later, so that no two different states carry the same stamp
-        self._first_ns = 0 if self.options.reset_rewinds_time else stamp + self._dt_ns
+        self._first_ns = 0 if rewind else stamp + self._dt_ns
         self._step = None
-        self._inbox.clear(self._first_ns)
+        if self.applied is not None:
+            self.applied(self._first_ns, None)
+        if self.pushes is not None:
+            self.pushes.clear()
+        self.state_changed()
+        return f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
+
+    def rewind(self):
+        """Let published time begin again at zero, in the present state."""
+        self._first_ns = -self._steps() * self._dt_ns
+        self.state_changed()
+
+    def state_changed(self):
+        """The state is another than steps have made it: old commands do not answer it; publish it."""
+        self._inbox.clear(self.stamp())
         self._policy.restart(self.stamp() * 1e-9)
-        self.outputs.wrenches.clear()
+        self.outputs.clear()
         self._pacer.resume(self.simulator.time)
         self._inbox.expect(self.stamp())
         self._publish(force=True)
-        return True, f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
 
-    def _do_pause(self, paused):
-        self._paused = paused
+    def do_pause(self, paused):
+        """Pause, or go on."""
+        self.paused = bool(paused)
         self._pacer.resume(self.simulator.time)
-        return True, "paused" if paused else "running"
+        return "paused" if paused else "running"
 
-    def _do_step(self):
-        if not self._paused:
-            return False, "step works only while paused: call ~/pause first"
-        self._take_step(self._policy.effort(self.stamp() * 1e-9))
+    def do_step(self, count=1):
+        """Take so many time steps while paused.
+
+        Raises
+        ------
+        CommunicationError
+            Not paused, or the node is about to end.
+        """
+        if not self.paused:
+            raise CommunicationError("step works only while paused: call ~/pause first")
+        for left in reversed(range(count)):
+            if self._stop:
+                raise CommunicationError("the simulation ends")
+            self._take_step(self._policy.effort(self.stamp() * 1e-9))
+            self._publish(force=left == 0)
+        return f"at {self.stamp() * 1e-9:.6f} s"
+
+    def replace_simulator(self, simulator):
+        """Go on with another simulator of the same robots, whose time is the same."""
+        self.simulator = simulator
+        self._step = None
+        self.outputs.bind(simulator)
+        if self.pushes is not None:
+            counts = self.pushes.accepted, self.pushes.rejected
+            self.pushes = self._make_pushes()
+            self.pushes.accepted, self.pushes.rejected = counts
+            self._subscribe()
+        self._inbox.expect(self.stamp())
         self._publish(force=True)
-        return True, f"at {self.stamp() * 1e-9:.6f} s"

@@ -5,12 +5,60 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.parameters import Description
 
 POLICIES = ("hold", "zero", "gravity_compensation")
+FASTEST = 1e4  #: greatest real-time factor, and rate [Hz]
+_RATE = "rate [Hz], rounded to whole time steps; 0: never; negative: the scene's"
+
+
+def _rate(topic):
+    return Description(f"{topic}: {_RATE}", live=True, low=-1.0, high=FASTEST)
+
+
+#: Of every option; those that are ``live`` can be changed while the node runs.
+DESCRIPTIONS = {
+    "lockstep": Description("wait for one command per control period"),
+    "lockstep_timeout": Description(
+        "lockstep: wall seconds to wait for a command before the policy applies", True, 0.0, 3600.0
+    ),
+    "wait_for_controller": Description("lockstep: stay at the first state until the first command"),
+    "command_timeout": Description(
+        "simulated seconds without a command before the policy applies; 0: never", True, 0.0, 3600.0
+    ),
+    "command_timeout_policy": Description(
+        "what acts when commands stay away: the last effort, none, gravity and Coriolis terms", True, choices=POLICIES
+    ),
+    "real_time_factor": Description("pace of simulated time; 0: as fast as possible", True, 0.0, FASTEST),
+    "control_period": Description(
+        "seconds between two command instants, a multiple of the time step; 0: the scene's", False, 0.0, 3600.0
+    ),
+    "joint_state_rate": _rate("joint_states"),
+    "operational_space_rate": _rate("operational_space/*, mass_matrix and nonlinear_effects"),
+    "clock_rate": _rate("/clock"),
+    "contact_rate": _rate("contact_wrenches/*, joint_wrenches/* and contacts"),
+    "marker_rate": _rate("contact_markers"),
+    "certificate_rate": _rate("certificate"),
+    "tf_rate": _rate("/tf"),
+    "diagnostics_rate": _rate("/diagnostics"),
+    "world_frame": Description("frame_id of /tf, and of external wrenches in world axes"),
+    "start_paused": Description("begin paused"),
+    "reset_rewinds_time": Description("let a reset set time back to zero; otherwise it never runs backwards", True),
+    "link_tf": Description("put the robots' links into /tf too; robot_state_publisher normally does that", True),
+    "external_wrench_links": Description(
+        "links with an external_wrench/LINK input; empty: free objects and contact_wrench_links; '*': all that can move"
+    ),
+    "external_wrench_duration": Description(
+        "simulated seconds that a message on external_wrench acts", True, 0.0, 3600.0
+    ),
+    "external_wrench_limit": Description("greatest component of an external wrench [N, N m]", True, 0.0, 1e9),
+    "joint_wrench_joints": Description("joints, fixed ones too, with a joint_wrenches/JOINT output"),
+    "marker_scale": Description("length of a force arrow in contact_markers [m/N]", True, 0.0, 1e3),
+    "marker_cones": Description("draw friction cones in contact_markers", True),
+}  # fmt: skip
 
 
 @dataclass
@@ -43,6 +91,15 @@ class NodeOptions:
     world_frame : str
         ``frame_id`` of /tf.
     start_paused : bool
+    link_tf : bool
+        Put the robots' links into /tf too.
+    external_wrench_links, joint_wrench_joints : list of str
+        Links with an ``external_wrench`` input, joints with a ``joint_wrenches`` output; an empty text stands for
+        nothing, because ROS knows no empty lists.
+    external_wrench_duration, external_wrench_limit : float, float
+        Simulated seconds for which a message acts; greatest component that is accepted [N, N m].
+    marker_rate, marker_scale, marker_cones : float, float, bool
+        Of contact_markers: rate [Hz], arrow length [m/N], whether cones are drawn.
     reset_rewinds_time : bool
         Let a reset set time back to zero; otherwise published time never runs backwards.
     """
@@ -64,6 +121,14 @@ class NodeOptions:
     world_frame: str = "world"
     start_paused: bool = False
     reset_rewinds_time: bool = False
+    marker_rate: float = 30.0
+    link_tf: bool = False
+    external_wrench_links: list = field(default_factory=lambda: [""])
+    external_wrench_duration: float = 0.1
+    external_wrench_limit: float = 1e4
+    joint_wrench_joints: list = field(default_factory=lambda: [""])
+    marker_scale: float = 0.005
+    marker_cones: bool = False
 
     def declared_on(self, node):
         """Return these options with the node's parameter overrides.
@@ -73,24 +138,28 @@ class NodeOptions:
         CommunicationError
             An impossible value.
         """
-        values = {f.name: node.declare_parameter(f.name, getattr(self, f.name)).value for f in fields(self)}
+        values = {
+            f.name: node.declare_parameter(f.name, getattr(self, f.name), DESCRIPTIONS[f.name]).value
+            for f in fields(self)
+        }
         return NodeOptions(**values).checked()
 
     def checked(self):
         """Return self; raise CommunicationError naming the first impossible option."""
-        if self.command_timeout_policy not in POLICIES:
-            policy = self.command_timeout_policy
-            raise CommunicationError(
-                f"command_timeout_policy is '{policy}'; it must be one of {', '.join(POLICIES)}"
-            )
         for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, float) and not math.isfinite(value):
-                raise CommunicationError(f"{f.name} is {value}; it must be finite")
-        for name in ("lockstep_timeout", "command_timeout", "real_time_factor", "control_period"):
-            if getattr(self, name) < 0.0:
-                raise CommunicationError(f"{name} is {getattr(self, name)}; it must not be negative")
+            reason = DESCRIPTIONS[f.name].reason_against(f.name, getattr(self, f.name))
+            if reason:
+                raise CommunicationError(reason)
         return self
+
+    def changed(self, values):
+        """Take new values of live options (dict); others are not ours."""
+        for name, value in values.items():
+            if name in DESCRIPTIONS:
+                setattr(self, name, value)
+
+
+RATES = ("joint_state", "operational_space", "clock", "contact", "marker", "certificate", "tf", "diagnostics")
 
 
 class Schedule:
@@ -112,10 +181,14 @@ class Schedule:
             raise CommunicationError(
                 f"control_period is {period} s; it must be a multiple of the time step {time_step} s"
             )
-        names = ("joint_state", "operational_space", "clock", "contact", "certificate", "tf", "diagnostics")
-        for name in names:
+        self._rates = rates
+        self.configure(options)
+
+    def configure(self, options):
+        """Take the rates of (changed) options."""
+        for name in RATES:
             rate = getattr(options, f"{name}_rate")
-            rate = rates.get(f"{name}_rate", 100.0) if rate < 0.0 else rate
-            setattr(self, name, max(1, round(1.0 / (rate * time_step))) if rate > 0.0 else 0)
+            rate = self._rates.get(f"{name}_rate", 100.0) if rate < 0.0 else rate
+            setattr(self, name, max(1, round(1.0 / (rate * self.time_step))) if rate > 0.0 else 0)
         if options.lockstep:
             self.joint_state = self.operational_space = self.clock = self.control

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from mb_contact.errors import CommunicationError
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,14 @@ class QoS:
         RELIABLE, otherwise BEST_EFFORT.
     latched : bool
         TRANSIENT_LOCAL: a late joiner receives the last ``depth`` messages.
+    lifespan : float, optional
+        Seconds after which a late joiner does not receive a message any more.
     """
 
     depth: int = 10
     reliable: bool = True
     latched: bool = False
+    lifespan: float | None = None
 
 
 STATE = QoS(depth=10)  #: outputs of the simulator
@@ -33,7 +38,43 @@ COMMAND = QoS(depth=1, reliable=False)  #: commands in real time: only the newes
 COMMAND_LOCKSTEP = QoS(depth=10)  #: commands in lockstep: none may be lost
 SERVICE = QoS(depth=10)
 
+#: Policies that ROS's ``qos_overrides.TOPIC.publisher|subscription.POLICY`` parameters may change, and their words.
+RELIABILITY = {"reliable": True, "best_effort": False}
+DURABILITY = {"transient_local": True, "volatile": False}
+
 
 def as_qos(value):
     """Return ``value`` as a :class:`QoS`; an integer means its depth, as in rclpy."""
     return QoS(depth=value) if isinstance(value, int) else value
+
+
+def policies(qos):
+    """Return the overridable policies as parameter values."""
+    return {
+        "depth": qos.depth,
+        "durability": "transient_local" if qos.latched else "volatile",
+        "history": "keep_last",
+        "reliability": "reliable" if qos.reliable else "best_effort",
+    }
+
+
+def overridden(qos, values, prefix):
+    """Return ``qos`` with the policies in ``values``, checked; ``prefix`` begins the parameters' names.
+
+    Raises
+    ------
+    CommunicationError
+        An unknown word, or a depth below one.
+    """
+    for policy, words in (("reliability", RELIABILITY), ("durability", DURABILITY), ("history", {"keep_last": True})):
+        if policy in values and values[policy] not in words:
+            raise CommunicationError(f"{prefix}.{policy} is '{values[policy]}'; it must be one of {', '.join(words)}")
+    if "depth" in values:
+        if not isinstance(values["depth"], int) or values["depth"] < 1:
+            raise CommunicationError(f"{prefix}.depth is {values['depth']!r}; it must be a number from 1 on")
+        qos = replace(qos, depth=values["depth"])
+    if "reliability" in values:
+        qos = replace(qos, reliable=RELIABILITY[values["reliability"]])
+    if "durability" in values:
+        qos = replace(qos, latched=DURABILITY[values["durability"]])
+    return qos

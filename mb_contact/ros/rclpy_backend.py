@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import cache
 
 import numpy as np
 
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import as_qos
 
 try:
     import rclpy
-    from rcl_interfaces.msg import ParameterDescriptor
+    from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
     from rclpy.context import Context
     from rclpy.executors import ExternalShutdownException, ShutdownException, SingleThreadedExecutor
     from rclpy.node import Node
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+    from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+    from rclpy.qos_overriding_options import QoSOverridingOptions
     from rclpy.signals import SignalHandlerOptions
 except ImportError as _error:
     raise CommunicationError(
@@ -62,6 +65,22 @@ def _profile(qos):
     )
 
 
+def _overridable():
+    """Let ROS's ``qos_overrides`` parameters change a topic's quality of service."""
+    kinds = (QoSPolicyKind.DEPTH, QoSPolicyKind.DURABILITY, QoSPolicyKind.HISTORY, QoSPolicyKind.RELIABILITY)
+    return QoSOverridingOptions(kinds)
+
+
+def _descriptor(about, value):
+    """rclpy's descriptor of a Description."""
+    descriptor = ParameterDescriptor(description=about.text, read_only=not about.live)
+    descriptor.additional_constraints = about.constraints
+    if about.low is not None and isinstance(value, float):
+        high = sys.float_info.max if about.high is None else float(about.high)
+        descriptor.floating_point_range = [FloatingPointRange(from_value=float(about.low), to_value=high)]
+    return descriptor
+
+
 def create_rclpy_node(name, namespace="", args=None):
     """Return an :class:`RclpyNode` in a context of its own.
 
@@ -95,16 +114,33 @@ class RclpyNode(Node):
         self._executor_.add_node(self)
         self._closed = False
 
+    @property
+    def _subscribed(self):
+        return self.__dict__.setdefault("_subscribed_topics", set())
+
     @staticmethod
     def message_type(type_name):
         """Return the class of ``package/msg/Name``."""
         return message_class(type_name)
 
     def declare_parameter(self, name, value=None, descriptor=None, ignore_override=False):
-        """Declare a parameter, by default a read-only one: the node reads its parameters once, when it starts."""
+        """Declare a parameter; ``descriptor`` is rclpy's or our Description, without one it is read only."""
         if descriptor is None and name != "use_sim_time":
             descriptor = ParameterDescriptor(read_only=True)
+        if isinstance(descriptor, Description):
+            descriptor = _descriptor(descriptor, value)
         return super().declare_parameter(name, value, descriptor or ParameterDescriptor(), ignore_override)
+
+    def add_on_set_parameters_callback(self, callback):
+        """Ask ``callback`` before parameters change; ours takes a dict and returns the reason against it, or ''."""
+
+        def asked(parameters):
+            answer = callback({parameter.name: parameter.value for parameter in parameters})
+            return SetParametersResult(successful=not answer, reason=answer) if isinstance(answer, str) else answer
+
+        # what rclpy registers itself (its time source) takes rclpy's own arguments
+        own = callback.__module__.startswith("rclpy")
+        super().add_on_set_parameters_callback(callback if own else asked)
 
     def resolve(self, name):
         """Return the absolute name of a topic."""
@@ -112,11 +148,18 @@ class RclpyNode(Node):
 
     def create_publisher(self, msg_type, topic, qos_profile, **more):
         """Return a publisher with ``prepare`` and ``tap``, or rclpy's own for rclpy's internal calls."""
+        if isinstance(msg_type, str):
+            more.setdefault("qos_overriding_options", _overridable())
         publisher = super().create_publisher(_type(msg_type), topic, _profile(qos_profile), **more)
         return RclpyPublisher(publisher, msg_type) if isinstance(msg_type, str) else publisher
 
     def create_subscription(self, msg_type, topic, callback, qos_profile, **more):
         """Subscribe; ``msg_type`` may be a type name."""
+        if isinstance(msg_type, str):
+            first = self.resolve(topic) not in self._subscribed
+            self._subscribed.add(self.resolve(topic))
+            if first:  # parameters of a second one would have the same names
+                more.setdefault("qos_overriding_options", _overridable())
         return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
 
     def create_service(self, srv_type, srv_name, callback, **more):

@@ -17,11 +17,15 @@ import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
+
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.messages import type_store
+from mb_contact.ros.embedded.messages import message_class, serialize, type_store
 from mb_contact.ros.qos import STATE, QoS
+from mb_contact.ros.replay import APPLIED
 
 COMMAND_DEEP = QoS(depth=50, reliable=False)  #: best effort, to take commands of either reliability
+_ARRAY = "std_msgs/msg/Float64MultiArray"
 _BULKY = ("operational_space/", "mass_matrix", "nonlinear_effects")
 
 
@@ -92,7 +96,23 @@ class Recorder:
         for topic, type_name in simulator_node.inputs.items():
             record = self.add_topic(topic, type_name)
             simulator_node.node.create_subscription(type_name, topic, record, COMMAND_DEEP, raw=True)
+        simulator_node.applied = self._applied(simulator_node.node)
         simulator_node.outputs.describe()
+
+    def _applied(self, node):
+        """Return the function that records the efforts that act whenever they change, for a replay."""
+        topic = f"{node.get_fully_qualified_name()}/{APPLIED}"
+        self.add_topic(topic, _ARRAY)
+        connection, last = self._connections[topic], None
+
+        def record(stamp, effort):
+            nonlocal last
+            if effort is not None and (effort is last or (last is not None and (effort == last).all())):
+                return
+            last = None if effort is None else effort.copy()
+            self._queue.put((connection, stamp, (stamp, last)))  # encoded by the writing thread
+
+        return record
 
     def _work(self):
         while True:
@@ -100,7 +120,8 @@ class Recorder:
             if item is None:
                 return
             try:
-                self._writer.write(*item)
+                connection, stamp, data = item
+                self._writer.write(connection, stamp, _applied_message(*data) if isinstance(data, tuple) else data)
                 self.count += 1
             except Exception as error:  # a full disk must not end the simulation; close() reports it
                 self._error = error
@@ -130,6 +151,14 @@ class Recorder:
             raise CommunicationError(f"the recording '{self.path}' failed: {error}") from None
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _applied_message(stamp, effort):
+    """CDR bytes of (sec, nanosec, efforts); without efforts a reset."""
+    message = message_class(_ARRAY)()
+    message.layout.data_offset = 2
+    message.data = np.concatenate([divmod(stamp, 1_000_000_000), () if effort is None else effort])
+    return serialize(message, _ARRAY)
 
 
 def _offered(qos):

@@ -18,6 +18,7 @@ from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import close_loops
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.pairs import PairLinks
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -29,7 +30,9 @@ from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import landing, landing_speed, make_impacts
 from mb_contact.simulation.integrators import make_integrator
+from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
+from mb_contact.simulation.rebuild import carry_over, slots
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
@@ -101,8 +104,7 @@ class Simulator:
         self._v = np.array(self.world.v0, dtype=np.float64)
         self._effort = np.zeros(self._N)
         self._wrenches = ExternalWrenches(self.world)
-        links = self.world.geometry_links
-        self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
+        self._pair_links = PairLinks(self.world.geoms.pairs, self.world.geometry_links)
         self._memory = self._q_closed = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()
@@ -116,6 +118,9 @@ class Simulator:
             self._friction.impacts = self._impacts
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
+        self._joint_wrenches = None
+        self._wrenches_of = -1
+        self._before = self._q.copy(), self._v.copy(), self._gravity.copy()
         self._state_count = 0  # changes with every new state
         self._joint_space_of = -1
         self._start_time()
@@ -230,6 +235,66 @@ class Simulator:
         self._work_done = state.work_done
         self._energy_start = state.energy_start
 
+    def rebuilt(self, scene):
+        """Another Simulator of ``scene``, which has other objects, going on from this one's state and time.
+
+        What both scenes have keeps its state, warm starts included; new objects begin as their scene says.  This
+        simulator is left as it is.
+
+        Raises
+        ------
+        InputError
+            The robots are others, or a method of the simulation is.
+        SceneError, ModelError
+            The new scene is impossible.
+        """
+        new = Simulator(scene, warm_up=False)
+        for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
+            if getattr(new.scene, key) != getattr(self.scene, key):
+                raise InputError(f"rebuilt needs a scene with the same {key}")
+        if new.world.joint_names != self.world.joint_names:
+            raise InputError("rebuilt needs a scene with the same robots: the joints differ")
+        new.reset()
+        carry_over(self, new)
+        return new
+
+    def set_object(self, name, pose=None, velocity=None):
+        """Put a free object somewhere else; the others keep their state, and time goes on.
+
+        Parameters
+        ----------
+        name : str
+        pose : (position (3,), quaternion x y z w (4,)), optional
+            As it is where left out.
+        velocity : (6,), optional
+            Angular first, of the origin, world axes; as it is where left out.
+
+        Raises
+        ------
+        InputError
+            No free object of this name, or impossible numbers; nothing has changed.
+        """
+        slot = self._object_slots(name)
+        q, v = self.q, self.v
+        if pose is not None:
+            q[slot.q] = np.concatenate((as_vector(pose[0], 3, "position"), as_vector(pose[1], 4, "quaternion")))
+        if velocity is not None:
+            v[slot.v] = as_vector(velocity, 6, "velocity")
+        self.set_state(q, v)
+
+    def object_motion(self, name):
+        """Velocity (6,) and mean acceleration (6,) in the last step of a free object, angular first, world axes."""
+        slot = self._object_slots(name)
+        change = self._v[slot.v] - self._before[1][slot.v]
+        acceleration = change / self._last_dt if self._solved else np.zeros(6)
+        return self._v[slot.v].copy(), acceleration
+
+    def _object_slots(self, name):
+        if name not in self.world.objects:
+            known = ", ".join(self.world.objects) or "none"
+            raise InputError(f"there is no free object '{name}'; the free objects: {known}")
+        return slots(self.world)[self.world.body_names[self.world.objects[name]]]
+
     @property
     def time(self):
         """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
@@ -311,6 +376,36 @@ class Simulator:
         R, p = self._frame(name)
         return p, matrix_to_quat(R)
 
+    @property
+    def joint_wrenches(self):
+        """JointWrenches: the joints, movable and fixed, that ``joint_wrench`` can be asked for."""
+        if self._joint_wrenches is None:
+            self._joint_wrenches = JointWrenches(self.world, self.scene)
+        return self._joint_wrenches
+
+    def joint_wrench(self, joint):
+        """Mean wrench (6,) [N m, N] through a joint of a robot in the last step; zero before the first step.
+
+        That which the parent link puts on the child link, in the child's axes about its origin, moment first.  Exact
+        for semi_implicit_euler, where its part along the axis is the joint's effort; to first order in the time step
+        for the other integrators.
+
+        Raises
+        ------
+        InputError
+            There is no such joint.
+        """
+        monitor = self.joint_wrenches
+        monitor.child_link(joint)
+        if not self._solved:
+            return np.zeros(6)
+        if self._wrenches_of != self._state_count:
+            q, v, gravity = self._before
+            monitor.evaluate(q, v, self._v, self._last_dt, gravity)
+            self._wrenches_of = self._state_count
+        applied, work = self._wrenches.applied, self._work
+        return monitor.wrench(joint, work.geom_impulse, applied, self._rows, self._solution, self._bilateral)
+
     def contact_impulse(self, link):
         """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
         if link not in self.world.frames:
@@ -352,10 +447,12 @@ class Simulator:
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
         command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
+        for kept, array in zip(self._before, (self._q, self._v, self._gravity)):
+            kept[:] = array
         self._advance(dt, command)
         self._count_step(dt)
         self._state_count += 1
-        self._solved = True
+        self._solved, self._last_dt = True, dt
         self._work_done += sum(self._work.ledger.tolist())
         events = ()
         if self._impacts is not None:

@@ -31,6 +31,7 @@ class ExternalWrenches:
     def __init__(self, world):
         self._world = world
         self._held = {}
+        self.applied = []  #: (link, body, wrench (6,) about the body's origin in world axes) of the last step
 
     def hold(self, link, wrench, axes, time, duration):
         """Replace the wrench on a link from ``time`` on; None ends it, and a duration of None never does."""
@@ -64,6 +65,7 @@ class ExternalWrenches:
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
         external[:] = 0.0
+        self.applied.clear()
         for link, wrench in list(self._held.items()):
             if time >= wrench.until:
                 del self._held[link]
@@ -73,5 +75,6 @@ class ExternalWrenches:
             moment, force = np.array(wrench.value[:3]), np.array(wrench.value[3:])
             if wrench.axes == "link":
                 moment, force = R @ (frame.R @ moment), R @ (frame.R @ force)
-            external[frame.body, :3] += moment + np.cross(R @ frame.p, force)
-            external[frame.body, 3:] += force
+            value = np.concatenate((moment + np.cross(R @ frame.p, force), force))
+            external[frame.body] += value
+            self.applied.append((link, frame.body, value))

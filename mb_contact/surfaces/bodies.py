@@ -40,8 +40,34 @@ class SurfaceEvent(NamedTuple):
     """A change of what the body does."""
 
     time: float  #: [s]
-    kind: str  #: breaks, sticks, slips or lands
+    kind: str  #: breaks, sticks, slips or lands; in a tree also stops or releases, of a joint at its limit
     mode: str  #: what it does from then on
+    name: str = ""  #: in a tree, the body or the joint
+
+
+class MotionState(NamedTuple):
+    """Everything a SurfaceMotion needs to go on bit for bit; made by ``save``, taken by ``restore``."""
+
+    mode: int
+    charts: tuple
+    y: np.ndarray
+    time: float
+    near: np.ndarray
+    events: tuple
+    hand_overs: int
+
+
+class TreeState(NamedTuple):
+    """The same of a SurfaceTree."""
+
+    modes: tuple
+    charts: tuple
+    q: np.ndarray
+    v: np.ndarray
+    near: np.ndarray
+    held: tuple
+    time: float
+    events: tuple
 
 
 class ContactForce(NamedTuple):

@@ -53,7 +53,7 @@ def _leave(motion):
     """The same motion in other charts."""
     contact, y = motion.contact, motion._y
     if motion.mode == layout.FREE:
-        _rechart_nearest(motion)
+        rechart(contact, motion._near)
         return
     if motion.mode == layout.SLIDING:
         q, rate = contact.hand_over(y[:5], y[5:10])
@@ -65,9 +65,8 @@ def _leave(motion):
     motion._set(layout.ROLLING, (*q, *(contact.surfaces[0].frame(q[:2], contact.charts[0]).T @ w)))
 
 
-def _rechart_nearest(motion):
-    """The nearest points of a free body in charts that hold them, where there are such."""
-    contact, near = motion.contact, motion._near
+def rechart(contact, near):
+    """The nearest points ``near`` of a free body in charts that hold them, where there are such; in place."""
     charts = list(contact.charts)
     for k, surface in enumerate(contact.surfaces):
         u = near[2 * k : 2 * k + 2]
@@ -88,7 +87,8 @@ def _land(motion):
     arm = R @ (contact.surfaces[1].point(u2, contact.charts[1]) - motion.body.com)
     w, v = y[7:10].copy(), y[10:13].copy()
     relative = v + np.cross(w, arm) - motion.base.velocity - np.cross(base_spin, E @ point)
-    impulse, sticks, rebounds = _impulse(motion, axes.T @ relative, R, axes.T @ arm, axes)
+    K = _mobility(motion, R, axes.T @ arm, axes)
+    impulse, sticks, rebounds = collide(axes.T @ relative, K, motion.friction, motion.restitution)
     impulse = axes @ impulse
     v += impulse / motion.body.mass
     w += np.linalg.solve(R @ np.asarray(motion.body.inertia) @ R.T, np.cross(arm, impulse))
@@ -104,13 +104,28 @@ def _land(motion):
     motion._set(layout.SLIDING, (*q, *(contact.rates(q) @ (*spin, *slip[:2]))))
 
 
-def _impulse(motion, u, R, arm, axes):
-    """(impulse (3,), sticks, rebounds) that changes the relative velocity u, all in axes of 1c (n last)."""
+def _mobility(motion, R, arm, axes):
+    """K (3, 3): velocity of the contact point of the body for an impulse there, axes of 1c."""
     cross = np.array([[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]])
     inertia = axes.T @ R @ np.asarray(motion.body.inertia) @ R.T @ axes
-    K = np.eye(3) / motion.body.mass - cross @ np.linalg.solve(inertia, cross)
-    mu = motion.friction
-    restitution = motion.restitution if -motion.restitution * u[2] > LEAST_REBOUND else 0.0
+    return np.eye(3) / motion.body.mass - cross @ np.linalg.solve(inertia, cross)
+
+
+def collide(u, K, mu, restitution):
+    """Impulse of a landing: Newton's restitution, Coulomb's friction on its sum.
+
+    Parameters
+    ----------
+    u : (3,)
+        Relative velocity before, axes of 1c (n last) [m/s].
+    K : (3, 3)
+        Change of u for an impulse [1/kg].
+
+    Returns
+    -------
+    (impulse (3,) [N s], sticks, rebounds)
+    """
+    restitution = restitution if -restitution * u[2] > LEAST_REBOUND else 0.0
     rebound = restitution > 0.0
     if mu > 0.0:
         impulse = np.linalg.solve(K, np.array([0.0, 0.0, -restitution * u[2]]) - u)

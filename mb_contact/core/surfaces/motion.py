@@ -116,12 +116,12 @@ def accelerations(mode, constants, code, data, t, y, work, stage, watch):
         out[stage, i] = y[5 + i]
     contact_matrix(work)
     contact_matrix_rate(rate, work)
-    _slip(work, watch)
+    slip_velocity(work, watch)
     return _contact_motion(5, constants, constants[FRICTION] > 0.0, work, stage, watch)
 
 
 @kernel
-def _slip(work, watch):
+def slip_velocity(work, watch):
     """Velocity of body 2's contact point relative to body 1 in axes of 1c: A_1 du_1 - R_psi A_2 du_2."""
     A = work.A
     u = work.rate
@@ -144,7 +144,7 @@ def _contact_motion(count, constants, friction, work, stage, watch):
     fx, fy, fz, gx, gy, gz = _load(count, constants, work)
     tx, ty, tz, mx, my, mz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if friction and watch[SLIP] > 0.0:
-        tx, ty, tz, mx, my, mz = _unit_friction(work, watch)
+        tx, ty, tz, mx, my, mz = unit_friction(work, watch)
     for i in range(count):
         ax, ay, az = rotate(work.turn, 3, H[i, 0], H[i, 1], H[i, 2])
         for j in range(i + 1):
@@ -210,7 +210,7 @@ def _gyroscopic(work):
 
 
 @kernel
-def _unit_friction(work, watch):
+def unit_friction(work, watch):
     """Force of length 1 against the slip and its moment about the centre of mass.
 
     It keeps its sense within a step: where the slip ends, stages beyond would turn it and RK4 then stands still.

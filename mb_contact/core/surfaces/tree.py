@@ -6,6 +6,14 @@
 The pose of the child in its parent is written where a joint's constant place stands (``tree.R_joint``, ``p_joint``,
 here arrays of the tree's own), the joint itself then moves nothing.  H and its rate are found in axes of the parent
 and turned into the world; ``joint_bias`` already knows that rows turn with the parent, so only R_p dH_local is added.
+
+Friction of a sliding contact acts between its two bodies alone, so it is an effort of that joint, and so is the torque
+of a joint limit.  Both depend on the acceleration: a few rows x with y(x) = y_0 + G x, y the normal force of a contact
+or the acceleration of the joint, are solved for by trying each with one more sweep,
+
+    x = mu y (friction),    y = 0 (limit).
+
+A body that has left its parent hangs on the world by a floating joint.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.contact import (
     SINGULAR_CONTACT,
     contact_matrix,
@@ -24,8 +33,10 @@ from mb_contact.core.surfaces.contact import (
     rolling_matrix,
     rolling_matrix_rate,
 )
+from mb_contact.core.surfaces.layout import FREE, SLIDING, SLIP, SLIP_1, SLIP_2
+from mb_contact.core.surfaces.motion import JAMMED, slip_velocity, unit_friction
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics, mechanical_energy
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.spatial import rotate, rotate_back
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
@@ -41,6 +52,13 @@ class SurfaceJoints(NamedTuple):
     H: np.ndarray  #: (N, 6), rows in axes of the parent
     H_dot: np.ndarray  #: (N, 6)
     rate: np.ndarray  #: (c, 5), rates of the contact coordinates
+    mode: np.ndarray  #: int64 (c,), FREE, SLIDING or ROLLING
+    parent: np.ndarray  #: int64 (c,), body of the surface it touches
+    law: np.ndarray  #: (c, 2), friction coefficient; 1 where the contact may break
+    near: np.ndarray  #: (c, 5), nearest points and gap of a free body
+    watch: np.ndarray  #: (c, WATCHED), see ``layout``
+    guide: np.ndarray  #: (c, 2), slip at the start of the step
+    drag: np.ndarray  #: (c, 6), wrench of a unit of sliding friction about the child's origin, axes of the parent
     normal: np.ndarray  #: (c, 6), contact point and normal of the parent's surface, axes of the parent
     wrench: np.ndarray  #: (c, 6), of the contact about the contact point, world axes
     q: np.ndarray  #: (5,), scratch
@@ -61,13 +79,29 @@ class TreeStages(NamedTuple):
     alpha: np.ndarray  #: (n, 6)
     force: np.ndarray  #: (n, 6), through the joints
     effort: np.ndarray  #: (N,)
+    total: np.ndarray  #: (N,), with friction and limits
+    torque: np.ndarray  #: (N,), scratch
     gravity: np.ndarray  #: (3,)
+    row: np.ndarray  #: int64 (r, 2), RUBS and a contact, or HOLDS and a degree of freedom
+    unit: np.ndarray  #: (r, N), effort of a unit of it
+    value: np.ndarray  #: (r,), y
+    load: np.ndarray  #: (r,), x
+    system: np.ndarray  #: (r, r)
+    order: np.ndarray  #: int64 (r,)
+    five: np.ndarray  #: int64 (5,), scratch
+    stop: np.ndarray  #: int64 (s, 3): limited degrees of freedom, their places in q; 1, -1 or 0: held above, below, not
+
+
+RUBS = 0  #: rows: sliding friction of a contact
+HOLDS = 1  #: the limit of a joint
 
 
 @kernel
 def contact_joints(tree, joints, work, q, v):
     """Poses into ``tree``, H, its rate and dq into ``joints``; a status and the body it is about."""
     for j in range(joints.body.shape[0]):
+        if joints.mode[j] == FREE:
+            continue
         k = joints.body[j]
         at = tree.q_start[k]
         s = tree.v_start[k]
@@ -88,6 +122,7 @@ def contact_joints(tree, joints, work, q, v):
                 joints.rate[j, i] = v[s + i]
             contact_matrix(work)
             contact_matrix_rate(joints.v, work)
+        _drag(joints, work, j)
         for i in range(tree.nv[k]):
             for c in range(6):
                 joints.H[s + i, c] = work.H[i, c]
@@ -102,6 +137,28 @@ def contact_joints(tree, joints, work, q, v):
 
 
 @kernel
+def _drag(joints, work, j):
+    """Slip of contact j into its ``watch`` and the wrench of a unit of friction into ``drag``; zero where none acts."""
+    watch = joints.watch[j]
+    watch[SLIP] = 0.0
+    watch[SLIP_1] = 0.0
+    watch[SLIP_2] = 0.0
+    for c in range(6):
+        joints.drag[j, c] = 0.0
+    if joints.mode[j] != SLIDING:
+        return
+    for i in range(5):
+        work.rate[i] = joints.v[i]
+    slip_velocity(work, watch)
+    if joints.law[j, 0] > 0.0 and watch[SLIP] > 0.0:
+        work.guide[0] = joints.guide[j, 0]
+        work.guide[1] = joints.guide[j, 1]
+        tx, ty, tz, mx, my, mz = unit_friction(work, watch)
+        drag = joints.drag
+        drag[j, 0], drag[j, 1], drag[j, 2], drag[j, 3], drag[j, 4], drag[j, 5] = mx, my, mz, tx, ty, tz
+
+
+@kernel
 def tree_state(tree, kin, joints, work, q, v):
     """Kinematics of a tree with contacts at (q, v) into ``kin``; a status and the body it is about."""
     status, body = contact_joints(tree, joints, work, q, v)
@@ -109,6 +166,8 @@ def tree_state(tree, kin, joints, work, q, v):
         return status, body
     body_poses(tree, q, kin)
     for j in range(joints.body.shape[0]):
+        if joints.mode[j] == FREE:
+            continue
         k = joints.body[j]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             _into_world(tree.parent[k], kin.R, joints.H, i, kin.H, i, 1.0, 0.0)
@@ -116,6 +175,8 @@ def tree_state(tree, kin, joints, work, q, v):
     body_inertias(tree, kin)
     bias_terms(tree, kin, v)
     for j in range(joints.body.shape[0]):
+        if joints.mode[j] == FREE:
+            continue
         k = joints.body[j]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             _into_world(tree.parent[k], kin.R, joints.H_dot, i, kin.a, k, v[i], 1.0)
@@ -137,19 +198,108 @@ def _into_world(parent, R, source, i, target, k, factor, keep):
 
 
 @kernel
-def tree_accelerations(tree, kin, art, joints, work, gravity, effort, external, q, v, q_dot, v_dot, row, a):
-    """Rates of q and v at (q, v) into row ``row`` of q_dot and v_dot (rows, nq), (rows, N), and into a (N,)."""
+def tree_accelerations(tree, kin, art, joints, work, stages, q, v, row):
+    """Rates at (q, v) into row ``row`` of ``q_dot`` and ``v_dot``, accelerations into ``a``; (status, body)."""
     status, body = tree_state(tree, kin, joints, work, q, v)
     if status != OK:
         return status, body
     status, body = articulated_inertias(tree, kin, 0.0, art)
     if status != OK:
         return status, body
-    free_acceleration(tree, kin, art, gravity, effort, v, external, a)
+    a = stages.a
+    total = stages.total
+    for i in range(total.shape[0]):
+        total[i] = stages.effort[i]
+    free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, a)
+    if stages.row.shape[0] > 0:
+        status, body = _solve_rows(tree, kin, art, joints, stages, v)
+        if status != OK:
+            return status, body
     for i in range(a.shape[0]):
-        v_dot[row, i] = a[i]
-    _coordinate_rates(tree, joints, q, v, q_dot, row)
+        stages.v_dot[row, i] = a[i]
+    _coordinate_rates(tree, joints, q, v, stages.q_dot, row)
     return OK, -1
+
+
+@kernel
+def _solve_rows(tree, kin, art, joints, stages, v):
+    """Friction and torques of limits into ``load``, efforts with them into ``total``, accelerations into ``a``."""
+    row = stages.row
+    unit = stages.unit
+    total = stages.total
+    A = stages.system
+    load = stages.load
+    r = row.shape[0]
+    _units(tree, joints, stages)
+    _measure(tree, kin, joints, stages)
+    for n in range(r):
+        stages.value[n] = load[n]
+    for m in range(r):
+        for i in range(total.shape[0]):
+            total[i] = stages.effort[i] + unit[m, i]
+        free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, stages.a)
+        _measure(tree, kin, joints, stages)
+        for n in range(r):
+            change = load[n] - stages.value[n]
+            if row[n, 0] == RUBS:
+                A[n, m] = (1.0 if n == m else 0.0) - joints.law[row[n, 1], 0] * change
+                if n == m and not A[n, n] > 0.0:
+                    return JAMMED, joints.body[row[n, 1]]
+            else:
+                A[n, m] = change
+    for n in range(r):
+        load[n] = joints.law[row[n, 1], 0] * stages.value[n] if row[n, 0] == RUBS else -stages.value[n]
+    if not lu_factor(A, r, stages.order):
+        return JAMMED, joints.body[row[0, 1]] if row[0, 0] == RUBS else -1
+    lu_solve(A, r, stages.order, load)
+    for i in range(total.shape[0]):
+        total[i] = stages.effort[i]
+        for n in range(r):
+            total[i] += load[n] * unit[n, i]
+    free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, stages.a)
+    return OK, -1
+
+
+@kernel
+def _units(tree, joints, stages):
+    """Efforts of a unit of each row: H drag of a contact, 1 at a limit."""
+    for n in range(stages.row.shape[0]):
+        for i in range(stages.unit.shape[1]):
+            stages.unit[n, i] = 0.0
+        j = stages.row[n, 1]
+        if stages.row[n, 0] == HOLDS:
+            stages.unit[n, j] = 1.0
+            continue
+        k = joints.body[j]
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            for c in range(6):
+                stages.unit[n, i] += joints.H[i, c] * joints.drag[j, c]
+
+
+@kernel
+def _measure(tree, kin, joints, stages):
+    """y of each row with the accelerations of now, into ``load``."""
+    joint_forces(tree, kin, stages)
+    for n in range(stages.row.shape[0]):
+        j = stages.row[n, 1]
+        stages.load[n] = stages.a[j] if stages.row[n, 0] == HOLDS else normal_force(kin, joints, stages.force, j)
+
+
+@kernel
+def joint_forces(tree, kin, stages):
+    """Forces through the joints for the accelerations of now, into ``stages.force``."""
+    inverse_dynamics(tree, kin, stages.gravity, stages.a, stages.alpha, stages.force, stages.torque)
+
+
+@kernel
+def normal_force(kin, joints, force, j):
+    """Of the parent on the body of contact j [N]."""
+    k = joints.body[j]
+    m = joints.parent[j]
+    x, y, z = joints.normal[j, 3], joints.normal[j, 4], joints.normal[j, 5]
+    if m >= 0:
+        x, y, z = rotate(kin.R, m, x, y, z)
+    return x * force[k, 3] + y * force[k, 4] + z * force[k, 5]
 
 
 @kernel
@@ -170,6 +320,8 @@ def _coordinate_rates(tree, joints, q, v, q_dot, row):
             for i in range(tree.nv[k]):
                 q_dot[row, s + i] = v[d + i]
     for j in range(joints.body.shape[0]):
+        if joints.mode[j] == FREE:
+            continue
         s = tree.q_start[joints.body[j]]
         for i in range(5):
             q_dot[row, s + i] = joints.rate[j, i]
@@ -182,86 +334,3 @@ def _quaternion_rate(q, s, x, y, z, q_dot, row):
     q_dot[row, s + 1] = 0.5 * (y * q[s + 3] + z * q[s] - x * q[s + 2])
     q_dot[row, s + 2] = 0.5 * (z * q[s + 3] + x * q[s + 1] - y * q[s])
     q_dot[row, s + 3] = -0.5 * (x * q[s] + y * q[s + 1] + z * q[s + 2])
-
-
-@kernel
-def tree_steps(tree, kin, art, joints, work, stages, h, count, q, v):
-    """``count`` steps of the classical Runge-Kutta method in place; (status, body, steps done, contact that leaves)."""
-    nq = q.shape[0]
-    N = v.shape[0]
-    for done in range(count):
-        for i in range(nq):
-            stages.q_start[i] = q[i]
-        for i in range(N):
-            stages.v_start[i] = v[i]
-        for stage in range(4):
-            part = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
-            for i in range(nq):
-                stages.q[i] = stages.q_start[i] + (part * stages.q_dot[stage - 1, i] if stage > 0 else 0.0)
-            for i in range(N):
-                stages.v[i] = stages.v_start[i] + (part * stages.v_dot[stage - 1, i] if stage > 0 else 0.0)
-            status, body = tree_accelerations(
-                tree, kin, art, joints, work, stages.gravity, stages.effort, stages.external, stages.q, stages.v,
-                stages.q_dot, stages.v_dot, stage, stages.a,
-            )  # fmt: skip
-            if status != OK:
-                return status, body, done, -1
-        k = stages.q_dot
-        for i in range(nq):
-            q[i] = stages.q_start[i] + h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
-        k = stages.v_dot
-        for i in range(N):
-            v[i] = stages.v_start[i] + h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
-        _normalise(tree, q)
-        for j in range(joints.body.shape[0]):
-            s = tree.q_start[joints.body[j]]
-            for i in range(4):
-                if not joints.bounds[j, i, 0] <= q[s + i] <= joints.bounds[j, i, 1]:
-                    return OK, -1, done + 1, j
-    return OK, -1, count, -1
-
-
-@kernel
-def _normalise(tree, q):
-    """Quaternions of length one."""
-    for k in range(tree.parent.shape[0]):
-        kind = tree.joint_type[k]
-        if kind != JOINT_FLOATING and kind != JOINT_SPHERICAL:
-            continue
-        s = tree.q_start[k] + (3 if kind == JOINT_FLOATING else 0)
-        f = 1.0 / np.sqrt(q[s] * q[s] + q[s + 1] * q[s + 1] + q[s + 2] * q[s + 2] + q[s + 3] * q[s + 3])
-        for i in range(4):
-            q[s + i] *= f
-
-
-@kernel
-def tree_forces(tree, kin, art, joints, work, stages, q, v):
-    """Everything about the state (q, v): ``kin``, accelerations ``stages.a``, contact wrenches, energy.
-
-    Returns (status, body, kinetic energy, potential energy) [J].
-    """
-    status, body = tree_accelerations(
-        tree, kin, art, joints, work, stages.gravity, stages.effort, stages.external, q, v, stages.q_dot,
-        stages.v_dot, 0, stages.a,
-    )  # fmt: skip
-    if status != OK:
-        return status, body, 0.0, 0.0
-    inverse_dynamics(tree, kin, stages.gravity, stages.a, stages.alpha, stages.force, stages.v)
-    for j in range(joints.body.shape[0]):
-        k = joints.body[j]
-        m = tree.parent[k]
-        x, y, z = joints.normal[j, 0], joints.normal[j, 1], joints.normal[j, 2]
-        if m >= 0:
-            x, y, z = rotate(kin.R, m, x, y, z)
-            x += kin.p[m, 0]
-            y += kin.p[m, 1]
-            z += kin.p[m, 2]
-        x, y, z = kin.p[k, 0] - x, kin.p[k, 1] - y, kin.p[k, 2] - z  # from the contact point to the body's origin
-        f = stages.force
-        joints.wrench[j, 0] = f[k, 0] + y * f[k, 5] - z * f[k, 4]
-        joints.wrench[j, 1] = f[k, 1] + z * f[k, 3] - x * f[k, 5]
-        joints.wrench[j, 2] = f[k, 2] + x * f[k, 4] - y * f[k, 3]
-        for c in range(3, 6):
-            joints.wrench[j, c] = f[k, c]
-    kinetic, potential = mechanical_energy(tree, kin, stages.gravity)
-    return OK, -1, kinetic, potential

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from mb_contact.ros.messages import fields_of
+from mb_contact.ros.embedded.messages import fields_of
 
 
 def dds_type_name(type_name):

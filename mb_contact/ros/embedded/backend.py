@@ -19,15 +19,18 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros import dds_raw
-from mb_contact.ros.cdr import Template
-from mb_contact.ros.embedded_context import acquire_context, endpoint_qos, writer_qos
-from mb_contact.ros.embedded_parts import Clock, Logger, Parameters, Timer
-from mb_contact.ros.embedded_services import Client, Service
-from mb_contact.ros.embedded_types import idl_struct
-from mb_contact.ros.messages import deserialize, message_class, serialize, type_name_of
+from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.context import acquire_context, endpoint_qos, writer_qos
+from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, stamp_ns, type_name_of
+from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
+from mb_contact.ros.embedded.parts import Clock, Logger, Timer
+from mb_contact.ros.embedded.services import Client, Service
+from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
-from mb_contact.ros.qos import as_qos
+from mb_contact.ros.parameters import Description
+from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -63,10 +66,22 @@ class EmbeddedNode:
         self._ready = deque()
         self._order = itertools.count()
         self._closed = False
+        self.undecodable = 0  #: messages that did not fit their type
+        self._clock_source = None
         self.context = acquire_context(environment)
         self._waitset = WaitSet(self.context.participant)
         self._guard = GuardCondition(self.context.participant)
         self._waitset.attach(self._guard)
+        self._silent = True  # announced once, when all is there
+        self._rosout = RosOut(self, self._logger)
+        self._parameter_services = ParameterServices(self, self._parameters)
+        about = Description("serve ~/get_type_description")
+        if self.declare_parameter("start_type_description_service", True, about).value:
+            self._types = TypeDescriptions(self)
+        about = Description("take the time of get_clock() from /clock", live=True)
+        self._follow_clock(self.declare_parameter("use_sim_time", False, about).value)
+        self.add_on_set_parameters_callback(self._on_use_sim_time)
+        self._silent = False
         self.context.add(self)
 
     # --- names, parameters, clock, log ------------------------------------------------------
@@ -86,20 +101,46 @@ class EmbeddedNode:
         """Return the absolute name of a topic or service."""
         return self._names.resolve(name)
 
-    def declare_parameter(self, name, value=None):
-        """Declare a parameter; overrides from the command line win.  Returns it (``.value``)."""
-        return self._parameters.declare(name, value)
+    def declare_parameter(self, name, value=None, descriptor=None):
+        """Declare a parameter; overrides from the command line win.  Returns it (``.value``).
+
+        ``descriptor`` is a :class:`~mb_contact.ros.parameters.Description`; without one it is read only.
+        """
+        return self._parameters.declare(name, value, descriptor)
+
+    def add_on_set_parameters_callback(self, callback):
+        """Ask ``callback(dict)`` before parameters change; it returns the reason against it, or ''."""
+        self._parameters.on_set(callback)
+
+    def set_parameters(self, values):
+        """Change parameters (dict) together; returns why not, or ''."""
+        return self._parameters.set(values)
+
+    def _on_use_sim_time(self, values):
+        if "use_sim_time" in values:
+            self._follow_clock(values["use_sim_time"])
+        return ""
+
+    def _follow_clock(self, follow):
+        self._clock.follow = follow
+        if follow and self._clock_source is None:
+            self._clock_source = self.create_subscription(
+                "rosgraph_msgs/msg/Clock", "/clock", self._on_clock, QoS(1, reliable=False)
+            )
+
+    def _on_clock(self, message):
+        self._clock.simulated = stamp_ns(message.clock)
 
     def get_parameter(self, name):
         """Return a declared parameter (``.value``)."""
         return self._parameters.get(name)
 
     def get_clock(self):
-        """Return the wall clock."""
+        """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers keep wall time."""
         return self._clock
 
     def get_logger(self):
-        """Return the logger (standard error, ROS's format)."""
+        """Return the logger (standard error in ROS's format, and /rosout)."""
         return self._logger
 
     @staticmethod
@@ -108,17 +149,43 @@ class EmbeddedNode:
         return message_class(type_name)
 
     # --- entities ---------------------------------------------------------------------------
-    def create_publisher(self, msg_type, topic, qos_profile):
-        """Return a :class:`Publisher`; ``msg_type`` is a class or ``package/msg/Name``."""
-        publisher = Publisher(self, type_name_of(msg_type), self.resolve(topic), as_qos(qos_profile))
+    def create_publisher(self, msg_type, topic, qos_profile, *, overridable=True):
+        """Return a :class:`Publisher`; ``msg_type`` is a class or ``package/msg/Name``.
+
+        ``overridable``: ROS's ``qos_overrides.TOPIC.publisher.*`` parameters may change its quality of service.
+        """
+        topic = self.resolve(topic)
+        qos = self._qos(topic, "publisher", as_qos(qos_profile), overridable)
+        publisher = Publisher(self, type_name_of(msg_type), topic, qos)
         self._publishers.append(publisher)
-        self.context.announce()
+        self._announce()
         return publisher
+
+    def _qos(self, topic, kind, qos, overridable):
+        """The quality of service of one end of a topic after the command line's overrides."""
+        if not overridable:
+            return qos
+        prefix = f"qos_overrides.{topic}.{kind}"
+        values = {}
+        for policy, default in policies(qos).items():
+            name = f"{prefix}.{policy}"
+            if self._parameters.find(name) is None:
+                about = Description(f"quality of service: {policy} of the {kind} of {topic}")
+                self._parameters.declare(name, default, about)
+            value = self._parameters.override(name)
+            if value is not None:
+                values[policy] = value
+        return overridden(qos, values, prefix)
+
+    def _announce(self):
+        if not self._silent:
+            self.context.announce()
 
     def create_subscription(self, msg_type, topic, callback, qos_profile, *, raw=False):
         """Return a :class:`Subscription`; ``raw`` hands over the CDR bytes."""
         type_name, topic = type_name_of(msg_type), self.resolve(topic)
-        return self._add(Subscription(self, type_name, topic, callback, as_qos(qos_profile), raw))
+        qos = self._qos(topic, "subscription", as_qos(qos_profile), topic != "/clock")
+        return self._add(Subscription(self, type_name, topic, callback, qos, raw))
 
     def create_service(self, srv_type, srv_name, callback):
         """Return a :class:`Service`; ``callback(request, response) -> response``."""
@@ -138,7 +205,7 @@ class EmbeddedNode:
     def _add(self, source):
         self._waitset.attach(source.condition)
         self._sources = [*self._sources, source]  # a new list: another thread may be walking the old one
-        self.context.announce()
+        self._announce()
         self.wake()
         return source
 
@@ -207,6 +274,7 @@ class EmbeddedNode:
         try:
             source.handle(data, handle)
         except CommunicationError as error:
+            self.undecodable += 1
             self._logger.warning(str(error), throttle_duration_sec=1.0)
 
     def _fire_timers(self):

@@ -21,10 +21,10 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros import dds_raw
-from mb_contact.ros.embedded_context import endpoint_qos, writer_qos
-from mb_contact.ros.embedded_types import idl_service_struct
-from mb_contact.ros.messages import deserialize, message_class, serialize
+from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize
+from mb_contact.ros.embedded.types import idl_service_struct
 from mb_contact.ros.qos import SERVICE
 
 _HEADER = struct.Struct("<Qq")

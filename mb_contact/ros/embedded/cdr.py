@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.ros.messages import fields_of, serialize
+from mb_contact.ros.embedded.messages import fields_of, serialize
 
 _SIZES = {"bool": 1, "byte": 1, "char": 1, "octet": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
 _SIZES |= {"int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}

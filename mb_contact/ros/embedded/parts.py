@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small parts of the embedded node: parameters, clock, logger, timer."""
+"""Small parts of the embedded node: clock, logger, timer."""
 
 from __future__ import annotations
 
@@ -10,55 +10,7 @@ import threading
 import time
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.messages import message_class
-
-
-class Parameter:
-    """A declared parameter."""
-
-    def __init__(self, name, value):
-        self.name = name
-        self.value = value
-
-
-class Parameters:
-    """Declared parameters and the overrides of the command line."""
-
-    def __init__(self, names, arguments):
-        self._overrides = {
-            name: value for pattern, name, value in arguments.parameters if names.matches(pattern)
-        }
-        self._declared = {}
-
-    def declare(self, name, default):
-        """Declare one; an override must have the default's type.
-
-        Raises
-        ------
-        CommunicationError
-            Declared twice, or an override of another type.
-        """
-        if name in self._declared:
-            raise CommunicationError(f"the parameter '{name}' is already declared")
-        value = self._overrides.get(name, default)
-        if default is not None and value is not default:
-            value = _convert(name, value, default)
-        self._declared[name] = Parameter(name, value)
-        return self._declared[name]
-
-    def get(self, name):
-        """Return a declared parameter."""
-        if name not in self._declared:
-            raise CommunicationError(f"the parameter '{name}' is not declared")
-        return self._declared[name]
-
-
-def _convert(name, value, default):
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not type(default):
-        raise CommunicationError(f"the parameter '{name}' must be a {type(default).__name__}, got {value!r}")
-    return value
+from mb_contact.ros.embedded.messages import message_class
 
 
 class Time:
@@ -74,11 +26,15 @@ class Time:
 
 
 class Clock:
-    """The wall clock."""
+    """The wall clock, or simulated time while ``follow`` is set: then the last /clock message, zero before it."""
+
+    def __init__(self):
+        self.follow = False
+        self.simulated = 0  #: [ns]
 
     def now(self):
         """Return the current time."""
-        return Time(time.time_ns())
+        return Time(self.simulated if self.follow else time.time_ns())
 
 
 class Timer:
@@ -101,23 +57,29 @@ class Timer:
 
 
 class Logger:
-    """ROS's console format on standard error; ``throttle_duration_sec`` counts per call site."""
+    """ROS's console format on standard error; ``throttle_duration_sec`` counts per call site.
+
+    ``sink``, where set, gets every line too: (level, text, code and line number of the caller).
+    """
 
     def __init__(self, name):
-        self._name = name
+        self.name = name
+        self.sink = None
         self._last = {}
         self._lock = threading.Lock()
 
     def _log(self, level, text, throttle):
+        caller = sys._getframe(2)
         if throttle is not None:
-            caller = sys._getframe(2)
             site = (caller.f_code, caller.f_lineno)
             now = time.monotonic()
             with self._lock:
                 if now - self._last.get(site, -1e9) < throttle:
                     return
                 self._last[site] = now
-        print(f"[{level}] [{time.time():.6f}] [{self._name}]: {text}", file=sys.stderr, flush=True)
+        print(f"[{level}] [{time.time():.6f}] [{self.name}]: {text}", file=sys.stderr, flush=True)
+        if self.sink is not None:
+            self.sink(level, text, caller.f_code, caller.f_lineno)
 
     def debug(self, text, throttle_duration_sec=None):
         """Nothing: debug output is off."""

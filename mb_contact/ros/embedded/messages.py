@@ -3,7 +3,7 @@
 
 """Message types without ROS 2: classes with defaults, CDR in and out, type hashes.
 
-The definitions come from rosbags' type store.  A class made here looks like the one of
+The definitions come from rosbags' type store and ``definitions.py``.  A class made here looks like the one of
 rclpy: ``JointState()`` has every field at its default, constants are class attributes,
 and fields of numbers accept lists, ``array.array`` and NumPy arrays (they read back as
 NumPy arrays, where rclpy gives ``array.array``).
@@ -12,17 +12,13 @@ NumPy arrays, where rclpy gives ``array.array``).
 from __future__ import annotations
 
 import dataclasses
+import struct
 from functools import cache
 
 import numpy as np
 
 from mb_contact.errors import CommunicationError
-
-_SERVICE_DEFINITIONS = {
-    "std_srvs/srv/Trigger": ("", "bool success\nstring message\n"),
-    "std_srvs/srv/SetBool": ("bool data\n", "bool success\nstring message\n"),
-    "std_srvs/srv/Empty": ("", ""),
-}
+from mb_contact.ros.embedded.definitions import messages, services
 
 _DTYPES = {"bool": np.bool_, "byte": np.uint8, "char": np.uint8, "octet": np.uint8}
 _DTYPES |= {n: np.dtype(n).type for k in ("int", "uint") for n in (f"{k}8", f"{k}16", f"{k}32", f"{k}64")}
@@ -45,7 +41,9 @@ def type_store():
             f"the embedded ROS 2 backend needs the 'rosbags' package ({error}): pip install rosbags"
         ) from None
     store = get_typestore(Stores.ROS2_JAZZY)
-    for name, texts in _SERVICE_DEFINITIONS.items():
+    for name, text in messages().items():
+        store.register(get_types_from_msg(text, name))
+    for name, texts in services().items():
         for kind, text in zip(("Request", "Response"), texts):
             # under a message's name, because rosbags would insert 'msg' into that of a service
             (definition,) = get_types_from_msg(text, "a/msg/B").values()
@@ -163,7 +161,7 @@ def deserialize(data, type_name):
     message_class(type_name)
     try:
         return type_store().deserialize_cdr(data, type_name)
-    except (SerdeError, IndexError) as error:
+    except (SerdeError, IndexError, ValueError, struct.error) as error:  # not UTF-8 is a ValueError
         raise CommunicationError(f"cannot decode a {type_name}: {error}") from None
 
 

@@ -13,10 +13,10 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.topic import Topic
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros import dds_raw
-from mb_contact.ros.discovery import domain_configuration, domain_id
-from mb_contact.ros.embedded_types import idl_struct
-from mb_contact.ros.messages import message_class, serialize, type_hash
+from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.messages import message_class, serialize, type_hash
+from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.qos import LATCHED
 
 #: A hanging reliable reader delays a write by at most this.  Not 0.1: that is the default, which Cyclone DDS
@@ -132,4 +132,6 @@ def writer_qos(qos, type_name, extra=""):
     if qos.latched:
         history = Policy.History.KeepLast(qos.depth)
         more.append(Policy.DurabilityService(0, history, -1, -1, -1))
+    if qos.lifespan is not None:
+        more.append(Policy.Lifespan(dds_raw.nanoseconds(qos.lifespan)))
     return Qos(*more, base=endpoint_qos(qos, type_name, extra))

@@ -1,0 +1,34 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which topics there are on the graph, from what DDS discovery has heard."""
+
+from __future__ import annotations
+
+from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
+
+
+class Topics:
+    """What is published in a node's domain.
+
+    Parameters
+    ----------
+    node : EmbeddedNode
+    """
+
+    def __init__(self, node):
+        self._reader = BuiltinDataReader(node.context.participant, BuiltinTopicDcpsPublication)
+        self._known = {}
+
+    def names_and_types(self):
+        """Return ``[(absolute topic, [type name])]`` of all that was ever heard of, as rclpy's call of that kind."""
+        for sample in self._reader.take(1000):
+            name, type_name = getattr(sample, "topic_name", None), getattr(sample, "type_name", "")
+            if name is not None and name.startswith("rt/"):
+                self._known.setdefault(name[2:], set()).add(_ros_type(type_name))
+        return [(name, sorted(types)) for name, types in sorted(self._known.items())]
+
+
+def _ros_type(dds_type):
+    """``pkg::msg::dds_::Name_`` as ``pkg/msg/Name``."""
+    return dds_type.replace("::dds_::", "::").replace("::", "/").removesuffix("_")

@@ -1,0 +1,53 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The arguments that the launch files take, and the scene around anybody's robot; no ROS 2 is needed here."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import yaml
+
+RVIZ = "package://mb_contact/config/mb_contact.rviz"
+TRUTHS = ("true", "false", "1", "0")
+
+#: name -> (default, text) of every argument that some launch file takes
+ARGUMENTS = {
+    "scene": ("", "scene file (YAML) to simulate, a path or package://"),
+    "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
+    "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
+    "height": ("0.0", "with urdf: height of the robot's root above the ground [m]"),
+    "controller": ("false", "start the example controller"),
+    "lockstep": ("auto", "wait for one command per control period: true, false; auto: with the controller"),
+    "real_time_factor": ("1.0", "pace of simulated time; 0.0: as fast as possible"),
+    "paused": ("false", "begin paused (go on with the service ~/pause)"),
+    "duration": ("", "simulated seconds after which everything ends; empty: until Ctrl-C"),
+    "params_file": ("", "YAML file with parameters of the node; the arguments here win over it"),
+    "rviz": ("false", "start rviz2 (needs the package rviz2)"),
+    "rviz_config": (RVIZ, "what rviz2 shows"),
+    "view": ("false", "start the web view (needs an mb_contact that has one)"),
+    "record": ("", "MCAP file to record into"),
+    "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
+    "namespace": ("", "namespace of the nodes"),
+}
+
+
+def write_scene(urdf, base="weld", height=0.0):
+    """Write a scene of one robot on a ground plane and return its path.
+
+    Raises
+    ------
+    RuntimeError
+        ``base`` is neither weld nor free.
+    """
+    if base not in ("weld", "free"):
+        raise RuntimeError(f"base:={base} must be weld or free")
+    urdf = urdf if urdf.startswith("package://") else str(Path(urdf).absolute())
+    model = {"name": "robot", "urdf": urdf, "base": base, "pose": {"position": [0.0, 0.0, height]}}
+    scene = {"models": [model], "ground": {"height": 0.0, "material": "ground"}}
+    scene["materials"] = {"ground": {"friction": 0.8}}
+    with tempfile.NamedTemporaryFile("w", prefix="mb_contact_", suffix=".yaml", delete=False) as stream:
+        yaml.safe_dump(scene, stream)
+    return stream.name

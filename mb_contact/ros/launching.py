@@ -1,0 +1,201 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the launch files share: their arguments, and the processes that these start.
+
+Only launch files import this: it needs a sourced ROS 2 (launch, launch_ros).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import DeclareLaunchArgument, EmitEvent, ExecuteProcess, LogInfo, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from mb_contact.model.resources import find_resource
+from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, write_scene
+
+STATE_PUBLISHER = "robot_state_publisher"
+_END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for a controller that was killed
+
+
+def declare(*names, **defaults):
+    """Return the declarations of these arguments, some with another default."""
+    declared = []
+    for name in names:
+        default, text = ARGUMENTS[name]
+        declared.append(
+            DeclareLaunchArgument(name, default_value=defaults.get(name, default), description=text)
+        )
+    return declared
+
+
+def text_of(context, name):
+    """The value of an argument; its default where the launch file does not take it."""
+    return LaunchConfiguration(name, default=ARGUMENTS[name][0]).perform(context).strip()
+
+
+def truth_of(context, name):
+    """Whether an argument is true.
+
+    Raises
+    ------
+    RuntimeError
+        It is neither true nor false.
+    """
+    text = text_of(context, name).lower()
+    if text not in TRUTHS:
+        raise RuntimeError(f"{name}:={text} must be true or false")
+    return text in ("true", "1")
+
+
+def number_of(context, name):
+    """An argument that is a number.
+
+    Raises
+    ------
+    RuntimeError
+        It is none.
+    """
+    text = text_of(context, name)
+    try:
+        return float(text)
+    except ValueError:
+        raise RuntimeError(f"{name}:={text} must be a number") from None
+
+
+def scene_of(context):
+    """The scene file: the one asked for, or one written around the robot of ``urdf``.
+
+    Raises
+    ------
+    RuntimeError
+        Neither or both are given, or ``base`` is unknown.
+    """
+    scene, urdf = text_of(context, "scene"), text_of(context, "urdf")
+    if bool(scene) == bool(urdf):
+        raise RuntimeError("give scene:=FILE.yaml or urdf:=FILE.urdf, one of them")
+    return scene if scene else write_scene(urdf, text_of(context, "base"), number_of(context, "height"))
+
+
+def simulation(context, scene, controller=None):
+    """The processes of one simulation.
+
+    Parameters
+    ----------
+    context : LaunchContext
+    scene : path
+    controller : list of str, optional
+        Command of the example controller, started where the argument ``controller`` is true.
+
+    Returns
+    -------
+    list of launch actions
+    """
+    namespace = text_of(context, "namespace")
+    with_controller = controller is not None and truth_of(context, "controller")
+    lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
+    simulator = _simulator(context, scene, namespace, lockstep)
+    actions = [simulator, _ends_the_launch(simulator)]
+    if _has_state_publisher(context):
+        actions += _state_publisher(scene, namespace)
+    elif truth_of(context, "state_publisher"):
+        actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
+    if with_controller:
+        command = [*controller, *(["--namespace", namespace] if namespace else [])]
+        process = ExecuteProcess(cmd=command, name=Path(controller[1]).stem, output="screen")
+        actions += [process, _ends_the_launch(process)]
+    if truth_of(context, "rviz"):
+        actions.append(_rviz(text_of(context, "rviz_config"), namespace))
+    if truth_of(context, "view"):
+        actions.append(_web_view(scene))
+    return actions
+
+
+def example(script):
+    """The command that runs an example controller."""
+    return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
+
+
+def _simulator(context, scene, namespace, lockstep):
+    arguments = [str(scene), "--backend", "rclpy"]
+    for name in ("record", "duration"):
+        if text_of(context, name):
+            arguments += [f"--{name}", text_of(context, name)]
+    parameters = {
+        "lockstep": lockstep,
+        "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
+        "real_time_factor": number_of(context, "real_time_factor"),
+        "start_paused": truth_of(context, "paused"),
+        "link_tf": not _has_state_publisher(context),
+    }
+    file = text_of(context, "params_file")
+    return Node(
+        package="mb_contact",
+        executable="simulator_node",
+        namespace=namespace,
+        arguments=arguments,
+        parameters=[*([file] if file else []), parameters],
+        output="screen",
+        sigterm_timeout=_END_SECONDS,
+    )
+
+
+def _ends_the_launch(process):
+    done = [EmitEvent(event=Shutdown(reason="the simulation or its controller has ended"))]
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=done))
+
+
+def has_package(name):
+    """Whether a ROS package is installed."""
+    try:
+        get_package_prefix(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _has_state_publisher(context):
+    return truth_of(context, "state_publisher") and has_package(STATE_PUBLISHER)
+
+
+def _state_publisher(scene, namespace):
+    """robot_state_publisher for each robot of the scene, the second and later ones in a namespace of their own."""
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.world import build_world
+
+    name = STATE_PUBLISHER
+    models = build_world(load_scene(scene)).robot_models
+    actions = []
+    for index, model in enumerate(models):
+        parameters = [{"robot_description": model.urdf, "use_sim_time": True}]
+        suffix = f"_{index + 1}" if index else ""
+        remappings = [("robot_description", f"robot_description{suffix}")]
+        actions.append(
+            Node(
+                package=name, executable=name, name=name + suffix, namespace=namespace, parameters=parameters,
+                remappings=remappings,
+            )
+        )  # fmt: skip
+    return actions
+
+
+def _rviz(config, namespace):
+    if not has_package("rviz2"):
+        return LogInfo(msg="rviz:=true, but rviz2 is not installed: sudo apt install ros-$ROS_DISTRO-rviz2")
+    arguments = ["-d", str(find_resource(config))]
+    parameters = [{"use_sim_time": True}]
+    return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
+
+
+def _web_view(scene):
+    if importlib.util.find_spec("mb_contact.viewer") is None:
+        return LogInfo(msg="view:=true, but this mb_contact has no web view")
+    return ExecuteProcess(cmd=["mb-contact", "view", str(scene)], output="screen")

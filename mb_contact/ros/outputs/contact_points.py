@@ -1,0 +1,168 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contact points of the last step: for programs (ros_gz_interfaces/Contacts) and for rviz (markers)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mb_contact.ros.outputs.arrays import wanted
+
+CONTACTS = "ros_gz_interfaces/msg/Contacts"
+COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
+POINT = 0.008  #: diameter of a drawn point [m]
+SIDES = 16  #: of a drawn friction cone
+_LINK = 3  #: ros_gz_interfaces/Entity LINK
+
+
+class Contacts:
+    """contacts (ros_gz_interfaces/Contacts), where that package is present; one entry for each pair of links.
+
+    Normals point from collision2 to collision1; ``depths`` are positive where bodies overlap.  A wrench belongs to
+    the point of the same number: force on body 1 (and its opposite on body 2) in world axes, about that point, the
+    mean of the last step; impacts of the step are not in it.
+    """
+
+    def __init__(self, make, simulator, options):
+        self._make, self._options = make, options
+        self._dt = simulator.time_step
+        self._publisher = make.publisher(CONTACTS, "contacts") if make.has(CONTACTS) else None
+
+    def publish(self, stamp, last):
+        """Send the contacts of the step that led to the state stamped ``stamp``."""
+        if self._publisher is None or not wanted(self._publisher):
+            return
+        message = self._make.message(CONTACTS)
+        _head(message.header, stamp, self._options.world_frame)
+        pairs = {}
+        for contact in () if last is None else last.contacts:
+            pairs.setdefault((contact["link_a"], contact["link_b"]), []).append(contact)
+        message.contacts = [self._pair(message.header, links, points) for links, points in pairs.items()]
+        self._publisher.publish(message)
+
+    def _pair(self, header, links, points):
+        entry = self._make.message("ros_gz_interfaces/msg/Contact")
+        for collision, link in zip((entry.collision1, entry.collision2), links):
+            collision.name, collision.type = link, _LINK
+        entry.depths = [max(0.0, -float(point["gap"])) for point in points]
+        for point in points:
+            entry.positions.append(self._vector(point["point"]))
+            entry.normals.append(self._vector(point["normal"]))
+            wrench = self._make.message("ros_gz_interfaces/msg/JointWrench")
+            wrench.header = header
+            wrench.body_1_name.data, wrench.body_2_name.data = links
+            force = point["impulse"] / self._dt
+            wrench.body_1_wrench.force = self._vector(force)
+            wrench.body_2_wrench.force = self._vector(-force)
+            entry.wrenches.append(wrench)
+        return entry
+
+    def _vector(self, values):
+        vector = self._make.message("geometry_msgs/msg/Vector3")
+        vector.x, vector.y, vector.z = (float(value) for value in values)
+        return vector
+
+
+class ContactMarkers:
+    """contact_markers (visualization_msgs/MarkerArray): points, force arrows, and with ``marker_cones`` friction cones.
+
+    Green: sticks, orange: slips, grey: separates.  Arrows begin at the point and show the force on the first link.
+    """
+
+    def __init__(self, make, simulator, options):
+        self._make, self._options = make, options
+        self._dt = simulator.time_step
+        self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
+        self._drawn = {}  # markers on the screen by namespace
+        world = simulator.world
+        self._friction = {}
+        geoms = getattr(world, "geoms", None)
+        for (a, b), mu in zip(geoms.pairs, geoms.mu) if geoms is not None else ():
+            self._friction[world.geometry_links[a], world.geometry_links[b]] = float(mu)
+
+    def publish(self, stamp, last):
+        """Send the contacts of the step that led to the state stamped ``stamp``."""
+        if not wanted(self._publisher):
+            return
+        contacts = () if last is None else last.contacts
+        message = self._make.message("visualization_msgs/msg/MarkerArray")
+        markers = [self._points(contacts)]
+        markers += [self._arrow(i, contact) for i, contact in enumerate(contacts)]
+        if self._options.marker_cones:
+            markers += [self._cone(i, contact) for i, contact in enumerate(contacts)]
+        counts = {}
+        for marker in markers:
+            counts[marker.ns] = counts.get(marker.ns, 0) + 1
+        for space, count in self._drawn.items():
+            markers += [self._gone(space, i) for i in range(counts.get(space, 0), count)]
+        self._drawn = counts
+        for marker in markers:
+            _head(marker.header, stamp, self._options.world_frame)
+        message.markers = markers
+        self._publisher.publish(message)
+
+    def _marker(self, space, number, kind):
+        marker = self._make.message("visualization_msgs/msg/Marker")
+        marker.ns, marker.id, marker.type = space, number, kind
+        marker.pose.orientation.w = 1.0
+        return marker
+
+    def _gone(self, space, number):
+        marker = self._marker(space, number, 0)
+        marker.action = 2  # DELETE
+        return marker
+
+    def _points(self, contacts):
+        marker = self._marker("points", 0, 7)  # SPHERE_LIST
+        if not len(contacts):
+            marker.action = 2
+            return marker
+        marker.scale.x = marker.scale.y = marker.scale.z = POINT
+        marker.points = [self._point(contact["point"]) for contact in contacts]
+        marker.colors = [self._colour(contact["state"]) for contact in contacts]
+        return marker
+
+    def _arrow(self, number, contact):
+        marker = self._marker("forces", number, 0)  # ARROW
+        force = contact["impulse"] / self._dt
+        tip = contact["point"] + self._options.marker_scale * force
+        marker.points = [self._point(contact["point"]), self._point(tip)]
+        marker.scale.x, marker.scale.y = 0.5 * POINT, POINT
+        marker.color = self._colour(contact["state"])
+        return marker
+
+    def _cone(self, number, contact):
+        """All forces that friction allows at the present normal force."""
+        marker = self._marker("cones", number, 11)  # TRIANGLE_LIST
+        marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+        normal = contact["normal"]
+        height = self._options.marker_scale * max(0.0, float(contact["impulse"] @ normal)) / self._dt
+        across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+        across /= math.sqrt(float(across @ across))
+        radius = height * self._friction.get((contact["link_a"], contact["link_b"]), 0.0)
+        angles = np.linspace(0.0, 2.0 * math.pi, SIDES + 1)
+        centre = contact["point"] + height * normal
+        rim = [centre + radius * (math.cos(a) * across + math.sin(a) * np.cross(normal, across)) for a in angles]
+        for before, after in zip(rim, rim[1:]):
+            marker.points += [self._point(p) for p in (contact["point"], before, after)]
+        marker.color = self._colour(contact["state"], 0.3)
+        return marker
+
+    def _point(self, values):
+        point = self._make.message("geometry_msgs/msg/Point")
+        point.x, point.y, point.z = (float(value) for value in values)
+        return point
+
+    def _colour(self, state, alpha=1.0):
+        colour = self._make.message("std_msgs/msg/ColorRGBA")
+        colour.r, colour.g, colour.b = COLOURS[state]
+        colour.a = alpha
+        return colour
+
+
+def _head(header, stamp, frame):
+    header.stamp.sec, header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+    header.frame_id = frame

@@ -1,0 +1,113 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The shapes of the scene's objects for rviz; robots it draws from robot_description."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.ros.qos import LATCHED
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    WORLD,
+)
+
+_CUBE, _SPHERE, _CYLINDER, _TRIANGLES = 1, 2, 3, 11  #: visualization_msgs/Marker
+_PLANE = (4.0, 4.0, 1e-3)  #: extents of what stands for a half-space [m]
+_SIDES = 24  #: of a drawn cone
+_FREE, _FIXED = (0.80, 0.60, 0.35, 1.0), (0.55, 0.57, 0.60, 0.6)  #: colours of free and of welded objects
+
+
+class ObjectMarkers:
+    """object_markers (visualization_msgs/MarkerArray), latched: each shape once, locked to the frame in /tf."""
+
+    def __init__(self, make, simulator, options):
+        self._make, self._world = make, simulator.world
+        self._frame = options.world_frame
+        self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "object_markers", LATCHED)
+        self.publish()
+
+    def publish(self):
+        """Send all shapes (again: a recording has begun, or objects have come or gone)."""
+        message = self._make.message("visualization_msgs/msg/MarkerArray")
+        gone = self._make.message("visualization_msgs/msg/Marker")
+        gone.action = 3  # DELETEALL
+        message.markers = [gone]
+        for number in self._rows():
+            message.markers += self._markers(number)
+        self._publisher.publish(message)
+
+    def _rows(self):
+        world = self._world
+        of_robots = {link for model in getattr(world, "robot_models", ()) for link in model.link_names}
+        links = getattr(world, "geometry_links", ())
+        return [i for i, link in enumerate(links) if link not in of_robots]
+
+    def _markers(self, number):
+        """The markers of one geometry: a capsule takes three."""
+        geoms = self._world.geoms
+        kind, size = int(geoms.kind[number]), geoms.size[number]
+        if kind == SHAPE_CAPSULE:
+            radius, half = size[0], size[1]
+            ends = [self._solid(number, k, _SPHERE, (2 * radius,) * 3, z) for k, z in ((1, -half), (2, half))]
+            return [self._solid(number, 0, _CYLINDER, (2 * radius, 2 * radius, 2 * half)), *ends]
+        if kind in (SHAPE_CONE, SHAPE_CONVEX):
+            marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
+            marker.points = [self._point(p) for p in self._triangles(number, kind, size)]
+            return [marker]
+        drawn, extents = {
+            SHAPE_BOX: (_CUBE, 2.0 * size),
+            SHAPE_SPHERE: (_SPHERE, 2.0 * np.full(3, size[0])),
+            SHAPE_ELLIPSOID: (_SPHERE, 2.0 * size),
+            SHAPE_CYLINDER: (_CYLINDER, (2.0 * size[0], 2.0 * size[0], 2.0 * size[1])),
+            SHAPE_PLANE: (_CUBE, _PLANE),
+        }[kind]
+        return [self._solid(number, 0, drawn, extents, -0.5 * _PLANE[2] if kind == SHAPE_PLANE else 0.0)]
+
+    def _solid(self, number, part, kind, extents, along=0.0):
+        """A marker at a geometry, ``along`` its z axis."""
+        geoms = self._world.geoms
+        marker = self._make.message("visualization_msgs/msg/Marker")
+        free = int(geoms.body[number]) != WORLD
+        marker.header.frame_id = self._world.geometry_links[number] if free else self._frame
+        marker.frame_locked = True
+        marker.ns, marker.id, marker.type = self._world.geometry_names[number], part, kind
+        R, p = geoms.R[number], geoms.p[number]
+        position, pose = p + along * R[:, 2], marker.pose
+        pose.position.x, pose.position.y, pose.position.z = (float(x) for x in position)
+        quaternion = matrix_to_quat(R)
+        for axis, value in zip("xyzw", quaternion):
+            setattr(pose.orientation, axis, float(value))
+        marker.scale.x, marker.scale.y, marker.scale.z = (float(x) for x in extents)
+        colour = _FREE if free else _FIXED
+        marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
+        return marker
+
+    def _triangles(self, number, kind, size):
+        """Corners of a cone's or a hull's triangles, three by three, in the geometry's frame."""
+        if kind == SHAPE_CONE:
+            angles = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)
+            rim = np.column_stack([size[0] * np.cos(angles), size[0] * np.sin(angles), np.full(_SIDES + 1, -size[1])])
+            tip, foot = np.array([0.0, 0.0, size[1]]), np.array([0.0, 0.0, -size[1]])
+            return [p for a, b in zip(rim, rim[1:]) for p in (tip, a, b, foot, b, a)]
+        geoms = self._world.geoms
+        vertices = geoms.vertices[geoms.first_vertex[number] : geoms.first_vertex[number + 1]]
+        corners = []
+        for face in range(geoms.first_face[number], geoms.first_face[number + 1]):
+            ring = vertices[geoms.corners[geoms.first_corner[face] : geoms.first_corner[face + 1]]]
+            corners += [p for a, b in zip(ring[1:], ring[2:]) for p in (ring[0], a, b)]
+        return corners
+
+    def _point(self, values):
+        point = self._make.message("geometry_msgs/msg/Point")
+        point.x, point.y, point.z = (float(value) for value in values)
+        return point

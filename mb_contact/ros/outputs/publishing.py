@@ -1,0 +1,143 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the simulator node publishes, and when.
+
+All messages of a fixed shape are prepared once and patched.  Joint states go last: a
+controller that reacts to them finds everything else with the same stamp already sent.
+Costly quantities are computed only while somebody listens.
+"""
+
+from __future__ import annotations
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros.outputs.arrays import ModelArrays
+from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
+from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches, JointWrenches
+from mb_contact.ros.outputs.object_markers import ObjectMarkers
+from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
+from mb_contact.ros.qos import STATE
+
+
+class Outputs:
+    """The publishers of the node.
+
+    Parameters
+    ----------
+    node : object
+        rclpy-like node.
+    simulator : Simulator
+    schedule : Schedule
+    options : NodeOptions
+        Read again for every message, so that live options count at once.
+    """
+
+    def __init__(self, node, simulator, schedule, options):
+        self._node, self._schedule, self._options = node, schedule, options
+        self.publishers = []
+        self._make = _Maker(node, self.publishers)
+        self.bind(simulator)
+
+    def bind(self, simulator):
+        """Publish the states of (another) simulator, on the same topics."""
+        make, schedule, options = self._make, self._schedule, self._options
+        self.wrenches = ContactWrenches(make, simulator, schedule)
+        self.joint_wrenches = JointWrenches(make, simulator, schedule, options.joint_wrench_joints)
+        self._clock = Clock(make)
+        self._model = ModelArrays(make, simulator)
+        self._frames = ObjectFrames(make, simulator, options)
+        self._contacts = Contacts(make, simulator, options)
+        self._markers = ContactMarkers(make, simulator, options)
+        self._objects = ObjectMarkers(make, simulator, options)
+        self._certificate = Certificate(make, self._node, simulator)
+        self._joints = JointStates(make, simulator)
+        self._description = Description(make, simulator)
+        self._sent = None
+
+    def accumulate(self):
+        """Take up what the step just taken adds to means over an interval."""
+        self.wrenches.accumulate()
+        self.joint_wrenches.accumulate()
+
+    def clear(self):
+        """Begin new intervals."""
+        self.wrenches.clear()
+        self.joint_wrenches.clear()
+
+    def describe(self):
+        """Publish the latched topics (again: a recording has just begun)."""
+        self._description.publish()
+        self._frames.publish_static()
+        self._objects.publish()
+
+    def publish(self, step, stamp, last=None, force=False):
+        """Publish all that is due at this time step.
+
+        Parameters
+        ----------
+        step : int
+            Steps since the start or the last reset.
+        stamp : int
+            Published time [ns].
+        last : Step, optional
+            Of the step that led here.
+        force : bool
+            Publish everything again (a controller may have joined late).
+        """
+        if stamp == self._sent and not force:
+            return
+        self._sent = stamp
+        due = self._schedule
+
+        def is_due(every):
+            return every and (force or step % every == 0)
+
+        if is_due(due.clock):
+            self._clock.publish(stamp)
+        if is_due(due.contact):
+            self.wrenches.publish(stamp)
+            self.joint_wrenches.publish(stamp)
+            self._contacts.publish(stamp, last)
+        if is_due(due.marker):
+            self._markers.publish(stamp, last)
+        if is_due(due.tf):
+            self._frames.publish(stamp)
+        if is_due(due.certificate) and last is not None:
+            self._certificate.publish(stamp, last)
+        if is_due(due.operational_space):
+            self._model.publish(stamp)
+        if is_due(due.joint_state):
+            self._joints.publish(stamp)
+
+
+class _Maker:
+    """Creates each publisher once and keeps the list of them."""
+
+    def __init__(self, node, publishers):
+        self._node = node
+        self._publishers = publishers
+        self._known = {}
+
+    def publisher(self, type_name, topic, qos=STATE):
+        """Return a publisher."""
+        if topic not in self._known:
+            self._known[topic] = self._node.create_publisher(type_name, topic, qos)
+            self._publishers.append(self._known[topic])
+        return self._known[topic]
+
+    def has(self, type_name):
+        """Whether this ROS has the type."""
+        try:
+            self._node.message_type(type_name)
+        except CommunicationError:
+            return False
+        return True
+
+    def message(self, type_name):
+        """Return an empty message."""
+        return self._node.message_type(type_name)()
+
+    def prepared(self, type_name, topic, message):
+        """Return a prepared message on a publisher of its own, and that publisher."""
+        publisher = self.publisher(type_name, topic)
+        return publisher.prepare(message), publisher

@@ -1,0 +1,133 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The robots and objects: description, clock, joint states, frames."""
+
+from __future__ import annotations
+
+from mb_contact.ros.qos import LATCHED
+from mb_contact.types import WORLD
+
+
+class Description:
+    """robot_description, latched."""
+
+    def __init__(self, make, simulator):
+        self._publisher = make.publisher("std_msgs/msg/String", "robot_description", LATCHED)
+        self._message = make.message("std_msgs/msg/String")
+        self._message.data = simulator.robot_description
+        self.publish()
+
+    def publish(self):
+        """Send the URDF text."""
+        self._publisher.publish(self._message)
+
+
+class Clock:
+    """/clock."""
+
+    def __init__(self, make):
+        type_name = "rosgraph_msgs/msg/Clock"
+        self._message, _ = make.prepared(type_name, "/clock", make.message(type_name))
+
+    def publish(self, stamp):
+        """Send the time."""
+        self._message.stamp("clock", stamp)
+        self._message.publish()
+
+
+class JointStates:
+    """joint_states: position, velocity, and the effort that really acted in the last step; mimic joints come last."""
+
+    def __init__(self, make, simulator):
+        type_name = "sensor_msgs/msg/JointState"
+        prototype = make.message(type_name)
+        self._own = len(simulator.world.joint_names)
+        prototype.name = [*simulator.world.joint_names, *simulator.world.follower_names]
+        zeros = [0.0] * len(prototype.name)
+        prototype.position, prototype.velocity, prototype.effort = zeros, zeros, zeros
+        self._message, _ = make.prepared(type_name, "joint_states", prototype)
+        self._simulator = simulator
+        self._arrays = [self._message.array(field) for field in ("position", "velocity", "effort")]
+
+    def publish(self, stamp):
+        """Send the state."""
+        position, velocity, effort = self._arrays
+        own = self._own
+        position[:own] = self._simulator.joint_positions()
+        velocity[:own] = self._simulator.joint_velocities()
+        effort[:own] = self._simulator.joint_efforts()
+        if len(position) > own:
+            position[own:], velocity[own:] = self._simulator.follower_state()
+        self._message.stamp("header.stamp", stamp)
+        self._message.publish()
+
+
+def _fixed_frames(make, simulator, world_frame):
+    """Publish /tf_static once: where the robots that are welded to the world stand."""
+    publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
+    message = make.message("tf2_msgs/msg/TFMessage")
+    for model in getattr(simulator.world, "robot_models", ()):
+        root = model.link_names[0]
+        if root in simulator.world.objects or root == world_frame:
+            continue
+        position, quaternion = simulator.link_pose(root)
+        transform = make.message("geometry_msgs/msg/TransformStamped")
+        transform.header.frame_id, transform.child_frame_id = world_frame, root
+        for axis, value in zip("xyz", position):
+            setattr(transform.transform.translation, axis, float(value))
+        for axis, value in zip("xyzw", quaternion):
+            setattr(transform.transform.rotation, axis, float(value))
+        message.transforms.append(transform)
+    publisher.publish(message)
+    return publisher, message
+
+
+class ObjectFrames:
+    """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots."""
+
+    def __init__(self, make, simulator, options):
+        self._simulator, self._options = simulator, options
+        self._messages = {}
+        self._publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf")
+        self._make = make
+        self._static = _fixed_frames(make, simulator, options.world_frame)
+
+    def _names(self):
+        """Frames to publish now."""
+        world = self._simulator.world
+        if not self._options.link_tf or not hasattr(world, "frames"):
+            return tuple(world.objects)
+        return tuple(name for name, frame in world.frames.items() if frame.body != WORLD)
+
+    def _message(self, names):
+        """The prepared message of these frames."""
+        if names not in self._messages:
+            prototype = self._make.message("tf2_msgs/msg/TFMessage")
+            for name in names:
+                transform = self._make.message("geometry_msgs/msg/TransformStamped")
+                transform.header.frame_id, transform.child_frame_id = self._options.world_frame, name
+                prototype.transforms.append(transform)
+            self._messages[names] = self._publisher.prepare(prototype)
+        return self._messages[names]
+
+    def publish_static(self):
+        """Send /tf_static (again: a recording has just begun)."""
+        publisher, message = self._static
+        publisher.publish(message)
+
+    def publish(self, stamp):
+        """Send the poses."""
+        names = self._names()
+        if not names:
+            return
+        message = self._message(names)
+        for i, name in enumerate(names):
+            path = f"transforms.{i}"
+            position, quaternion = self._simulator.link_pose(name)
+            for axis, value in zip("xyz", position):
+                message.set(f"{path}.transform.translation.{axis}", float(value))
+            for axis, value in zip("xyzw", quaternion):
+                message.set(f"{path}.transform.rotation.{axis}", float(value))
+            message.stamp(f"{path}.header.stamp", stamp)
+        message.publish()

@@ -1,0 +1,50 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What ``ros2 param describe`` says of a parameter, the same for both backends, and the checks that follow from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Description:
+    """Description of a parameter.
+
+    Parameters
+    ----------
+    text : str
+        What it is, with its unit.
+    live : bool
+        Whether it can be changed while the node runs.
+    low, high : float, optional
+        Range of a number, ends included.
+    choices : sequence of str
+        Allowed words, empty: any.
+    """
+
+    text: str = ""
+    live: bool = False
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def reason_against(self, name, value):
+        """Why ``value`` is impossible, in one clause; empty where it is not."""
+        if self.choices and value not in self.choices:
+            return f"{name} is '{value}'; it must be one of {', '.join(self.choices)}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name} is {value}; it must be finite"
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and self.low is not None:
+            if self.low == 0.0 and self.high is None and value < 0.0:
+                return f"{name} is {value}; it must not be negative"
+            if value < self.low or (self.high is not None and value > self.high):
+                return f"{name} is {value}; it must be from {self.low:g} to {self.high:g}"
+        return ""
+
+    @property
+    def constraints(self):
+        """What the range cannot say."""
+        return f"one of {', '.join(self.choices)}" if self.choices else ""

@@ -1,0 +1,109 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""external_wrench/<link>: pushes from outside, checked whole, held for a while."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros.names import sanitise, shorten
+from mb_contact.types import WORLD
+
+WRENCH = "geometry_msgs/msg/WrenchStamped"
+
+
+class PushInbox:
+    """Wrenches arrive on the executor's thread; the physics thread hands them to the simulator.
+
+    Parameters
+    ----------
+    world : World
+    links : sequence of str
+        As the parameter ``external_wrench_links`` gives them.
+    near : sequence of str
+        What an empty list stands for, beside the free objects.
+    options : NodeOptions
+    logger : object
+
+    Attributes
+    ----------
+    accepted, rejected : int
+        Counters.
+
+    Raises
+    ------
+    CommunicationError
+        A link that does not exist or cannot move, or two with one topic.
+    """
+
+    def __init__(self, world, links, near, options, logger):
+        self._options, self._logger = options, logger
+        self._lock = threading.Lock()
+        self._waiting = {}
+        self.accepted = self.rejected = 0
+        self.topics = {}  #: topic to link
+        for link in _chosen(world, links, near):
+            topic = f"external_wrench/{sanitise(link)}"
+            if topic in self.topics:
+                raise CommunicationError(f"external_wrench_links: '{link}' and '{self.topics[topic]}' share {topic}")
+            self.topics[topic] = link
+
+    def take(self, topic, message):
+        """Take a geometry_msgs/WrenchStamped; its frame is the world (or empty), or the link itself."""
+        link, frame = self.topics.get(topic), message.header.frame_id
+        if link is None:
+            return  # an object that is gone
+        parts = (message.wrench.torque, message.wrench.force)
+        wrench = np.array([getattr(part, axis) for part in parts for axis in "xyz"])
+        limit = self._options.external_wrench_limit
+        if not np.isfinite(wrench).all():
+            self._reject(topic, "it holds NaN or infinity")
+        elif np.abs(wrench).max() > limit:
+            self._reject(topic, f"a component is beyond external_wrench_limit, {limit:g} N or N m")
+        elif frame not in ("", self._options.world_frame, link):
+            allowed = f"'{self._options.world_frame}', '{link}' or empty"
+            self._reject(topic, f"frame_id is '{shorten(frame)}'; it must be {allowed}")
+        else:
+            with self._lock:
+                self._waiting[link] = (wrench, "link" if frame == link else "world")
+                self.accepted += 1
+
+    def _reject(self, topic, reason):
+        with self._lock:
+            self.rejected += 1
+        self._logger.warning(
+            f"rejected a message on {topic}: {reason} ({self.rejected} rejected so far)", throttle_duration_sec=1.0
+        )
+
+    def apply(self, simulator):
+        """Hand the newest wrenches to the simulator; on the physics thread, before a step."""
+        if not self._waiting:
+            return
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        for link, (wrench, axes) in waiting.items():
+            if link in simulator.world.frames:  # an object may have been deleted meanwhile
+                simulator.set_external_wrench(link, wrench, self._options.external_wrench_duration, axes)
+
+    def clear(self):
+        """Forget what waits (a reset)."""
+        with self._lock:
+            self._waiting = {}
+
+
+def _chosen(world, links, near):
+    movable = [name for name, frame in world.frames.items() if frame.body != WORLD]
+    names = [name for name in links if name]
+    if not names:
+        return [*world.objects, *(name for name in near if name in movable and name not in world.objects)]
+    if names == ["*"]:
+        return movable
+    for name in names:
+        if name not in movable:
+            known = ", ".join(movable)
+            raise CommunicationError(f"external_wrench_links: no link '{name}' that can move; there are {known}")
+    return names

@@ -1,0 +1,239 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""simulation_interfaces: entities of the scene, their states, spawning and deleting (releases 1.x and 2.x)."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+
+from mb_contact.errors import MbContactError
+from mb_contact.model.scene import Pose
+from mb_contact.ros.services.resources import object_of
+from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered
+
+_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_./-]*$")
+_UNIT = 1e-3  #: deviation from length one up to which a quaternion is normalised
+
+
+class EntityServices:
+    """Five services of a :class:`~mb_contact.ros.node.SimulatorNode`.
+
+    Entities are the robots by their names in the scene, the free objects, and the welded primitives.
+    """
+
+    def __init__(self, simulator_node):
+        self._control = simulator_node
+        self._node = node = simulator_node.node
+        self._codes = node.message_type(RESULT)
+        self._categories = node.message_type(f"{PACKAGE}/msg/EntityCategory")
+        self._spawned = []
+        make = node.create_service
+        make(f"{PACKAGE}/srv/GetEntities", "get_entities", self._get_all)
+        make(f"{PACKAGE}/srv/GetEntityState", "get_entity_state", self._get)
+        make(f"{PACKAGE}/srv/SetEntityState", "set_entity_state", self._set)
+        make(f"{PACKAGE}/srv/SpawnEntity", "spawn_entity", self._spawn)
+        make(f"{PACKAGE}/srv/DeleteEntity", "delete_entity", self._delete)
+
+    @property
+    def can_rebuild(self):
+        """Whether bodies can be added to this simulator and taken away."""
+        return hasattr(self._control.simulator, "rebuilt")
+
+    # --- what there is --------------------------------------------------------------------------
+    def entities(self):
+        """Name to (root link, category) of everything, in the scene's order."""
+        scene, world, kinds = self._control.simulator.scene, self._control.simulator.world, self._categories
+        found = {}
+        for entry, model in zip(getattr(scene, "models", ()), getattr(world, "robot_models", ())):
+            free = model.link_names[0] in world.objects and not model.joint_names
+            found[entry.name or model.name] = (
+                model.link_names[0], kinds.CATEGORY_OBJECT if free else kinds.CATEGORY_ROBOT
+            )  # fmt: skip
+        for primitive in getattr(scene, "primitives", ()):
+            free = primitive.name in world.objects
+            found[primitive.name] = (primitive.name, kinds.CATEGORY_OBJECT if free else kinds.CATEGORY_STATIC_OBJECT)
+        for name in world.objects:
+            if name not in [link for link, _ in found.values()]:
+                found[name] = (name, kinds.CATEGORY_OBJECT)
+        return found
+
+    def _get_all(self, request, answer):
+        filters = request.filters
+
+        def act():
+            if filters.bounds.type:
+                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, "filtering by bounds is not supported")
+            try:
+                pattern = re.compile(filters.filter)
+            except re.error as error:
+                raise Refusal(
+                    self._codes.RESULT_OPERATION_FAILED, f"'{filters.filter}' is no regular expression: {error}"
+                ) from None
+            wanted = {int(entry.category) for entry in filters.categories}
+            names = [
+                name for name, (_, category) in self._control.ask(self.entities).items()
+                if pattern.search(name) and (not wanted or category in wanted) and not len(filters.tags.tags)
+            ]  # fmt: skip
+            answer.entities = names
+
+        return answered(self._node, answer, act)
+
+    def _link(self, name):
+        """Root link of an entity."""
+        found = self.entities()
+        if name not in found:
+            raise Refusal(self._codes.RESULT_NOT_FOUND, f"no entity '{name}'; there are {', '.join(found)}")
+        return found[name][0]
+
+    def _get(self, request, answer):
+        def act():
+            simulator = self._control.simulator
+            link = self._link(request.entity)
+            position, quaternion = simulator.link_pose(link)
+            motion = getattr(simulator, "object_motion", None)
+            still = np.zeros(6), np.zeros(6)
+            velocity, acceleration = motion(link) if motion and link in simulator.world.objects else still
+            return position, quaternion, velocity, acceleration, self._control.stamp()
+
+        def fill():
+            position, quaternion, velocity, acceleration, stamp = self._control.ask(act)
+            state = answer.state
+            state.header.frame_id = self._control.options.world_frame
+            state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+            _put(state.pose.position, "xyz", position)
+            _put(state.pose.orientation, "xyzw", quaternion)
+            for target, six in ((state.twist, velocity), (state.acceleration, acceleration)):
+                _put(target.angular, "xyz", six[:3])
+                _put(target.linear, "xyz", six[3:])
+
+        return answered(self._node, answer, fill)
+
+    # --- changing a state -------------------------------------------------------------------------
+    def _set(self, request, answer):
+        def act():
+            link, simulator = self._link(request.entity), self._control.simulator
+            self._check_frame(request.state.header.frame_id)
+            if link not in simulator.world.objects or not hasattr(simulator, "set_object"):
+                message = f"'{request.entity}' is no free object: its pose cannot be set"
+                raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
+            if getattr(request, "set_acceleration", False):
+                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, "accelerations follow from forces")
+            pose = velocity = None
+            if getattr(request, "set_pose", True):
+                pose = _pose(request.state.pose, getattr(type(answer), "INVALID_POSE", 101))
+            if getattr(request, "set_twist", True):
+                twist = request.state.twist
+                velocity = np.array([getattr(part, axis) for part in (twist.angular, twist.linear) for axis in "xyz"])
+                if not np.isfinite(velocity).all():
+                    raise Refusal(self._codes.RESULT_OPERATION_FAILED, "the twist holds NaN or infinity")
+            simulator.set_object(link, pose, velocity)
+            self._control.state_changed()
+
+        return answered(self._node, answer, lambda: self._control.ask(act))
+
+    def _check_frame(self, frame):
+        if frame not in ("", self._control.options.world_frame):
+            message = f"frame_id is '{frame}'; poses are known in '{self._control.options.world_frame}' only"
+            raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
+
+    # --- spawning and deleting ----------------------------------------------------------------------
+    def _spawn(self, request, answer):
+        kind = type(answer)
+
+        def act():
+            self._check_rebuild()
+            name = self._free_name(request, kind)
+            if request.entity_namespace:
+                message = "objects have no interfaces of their own: leave the namespace empty"
+                raise Refusal(kind.NAMESPACE_INVALID, message)
+            self._check_frame(request.initial_pose.header.frame_id)
+            position, quaternion = _pose(request.initial_pose.pose, kind.INVALID_POSE)
+            pose = Pose(tuple(position.tolist()), quat_xyzw=tuple(quaternion.tolist()))
+            scene = self._control.simulator.scene
+            resource = getattr(request, "entity_resource", request)
+            key, entry = object_of(resource.uri, resource.resource_string, name, pose, scene, kind)
+            try:
+                self._rebuild(dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)}))
+            except MbContactError as error:
+                raise Refusal(kind.RESOURCE_PARSE_ERROR, str(error)) from None
+            self._spawned.append(name)
+            return name
+
+        def fill():
+            answer.entity_name = self._control.ask(act)
+
+        return answered(self._node, answer, fill)
+
+    def _check_rebuild(self):
+        if not self.can_rebuild:
+            message = "bodies cannot be added to this kind of scene while it runs"
+            raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, message)
+
+    def _free_name(self, request, kind):
+        """The entity's name, changed where it is taken and may be changed."""
+        name = request.name or ("object" if request.allow_renaming else "")
+        if not _NAME.match(name):
+            raise Refusal(kind.NAME_INVALID, f"'{name}' is no name; begin with a letter, then letters, digits, _ - . /")
+        taken = set(self.entities()) | set(self._control.simulator.world.frames) | {"world", "ground"}
+        if name not in taken:
+            return name
+        if not request.allow_renaming:
+            raise Refusal(kind.NAME_NOT_UNIQUE, f"there is a body '{name}' already; allow_renaming would help")
+        number = 1
+        while f"{name}_{number}" in taken:
+            number += 1
+        return f"{name}_{number}"
+
+    def _delete(self, request, answer):
+        def act():
+            self._check_rebuild()
+            self._link(request.entity)
+            self._remove([request.entity])
+
+        return answered(self._node, answer, lambda: self._control.ask(act))
+
+    def _remove(self, names):
+        """Rebuild the world without these objects."""
+        scene, robots = self._control.simulator.scene, self._control.simulator.world.robot_models
+        models = {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
+        for name in names:
+            if name in models and models[name].name not in self._spawned:
+                message = f"'{name}' is a robot of the scene: only objects can be deleted"
+                raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
+        self._rebuild(
+            dataclasses.replace(
+                scene,
+                models=tuple(entry for name, entry in models.items() if name not in names),
+                primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
+            )
+        )
+        self._spawned = [name for name in self._spawned if name not in names]
+
+    def _rebuild(self, scene):
+        self._control.replace_simulator(self._control.simulator.rebuilt(scene))
+
+    def remove_spawned(self):
+        """Delete everything that was spawned; on the physics thread."""
+        if self._spawned:
+            self._remove(list(self._spawned))
+
+
+def _put(target, axes, values):
+    for axis, value in zip(axes, values):
+        setattr(target, axis, float(value))
+
+
+def _pose(pose, code):
+    """Position (3,) and unit quaternion (4,) of a geometry_msgs/Pose, refused with ``code`` where there is none."""
+    position = np.array([getattr(pose.position, axis) for axis in "xyz"])
+    quaternion = np.array([getattr(pose.orientation, axis) for axis in "xyzw"])
+    length = float(np.linalg.norm(quaternion))
+    if not np.isfinite(position).all() or not abs(length - 1.0) <= _UNIT:
+        raise Refusal(code, "the pose is not finite, or its quaternion is not of length one")
+    return position, quaternion / length
+
+

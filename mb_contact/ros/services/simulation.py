@@ -1,0 +1,140 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""simulation_interfaces: reset, step, state and features of the simulation (releases 1.x and 2.x)."""
+
+from __future__ import annotations
+
+from mb_contact.errors import CommunicationError, MbContactError
+
+PACKAGE = "simulation_interfaces"
+RESULT = f"{PACKAGE}/msg/Result"
+
+#: What this simulator can do, by the names of SimulatorFeatures' constants.
+FEATURES = (
+    "SPAWNING", "DELETING", "SPAWNING_RESOURCE_STRING", "ENTITY_CATEGORIES", "ENTITY_STATE_GETTING",
+    "ENTITY_STATE_SETTING", "SIMULATION_RESET", "SIMULATION_RESET_TIME", "SIMULATION_RESET_STATE",
+    "SIMULATION_RESET_SPAWNED", "SIMULATION_STATE_GETTING", "SIMULATION_STATE_SETTING", "SIMULATION_STATE_PAUSE",
+    "STEP_SIMULATION_SINGLE", "STEP_SIMULATION_MULTIPLE",
+)  # fmt: skip
+FORMATS = ("urdf", "yaml")
+
+
+class Refusal(CommunicationError):
+    """A request that fails with a code of its own."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def available(node):
+    """Whether this ROS has simulation_interfaces."""
+    try:
+        node.message_type(RESULT)
+    except CommunicationError:
+        return False
+    return True
+
+
+def answered(node, answer, action):
+    """Fill in ``answer.result`` with the outcome of ``action()``; returns the answer.
+
+    A :class:`Refusal` gives its code, any other error RESULT_OPERATION_FAILED; the sentence goes to error_message.
+    """
+    codes = node.message_type(RESULT)
+    answer.result.result = codes.RESULT_OK
+    try:
+        action()
+    except Refusal as error:
+        answer.result.result, answer.result.error_message = error.code, str(error)
+    except MbContactError as error:
+        answer.result.result, answer.result.error_message = codes.RESULT_OPERATION_FAILED, str(error)
+    return answer
+
+
+class SimulationServices:
+    """Five services of a :class:`~mb_contact.ros.node.SimulatorNode`."""
+
+    def __init__(self, simulator_node, entities):
+        self._control, self._entities = simulator_node, entities
+        self._node = node = simulator_node.node
+        self._states = node.message_type(f"{PACKAGE}/msg/SimulationState")
+        self._codes = node.message_type(RESULT)
+        self._stopped = False
+        make = node.create_service
+        make(f"{PACKAGE}/srv/ResetSimulation", "reset_simulation", self._reset)
+        make(f"{PACKAGE}/srv/StepSimulation", "step_simulation", self._step)
+        make(f"{PACKAGE}/srv/SetSimulationState", "set_simulation_state", self._set_state)
+        make(f"{PACKAGE}/srv/GetSimulationState", "get_simulation_state", self._get_state)
+        make(f"{PACKAGE}/srv/GetSimulatorFeatures", "get_simulator_features", self._features)
+
+    def state(self):
+        """STATE_STOPPED, STATE_PLAYING or STATE_PAUSED."""
+        if not self._control.paused:
+            self._stopped = False
+            return self._states.STATE_PLAYING
+        return self._states.STATE_STOPPED if self._stopped else self._states.STATE_PAUSED
+
+    def _reset(self, request, answer):
+        kind = type(request)
+        scope = int(request.scope)
+        known = kind.SCOPE_TIME | kind.SCOPE_STATE | kind.SCOPE_SPAWNED
+
+        def act():
+            if scope != kind.SCOPE_ALL and scope & ~known:
+                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, f"{scope} is no sum of reset scopes")
+            everything = scope in (kind.SCOPE_DEFAULT, kind.SCOPE_ALL)
+            # by default time goes on (reset_rewinds_time); whoever names it wants it back at zero
+            rewind = True if scope & kind.SCOPE_TIME else None
+            if everything or scope & kind.SCOPE_SPAWNED:
+                self._entities.remove_spawned()
+            if everything or scope & kind.SCOPE_STATE:
+                self._control.do_reset(rewind)
+            elif rewind:
+                self._control.rewind()
+
+        return answered(self._node, answer, lambda: self._control.ask(act))
+
+    def _step(self, request, answer):
+        def act():
+            self._stopped = False
+            return self._control.do_step(int(request.steps))
+
+        return answered(self._node, answer, lambda: self._control.ask(act))
+
+    def _get_state(self, request, answer):
+        answer.state.state = self.state()
+        return answered(self._node, answer, lambda: None)
+
+    def _set_state(self, request, answer):
+        wanted, kind = int(request.state.state), type(answer)
+        states = self._states
+
+        def act():
+            if wanted not in (
+                states.STATE_STOPPED, states.STATE_PLAYING, states.STATE_PAUSED, states.STATE_QUITTING
+            ):  # fmt: skip
+                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, f"there is no way into the state {wanted}")
+            if wanted == self.state():
+                raise Refusal(kind.ALREADY_IN_TARGET_STATE, "the simulation is in this state already")
+            if wanted == states.STATE_PAUSED and self.state() == states.STATE_STOPPED:
+                raise Refusal(kind.INCORRECT_TRANSITION, "a stopped simulation cannot be paused: play it first")
+            if wanted == states.STATE_QUITTING:
+                self._control.stop()
+                return
+            if wanted == states.STATE_STOPPED:
+                self._entities.remove_spawned()
+                self._control.do_reset()
+            self._control.do_pause(wanted != states.STATE_PLAYING)
+            self._stopped = wanted == states.STATE_STOPPED
+
+        return answered(self._node, answer, lambda: self._control.ask(act))
+
+    def _features(self, request, answer):
+        kind = self._node.message_type(f"{PACKAGE}/msg/SimulatorFeatures")
+        features = [name for name in FEATURES if self._entities.can_rebuild or not name.startswith(("SPAWN", "DELET"))]
+        answer.features.features = [getattr(kind, name) for name in features]
+        answer.features.spawn_formats = list(FORMATS) if self._entities.can_rebuild else []
+        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf one rigid body"
+        return answer

@@ -1,0 +1,32 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""~/reset, ~/pause and ~/step by std_srvs, which every ROS 2 has."""
+
+from __future__ import annotations
+
+from mb_contact.errors import MbContactError
+
+TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
+
+
+class StandardServices:
+    """Three services of a :class:`~mb_contact.ros.node.SimulatorNode`."""
+
+    def __init__(self, simulator_node):
+        self._control = control = simulator_node
+        make = control.node.create_service
+        make(TRIGGER, "~/reset", lambda _, answer: self._answer(answer, control.do_reset))
+        make(TRIGGER, "~/step", lambda _, answer: self._answer(answer, control.do_step))
+        make(
+            SET_BOOL, "~/pause", lambda request, answer: self._answer(answer, lambda: control.do_pause(request.data))
+        )  # fmt: skip
+
+    def _answer(self, answer, action):
+        """Have the physics thread do ``action``, which returns a sentence, and fill in the answer."""
+        try:
+            answer.message = self._control.ask(action)
+            answer.success = True
+        except MbContactError as error:
+            answer.success, answer.message = False, str(error)
+        return answer

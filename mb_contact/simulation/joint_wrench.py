@@ -1,0 +1,159 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The wrench through a joint, movable or fixed: what a force and torque sensor in its place would read.
+
+The inverse-dynamics sweep (core/tree/inverse_dynamics.py) at the state before the step, with the accelerations
+``v_dot = (v+ - v) / dt`` that the step has made, gives the sums ``f = phi(M alpha + b)``; of these the impulses of
+contacts and loop closures over dt, and external wrenches, on the links beyond the joint are taken away:
+
+    f_joint = sum over links l beyond  phi(joint, l) (M_l alpha_l + b_l - p_l / dt - f_ext_l)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.handle import make_tree_handle
+from mb_contact.core.rows.bilateral import COUNT, FIRST
+from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
+from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.errors import InputError
+from mb_contact.model.inertia import weld
+from mb_contact.model.scene import MeshChoices
+from mb_contact.model.urdf_xml import UrdfReader
+from mb_contact.types import CLOSURE_ROWS, WORLD
+
+
+class Cut(NamedTuple):
+    """What lies beyond a joint."""
+
+    link: str  #: the child link, in whose frame the wrench is
+    body: int  #: that carries this link, or WORLD
+    mass: float  #: of the links beyond that are rigidly fixed to it [kg]
+    com: np.ndarray  #: (3,) in the body's frame [m]
+    inertia: np.ndarray  #: (3, 3) about the body's origin, in its axes [kg m^2]
+    children: tuple[int, ...]  #: bodies that hang on these links
+    links: frozenset[str]  #: all links beyond
+
+
+class JointWrenches:
+    """Wrenches through the joints of a simulator's robots in its last step."""
+
+    def __init__(self, world, scene):
+        self._world = world
+        n, N = len(world.tree.parent), len(world.tree.armature)
+        self._kin, self._alpha, self._force = make_kinematics(n, N), np.zeros((n, 6)), np.zeros((n, 6))
+        self._handle = make_tree_handle(
+            world.tree, self._kin, make_articulated(n, N), self._alpha, self._force, np.zeros((n, 6)), np.zeros(n),
+            np.zeros(n, np.int64), np.zeros((9, N)),
+        )  # fmt: skip
+        self._joints, self._still = _joints_of(world)
+        kinds = world.couplings.closures.kind
+        ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
+        self._closures = [pair for kind, pair in zip(kinds, ends) for _ in range(CLOSURE_ROWS[kind])]
+        self._cuts = {}
+
+    @property
+    def names(self):
+        """All joints of the robots, in the order of their files."""
+        return tuple(self._joints)
+
+    def child_link(self, joint):
+        """The link in whose axes, and about whose origin, the joint's wrench is given."""
+        return self._cut(joint).link
+
+    def evaluate(self, q, v, v_next, dt, gravity):
+        """Inverse dynamics of the step from (q, v) to velocity ``v_next``; then ``wrench`` may be asked."""
+        effort = np.empty(len(v))
+        evaluate_inverse_dynamics(self._handle, q, v, (v_next - v) / dt, gravity, effort)
+        self._gravity, self._dt = gravity, dt
+
+    def wrench(self, joint, geom_impulse, external, rows, solution, bilateral):
+        """Wrench (6,) that the parent link puts on the child link, child's axes and origin, moment first."""
+        cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
+        origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
+        total = self._rigid_part(cut)
+        for k in cut.children:
+            total += _moved(force[k], kin.p[k] - origin)
+        for link in cut.links:
+            body = world.frames[link].body
+            shift = (0.0 if body == WORLD else kin.p[body]) - origin
+            for g in world.link_geometries.get(link, ()):
+                total -= _moved(geom_impulse[g] / self._dt, shift)
+        for link, body, value in external:
+            if link in cut.links:
+                total -= _moved(value, kin.p[body] - origin)
+        total -= self._closure_forces(cut, kin, origin, rows, solution, bilateral)
+        frame = world.frames[cut.link]
+        R, p = (frame.R, frame.p) if cut.body == WORLD else (kin.R[cut.body] @ frame.R, kin.R[cut.body] @ frame.p)
+        moment = total[:3] - np.cross(p, total[3:])
+        return np.concatenate((moment @ R, total[3:] @ R))
+
+    def _rigid_part(self, cut):
+        """M alpha + b of the links fixed to the child link, about the origin of their body, world axes."""
+        kin = self._kin
+        if cut.body == WORLD:
+            alpha, spin, R = np.concatenate((np.zeros(3), -self._gravity)), np.zeros(3), np.eye(3)
+        else:
+            alpha, spin, R = self._alpha[cut.body], kin.V[cut.body, :3], kin.R[cut.body]
+        I, mc = R @ cut.inertia @ R.T, cut.mass * (R @ cut.com)
+        moment = I @ alpha[:3] + np.cross(mc, alpha[3:]) + np.cross(spin, I @ spin)
+        force = cut.mass * alpha[3:] + np.cross(alpha[:3], mc) + np.cross(spin, np.cross(spin, mc))
+        return np.concatenate((moment, force))
+
+    def _closure_forces(self, cut, kin, origin, rows, solution, bilateral):
+        """Sum of what loop closures put on the links beyond, about ``origin``."""
+        total = np.zeros(6)
+        first = int(bilateral.info[FIRST])
+        for i, links in enumerate(self._closures[: int(bilateral.info[COUNT])]):
+            r = first + i
+            sides = ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r]))
+            for link, (body, direction) in zip(links, sides):
+                if link in cut.links and body != WORLD:
+                    total += _moved(direction * solution.r[r] / self._dt, kin.p[body] - origin)
+        return total
+
+    def _cut(self, joint):
+        if joint not in self._joints:
+            raise InputError(f"there is no joint '{joint}'; the robots have {', '.join(self._joints)}")
+        if joint not in self._cuts:
+            self._cuts[joint] = self._make_cut(joint)
+        return self._cuts[joint]
+
+    def _make_cut(self, joint):
+        world = self._world
+        first = self._joints[joint].child
+        stack, rigid, links, hanging = [first], [], [], []
+        while stack:
+            link = stack.pop()
+            links.append(link)
+            if world.frames[link].body == world.frames[first].body:
+                rigid.append(link)
+            for spec in self._joints.values():
+                if spec.parent != link:
+                    continue
+                stack.append(spec.child)
+                if link in rigid and spec.kind != "fixed":
+                    hanging.append(world.frames[spec.child].body)
+        part = weld([self._still[link].transformed(world.frames[link].R, world.frames[link].p) for link in rigid])
+        body = world.frames[first].body
+        return Cut(first, body, part.mass, part.com, part.about_origin(), tuple(hanging), frozenset(links))
+
+
+def _joints_of(world):
+    """JointSpec of every joint by name, and RigidInertia of every link in its own frame."""
+    joints, inertias = {}, {}
+    for model in world.robot_models:
+        reader = UrdfReader(model.name, MeshChoices("skip"), inertia_errors="warn")
+        _, links, specs = reader.parse(model.urdf.encode())
+        inertias.update((name, link.inertia) for name, link in links.items())
+        joints.update((name, spec) for name, spec in specs.items() if spec.kind != "floating")
+    return joints, inertias
+
+
+def _moved(force, shift):
+    """A spatial force about a point that lies ``-shift`` from its own."""
+    return np.concatenate((force[:3] + np.cross(shift, force[3:]), force[3:]))

@@ -1,0 +1,166 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a SurfaceTree is made of: contacts as given, the tree with a body for each, and the workspaces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces import tree as kernels
+from mb_contact.errors import InputError
+from mb_contact.surfaces.bodies import SurfaceBody
+from mb_contact.surfaces.contact import SurfaceContact
+from mb_contact.surfaces.surface import Surface
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_NV, JOINT_ROLLING, JOINT_SLIDING, WORLD, Tree
+
+MODES = ("free", "sliding", "rolling")
+JOINT_OF_MODE = (JOINT_FLOATING, JOINT_SLIDING, JOINT_ROLLING)
+
+
+class ContactJoint(NamedTuple):
+    """A body that touches another one, or may come to."""
+
+    name: str  #: of the body
+    parent: str | None  #: link, body of an earlier contact, or None for the world
+    surface: Surface  #: of the parent, in the frame of that link
+    body: SurfaceBody
+    kind: str = "sliding"  #: how it starts: sliding, v = dq; rolling, v = relative angular velocity; or free
+    charts: tuple = (0, 0)
+    friction: float | None = None  #: Coulomb's coefficient; None: 0 of a body that starts sliding or free, inf rolling
+    restitution: float = 0.0  #: of a landing, 0 to 1
+    release: bool = True  #: whether the contact may break; without it the parent also pulls
+
+    def coefficient(self):
+        """The friction coefficient."""
+        if self.friction is not None:
+            return float(self.friction)
+        return np.inf if self.kind == "rolling" else 0.0
+
+
+class Place(NamedTuple):
+    """Where a link is: its body, and its frame in it."""
+
+    body: int
+    R: np.ndarray
+    p: np.ndarray
+
+
+def places_of(model):
+    """Links of the model by name."""
+    if model is None:
+        return {}
+    if getattr(model, "S", None) is not None:
+        raise InputError("a SurfaceTree cannot follow mimic joints: load the model with mimic='independent'")
+    if np.any((model.tree.joint_type == JOINT_FLOATING) & (model.tree.parent != WORLD)):
+        raise InputError("a floating joint must hang on the world")
+    return {name: Place(frame.body, frame.R, frame.p) for name, frame in model.frames.items()}
+
+
+def check_contact(contact, places):
+    """Refuse what cannot be a contact of a tree that has ``places``."""
+    name, mu = contact.name, contact.coefficient()
+    if contact.kind not in MODES:
+        raise InputError(f"the contact of {name} must start {', '.join(MODES)}, got '{contact.kind}'")
+    if name in places:
+        raise InputError(f"there are two bodies called {name}")
+    if contact.parent is not None and contact.parent not in places:
+        raise InputError(f"{name} stands on '{contact.parent}', which does not exist; there are {list(places)}")
+    if not mu >= 0.0:
+        raise InputError(f"friction of {name} must be 0 or more, got {mu}")
+    if not 0.0 <= contact.restitution <= 1.0:
+        raise InputError(f"restitution of {name} must be from 0 to 1, got {contact.restitution}")
+    check_mode(contact, MODES.index(contact.kind))
+
+
+def check_mode(contact, mode):
+    """Refuse rolling without friction and slipping where friction is infinite."""
+    mu = contact.coefficient()
+    if mode == layout.ROLLING and mu == 0.0:
+        raise InputError(f"{contact.name} has no friction: such a body slides")
+    if mode == layout.SLIDING and np.isinf(mu):
+        raise InputError(f"friction of {contact.name} is infinite: such a body rolls")
+
+
+def add_place(contact, places):
+    """Add the body of a contact to ``places``: (its body, that of its parent, the pair of surfaces)."""
+    place = places[contact.parent] if contact.parent else Place(WORLD, np.eye(3), np.zeros(3))
+    pair = SurfaceContact(contact.surface.placed(place.R, place.p), contact.body.surface, contact.charts)
+    k = 1 + max((other.body for other in places.values()), default=-1)
+    places[contact.name] = Place(k, np.eye(3), np.zeros(3))
+    return k, place.body, pair
+
+
+def grown_tree(model, contacts, bodies, parents, modes):
+    """The tree of the model with a body for each contact; arrays of its own, for the poses are written into it."""
+    fields = {name: [] for name in Tree._fields}
+    if model is not None:
+        fields = {name: list(getattr(model.tree, name)) for name in Tree._fields}
+    nq = 0 if model is None else model.nq
+    for contact, k, parent, mode in zip(contacts, bodies, parents, modes):
+        kind, body = JOINT_OF_MODE[mode], contact.body
+        parent = WORLD if mode == layout.FREE else parent
+        new = {
+            "parent": parent, "joint_type": kind, "q_start": nq, "v_start": sum(fields["nv"]),
+            "nv": JOINT_NV[kind], "root": k if parent == WORLD else fields["root"][parent], "R_joint": np.eye(3),
+            "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": float(body.mass),
+            "com": np.array(body.com, float), "inertia": np.array(body.inertia, float),
+        }  # fmt: skip
+        for name, value in new.items():
+            fields[name].append(value)
+        free = {"armature": 0.0, "damping": 0.0, "effort_limit": 0.0, "lower": -np.inf, "upper": np.inf}
+        for name, value in free.items():
+            fields[name] += [value] * new["nv"]
+        nq += JOINT_NQ[kind]
+    whole = {"parent", "joint_type", "q_start", "v_start", "nv", "root"}
+    return Tree(**{
+        name: np.array(values, np.int64 if name in whole else float) for name, values in fields.items()
+    })  # fmt: skip
+
+
+def make_joints(contacts, bodies, parents, modes, N):
+    """SurfaceJoints without the numbers of their surfaces."""
+    c = len(bodies)
+    shapes = {"bounds": (c, 4, 2), "H": (N, 6), "H_dot": (N, 6), "rate": (c, 5), "near": (c, 5), "guide": (c, 2),
+              "watch": (c, layout.WATCHED), "drag": (c, 6), "normal": (c, 6), "wrench": (c, 6), "q": 5, "v": 5,
+              "data": 1}  # fmt: skip
+    return kernels.SurfaceJoints(
+        body=np.array(bodies, np.int64), parent=np.array(parents, np.int64), mode=np.array(modes, np.int64),
+        code=np.zeros((c, 2, layout.CODES), np.int64),
+        law=np.array([(contact.coefficient(), float(contact.release)) for contact in contacts]),
+        **{name: np.zeros(shape) for name, shape in shapes.items()},
+    )  # fmt: skip
+
+
+def make_stages(tree, contacts, modes, held, gravity):
+    """TreeStages; ``held`` (s, 3) as its ``stop``."""
+    n, N = len(tree.parent), int(tree.nv.sum())
+    nq = int(tree.q_start[-1]) + JOINT_NQ[tree.joint_type[-1]]
+    rows = [(kernels.RUBS, j) for j, contact in enumerate(contacts)
+            if modes[j] == layout.SLIDING and contact.coefficient() > 0.0]  # fmt: skip
+    rows += [(kernels.HOLDS, int(dof)) for dof, _, side in held if side]
+    r = len(rows)
+    shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (4, nq), "v_dot": (4, N), "a": N,
+              "external": (n, 6), "alpha": (n, 6), "force": (n, 6), "effort": N, "total": N, "torque": N,
+              "unit": (r, N), "value": r, "load": r, "system": (r, r)}  # fmt: skip
+    return kernels.TreeStages(
+        **{name: np.zeros(shape) for name, shape in shapes.items()}, gravity=gravity.copy(),
+        row=np.array(rows, np.int64).reshape(-1, 2), order=np.zeros(r, np.int64), five=np.zeros(5, np.int64),
+        stop=np.array(held, np.int64).reshape(-1, 3),
+    )  # fmt: skip
+
+
+def limited(model):
+    """[degree of freedom, place in q, 0] of every joint of the model that has a limit."""
+    if model is None:
+        return []
+    tree, out = model.tree, []
+    for k, kind in enumerate(tree.joint_type):
+        for i in range(int(tree.nv[k]) if JOINT_NQ[kind] == tree.nv[k] else 0):
+            dof = int(tree.v_start[k]) + i
+            if np.isfinite([tree.lower[dof], tree.upper[dof]]).any():
+                out.append([dof, int(tree.q_start[k]) + i, 0])
+    return out

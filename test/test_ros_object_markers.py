@@ -1,0 +1,90 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""object_markers shows every shape of the scene's objects, where it is and as large as it is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.world import build_world
+from mb_contact.ros.embedded.messages import message_class, serialize
+from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.outputs.object_markers import ObjectMarkers
+
+SHAPES = """
+ground: {height: 0.25, material: m}
+materials: {m: {friction: 0.5}}
+primitives:
+  - {name: a_box, shape: box, size: [0.2, 0.4, 0.6], base: free, mass: 1.0, material: m, pose: {position: [0, 0, 1]}}
+  - {name: a_ball, shape: sphere, size: [0.1], base: free, mass: 1.0, material: m, pose: {position: [1, 0, 1]}}
+  - {name: a_rod, shape: cylinder, size: [0.1, 0.5], base: weld, material: m,
+     pose: {position: [2, 0, 1], rpy: [1.5707963267948966, 0, 0]}}
+  - {name: a_pill, shape: capsule, size: [0.1, 0.4], base: free, mass: 1.0, material: m,
+     pose: {position: [3, 0, 1]}}
+"""
+
+
+class Maker:
+    """Keeps what is published."""
+
+    def __init__(self):
+        self.sent = []
+
+    def publisher(self, type_name, topic, qos):
+        assert (topic, qos.latched) == ("object_markers", True)
+        return SimpleNamespace(publish=lambda m: self.sent.append(serialize(m, type_name) and m))
+
+    @staticmethod
+    def message(type_name):
+        return message_class(type_name)()
+
+
+def markers(scene):
+    maker = Maker()
+    ObjectMarkers(maker, SimpleNamespace(world=build_world(load_scene(scene))), NodeOptions())
+    first, *rest = maker.sent[0].markers
+    assert first.action == 3  # what is left from before goes
+    return rest
+
+
+def extents(marker):
+    return marker.scale.x, marker.scale.y, marker.scale.z
+
+
+def place(marker):
+    position = marker.pose.position
+    return position.x, position.y, position.z
+
+
+def test_shapes_sizes_and_frames(tmp_path):
+    path = tmp_path / "shapes.yaml"
+    path.write_text(SHAPES)
+    found = {}
+    for marker in markers(path):
+        found.setdefault(marker.ns, []).append(marker)
+    assert set(found) == {"a_box", "a_ball", "a_rod", "a_pill", "ground"}
+    (box,), (ball,), (rod,), (ground,) = (found[name] for name in ("a_box", "a_ball", "a_rod", "ground"))
+    assert (box.type, box.header.frame_id, box.frame_locked) == (1, "a_box", True)
+    np.testing.assert_allclose(extents(box), (0.2, 0.4, 0.6))
+    assert ball.type == 2
+    np.testing.assert_allclose(extents(ball), (0.2, 0.2, 0.2))
+    assert (rod.type, rod.header.frame_id) == (3, "world")  # welded: no frame of its own in /tf
+    np.testing.assert_allclose(extents(rod), (0.2, 0.2, 0.5))
+    np.testing.assert_allclose(place(rod), (2.0, 0.0, 1.0))
+    np.testing.assert_allclose(abs(rod.pose.orientation.x), np.sqrt(0.5), rtol=1e-12)
+    assert ground.header.frame_id == "world"
+    np.testing.assert_allclose(ground.pose.position.z + 0.5 * ground.scale.z, 0.25)  # its top is the plane
+    ends = sorted(place(marker)[2] for marker in found["a_pill"])
+    np.testing.assert_allclose(ends, (-0.2, 0.0, 0.2), atol=1e-15)
+
+
+@pytest.mark.parametrize("name, objects", [("dual_arm_lift", {"table", "box", "ground"}), ("box_on_table", None)])
+def test_robots_are_left_to_robot_description(name, objects):
+    shown = {marker.ns for marker in markers(find_resource(f"package://mb_contact/config/{name}.yaml"))}
+    assert shown and (objects is None or shown == objects)
