@@ -136,9 +136,9 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
     given = (primitive.mesh is not None) + bool(primitive.pieces)
     if given != (primitive.shape == "mesh"):
-        message = "only a mesh has a file" if primitive.shape != "mesh" else (
-            "a mesh needs the address of its file, or pieces" if given == 0 else "stands beside pieces; keep one of them"
-        )
+        message = "a mesh needs the address of its file, or pieces" if given == 0 else "only a mesh has a file"
+        if given == 2:
+            message = "stands beside pieces; keep one of them"
         raise scene.error(f"{key}.{'mesh' if primitive.mesh is not None or given == 0 else 'pieces'}", message)
     _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
     if not all(primitive.scale):
