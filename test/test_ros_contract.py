@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 
 import numpy as np
 import pytest
 import ros_contract as contract
-from ros_support import TIMEOUT, Session, dds_raw, wait_until
+from ros_support import LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder, wait_until
 
 from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash
 from mb_contact.ros.embedded.parameters import from_message, to_message
@@ -371,7 +373,6 @@ def test_parameters_act_at_once_and_together(cell):
 def test_type_descriptions_hash_to_what_endpoints_announce(cell):
     """The description, hashed here from scratch as the standard says, is that of the announced hash."""
     import hashlib
-    import json
 
     def plain(field):
         kind = field.type
@@ -399,6 +400,40 @@ def test_type_descriptions_hash_to_what_endpoints_announce(cell):
         "/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription", type_name="a/msg/B"
     )
     assert not answer.successful and "knows no type" in answer.failure_reason
+
+
+# --- decoded by code that we did not write ---------------------------------------------------------
+def test_an_independent_subscriber_decodes_every_published_type(request, tmp_path):
+    folder = foxglove_folder(request.config)
+    scene = contract.write_scene(tmp_path)
+    with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
+        node = ros.process(*command, *contract.ARGUMENTS, "-p", "diagnostics_rate:=10.0")
+        node.wait_for("is up", COMPILING)
+        peer = ros.peer()
+        peer.listen("/cell/joint_states")
+        peer.next_messages("/cell/joint_states", 200)  # contacts exist by then
+        arguments = [f"{t.name}={t.type}{':latched' if t.latched else ''}" for t in OUT]
+        subscriber = ros.process("node", folder / "subscriber.js", ros.domain, 1, *arguments)
+        client = peer.node.create_client("rcl_interfaces/srv/SetParameters", "/cell/sim/set_parameters")
+        deadline = time.monotonic() + TIMEOUT
+        while subscriber.popen.poll() is None and time.monotonic() < deadline:  # events until it has heard one
+            client.call_async(client.Request(parameters=parameters(marker_scale=0.005)))
+            time.sleep(0.1)
+        assert subscriber.wait(TIMEOUT) == 0, subscriber.output()
+    decoded = {entry["topic"]: entry["message"] for entry in map(json.loads, subscriber.lines)}
+    assert set(decoded) == {topic.name for topic in OUT}
+    assert decoded["/cell/joint_states"]["name"] == ["shoulder", "elbow"]
+    pairs = [{c["collision1"]["name"], c["collision2"]["name"]} for c in decoded["/cell/contacts"]["contacts"]]
+    assert {"box", "ground"} in pairs
+    (box,) = [c for c, pair in zip(decoded["/cell/contacts"]["contacts"], pairs) if pair == {"box", "ground"}]
+    weight = sum(abs(wrench["body_1_wrench"]["force"]["z"]) for wrench in box["wrenches"])
+    assert weight == pytest.approx(2.0 * 9.81, rel=1e-3)
+    assert {m["ns"] for m in decoded["/cell/contact_markers"]["markers"]} >= {"points", "forces", "cones"}
+    assert decoded["/parameter_events"]["node"] == "/cell/sim" and decoded["/rosout"]["name"] == "cell.sim"
+    assert decoded["/cell/joint_wrenches/sensor"]["header"]["frame_id"] == "tool"
+    assert decoded["/tf_static"]["transforms"][0]["child_frame_id"] == "base"
+    assert len(decoded["/cell/mass_matrix"]["data"]) == 6
 
 
 # --- services -----------------------------------------------------------------------------------------

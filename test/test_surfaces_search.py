@@ -101,19 +101,20 @@ def test_a_body_that_begins_inside_is_moved_back():
     np.testing.assert_allclose(contact.pose(q)[1], (0.3, 0.1, 0.2), atol=1e-12)
 
 
-@pytest.mark.parametrize("pole", [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (1.0, 0.0, 0.0)])
-def test_the_atlas_carries_a_contact_over_the_poles(pole):
+@pytest.mark.parametrize(("pole", "chart"), [((0.0, 0.0, 1.0), 0), ((0.0, 0.0, -1.0), 0), ((1.0, 0.0, 0.0), 1)])
+def test_the_atlas_carries_a_contact_over_the_poles(pole, chart):
     """A ball rolls straight over a pole of each chart of a globe: a great circle, frame and motion without a jump."""
     pole = np.array(pole)
     side = np.roll(pole, 1)
-    start = np.cos(1.2) * side + np.sin(1.2) * pole  # 21 degrees from the pole, towards it
+    start = np.cos(1.0) * side + np.sin(1.0) * pole  # 33 degrees from the pole, towards it
     motion = SurfaceMotion(
         ball(0.2), SurfaceBase(shapes.sphere(1.0)), friction=np.inf, gravity=(0.0, 0.0, 0.0), release=False
     )
-    u1, u2, _ = motion.contact.closest(np.eye(3), 1.5 * start)
+    motion.contact.set_charts((chart, chart))
+    u1, u2 = (s.locate(p, chart)[1] for s, p in zip(motion.contact.surfaces, (start, -0.2 * start)))
     q = motion.contact.coordinates(u1, u2, np.eye(3))
     axis = np.cross(start, pole) / np.linalg.norm(np.cross(start, pole))
-    frame = motion.contact.surfaces[0].frame(u1, motion.contact.charts[0])
+    frame = motion.contact.surfaces[0].frame(u1, chart)
     motion.roll(q, frame.T @ (3.0 * axis))
     for _ in range(12):
         motion.run(0.5, 1e-2)
@@ -122,4 +123,4 @@ def test_the_atlas_carries_a_contact_over_the_poles(pole):
         np.testing.assert_allclose(p, 1.2 * rotation(axis, angle) @ start, atol=1e-9)
         np.testing.assert_allclose(w, 3.0 * axis, atol=1e-9)
         assert abs(motion.gap()) < 1e-12
-    assert motion.hand_overs >= 2
+    assert motion.hand_overs >= 1

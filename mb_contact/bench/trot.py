@@ -22,6 +22,7 @@ SHOULDER, THIGH, SHANK = 0.08, 0.35, 0.346  # lengths, from the roll axis to the
 KNEE = np.array([1.0, 1.0, -1.0, -1.0])  # knees of the fore legs bend backwards
 #: Angles of the joints from (roll, swing, knee) as ``leg_angles`` gives them.
 SIGNS = np.array([[-1.0, -1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, -1.0, -1.0], [1.0, -1.0, -1.0]])
+FASTEST = 8.0  # wanted speed of a joint [rad/s]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Trot:
         self._q, self._v = world.joint_q[order].reshape(4, 3), world.joint_v[order].reshape(4, 3)
         self._order = np.array(order).reshape(4, 3)
         self._trunk = world.tree.v_start[world.frames["trunk"].body]
+        self._last = None
         self._weight = 9.81 * float(world.tree.mass.sum())
 
     def efforts(self):
@@ -70,7 +72,10 @@ class Trot:
         feet = feet - self._levelling(R, feet)
         angles = leg_angles(feet - HIP)
         q, v = sim.q[self._q], sim.v[self._v]
-        effort = gait.stiffness * (SIGNS * angles - q) - gait.damping * v
+        rates = np.zeros((4, 3)) if self._last is None else (angles - self._last) / sim.time_step
+        self._last = angles
+        rates = np.clip(rates, -FASTEST, FASTEST)
+        effort = gait.stiffness * (SIGNS * angles - q) + gait.damping * (SIGNS * rates - v)
         load = -self._weight / max(standing.sum(), 1) * R.T[:, 2]
         for leg in np.flatnonzero(standing):  # the ground pushes the foot up by its share of the weight
             effort[leg] += SIGNS[leg] * (leg_jacobian(SIGNS[leg] * q[leg]).T @ load)

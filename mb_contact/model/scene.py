@@ -231,6 +231,7 @@ class Primitive:
     mesh: str | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     collision_meshes: str = "convex_hull"
+    pieces: tuple[str, ...] = ()  #: files of a mesh that is given in convex pieces, in place of ``mesh``
     heights: Heights | None = None
     hull_vertices: int | None = None  #: most vertices of a hull of the mesh; None: what hulls have by default
 

@@ -134,9 +134,12 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
     if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
-    if (primitive.shape == "mesh") != (primitive.mesh is not None):
-        message = "a mesh needs the address of its file" if primitive.mesh is None else "only a mesh has a file"
-        raise scene.error(f"{key}.mesh", message)
+    given = (primitive.mesh is not None) + bool(primitive.pieces)
+    if given != (primitive.shape == "mesh"):
+        message = "a mesh needs the address of its file, or pieces" if given == 0 else "only a mesh has a file"
+        if given == 2:
+            message = "stands beside pieces; keep one of them"
+        raise scene.error(f"{key}.{'mesh' if primitive.mesh is not None or given == 0 else 'pieces'}", message)
     _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
     if not all(primitive.scale):
         raise scene.error(f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}")

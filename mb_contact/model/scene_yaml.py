@@ -337,6 +337,7 @@ _primitive = record(Primitive, {
     "material": text,
     "velocity": _velocity,
     "mesh": text,
+    "pieces": many(text),
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
     "heights": _heights,

@@ -315,13 +315,18 @@ class _Builder:
 
     def _hulls(self, primitive, key):
         """Convex bodies of a mesh."""
-        try:
-            return convex_bodies(
-                self._path(primitive.mesh, f"{key}.mesh"), primitive.scale, primitive.collision_meshes,
-                primitive.hull_vertices or MOST_VERTICES,
-            )  # fmt: skip
-        except ValueError as error:
-            raise self.scene.error(f"{key}.mesh", f"'{primitive.mesh}': {error}") from None
+        files = [(f"{key}.mesh", primitive.mesh)] if primitive.mesh is not None else [
+            (f"{key}.pieces[{i}]", piece) for i, piece in enumerate(primitive.pieces)]  # fmt: skip
+        bodies = []
+        for place, file in files:
+            try:
+                bodies += convex_bodies(
+                    self._path(file, place), primitive.scale, primitive.collision_meshes,
+                    primitive.hull_vertices or MOST_VERTICES,
+                )  # fmt: skip
+            except ValueError as error:
+                raise self.scene.error(place, f"'{file}': {error}") from None
+        return bodies
 
     def _height_field(self, primitive, key):
         """The height field of a primitive, in place of a hull."""
