@@ -246,7 +246,7 @@ class SimulatorNode:
         if self._pacer.overloaded:
             self._logger.warning(
                 f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
-                f"{self.options.real_time_factor:g}; time that is lost is not made up",
+                f"{self._pacer.paced:g}; time that is lost is not made up",
                 throttle_duration_sec=10.0,
             )
         due = time.perf_counter() + delay
@@ -271,6 +271,7 @@ class SimulatorNode:
             return False
         self._alone = self._inbox.accepted
         self.lockstep_timeouts += 1
+        self._pacer.resume(self.simulator.time)
         waited, policy = self.options.lockstep_timeout, self.options.command_timeout_policy
         self._logger.warning(
             f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {waited} s: going on in real time "
