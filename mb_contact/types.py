@@ -138,7 +138,7 @@ class Geoms(NamedTuple):
     first_corner: np.ndarray  #: int64 (faces + 1,), entries of ``corners`` of each face
     patch: np.ndarray  #: int64 (.,), first triangle of those in one plane that hang together, of each face of a field
     grid: np.ndarray  #: int64 (g, 2), points of a height field along x and y; 0 of other shapes
-    row_of: np.ndarray  #: int64 (g, g), row of a pair in ``pairs``, or -1; empty in small worlds, which sweep all rows
+    first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
 
 
 class Surfaces(NamedTuple):

@@ -15,7 +15,7 @@ from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.model.height_fields import HeightField, height_field
 from mb_contact.model.hulls import convex_hull
-from mb_contact.model.pairs import hull_arrays, pair_table
+from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -99,7 +99,7 @@ class World:
             mu=np.full(len(pairs), 0.5),
             margin=np.array([float(margin)]),
             **hull_arrays([_solid(s) for s in shapes]),
-            row_of=pair_table(pairs, n),
+            first_row=first_rows(pairs, n),
         )
         self.buffers = make_buffers(self.geoms)
         self.contacts = make_contacts(capacity)

@@ -97,6 +97,8 @@ def _add_pendulum(names):
     parser.add_argument("--seconds", type=float, default=5.0, metavar="T", help="simulated time (default: 5)")
     text = "CPU seconds after which a run is cut off and scaled up (default: 30)"
     parser.add_argument("--budget", type=float, default=30.0, metavar="S", help=text)
+    text = "integrator of OS (default: semi_implicit_euler up to 30 links, midpoint beyond)"
+    parser.add_argument("--integrator", metavar="NAME", help=text)
     parser.add_argument("--plot", metavar="DIR", help="write the pictures of the papers there (matplotlib)")
     parser.add_argument("--scenes", metavar="DIR", help="only write the scene files there")
 
@@ -113,8 +115,9 @@ def _pendulum(arguments):
     from mb_contact.bench.pendulum import run_bench as run
 
     return run(
-        arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes
-    )
+        arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes,
+        integrator=arguments.integrator,
+    )  # fmt: skip
 
 
 def _add_fidelity(names):

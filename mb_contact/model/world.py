@@ -19,12 +19,12 @@ from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pairs import (
+    first_rows,
     geometry_pairs,
     hull_arrays,
     pair_frictions,
     pair_restitutions,
     pair_surfaces,
-    pair_table,
     pair_viscosities,
 )
 from mb_contact.model.resources import find_resource
@@ -478,7 +478,7 @@ class _Builder:
             pairs=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
             mu=np.array(mu, dtype=np.float64),
             margin=np.array([margin], dtype=np.float64),
-            **hull_arrays([shape.hull for shape in shapes]), row_of=pair_table(pairs, g),
+            **hull_arrays([shape.hull for shape in shapes]), first_row=first_rows(pairs, g),
         )
 
     def _check_names(self):

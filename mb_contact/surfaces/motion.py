@@ -16,7 +16,7 @@ from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces import transitions
-from mb_contact.surfaces.bodies import GRAVITY, ContactForce, SurfaceEvent, constants
+from mb_contact.surfaces.bodies import GRAVITY, ContactForce, MotionState, SurfaceEvent, constants
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.tableaux import DORMAND_PRINCE, DORMAND_PRINCE_ERROR, RK4
 from mb_contact.types import OK
@@ -107,6 +107,20 @@ class SurfaceMotion:
             raise
         self.events = []
         self.hand_overs = 0
+
+    def save(self):
+        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+        return MotionState(
+            self._started(), self.contact.charts, self._y.copy(), self.time, self._near.copy(), tuple(self.events),
+            self.hand_overs,
+        )  # fmt: skip
+
+    def restore(self, state):
+        """Continue from a MotionState of a motion with the same body and base."""
+        self.contact.set_charts(state.charts)
+        self.mode = state.mode
+        self._y[:], self._t[0], self._near[:] = state.y, state.time, state.near
+        self.events, self.hand_overs = list(state.events), state.hand_overs
 
     # --- what it does now ---------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from mb_contact.core.collision.convex import (
     outline,
     place,
 )
+from mb_contact.core.collision.manifold_ascent import ascend
 from mb_contact.core.collision.manifold_edges import line_points, support_line
 from mb_contact.core.collision.manifold_normals import ALIKE, APART, NO_FACE, ROUNDING
 from mb_contact.core.collision.manifold_polygon import (
@@ -50,6 +51,7 @@ OF_X = 1 << 30  #: weight of X's feature in the identity of a point between edge
 OF_Y = 4
 PAIR = 1 << 12  #: weight of the first vertex of an edge of a hull
 NEAREST_RIM = 1000  #: name of the point of a rim nearest to the other shape
+GIVEN_UP = -1e100  #: below it the engine's distance is none
 PERPENDICULAR = 1e-6  #: sine of the angle between edges from which on they have a common perpendicular
 
 
@@ -67,7 +69,7 @@ def convex_manifold(geoms, geom_R, geom_p, x, y, distance, margin, tol, work):
     """
     if geoms.kind[y] == SHAPE_PLANE:
         return plane_points(geoms, geom_R, geom_p, x, y, margin, tol, work)
-    owner, face, best = reference(geoms, geom_R, geom_p, x, y, distance, margin, tol, work.normal)
+    owner, face, best = reference(geoms, geom_R, geom_p, x, y, distance, margin, tol, work)
     if owner == APART:
         return 0
     if owner != NO_FACE:
@@ -84,11 +86,12 @@ def convex_manifold(geoms, geom_R, geom_p, x, y, distance, margin, tol, work):
 
 
 @kernel
-def reference(geoms, geom_R, geom_p, x, y, distance, margin, tol, normal):
+def reference(geoms, geom_R, geom_p, x, y, distance, margin, tol, work):
     """Geometry with the reference face, that face, and the largest separation found.
 
-    Instead of a geometry, APART or NO_FACE.  ``normal`` becomes the direction that separates most.
+    Instead of a geometry, APART or NO_FACE.  ``work.normal`` becomes the direction that separates most.
     """
+    normal = work.normal
     length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
     if not (length > 0.5 and length < 2.0):  # NaN too
         for i in range(3):
@@ -107,8 +110,11 @@ def reference(geoms, geom_R, geom_p, x, y, distance, margin, tol, normal):
     if max(best, sx, sy) < distance - tol:  # the engine's normal is lost, as where shapes just touch
         fx, sx = best_flat(geoms, geom_R, geom_p, x, y, x)
         fy, sy = best_flat(geoms, geom_R, geom_p, x, y, y)
-    if sx > margin or sy > margin:
-        return APART, 0, max(sx, sy)
+    smooth = geoms.kind[x] == SHAPE_ELLIPSOID or geoms.kind[y] == SHAPE_ELLIPSOID
+    if smooth or max(best, sx, sy) < distance - tol or distance < GIVEN_UP:
+        best = ascend(geoms, geom_R, geom_p, x, y, distance, tol, work)
+    if best > margin or sx > margin or sy > margin:
+        return APART, 0, max(best, sx, sy)
     for which in range(2):
         owner, face, s = (x, fx, sx) if which == 0 else (y, fy, sy)
         if s > best:

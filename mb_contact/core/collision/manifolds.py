@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.collision.height_field import field_manifold
+from mb_contact.core.collision.manifold_ascent import ascend
 from mb_contact.core.collision.manifold_clip import W_X, W_Y
 from mb_contact.core.collision.manifold_convex import convex_manifold
 from mb_contact.core.collision.manifold_edges import edge_manifold
@@ -22,6 +23,7 @@ from mb_contact.core.collision.manifold_reduce import reduce_points
 from mb_contact.core.jit import kernel
 from mb_contact.types import OK, SHAPE_CONE, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOO_MANY_CONTACTS
 
+LOST = 5e-5  #: by which points may be deeper than the engine says before its normal counts as lost [m]
 PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the positive side
 
 
@@ -86,6 +88,12 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
             found = convex_manifold(geoms, geom_R, geom_p, x, y, witness[i, 3], margin, tol, work)
         else:
             found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
+            if kind[y] != SHAPE_PLANE and deepest(points, found) < witness[i, 3] - LOST:
+                # no direction that was tried separates as the engine's distance says: its normal was noise
+                for j in range(3):
+                    normal[j] = sign * witness[i, j]
+                ascend(geoms, geom_R, geom_p, x, y, witness[i, 3], tol, work)
+                found = pair_manifold(kind, size, geom_R, geom_p, x, y, margin, tol, work)
         found = reduce_points(points, ids, found, normal, tol)
         for j in range(found):
             if written == pair.shape[0]:
@@ -100,6 +108,15 @@ def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witn
             written += 1
     contacts.count[0] = written
     return status
+
+
+@kernel
+def deepest(points, found):
+    """Least gap of the points of a pair; infinity if there is none [m]."""
+    least = np.inf
+    for j in range(found):
+        least = min(least, points[j, 3])
+    return least
 
 
 @kernel

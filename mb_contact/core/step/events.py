@@ -12,7 +12,7 @@ from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry
 from mb_contact.core.rows.contact_rows import _find_previous, tangential
-from mb_contact.core.step.collisions import normal_velocity, relative_velocity
+from mb_contact.core.step.impact_times import normal_velocity, relative_velocity
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import cross
