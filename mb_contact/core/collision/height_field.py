@@ -6,8 +6,8 @@
 Triangles that lie in one plane and hang together are one patch and are treated as that plane, with the functions
 that serve SHAPE_PLANE: what slides or rolls over them meets no edge.  A point on a plane counts where it lies over the
 patch.  An edge between two planes counts where it is a ridge, with normals between those of its two sides, a grid point
-where it is a peak, with normals that no neighbour rises above (``height_edges.py``, ``height_peaks.py``): no other normals can come out.
-Normals point from the field (Y) to the shape (X).
+where it is a peak, with normals that no neighbour rises above (``height_edges.py``, ``height_peaks.py``).  No other
+normals can come out.  They point from the field (Y) to the shape (X).
 """
 
 from __future__ import annotations
