@@ -51,6 +51,7 @@ TOPICS = (
     Topic("out", "/cell/contacts", "ros_gz_interfaces/msg/Contacts"),
     Topic("out", "/cell/certificate", STATUS),
     Topic("out", "/cell/contact_markers", "visualization_msgs/msg/MarkerArray"),
+    Topic("out", "/cell/object_markers", "visualization_msgs/msg/MarkerArray", latched=True),
     Topic("out", "/cell/operational_space/inertia", ARRAY),
     Topic("out", "/cell/operational_space/compliance", ARRAY),
     Topic("out", "/cell/operational_space/jacobian", ARRAY),

@@ -145,6 +145,10 @@ def check_markers(message):
     assert all(marker.header.frame_id == "world" for marker in message.markers)
 
 
+def check_objects(message):
+    assert {"box", "world"} <= {marker.header.frame_id for marker in message.markers if marker.action == 0}
+
+
 def check_diagnostics(message):
     values = {pair.key: pair.value for pair in message.status[0].values}
     assert {"real_time_factor", "max_contacts", "missed_deadlines", "rejected_commands", "solvers"} <= set(values)
@@ -167,6 +171,7 @@ CHECKS = {
     "/cell/contacts": check_contacts,
     "/cell/certificate": check_certificate,
     "/cell/contact_markers": check_markers,
+    "/cell/object_markers": check_objects,
     "/cell/operational_space/inertia": array_of((TASK, TASK), "frames=tool"),
     "/cell/operational_space/compliance": array_of((TASK, TASK), "frames=tool"),
     "/cell/operational_space/jacobian": array_of((TASK, JOINTS), "frames=tool"),
