@@ -132,7 +132,7 @@ class SimulatorNode:
         record.real_time_factor_now = self._pacer.factor_now
         record.wall, record.overloaded = self._pacer.wall, self._pacer.overloaded
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
-        record.rejected += getattr(self.node, "undecodable", 0) + (self.pushes.rejected if self.pushes else 0)
+        record.rejected += getattr(self.node, "undecodable", 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.lockstep_timeouts = self.lockstep_timeouts
         if self.pushes is not None:
