@@ -43,7 +43,7 @@ def test_a_slip_that_turns_ends_when_it_must(make, step, tolerance):
     end = (a * np.linalg.norm(start) + DOWNHILL * start[0]) / rate
     thrown, slip, mode = make(friction, start)
     thrown.run(0.5 * end, step)
-    assert a * np.linalg.norm(slip()) + DOWNHILL * slip()[0] == pytest.approx(0.5 * end * rate, rel=1e-9)
+    assert a * np.linalg.norm(slip()) + DOWNHILL * slip()[0] == pytest.approx(0.5 * end * rate, rel=tolerance)
     assert mode() == "sliding"
     thrown.run(0.5 * end + 0.1, step)
     (event,) = thrown.events
