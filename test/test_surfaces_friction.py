@@ -34,7 +34,7 @@ def thrown_in_a_tree(friction, start):
 
 
 @pytest.mark.parametrize("make", [thrown_motion, thrown_in_a_tree])
-@pytest.mark.parametrize(("step", "tolerance"), [(4e-3, 1e-6), (1e-3, 1e-6), (1e-4, 2e-9)])
+@pytest.mark.parametrize(("step", "tolerance"), [(4e-3, 2e-5), (1e-3, 1e-6), (1e-4, 2e-9)])
 def test_a_slip_that_turns_ends_when_it_must(make, step, tolerance):
     """It turns downhill ever faster as it ends; steps that follow it leave the error to those before."""
     friction, start = 0.2, np.array([-1.0, 1.5])
