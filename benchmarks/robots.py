@@ -3,7 +3,7 @@
 
 """Robots of example-robot-data with their meshes: each hangs or stands for a while, and nothing runs away.
 
-    python benchmarks/robots.py [--seconds 5] [--step 0.002] [--only NAME]
+    python benchmarks/robots.py [--seconds 5] [--step 0.002] [--only NAME] [--pictures docs/pictures/robots]
 
 Arms hang from the world under gravity compensation with joint damping; legged ones are dropped by 1 mm onto a floor and
 hold their joints with springs, as far as their effort limits reach.  Links whose hulls overlap at the start are
@@ -20,8 +20,11 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
+from render import Camera, render
+from visuals import visual_triangles
 
 import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import CollisionFilters, Ground, Pose, Scene, SceneModel
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations, support
 
@@ -91,8 +94,28 @@ def hold(sim, model, start, base):
     return effort
 
 
-def run(name, seconds, step):
-    """Numbers of one robot; raises what the simulator raises."""
+def draw(sim, name, picture):
+    """Write a picture of a robot as it stands, from its visual meshes."""
+    from PIL import Image
+
+    def pose(link):
+        p, quat = sim.link_pose(link)
+        return p, quat_to_matrix(quat)
+
+    triangles, colours, missing = visual_triangles(folder() / ROBOTS[name][0], pose)
+    for line in missing:
+        print(f"  not drawn: {line}", file=sys.stderr)
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
+    eye = middle + 1.75 * size * np.array([0.66, -0.66, 0.36])
+    floor = 0.0 if ROBOTS[name][1] == "free" else low[2] - 0.01 * size
+    image = render(triangles, colours, Camera(tuple(eye), tuple(middle), 0.6, 480, 400), floor)
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(image).quantize(128, dither=Image.Dither.NONE).save(picture, optimize=True)
+
+
+def run(name, seconds, step, picture=None):
+    """Numbers of one robot; raises what the simulator raises.  ``picture`` is a file for how it stands at the end."""
     base = ROBOTS[name][1]
     scene, filtered = scene_of(name, step)
     start_time = time.perf_counter()
@@ -106,6 +129,8 @@ def run(name, seconds, step):
         worst = max(worst, result.certificate.complementarity_gap, result.certificate.infeasibility)
         contacts = max(contacts, result.certificate.contacts)
     wall = time.perf_counter() - clock
+    if picture is not None:
+        draw(sim, name, picture)
     return {
         "bodies": len(sim.world.tree.parent), "hulls": len(sim.world.geometry_names),
         "pairs": len(sim.world.geoms.pairs), "filtered": len(filtered), "contacts": int(contacts),
@@ -121,20 +146,23 @@ def main():
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--step", type=float, default=0.002)
     parser.add_argument("--only", choices=tuple(ROBOTS))
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    print(f"{'robot':10} bodies shapes  pairs filtered contacts  moved [rad, m]  last speed  residual  us/step")
+    print("| robot | bodies | hulls | pairs | filtered | contacts | moved [rad, m] | speed | residual | µs a step |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     failed = 0
     for name in [arguments.only] if arguments.only else ROBOTS:
         try:
-            r = run(name, arguments.seconds, arguments.step)
+            picture = None if arguments.pictures is None else arguments.pictures / f"{name}.png"
+            r = run(name, arguments.seconds, arguments.step, picture)
         except mb.MbContactError as error:
-            print(f"{name:10} {error}")
+            print(f"| {name} | {error} |")
             failed += 1
             continue
         fine = np.isfinite(r["speed"]) and r["speed"] < 1.0
         failed += not fine
-        print(f"{name:10} {r['bodies']:6} {r['hulls']:6} {r['pairs']:6} {r['filtered']:8} {r['contacts']:8} "
-              f"{r['moved']:15.4f} {r['speed']:11.2e} {r['residual']:9.1e} {r['us']:8.0f}{'' if fine else '  WRONG'}",
+        print(f"| {name} | {r['bodies']} | {r['hulls']} | {r['pairs']} | {r['filtered']} | {r['contacts']} | "
+              f"{r['moved']:.1e} | {r['speed']:.0e} | {r['residual']:.0e} | {r['us']:.0f} |{'' if fine else ' WRONG'}",
               flush=True)  # fmt: skip
     return 1 if failed else 0
 

@@ -88,8 +88,8 @@ def test_a_large_world_is_swept_to_the_same_rows():
         ]
 
     swept, plain = World(shapes()), World(shapes())
-    assert len(swept.geoms.row_of) == 100
-    plain.geoms = plain.geoms._replace(row_of=np.zeros((0, 0), dtype=np.int64))
+    assert len(swept.geoms.first_row) == 101
+    plain.geoms = plain.geoms._replace(first_row=np.zeros(0, dtype=np.int64))
     for _ in range(3):
         moved = shapes()
         rows = swept.near(moved)

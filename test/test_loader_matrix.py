@@ -19,6 +19,7 @@ LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 GHOST = '<inertial><mass value="0"/><inertia ixx="0" iyy="0" izz="0"/></inertial>'
 NO_TENSOR = '<inertial><origin xyz="0.1 0.1 0"/><mass value="1"/></inertial>'
 CAPSULE = '<collision><geometry><capsule radius="0.1" length="0.6"/></geometry></collision>'
+FOLLOWS = '<mimic joint="{}" multiplier="3"/>'
 THREE = link("a") + link("b") + link("c")
 OTHERS = (
     '<transmission name="t"/><ros2_control name="c" type="system"/><gazebo/>'
@@ -84,6 +85,20 @@ ROWS = {
               + joint("4", "d", "e", "fixed")
               + joint("5", "e", "f", "revolute", LIMIT)),
         (lambda model: (model.N, sorted(model.frames)), (11, list("abcdef")), None),
+    ),
+    "mimic of a mimic": (
+        robot(THREE + link("d") + joint("i", "a", "b") + joint("j", "b", "c", content=FOLLOWS.format("i"))
+              + joint("k", "c", "d", content=FOLLOWS.format("j"))),
+        (lambda model: [(m.joint, m.leader, m.ratio) for m in model.mimics], [("j", "i", 3.0), ("k", "i", 9.0)], None),
+    ),
+    "a circle of mimics": (
+        robot(THREE + joint("i", "a", "b", content=FOLLOWS.format("j")) + joint("j", "b", "c",
+              content=FOLLOWS.format("i"))),
+        "!the mimic joints form a circle: 'i' -> 'j' -> 'i'",
+    ),
+    "mimic is eliminated": (
+        robot(THREE + joint("i", "a", "b") + joint("j", "b", "c", content=FOLLOWS.format("i"))),
+        (lambda model: (model.N, model.joint_names), (1, ("i",)), None),
     ),
     "tags of other programs": (
         robot(link("base") + link("tip") + OTHERS), (lambda model: model.joint_names, ("k",), None),

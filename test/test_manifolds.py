@@ -326,3 +326,30 @@ def test_overflow_is_reported_and_keeps_what_fits():
     world = World([a, b], capacity=4)
     world.contacts_of()
     assert world.status == OK
+
+
+def farthest(kind, size, R, n):
+    """Point of an ellipsoid, sphere or cone's tip farthest along n, from the shape's origin; an oracle of its own."""
+    d = R.T @ n
+    if kind == "sphere":
+        return R @ (size[0] * d)
+    a = np.array(size)
+    return R @ (a**2 * d / np.linalg.norm(a * d))
+
+
+@pytest.mark.parametrize("depth", [1e-4, 3e-6, 1.2e-6, 4e-7, 1e-8, -1e-8, -1e-6, -1e-4])
+@pytest.mark.parametrize("other", ["ellipsoid", "sphere"])
+def test_curved_shapes_that_just_touch_have_their_true_normal(other, depth):
+    """Engines lose the normal at a depth of some 1e-6 m: pairs placed so that it is known, with no other way out."""
+    rng = np.random.default_rng(8)
+    upper = ("ellipsoid", (0.045, 0.03, 0.025))
+    lower = (other, (0.045, 0.03, 0.025) if other == "ellipsoid" else (0.04,))
+    for _ in range(40):
+        n = rng.standard_normal(3)
+        n /= np.linalg.norm(n)
+        R, R_other = random_rotation(rng), random_rotation(rng)
+        p = farthest(*lower, R_other, n) - farthest(*upper, R, -n) - depth * n
+        found = World([Shape(*upper, p, R), Shape(*lower, np.zeros(3), R_other)]).contacts_of()
+        assert len(found.gap) == 1
+        np.testing.assert_allclose(found.gap, [-depth], atol=1e-9)
+        np.testing.assert_allclose(found.normal[0], n, atol=1e-6)

@@ -127,3 +127,33 @@ def test_what_penetrates_at_the_start_is_reported():
     (a, b, depth), = initial_penetrations(world)
     assert (a, b) == ("box", "ground") and depth == pytest.approx(0.01)
     assert initial_penetrations(world, depth=0.02) == []
+
+
+@pytest.mark.parametrize("angle", [5.0, 15.0, 25.0])
+def test_a_wedge_jammed_between_walls_stays_and_its_forces_are_steady(tmp_path, angle):
+    """Eight corners, face to face on both sides; the walls lean by less than the friction angle of 26.6 degrees."""
+    slope = np.radians(angle)
+    low, high, half = 0.03, 0.13, 0.04
+    wide, narrow = 0.05, 0.05 - (high - low) * np.tan(slope)
+    corners = [(s * x, t * half, z) for z, x in ((high, wide), (low, narrow)) for s in (1, -1) for t in (1, -1)]
+    quads = ((1, 3, 4, 2), (5, 6, 8, 7), (1, 5, 7, 3), (2, 4, 8, 6), (1, 2, 6, 5), (3, 7, 8, 4))
+    text = "".join(f"v {x:.12g} {y:g} {z:g}\n" for x, y, z in corners)
+    (tmp_path / "wedge.obj").write_text(text + "".join(f"f {a} {b} {c} {d}\n" for a, b, c, d in quads))
+    wedge = Primitive("wedge", "mesh", base="free", mass=2.0, material="m", mesh=str(tmp_path / "wedge.obj"))
+    walls = []
+    for side in (1.0, -1.0):
+        middle = np.array([side * 0.5 * (wide + narrow), 0.0, 0.5 * (low + high)])
+        centre = middle + 0.02 * np.array([side * np.cos(slope), 0.0, -np.sin(slope)])
+        pose = Pose(tuple(centre), rpy=(0.0, side * slope, 0.0))
+        walls.append(Primitive(f"wall_{side:g}", "box", (0.04, 0.2, 0.3), pose, material="m"))
+    sim, forces = simulate([wedge, *walls], 2.0, time_step=0.002)
+    assert np.abs(sim.link_pose("wedge")[0]).max() <= DRIFT
+    assert np.abs(sim.link_pose("wedge")[1][:3]).max() <= DRIFT
+    weight = 2.0 * GRAVITY
+    np.testing.assert_allclose(forces[-1, 0], [0.0, 0.0, weight], atol=1e-3 * weight)
+    assert np.abs(forces - forces[-1]).max() <= 1e-3 * weight
+    impulse = sim.step().contacts["impulse"].copy()
+    assert len(impulse) == 8
+    for _ in range(50):
+        now = sim.step().contacts["impulse"]
+        assert np.abs(now - impulse).max() <= 1e-3 * np.abs(impulse).max()

@@ -14,7 +14,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.errors import CollisionError, InputError
-from mb_contact.model.pairs import hull_arrays, pair_table
+from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE, Geoms
 
 LINKS, OBJECTS, NEAR = 30, 10, 8
@@ -33,7 +33,7 @@ class Detection:
             body=np.arange(g), kind=np.array(kind), size=np.array(size, dtype=np.float64),
             R=np.tile(np.eye(3), (g, 1, 1)), p=np.zeros((g, 3)), pairs=pairs,
             mu=np.full(len(pairs), 0.5), margin=np.array([MARGIN]),
-            **hull_arrays([None] * g), row_of=pair_table(pairs, g),
+            **hull_arrays([None] * g), first_row=first_rows(pairs, g),
         )  # fmt: skip
         self.buffers = make_buffers(self.geoms)
         self.contacts = make_contacts(4 * len(pairs[:2000]) + 64)
@@ -57,7 +57,7 @@ class Detection:
         """Contact points; returns their number."""
         b = self.buffers
         build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, self.contacts
+            self.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, self.contacts
         )
         return int(self.contacts.count[0])
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 import numpy as np
 
@@ -33,25 +32,55 @@ def geometry_pairs(filters, geometries, adjacent, rules=()):
     for rule in rules:
         never = (never | rule.off) - rule.enabled
     never = never.union({frozenset(pair) for pair in filters.disable}, *(rule.disabled for rule in rules))
-    return [
-        (a, b) for a, b in combinations(range(len(geometries)), 2)
-        if geometries[a].body != geometries[b].body
-        and frozenset((geometries[a].link, geometries[b].link)) not in never
-    ]
+    a, b = np.triu_indices(len(geometries), 1)
+    body = np.array([shape.body for shape in geometries], dtype=np.int64)
+    links, number = np.unique([shape.link for shape in geometries], return_inverse=True)
+    link_of = {name: i for i, name in enumerate(links.tolist())}
+    off = [sorted(link_of[name] for name in pair) for pair in never if len(pair) == 2 and pair <= link_of.keys()]
+    off = np.array(off, dtype=np.int64).reshape(-1, 2) @ [len(links), 1]
+    low, high = np.minimum(number[a], number[b]), np.maximum(number[a], number[b])
+    may = (body[a] != body[b]) & ~np.isin(low * len(links) + high, off)
+    return np.stack([a[may], b[may]], axis=1)
 
 
-def pair_table(pairs, count):
-    """Row of each pair (a, b) in ``pairs``, or -1, as a table (count, count); empty where a loop over rows is quick."""
+class PairLinks:
+    """Names of the two links of each pair of geometries, by row: a list of them would be as long as the pairs."""
+
+    def __init__(self, pairs, links):
+        self._pairs, self._links = pairs, links
+
+    def __len__(self):
+        return len(self._pairs)
+
+    def __getitem__(self, row):
+        a, b = self._pairs[row]
+        return self._links[a], self._links[b]
+
+
+def _of_kinds(geometries, pairs, value):
+    """``value(a, b)`` of two geometries for each pair, asked once for each two kinds of material; (pairs,)."""
+    pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    kinds = {}
+    kind = [kinds.setdefault((shape.material, shape.friction), len(kinds)) for shape in geometries]
+    kind = np.array(kind, dtype=np.int64)
+    both = kind[pairs[:, 0]] * max(1, len(kinds)) + kind[pairs[:, 1]]
+    asked, first, which = np.unique(both, return_index=True, return_inverse=True)
+    values = np.zeros(len(asked))
+    for i in np.argsort(first):  # in the order of the pairs, as warnings and errors come
+        a, b = pairs[first[i]]
+        values[i] = value(geometries[a], geometries[b])
+    return values[which.reshape(-1)]
+
+
+def first_rows(pairs, count):
+    """Where the rows of each first geometry start in ``pairs``, which ascend; empty where a loop over rows is quick."""
     if len(pairs) < SWEEP_FROM:
-        return np.zeros((0, 0), dtype=np.int64)
-    table = np.full((count, count), -1, dtype=np.int64)
-    rows = np.array(pairs)
-    table[rows[:, 0], rows[:, 1]] = table[rows[:, 1], rows[:, 0]] = np.arange(len(rows))
-    return table
+        return np.zeros(0, dtype=np.int64)
+    return np.searchsorted(np.asarray(pairs)[:, 0], np.arange(count + 1)).astype(np.int64)
 
 
 def hull_arrays(hulls):
-    """The arrays of Geoms about convex hulls; ``hulls`` holds a Hull or None for each geometry."""
+    """The arrays of Geoms about hulls and height fields: of each geometry a Hull, a HeightField or None."""
     given = [hull for hull in hulls if hull is not None]
 
     def joined(name, empty):
@@ -61,12 +90,16 @@ def hull_arrays(hulls):
         return np.cumsum([0, *(0 if hull is None else len(getattr(hull, name)) for hull in hulls)]).astype(np.int64)
 
     counts = [np.diff(hull.first_corner) for hull in given]
+    patches = [getattr(hull, "patch", np.zeros(len(hull.faces), dtype=np.int64)) for hull in given]
+    grids = [(0, 0) if hull is None else getattr(hull, "shape", (0, 0)) for hull in hulls]
     return {
         "vertices": joined("vertices", np.zeros((0, 3))),
         "first_vertex": starts("vertices"),
         "faces": joined("faces", np.zeros((0, 3))),
         "first_face": starts("faces"),
         "corners": joined("corners", np.zeros(0, dtype=np.int64)),
+        "patch": np.concatenate([np.zeros(0, dtype=np.int64), *patches]),
+        "grid": np.array(grids, dtype=np.int64).reshape(-1, 2),
         "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
     }
 
@@ -97,8 +130,7 @@ def pair_frictions(scene, geometries, pairs):
         return sane(entry, f"the pair {' and '.join(entry.materials)}")
 
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    mu = [combined(geometries[a], geometries[b]) for a, b in pairs]
-    return mu, tuple(warnings)
+    return _of_kinds(geometries, pairs, combined), tuple(warnings)
 
 
 def _unnamed(shape):
@@ -132,14 +164,18 @@ def pair_surfaces(scene, geometries, pairs, frames):
     m = len(pairs)
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     surfaces = Surfaces(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
-    for i, pair in enumerate(pairs):
+    for name in ("torsional", "rolling"):
+        getattr(surfaces, name)[:] = _means(scene, geometries, pairs, name)
+
+    def directed(a, b):
+        materials = [a.material, b.material]
+        return _anisotropic(scene, listed.get(frozenset(materials)), materials)[0] is not None
+
+    for i in np.flatnonzero(_of_kinds(geometries, pairs, directed)):
+        pair = pairs[i]
         materials = [geometries[g].material for g in pair]
         entry = listed.get(frozenset(materials))
-        surfaces.torsional[i] = _mean(scene, entry, materials, "torsional")
-        surfaces.rolling[i] = _mean(scene, entry, materials, "rolling")
         friction, side = _anisotropic(scene, entry, materials)
-        if friction is None:
-            continue
         if entry is None:  # the mean with the other material's friction
             other = geometries[pair[1 - side]]
             factor = _unnamed(other) if other.material is None else scene.materials[other.material].friction
@@ -190,5 +226,9 @@ def pair_restitutions(scene, geometries, pairs):
 
 def _means(scene, geometries, pairs, name):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    materials = [[geometries[g].material for g in pair] for pair in pairs]
-    return [_mean(scene, listed.get(frozenset(names)), names, name) for names in materials]
+
+    def mean(a, b):
+        names = [a.material, b.material]
+        return _mean(scene, listed.get(frozenset(names)), names, name)
+
+    return _of_kinds(geometries, pairs, mean)

@@ -60,6 +60,8 @@ class HingedStep(ContactStep):
 class HingedImpacts(Impacts):
     """Impacts of free bodies with hinges; the hinges by elimination, whatever the steps' solver is."""
 
+    together = True
+
     def __init__(self, scene, world, step):
         super().__init__(scene, world)
         self._step = step

@@ -18,6 +18,7 @@ from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import close_loops
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.pairs import PairLinks
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -103,8 +104,7 @@ class Simulator:
         self._v = np.array(self.world.v0, dtype=np.float64)
         self._effort = np.zeros(self._N)
         self._wrenches = ExternalWrenches(self.world)
-        links = self.world.geometry_links
-        self._pair_links = [(links[a], links[b]) for a, b in self.world.geoms.pairs]
+        self._pair_links = PairLinks(self.world.geoms.pairs, self.world.geometry_links)
         self._memory = self._q_closed = None
         self._friction = self._make_contact_step()
         self._friction.integrator = self._make_integrator()

@@ -19,7 +19,7 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidat
     A pair passes if its inflated boxes overlap and neither the line of centres nor a face
     normal of either shape separates it by more than its reach: these few tests cost less than
     1 us, the narrow phase and the manifold of a pair about 6 us.  Planes are tested exactly.  Large worlds
-    (those with a table ``geoms.row_of``) are swept along x first.
+    (those with ``geoms.first_row``) are swept along x first.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidat
     """
     count = 0
     kind, size, pairs, margin = geoms.kind, geoms.size, geoms.pairs, geoms.margin[0]
-    if geoms.row_of.shape[0] > 0:
+    if geoms.first_row.shape[0] > 0:
         count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates)
     else:
         for row in range(pairs.shape[0]):
@@ -66,7 +66,7 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates):
     ``order`` (g,) is sorted anew by insertion, which takes a few moves where little has changed since the last
     call; it does not change the result.
     """
-    kind, size, row_of, margin = geoms.kind, geoms.size, geoms.row_of, geoms.margin[0]
+    kind, size, margin = geoms.kind, geoms.size, geoms.margin[0]
     g = order.shape[0]
     for i in range(1, g):
         moving = order[i]
@@ -85,7 +85,9 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates):
                 break
             if lower[a, 1] > upper[b, 1] or lower[b, 1] > upper[a, 1]:
                 continue
-            row = row_of[a, b]
+            if lower[a, 2] > upper[b, 2] or lower[b, 2] > upper[a, 2]:
+                continue
+            row = find_row(geoms.pairs, geoms.first_row, min(a, b), max(a, b))
             if row >= 0:
                 far = margin + relative_way(travel, a, b)
                 if is_near(kind, size, geom_R, geom_p, lower, upper, a, b, far):
@@ -93,6 +95,20 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates):
                     count += 1
     sort_rows(candidates, count)
     return count
+
+
+@kernel
+def find_row(pairs, first_row, a, b):
+    """Row of the pair (a, b), a < b, or -1, by bisection among the rows of a: a table would grow with the square."""
+    low = first_row[a]
+    high = first_row[a + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if pairs[middle, 1] < b:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < first_row[a + 1] and pairs[low, 1] == b else -1
 
 
 @kernel

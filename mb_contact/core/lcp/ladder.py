@@ -39,6 +39,12 @@ FIRST_REGULARISATION = 1e-10  # of the mean diagonal of W, times 100 at each fur
 @kernel
 def solve_step(sol, cones, piv, lem):
     """Solve ``sol.W, sol.q`` from the warm states in ``sol.state``; returns (SOLVER_* rung, iterations)."""
+    return solve_rungs(sol, cones, piv, lem, LEMKE_ATTEMPTS)
+
+
+@kernel
+def solve_rungs(sol, cones, piv, lem, attempts):
+    """The same with so many attempts of Lemke's algorithm; with none, the ladder ends at proximal points."""
     if cones.count[0] == 0:
         for i in range(sol.judge.shape[0]):
             sol.judge[i] = 0.0
@@ -48,7 +54,7 @@ def solve_step(sol, cones, piv, lem):
     _, total = pivot_solve(sol.W, sol.q, cones, piv, sol.state, sol.r, sol.u, PIVOT_LIMIT)
     best = certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
     if not best <= TOLERANCE:
-        rung, more = _climb(sol, cones, piv, lem, best)
+        rung, more = _climb(sol, cones, piv, lem, best, attempts)
         total += more
     if balanced:
         unbalance(sol.W, sol.q, sol.r, cones, piv.scale)
@@ -57,7 +63,7 @@ def solve_step(sol, cones, piv, lem):
 
 
 @kernel
-def _climb(sol, cones, piv, lem, best):
+def _climb(sol, cones, piv, lem, best, attempts):
     """From rung to rung until the residual, ``best`` by now, is good; returns (SOLVER_* rung, iterations)."""
     total = 0
     _keep(sol, cones)
@@ -85,7 +91,7 @@ def _climb(sol, cones, piv, lem, best):
     if best <= TOLERANCE:
         return SOLVER_PROXIMAL, total
     weight = 0.0
-    for attempt in range(LEMKE_ATTEMPTS):
+    for attempt in range(attempts):
         if attempt > 0:
             weight = FIRST_REGULARISATION * 100.0 ** (attempt - 1)
         total += _lemke_impulses(sol, cones, lem, weight * mean)

@@ -47,6 +47,7 @@ STILL = 1e-9  #: slip up to which a contact sticks [m/s]
 LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
+MANY = 180  #: rows above which the dense rungs (2 and 5) take seconds and are passed over
 LEAST_DENSE = 48  #: rows below which they never are
 
 
@@ -128,6 +129,8 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
     end = BEST
     for rung in range(first, BEST):
         if rung == FROM_PYRAMID or rung == FROM_LADDER:
+            if rows > MANY:
+                continue
             total += _polyhedral(h, plain, rung == FROM_LADDER)
             least = _consider(h, c, units, plain, least)
         for a in range(rows):

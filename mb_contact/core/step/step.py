@@ -23,7 +23,7 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.lcp.ladder import solve_step
+from mb_contact.core.lcp.ladder import LEMKE_ATTEMPTS, solve_rungs, solve_step
 from mb_contact.core.rows.bilateral import (
     COUNT,
     FIRST,
@@ -59,13 +59,14 @@ from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep,
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT
+from mb_contact.types import LIMIT_MISSED, LOWER, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT, UPPER
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
 BAD_BODY = 2
 LANDED = 3
 CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
+MANY = 60  # contacts and limits from which on Lemke's algorithm takes seconds: it comes last there
 SIGMA = 10  # entry of a row of StepWork.report
 
 
@@ -77,7 +78,7 @@ def find_contacts(h, candidates):
     for i in range(h.bil.state.shape[0]):
         h.bil.state[i] = h.memory.limit_state[i, RUB]
     return build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
 
 
@@ -127,12 +128,17 @@ def pose_rows(h):
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
-        h.sol.state,
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.settings[2], h.memory, h.rows,
+        h.cones, h.sol.state,
     )  # fmt: skip
     for i in range(h.contacts.count[0]):
+        h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
+    for row in range(3 * h.contacts.count[0], h.cones.rows[0]):
+        which = h.rows.dof[row] % 8
+        if which == LOWER or which == UPPER:
+            h.rows.offset[row] -= (1.0 - 2.0 * which) * h.work.shift[h.rows.dof[row] // 8] / dt
 
 
 @entry
@@ -198,12 +204,21 @@ def free_row_velocities(h, n_rows, q):
 
 @entry
 def solve(h):
-    """The complementarity problem, by the ladder; ``work.info`` tells which rung."""
-    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
-    if rung == SOLVER_FAILED and drop_push_out(h):
+    """The complementarity problem, by the ladder; ``work.info`` tells which rung.
+
+    Of many contacts the problem without push-out velocities comes before Lemke's algorithm on either.
+    """
+    attempts = LEMKE_ATTEMPTS if h.cones.count[0] < MANY else 0
+    rung, iterations = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+    dropped = rung == SOLVER_FAILED and drop_push_out(h)
+    if dropped:
+        rung, more = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
+        iterations += more
+    if rung == SOLVER_FAILED and attempts == 0:
         rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
         iterations += more
-        rung = rung if rung == SOLVER_FAILED else SOLVER_NO_PUSH_OUT
+    if dropped and rung != SOLVER_FAILED:
+        rung = SOLVER_NO_PUSH_OUT
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = iterations
 
@@ -408,9 +423,15 @@ def begin_step(h):
 @entry
 def advance(h):
     """Write the new velocity and position, and all that follows from them."""
+    shifted = False
     for i in range(h.v.shape[0]):
         h.v[i] = h.work.v_next[i]
-    integrate_joints(h.tree, h.v, h.settings[0], h.q)
+        h.work.dv[i] = h.settings[0] * h.v[i] - h.work.shift[i]
+        shifted = shifted or h.work.shift[i] != 0.0
+    if shifted:
+        integrate_joints(h.tree, h.work.dv, 1.0, h.q)
+    else:
+        integrate_joints(h.tree, h.v, h.settings[0], h.q)
     refresh(h)
 
 
@@ -428,7 +449,7 @@ def limits_missed(h):
             continue
         d = h.tree.v_start[k]
         reach = limit_reach(h.work.speed[d], dt)
-        position = h.q[h.tree.q_start[k]]
+        position = h.q[h.tree.q_start[k]] - h.work.shift[d]
         after = position + dt * h.work.v_next[d]
         fast = h.joints.velocity_limit[d]
         if abs(h.work.v_next[d]) > fast and h.work.speed[d] <= NEAR_LIMIT * fast:
