@@ -46,7 +46,7 @@ class Walk(NamedTuple):
     trunk: np.ndarray  #: (steps, 3), its origin [m]
     upright: float  #: least cosine of the trunk's tilt
     contacts: np.ndarray
-    residual: float  #: largest of a certificate, relative to its scale
+    residual: float  #: largest of a certificate [sqrt(N s m/s)]
     pivots: np.ndarray
     fell_back: int  #: steps that were not solved at the first attempt
 
@@ -87,7 +87,7 @@ def walk(simulator, seconds=SECONDS):
         upright = min(upright, quat_to_matrix(attitude)[2, 2])
         contacts.append(certificate.contacts)
         pivots.append(certificate.iterations)
-        residual = max(residual, certificate.residual / certificate.scale)
+        residual = max(residual, certificate.residual)
         fell_back += certificate.solver not in ("none", "principal_pivoting")
     wall = time.perf_counter() - start
     return Walk(wall, np.array(trunk), float(upright), np.array(contacts), residual, np.array(pivots), fell_back)
@@ -99,14 +99,17 @@ class BesideLemke(FrictionStep):
     Both are timed from the state to the impulses, Lemke's without the scaling in NumPy around it.
     """
 
+    def __init__(self, simulator):
+        super().__init__(simulator.world, simulator.scene.friction_model)
+        self._sim = simulator  # whose arrays the handle holds, in which only kernels can look
+        self.records = []  # of unknowns, seconds by PPM and Lemke, pivots, solved
+
     def allocate(self, contacts, rows, units):
         super().allocate(contacts, rows, units)
         size = (DIRECTIONS + 2) * contacts + rows
         self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
         self._M, self._h, self._z = np.zeros((size, size)), np.zeros(size), np.zeros(size)
         self._T, self._basis = np.zeros((size, 2 * size + 2)), np.zeros(size, np.int64)
-        if not hasattr(self, "records"):
-            self.records = []  # of unknowns, seconds by PPM and Lemke, pivots, solved
 
     def solve(self, handle):
         self._lemke_seconds = 0.0
@@ -119,24 +122,25 @@ class BesideLemke(FrictionStep):
 
     def _by_lemke(self, h):
         """Unknowns, pivots, and whether the problem was solved."""
-        eq, W, e, start = self._eq, self._W, self._e, time.perf_counter()
+        eq, W, e, sim, start = self._eq, self._W, self._e, self._sim, time.perf_counter()
+        cones = sim._cones
         pyramid = self._model == NO_SLIP
         friction_rows(h, COULOMB_VISCOUS if pyramid else self._model, self._viscous, eq)
-        units, rows = int(h.cones.count[0]), int(h.cones.rows[0])
+        units, rows = int(cones.count[0]), int(cones.rows[0])
         if units == 0:
             return 0, 0, True
         if pyramid:
             eq.hard[:rows] = np.arange(rows)
             eq.info[FREE_ROWS] = rows
-            h.cones.mu[:units] = FRICTION
-        condense(h.tree, h.kin, h.art, h.com, h.rows, rows_in_use(h), RANK_TOLERANCE, eq, W, e)
+            cones.mu[:units] = FRICTION
+        condense(sim._tree, sim._kin, sim._art, sim._com, sim._rows, rows_in_use(h), RANK_TOLERANCE, eq, W, e)
         M, q, forces, mean = W, e, units, np.trace(W[:units, :units]) / units
         size = units
         if pyramid:
-            size = int(lcp_size(h.cones))
+            size = int(lcp_size(cones))
             M, q = self._M, self._h
-            lcp_assemble(W, e, h.cones, M, q)
-            forces, mean = size - int((h.cones.dim[:units] == 3).sum()), np.trace(W[:rows, :rows]) / rows
+            lcp_assemble(W, e, cones, M, q)
+            forces, mean = size - int((cones.dim[:units] == 3).sum()), np.trace(W[:rows, :rows]) / rows
         self._lemke_seconds += time.perf_counter() - start
         pivots, solved = self._pivot(M[:size, :size], q[:size], forces, max(mean, 1e-300))
         return size, pivots, solved
@@ -165,7 +169,7 @@ class _Timed(Simulator):
     """A simulator whose steps solve every problem twice."""
 
     def _make_contact_step(self):
-        return BesideLemke(self.world, self.scene.friction_model)
+        return BesideLemke(self)
 
 
 def compare(friction_model, seconds=SECONDS):

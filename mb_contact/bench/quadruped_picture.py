@@ -16,7 +16,7 @@ from mb_contact.model.model import tree_poses
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.types import SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_HEIGHT_FIELD, SHAPE_SPHERE, WORLD
 
-MOMENTS = (0.4, 4.0, 8.0)  # at which the robot is drawn [s]
+MOMENTS = (0.4, 9.3)  # at which the robot is drawn [s]
 SECONDS = 10.0
 VIEW = {"elev": 28.0, "azim": -62.0}
 LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
@@ -42,19 +42,22 @@ def draw(file, seconds=SECONDS):
         path.append(simulator.link_pose("trunk")[0])
     path = np.array(path)
     figure = Figure(figsize=(11.0, 5.0), dpi=110)
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", computed_zorder=False)
+    axes = figure.add_axes((-0.3, -0.75, 1.6, 2.5), projection="3d", computed_zorder=False)
     ground = ground_triangles(simulator.world)
     near = np.abs(ground[:, :, 0] - 0.5 * path[-1, 0]).max(axis=1) < 0.5 * abs(path[-1, 0]) + 1.0
     ground = ground[near & (np.abs(ground[:, :, 1]).max(axis=1) < 1.25)]
-    axes.add_collection3d(Poly3DCollection(ground, facecolors=shades(ground, (0.72, 0.66, 0.52)), zorder=0))
+    height = ground[:, :, 2].mean(axis=1)
+    height = (height - height.min()) / max(np.ptp(height), 1e-9)
+    soil = shades(ground, (0.72, 0.66, 0.52)) * (0.6 + 0.5 * height[:, None])
+    axes.add_collection3d(Poly3DCollection(ground, facecolors=np.clip(soil, 0.0, 1.0), zorder=0))
     axes.plot(*path.T, color="tab:red", linewidth=1.2, zorder=2)
     for k, triangles in enumerate(robots):
-        colour = ((0.25, 0.45, 0.7), (0.3, 0.6, 0.45), (0.7, 0.4, 0.3))[k % 3]
+        colour = ((0.25, 0.45, 0.7), (0.7, 0.4, 0.3))[k % 2]
         axes.add_collection3d(Poly3DCollection(triangles, facecolors=shades(triangles, colour), zorder=3 + k))
     low, high = ground.reshape(-1, 3).min(axis=0), ground.reshape(-1, 3).max(axis=0)
     high[2] = max(triangles[:, :, 2].max() for triangles in robots)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    axes.set_box_aspect(high - low, zoom=1.6)
+    axes.set_box_aspect(high - low, zoom=0.9)
     axes.view_init(**VIEW)
     axes.set_axis_off()
     file = Path(file)

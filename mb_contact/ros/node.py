@@ -132,7 +132,7 @@ class SimulatorNode:
         record.real_time_factor_now = self._pacer.factor_now
         record.wall, record.overloaded = self._pacer.wall, self._pacer.overloaded
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
-        record.rejected += getattr(self.node, "undecodable", 0) + (self.pushes.rejected if self.pushes else 0)
+        record.rejected += getattr(self.node, "undecodable", 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.lockstep_timeouts = self.lockstep_timeouts
         if self.pushes is not None:
@@ -246,7 +246,7 @@ class SimulatorNode:
         if self._pacer.overloaded:
             self._logger.warning(
                 f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
-                f"{self.options.real_time_factor:g}; time that is lost is not made up",
+                f"{self._pacer.paced:g}; time that is lost is not made up",
                 throttle_duration_sec=10.0,
             )
         due = time.perf_counter() + delay
@@ -271,6 +271,7 @@ class SimulatorNode:
             return False
         self._alone = self._inbox.accepted
         self.lockstep_timeouts += 1
+        self._pacer.resume(self.simulator.time)
         waited, policy = self.options.lockstep_timeout, self.options.command_timeout_policy
         self._logger.warning(
             f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {waited} s: going on in real time "

@@ -22,6 +22,8 @@ class Pacer:
     factor_now, factor_overall : float
         Measured real-time factor of the last second and of the run; time spent paused or waiting for the
         first command is not counted.
+    paced : float
+        What the last step was paced at.
     overloaded : bool
         Whether the last second went more than 5 % slower than asked for.  What is lost is lost: from 0.2 s
         behind on, time is not made up, the simulation is just slower.
@@ -32,7 +34,7 @@ class Pacer:
         self._tolerance = tolerance
         self.missed = 0
         self.overloaded = False
-        self._paced = factor  #: what the last step was paced at
+        self.paced = factor
         self.factor_now = 0.0
         self._simulated = self._wall = 0.0
         self.resume(0.0)
@@ -57,7 +59,7 @@ class Pacer:
             Pace at this instead.
         """
         now = time.perf_counter()
-        factor = self._paced = self._factor if factor is None else factor
+        factor = self.paced = self._factor if factor is None else factor
         self._measure(now, simulated)
         if factor <= 0.0:
             self._anchor = (now, simulated)
@@ -76,7 +78,7 @@ class Pacer:
         elapsed = now - self._window[0]
         if elapsed >= _WINDOW:
             self.factor_now = (simulated - self._window[1]) / elapsed
-            self.overloaded = self.factor_now < _SLOW * self._paced
+            self.overloaded = self.factor_now < _SLOW * self.paced
             self._window = (now, simulated)
 
     @property

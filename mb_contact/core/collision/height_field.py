@@ -6,8 +6,8 @@
 Triangles that lie in one plane and hang together are one patch and are treated as that plane, with the functions
 that serve SHAPE_PLANE: what slides or rolls over them meets no edge.  A point on a plane counts where it lies over the
 patch.  An edge between two planes counts where it is a ridge, with normals between those of its two sides, a grid point
-where it is a peak, with normals that no neighbour rises above (``height_edges.py``): no other normals can come out.
-Normals point from the field (Y) to the shape (X).
+where it is a peak, with normals that no neighbour rises above (``height_edges.py``, ``height_peaks.py``).  No other
+normals can come out.  They point from the field (Y) to the shape (X).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from mb_contact.core.collision.convex import into_body, reach
-from mb_contact.core.collision.height_edges import cell_edges, cell_peaks
+from mb_contact.core.collision.height_edges import cell_edges
 from mb_contact.core.collision.height_grid import (
     add_field_point,
     box_in_field,
@@ -23,6 +23,7 @@ from mb_contact.core.collision.height_grid import (
     reduce_field_points,
     triangle_plane,
 )
+from mb_contact.core.collision.height_peaks import cell_peaks
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, W_X, W_Y
 from mb_contact.core.collision.manifold_convex import low_points
 from mb_contact.core.collision.manifold_faces import region_points
