@@ -53,17 +53,15 @@ def ball():
             primitives=(sphere,), ground=Ground(0.0, "rubber"), materials={"rubber": Material(0.5, restitution=0.5)},
             collision_scheme=scheme, integrator=integrator, time_step=dt,
         ))  # fmt: skip
-        events, apexes, highest, climbing = [], [], 0.0, False
+        events, arcs = [], []  # of each arc the least |v|, and the height that is left to rise there
         while sim.time < 1.5:
             step = sim.step()
             events += step.events
             if step.events:
-                highest, climbing = 0.0, True
-            if climbing:  # between steps the ball rises v^2 / 2 g further at most
-                highest = max(highest, sim.q[2] - 0.1 + sim.v[5] ** 2 / (2.0 * 9.81))
-                if sim.v[5] < 0.0:
-                    apexes.append(highest)
-                    climbing = False
+                arcs.append((np.inf, 0.0))
+            if arcs and abs(sim.v[5]) < arcs[-1][0]:
+                arcs[-1] = abs(sim.v[5]), sim.q[2] - 0.1 + sim.v[5] ** 2 / (2.0 * 9.81)
+        apexes = [apex for _, apex in arcs]
         errors = " | ".join(f"{apexes[k] / 0.25 ** (k + 1) - 1.0:+.1e}" for k in range(3))
         print(f"{scheme}, {integrator}, {dt:g} s | {errors} | {events[-1].time - rest:+.1e} | {len(events)}")
 

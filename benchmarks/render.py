@@ -19,6 +19,7 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_SPHERE,
 )
 
@@ -175,6 +176,10 @@ def shape_triangles(geoms, g):
         return _hull(np.array(np.meshgrid(*[(-s, s) for s in size])).reshape(3, -1).T)
     if kind == SHAPE_CONVEX:
         return _hull(geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]])
+    if kind == SHAPE_HEIGHT_FIELD:
+        vertices = geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]]
+        first, last = geoms.first_corner[geoms.first_face[g]], geoms.first_corner[geoms.first_face[g + 1]]
+        return vertices[geoms.corners[first:last].reshape(-1, 3)]
     radius, half = size[0], size[1]
     if kind in (SHAPE_SPHERE, SHAPE_ELLIPSOID):
         t = np.linspace(0.0, np.pi, ROUND // 2 + 1)

@@ -74,9 +74,9 @@ def _run(arguments):
         _seed(arguments.seed)
     scene = arguments.scene
     if is_surface_scene(scene):
-        from mb_contact.simulation.surface_simulator import SurfaceSimulator
+        from mb_contact.simulation.surface_tree_simulator import surface_simulator
 
-        scene = SurfaceSimulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
+        scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
     else:
         build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
     return run_and_report(scene, options_from_arguments(arguments, arguments.ros_args))
@@ -186,7 +186,8 @@ def _add_check(commands):
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
     from mb_contact.simulation.initial import initial_penetrations
-    from mb_contact.surfaces.scene_file import describe_surface_scene, is_surface_scene
+    from mb_contact.surfaces.scene_file import is_surface_scene
+    from mb_contact.surfaces.tree_scene import describe_surface_scene
 
     if is_surface_scene(arguments.scene):
         print("\n".join(describe_surface_scene(arguments.scene)))

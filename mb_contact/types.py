@@ -38,8 +38,9 @@ SHAPE_CONE = 4  #: size = (base radius, half height, 0); the tip at +z
 SHAPE_ELLIPSOID = 5  #: size = semi-axes
 SHAPE_CONVEX = 6  #: convex hull of points; size = half extents of its bounding box, whose middle is the origin
 SHAPE_PLANE = 7  #: half-space z <= 0 of the geometry frame; size unused
+SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as of a hull, with its thickness; welded
 
-SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane")
+SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field")
 
 # --- scalar rows of a joint: ``rows.dof`` is 8 times the degree of freedom plus one of these --------
 LOWER = 0  #: even ones act along the joint's rate, odd ones against it
@@ -135,6 +136,8 @@ class Geoms(NamedTuple):
     first_face: np.ndarray  #: int64 (g + 1,), rows of ``faces`` of each geometry
     corners: np.ndarray  #: int64 (.,), vertices of all faces, counterclockwise seen from outside, counted in the hull
     first_corner: np.ndarray  #: int64 (faces + 1,), entries of ``corners`` of each face
+    patch: np.ndarray  #: int64 (.,), first triangle of those in one plane that hang together, of each face of a field
+    grid: np.ndarray  #: int64 (g, 2), points of a height field along x and y; 0 of other shapes
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
 
 

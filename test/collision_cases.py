@@ -13,6 +13,7 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.model.height_fields import HeightField, height_field
 from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.types import (
@@ -22,6 +23,7 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     Geoms,
@@ -37,17 +39,21 @@ KINDS = {
     "ellipsoid": SHAPE_ELLIPSOID,
     "convex": SHAPE_CONVEX,
     "plane": SHAPE_PLANE,
+    "height_field": SHAPE_HEIGHT_FIELD,
 }
 
 
 class Shape(NamedTuple):
-    """One shape and its world pose; of a convex one ``points`` are in axes with the middle of its box as origin."""
+    """One shape and its world pose; of a convex one ``points`` are in axes with the middle of its box as origin.
+
+    Of a height field they are its HeightField.
+    """
 
     kind: str
     size: tuple
     p: np.ndarray
     R: np.ndarray = np.eye(3)
-    points: np.ndarray = None
+    points: np.ndarray | HeightField | None = None
 
 
 UPRIGHT = np.eye(3)
@@ -57,6 +63,19 @@ def convex(points, p=(0.0, 0.0, 0.0), R=UPRIGHT):
     """A Shape that is the hull of points, which are placed as if ``p`` were their own origin."""
     hull = convex_hull(points)
     return Shape("convex", tuple(hull.half), np.asarray(p) + R @ hull.centre, R, hull.vertices)
+
+
+def field(heights, size, p=(0.0, 0.0, 0.0), R=UPRIGHT):
+    """A height field as a Shape; ``p`` is amid its grid at height zero."""
+    grid = height_field(heights, size)
+    return Shape("height_field", tuple(grid.half), np.asarray(p) + R @ grid.centre, R, grid)
+
+
+def _solid(shape):
+    """What Geoms keeps of the surface of a shape."""
+    if shape.points is None or shape.kind == "height_field":
+        return shape.points
+    return convex_hull(shape.points)
 
 
 class World:
@@ -79,7 +98,7 @@ class World:
             pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
             mu=np.full(len(pairs), 0.5),
             margin=np.array([float(margin)]),
-            **hull_arrays([None if s.points is None else convex_hull(s.points) for s in shapes]),
+            **hull_arrays([_solid(s) for s in shapes]),
             first_row=first_rows(pairs, n),
         )
         self.buffers = make_buffers(self.geoms)
@@ -105,7 +124,7 @@ class World:
         b, c = self.buffers, self.contacts
         self.narrow_phase.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
         self.status = build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, c
+            self.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, c
         )
         n = int(c.count[0])
         return Manifold(

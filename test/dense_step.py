@@ -17,7 +17,7 @@ from dense_oracle import Dense, cross, skew
 
 from mb_contact.types import WORLD
 
-LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
+PUSH_OUT = 0.1  # [rad/s, m/s] the scene's default
 PUSH_OUT_RATE = 0.2  # part of a penetration removed per step
 SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
 
@@ -202,7 +202,7 @@ class StepJudge:
         x, s = q[self.joint_q], unit[self.joints]
         worst, limits = 0.0, 0
         for sign, gap in ((1.0, x - self.tree.lower[self.joints]), (-1.0, self.tree.upper[self.joints] - x)):
-            push = np.where(gap >= 0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, LIMIT_SPEED))
+            push = np.where(gap >= 0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, PUSH_OUT))
             w = sign * v_next[self.joints] + push
             z = np.maximum(sign * impulse[self.joints], 0.0)
             worst = max(worst, np.abs(np.minimum(z * s, w / s)).max(initial=0.0))

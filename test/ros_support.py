@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +25,11 @@ from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+PEER = HERE / "ros_peer"
+LOOPBACK_MULTICAST = (
+    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1" multicast="true"/>'
+    "</Interfaces><AllowMulticast>true</AllowMulticast></General></Domain></CycloneDDS>"
+)  #: what the independent subscriber needs
 SIMULATOR = HERE / "fake_simulator.py"
 CONTROLLER = HERE / "ros_controller.py"
 TIMEOUT = 30.0  #: generous: the machines of CI are slow, and every wait ends on an event
@@ -194,6 +200,22 @@ class Peer:
         self.node.destroy_node()
 
 
+def foxglove_folder(config):
+    """The folder of the installed npm subscriber, outside of the source tree; skips where it cannot run."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("no node and npm here: the independent subscriber @foxglove/ros2 cannot run")
+    folder = Path(config.cache.mkdir("ros_peer"))
+    for file in PEER.iterdir():
+        if file.is_file():
+            shutil.copy(file, folder)
+    if not (folder / "node_modules" / "@foxglove" / "ros2").is_dir():
+        command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            pytest.skip(f"npm install of @foxglove/ros2 failed: {done.stderr.strip()[-300:]}")
+    return folder
+
+
 def wait_until(condition, what, timeout=TIMEOUT):
     """Wait for something that DDS discovery does in the background (it gives no event for it)."""
     deadline = time.monotonic() + timeout
@@ -245,6 +267,7 @@ class Session:
 
 __all__ = [
     "JOINT_STATE",
+    "LOOPBACK_MULTICAST",
     "SET_BOOL",
     "TIMEOUT",
     "TRIGGER",
@@ -252,5 +275,6 @@ __all__ = [
     "Process",
     "Session",
     "dds_raw",
+    "foxglove_folder",
     "wait_until",
 ]

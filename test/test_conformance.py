@@ -11,6 +11,7 @@ from collision_cases import (
     MARGIN,
     Shape,
     convex,
+    field,
     manifold,
     moved,
     random_rotation,
@@ -62,6 +63,7 @@ FLAT = {
     "standing cylinder": (Shape("cylinder", (0.3, 0.05), None), 0.05),
     "slab": (convex(CUBE * [0.3, 0.3, 0.05]), 0.05),
     "cone on its tip": (Shape("cone", (0.3, 0.05), None, rotation([1, 0, 0], np.pi)), 0.05),
+    "height field": (field(np.zeros((7, 9)), (0.9, 0.8)), 0.4),
 }
 
 

@@ -443,7 +443,7 @@ def uneven(seed, decades):
 
 @pytest.mark.parametrize("decades", [6, 10, 14])
 def test_units_of_the_rows_do_not_matter(decades):
-    """With r = S r' a problem is the same: scaled residual, states, impulses (friction may leave a choice of states)."""
+    """With r = S r' a problem is the same: scaled residual, states, impulses (friction may leave a choice)."""
     same = 0
     for seed in range(20):
         plain, problem, scale = uneven(seed, decades)

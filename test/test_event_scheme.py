@@ -44,7 +44,10 @@ FIRST_IMPACT = {
     12: (1.389318943, 11, -14.293829, 1016.601149, 1036.355014, 1036.278036, 1095.616610, 1091.301361),
     30: (1.411234193, 27, -14.399174, 2638.998536, 2670.558067, 2642.606853, 2765.236661, 2748.778015),
 }
-LAWS = ((0.0, "anitescu_potra"), (0.5, "papers"), (0.5, "anitescu_potra"), (1.0, "papers"), (1.0, "anitescu_potra"))
+LAWS = (
+    (0.0, "papers"), (0.0, "anitescu_potra"), (0.5, "papers"), (0.5, "anitescu_potra"), (1.0, "papers"),
+    (1.0, "anitescu_potra"),
+)  # fmt: skip
 
 
 def pendulum(links, eps, law, **options):
@@ -69,7 +72,7 @@ def before_the_impact(request):
 
 
 @pytest.mark.parametrize("model", COULOMB)
-@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("case", range(6))
 def test_first_impact_of_the_pendulum(before_the_impact, case, model):
     links, q, v, time = before_the_impact
     t, body, speed, *energies = FIRST_IMPACT[links]
@@ -83,7 +86,7 @@ def test_first_impact_of_the_pendulum(before_the_impact, case, model):
     assert event.links == ((f"link_{body}", "ground"),)
     assert event.speeds[0] == pytest.approx(speed, rel=1e-6)
     assert event.energy_before == pytest.approx(98.1 * links, rel=1e-6)
-    assert event.energy_after == pytest.approx(energies[case], rel=1e-6)
+    assert event.energy_after == pytest.approx(energies[max(case - 1, 0)], rel=1e-6)  # the laws differ from eps > 0 on
     assert event.residual <= 1e-9
 
 

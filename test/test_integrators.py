@@ -394,11 +394,11 @@ def test_a_pendulum_of_30_links_keeps_its_energy_up_to_the_first_impact(integrat
     assert change <= bound * energy
 
 
-def test_a_pendulum_of_100_links_whips_under_adaptive_without_gaining_energy():
-    """The first impact is at 1.42 s, the whip of the last links behind it; benchmarks/integrators.py goes on to 5 s."""
-    sim = mb.Simulator(mb.pendulum(100, "first_impact").scene(integrator="adaptive"))
+def test_a_pendulum_of_100_links_whips_for_5_s_under_midpoint_without_gaining_energy():
+    """The first impact is at 1.42 s, the whip of the last links behind it; benchmarks/integrators.py has the others."""
+    sim = mb.Simulator(mb.pendulum(100, "first_impact").scene(integrator="midpoint"))
     energy = sim.energy()
-    for _ in range(2000):
+    for _ in range(5000):
         step = sim.step()
         assert step.certificate.energy <= energy * (1.0 + 1e-9)
     assert np.isfinite(sim.q).all() and np.isfinite(sim.v).all()

@@ -311,3 +311,18 @@ def test_a_mesh_as_an_object_of_a_scene(tmp_path):
         build_world(Scene(primitives=(Primitive("block", "mesh"),)))
     with pytest.raises(SceneError, match=r"primitives\[0\].mesh: only a mesh has a file"):
         build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), mesh="a.stl"),)))
+
+
+def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
+    """Each file is a hull of its own, all of one body; with a piece missing the error says which."""
+    first, second = write_box(tmp_path / "a.stl"), write_box(tmp_path / "b.stl")
+    block = Primitive("block", "mesh", pieces=(str(first), str(second)), base="free", mass=3.0)
+    world = build_world(Scene(primitives=(block,)))
+    assert world.geometry_names == ("block", "block_1") and set(world.geoms.body.tolist()) == {0}
+    np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
+    with pytest.raises(SceneError, match=r"primitives\[0\].pieces\[1\]: '.*gone.stl' does not exist"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", pieces=(str(first), "gone.stl")),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: stands beside pieces; keep one of them"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(first), pieces=(str(first),)),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].pieces: only a mesh has a file"):
+        build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), pieces=("a.stl",)),)))

@@ -155,7 +155,8 @@ def test_a_step_with_contacts_satisfies_the_formulation(solver, friction):
 def test_impacts_of_free_bodies_are_those_of_joints(solver):
     """The same state, a sphere about to hit the floor: both phases leave the same energy and impulse."""
     chain, q, v = bent(5, restitution=0.5, floor=-20.0, wall=50.0)
-    chain, q, v = bent(5, restitution=0.5, floor=chain.centres(q)[:, 1].min() - chain.radius - 1e-4, wall=50.0)
+    low = chain.centres(q)[:, 1].min() - chain.radius
+    chain, q, v = bent(5, restitution=0.5, floor=low - 1e-9, wall=50.0, time_step=1e-9)  # or both fall differently
     lowest = int(np.argmin(chain.centres(q)[:, 1]))
     v = v - 4.0 * np.sign(chain.centre_velocities(q, np.ones(5))[lowest, 1]) * np.ones(5)
     joints = mb.Simulator(chain.scene())
@@ -165,9 +166,9 @@ def test_impacts_of_free_bodies_are_those_of_joints(solver):
     assert expected.speeds.min() < -1.0 and impact.links == expected.links
     assert impact.residual <= 1e-9
     for name in ("energy_before", "energy_compressed", "energy_after"):
-        assert getattr(impact, name) == pytest.approx(getattr(expected, name), rel=1e-9)
-    assert impact.compression == pytest.approx(expected.compression, rel=1e-8)
-    assert impact.decompression == pytest.approx(expected.decompression, rel=1e-8, abs=1e-9)
+        assert getattr(impact, name) == pytest.approx(getattr(expected, name), rel=1e-8)
+    assert impact.compression == pytest.approx(expected.compression, rel=1e-7)
+    assert impact.decompression == pytest.approx(expected.decompression, rel=1e-7, abs=1e-8)
 
 
 def test_both_solvers_of_nmc_os_agree_through_impacts():
@@ -197,7 +198,35 @@ def test_os_and_nmc_os_agree_longer_with_smaller_steps():
     assert 1.8 < apart[0] / apart[1] < 2.2 and 1.8 < apart[1] / apart[2] < 2.2
 
 
+@pytest.mark.parametrize("links", [3, 6])
+def test_smaller_steps_agree_longer_through_impacts(links):
+    """Figure 6, with the floor and restitution 0.5: the heights of the last link part later with every halved step."""
+    times = []
+    for dt in (4e-3, 2e-3, 1e-3):
+        chain = mb.pendulum(links, time_step=dt, contact_margin=0.1)
+        one, other = (bench.run(chain, way, 3.5) for way in ("os", "eliminated"))
+        assert one.contacts.any() and max(one.residual, other.residual) <= 1e-9
+        times.append([bench.parted(one, other, limit) for limit in (1e-3, 3e-3, 1e-2)])
+    for sooner, later in zip(times, times[1:]):
+        assert all(t + 0.05 < u for t, u in zip(sooner, later))
+
+
 # --- the bench ----------------------------------------------------------------------------------------------
+
+
+def test_long_chains_take_an_integrator_that_carries_them():
+    assert bench.integrator_of(30, "os") == "semi_implicit_euler" and bench.integrator_of(100, "os") == "midpoint"
+    assert bench.integrator_of(100, "os", "rk4") == "rk4"
+    assert bench.integrator_of(100, "mixed", "rk4") == "semi_implicit_euler"
+    assert bench.run(mb.pendulum(31), "os", 0.01).rise <= 1e-13  # of E0: the midpoint rule; Euler's would be 4e-5
+
+
+@pytest.mark.parametrize("way", ["os", "eliminated"])
+def test_a_chain_that_folds_onto_itself_is_solved_in_every_step(way):
+    """30 links at 12 m: contacts of compliance 1e-12 beside others of 1, and rows that hinges leave rounding of."""
+    result = bench.run(mb.pendulum(30, "j12_12m"), way, 3.1)
+    assert result.finite and result.residual <= 1e-9 and result.rise <= 1e-2
+    assert "best_residual" not in result.solvers and "no_push_out" not in result.solvers
 
 
 @pytest.mark.parametrize("links", [3, 6, 30])

@@ -24,17 +24,14 @@ TOLERANCE = 0.005  #: of the steady force, relative
 COMPILING = 300.0
 
 
-def press(force, wall=0.0, tilt=0.0):
-    """Forces on the wall [N], every step, while the law presses; the wall may stand elsewhere or be slippery."""
+def press(force, wall=0.0):
+    """Forces on the wall [N], every step, while the law presses; the wall may stand elsewhere, or not at all."""
     scene = mb.load_scene(SCENE)
-    walls = []
-    for primitive in scene.primitives:
-        if primitive.name == "wall":
-            x, y, z = primitive.pose.position
-            pose = dataclasses.replace(primitive.pose, position=(x, y + wall, z), rpy=(tilt, 0.0, 0.0))
-            primitive = dataclasses.replace(primitive, pose=pose)
-        walls.append(primitive)
-    sim = mb.Simulator(dataclasses.replace(scene, primitives=tuple(walls)))
+    (primitive,) = scene.primitives
+    x, y, z = primitive.pose.position
+    pose = dataclasses.replace(primitive.pose, position=(x, y + (wall or 0.0), z))
+    walls = () if wall is None else (dataclasses.replace(primitive, pose=pose),)
+    sim = mb.Simulator(dataclasses.replace(scene, primitives=walls))
     task = law.PressTask(force=force)
     model = mb.load_urdf(sim.robot_description)
     controller = law.PressController(model, sim.world.joint_names, sim.joint_positions(), task)
@@ -55,19 +52,20 @@ def press(force, wall=0.0, tilt=0.0):
     return np.array(felt), controller
 
 
-@pytest.mark.parametrize("force, wall", [(20.0, 0.0), (8.0, 0.02), (35.0, -0.03)])
+@pytest.mark.parametrize("force, wall", [(20.0, 0.0), (35.0, 0.02)])
 def test_the_wall_feels_the_prescribed_force(force, wall):
     felt, controller = press(force, wall)
     steady = felt[-1000:]
     assert np.abs(steady - force).max() < TOLERANCE * force
-    assert felt.max() < 1.5 * force + 20.0  # the touch is gentle
+    first = int(np.argmax(felt > 0.0))
+    assert felt[first : first + 20].sum() * 1e-3 < 0.6  # [N s] the touch is no blow: 7 kg at 0.08 m/s
     expected = (0.13 - wall) / controller.task.speed  # the fingers begin 0.13 m from the wall's face
     assert controller.touched == pytest.approx(expected, abs=0.1)
 
 
 def test_no_wall_is_an_error():
     with pytest.raises(law.PressError, match="no wall within"):
-        press(20.0, wall=-0.3)
+        press(20.0, wall=None)
 
 
 def test_over_dds_in_lockstep():

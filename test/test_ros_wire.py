@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import array
 import json
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_support import JOINT_STATE, TIMEOUT, Session, dds_raw
+from ros_support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder
 from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
@@ -23,12 +20,6 @@ from mb_contact.ros.embedded.messages import deserialize, message_class, seriali
 from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
-
-LOOPBACK_MULTICAST = (
-    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1" multicast="true"/>'
-    "</Interfaces><AllowMulticast>true</AllowMulticast></General></Domain></CycloneDDS>"
-)
-PEER = Path(__file__).resolve().parent / "ros_peer"
 
 
 # --- encoding -------------------------------------------------------------------------------------
@@ -193,19 +184,7 @@ def test_other_participants_learn_the_node_and_the_type_hashes():
 
 @pytest.fixture(scope="module")
 def foxglove_peer(request):
-    """The folder of the installed npm subscriber, outside of the source tree."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("no node and npm here: the independent subscriber @foxglove/ros2 cannot run")
-    folder = Path(request.config.cache.mkdir("ros_peer"))
-    for file in PEER.iterdir():
-        if file.is_file():
-            shutil.copy(file, folder)
-    if not (folder / "node_modules" / "@foxglove" / "ros2").is_dir():
-        command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        if done.returncode != 0:
-            pytest.skip(f"npm install of @foxglove/ros2 failed: {done.stderr.strip()[-300:]}")
-    return folder
+    return foxglove_folder(request.config)
 
 
 def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pinocchio_peer import example_robots
 
 from mb_contact.errors import SceneError
 from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world, load_scene
@@ -122,8 +123,11 @@ def test_rotation_of_a_pose():
 @pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path)))
 def test_shipped_scene(file):
     scene = load_scene(f"package://mb_contact/config/{file}")
+    foreign = any("example-robot-data" in model.urdf for model in scene.models)
+    if foreign and example_robots() is None:
+        pytest.skip("example-robot-data is not installed")
     world = build_world(scene)
-    assert world.warnings == ()
+    assert foreign or world.warnings == ()  # robots as they ship have their own
     assert len(world.q0) == len(world.v0) + len(world.objects)
 
 
@@ -138,7 +142,7 @@ WRONG = {
     "unknown key deep inside": (
         "    mass: 2",
         "    weight: 2",
-        r":19: primitives\[0\].weight: unknown key; allowed",
+        r":19: primitives\[0\].weight: unknown key .*; allowed",
     ),
     "twice": ("solver: auto", "time_step: 1", ":35: time_step: is given twice, first in line 1"),
     "text for a number": ("1e-3", "fast", ":1: time_step: must be a number, got 'fast'"),

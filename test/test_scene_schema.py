@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 from test_scene import GOOD, WRONG
+from test_surfaces_scene import GOOD as GOOD_SURFACES
+from test_surfaces_scene import TREE, WRONG_TREE
+from test_surfaces_scene import WRONG as WRONG_SURFACES
 
 from mb_contact.model.scene_schema import schema_of, schema_text
 from mb_contact.model.scene_yaml import number
+from mb_contact.surfaces import scene_schema
 from mb_contact.surfaces.scene_file import is_surface_scene
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
@@ -58,6 +62,39 @@ def test_the_published_schema_is_that_of_the_readers():
 @pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path)))
 def test_shipped_scenes_pass(file, validator):
     validator.validate(plain((CONFIG / file).read_text()))
+
+
+@pytest.fixture(scope="module")
+def surface_validator():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(scene_schema.schema_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_published_schema_of_surfaces_is_that_of_the_readers():
+    message = "python -m mb_contact.surfaces.scene_schema > config/surface_scene.schema.json"
+    assert (CONFIG / "surface_scene.schema.json").read_text() == scene_schema.schema_text(), message
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if is_surface_scene(path)))
+def test_shipped_scenes_of_surfaces_pass(file, surface_validator):
+    surface_validator.validate(plain((CONFIG / file).read_text()))
+
+
+@pytest.mark.parametrize("text", [GOOD_SURFACES, TREE], ids=["motion", "tree"])
+def test_every_key_of_surfaces_passes(text, surface_validator):
+    surface_validator.validate(plain(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "cases", "case"),
+    [(GOOD_SURFACES, WRONG_SURFACES, case) for case in ("unknown key", "negative", "no body")]
+    + [(TREE, WRONG_TREE, case) for case in ("unknown key", "no mass")],
+)
+def test_what_the_readers_of_surfaces_refuse_an_editor_marks(text, cases, case, surface_validator):
+    old, new, _ = cases[case]
+    assert not surface_validator.is_valid(plain(text.replace(old, new, 1)))
 
 
 def test_every_key_passes(validator):

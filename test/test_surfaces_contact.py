@@ -1,13 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contact kinematics: pose, contact matrix and rate against rigid motions, hand-over, the first contact point."""
+"""Contact kinematics: pose, contact matrix and rate against rigid motions, hand-over."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from surface_cases import nets, rotation, surface_of
 
 from mb_contact.errors import DynamicsError, InputError
@@ -108,37 +107,6 @@ def test_the_edge_of_a_patch_is_an_error_that_says_where():
     contact = SurfaceContact(shapes.bezier(nets()[0], name="sheet"), shapes.sphere(0.05))
     with pytest.raises(DynamicsError, match="edge of sheet"):
         contact.hand_over(np.array([1.01, 0.5, 0.2, 0.3, 0.0]), RATE)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nearest_points_are_those_of_a_minimiser(seed):
-    rng = np.random.default_rng(seed)
-    one, two = shapes.ellipsoid((1.0, 0.7, 0.5)), shapes.ellipsoid((0.3, 0.5, 0.2))
-    R, p = rotation((0.6, 0.0, 0.8), rng.uniform(-3, 3)), rng.normal(size=3)
-    p *= 1.8 / np.linalg.norm(p)
-    contact = SurfaceContact(one, two)
-    u1, u2, gap = contact.closest(R, p)
-
-    def distance(x):
-        a, b = x[:3] / np.linalg.norm(x[:3]), x[3:] / np.linalg.norm(x[3:])
-        return np.linalg.norm(p + R @ (b * (0.3, 0.5, 0.2)) - a * (1.0, 0.7, 0.5))
-
-    starts = np.concatenate((p, -R.T @ p)) + 0.1 * rng.normal(size=(3, 6))
-    want = min(minimize(distance, start, method="BFGS").fun for start in starts)
-    assert gap == pytest.approx(want, abs=1e-9)
-    apart = p + R @ two.point(u2, contact.charts[1]) - one.point(u1, contact.charts[0])
-    assert np.linalg.norm(apart) == pytest.approx(gap, abs=1e-14)
-
-
-def test_first_touch_lowers_a_body_until_it_touches():
-    """A tilted ellipsoid onto a plane: its lowest point is at sqrt(n* A^2 n) below its centre."""
-    axes, R = np.array([0.3, 0.2, 0.1]), rotation((0.6, 0.8, 0.0), 0.7)
-    contact = SurfaceContact(shapes.plane(), shapes.ellipsoid(axes))
-    q, travel = contact.first_touch(R, (0.4, -0.2, 2.0), (0.0, 0.0, -1.0))
-    assert travel == pytest.approx(2.0 - np.linalg.norm(axes * R[2]), abs=1e-14)
-    got_R, got_p = contact.pose(q)
-    np.testing.assert_allclose(got_R, R, atol=1e-14)
-    np.testing.assert_allclose(got_p, (0.4, -0.2, 2.0 - travel), atol=1e-14)
 
 
 @pytest.mark.parametrize(

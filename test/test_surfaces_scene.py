@@ -12,12 +12,13 @@ from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.surface_simulator import SurfaceSimulator
+from mb_contact.simulation.surface_tree_simulator import SurfaceTreeSimulator, surface_simulator
 from mb_contact.surfaces.scene_file import (
     build_motion,
-    describe_surface_scene,
     is_surface_scene,
     load_surface_scene,
 )
+from mb_contact.surfaces.tree_scene import build_tree, describe_surface_scene, load_tree_scene
 
 PATCH = "package://mb_contact/config/bezier_patch.yaml"
 GOOD = """time_step: 0.002
@@ -131,3 +132,161 @@ def test_run_and_check_take_the_scene(capsys):
 def test_run_says_what_is_wrong(tmp_path, capsys):
     assert cli.main(["run", str(write(tmp_path, GOOD.replace("mass: 2.0", "mass: x")))]) == 2
     assert "scene.yaml:13" in capsys.readouterr().err
+
+
+# --- contacts in a tree ------------------------------------------------------------------------------
+
+DISH = "package://mb_contact/config/ball_in_dish.yaml"
+TREE = """time_step: 0.002
+model:
+  urdf: package://mb_contact/urdf/plate_arm.urdf
+  joints: {wrist: 0.1}
+  velocities: {shoulder: 1.0}
+surface_contacts:
+  - on: {link: plate, surface: {plane: xy, pose: {position: [0, 0, 0.02]}}}
+    friction: 0.3
+    body:
+      name: tray
+      surface: {ellipsoid: [0.3, 0.2, 0.1]}
+      mass: 1.0
+      inertia: [0.01, 0.02, 0.03]
+      pose: {position: [0.5, 0.05, 0.9]}
+      velocity: {angular: [0, 0, 2.0], linear: [0.3, 0, 0]}
+  - on: {link: tray, surface: {sphere: 0.5, side: inner, pose: {position: [0, 0, 0.55]}}}
+    friction: .inf
+    body:
+      name: ball
+      surface: {sphere: 0.04}
+      mass: 0.2
+      inertia: [0.00013, 0.00013, 0.00013]
+      pose: {position: [0.55, 0.05, 1.0]}
+      velocity: {angular: [1.0, 2.0, 3.0]}
+      start: rolling
+"""
+
+
+def test_a_tree_is_built_as_its_scene_says(tmp_path):
+    tree = build_tree(load_tree_scene(write(tmp_path, TREE)))
+    np.testing.assert_allclose(tree.q[:2], (0.0, 0.1))
+    np.testing.assert_allclose(tree.v[:2], (1.0, 0.0))
+    assert [tree.mode_name(name) for name in ("tray", "ball")] == ["sliding", "rolling"]
+    for name, w in (("tray", (0.0, 0.0, 2.0)), ("ball", (1.0, 2.0, 3.0))):
+        np.testing.assert_allclose(tree.velocity(name)[0], w, atol=1e-12)
+        R, p = tree.pose(name)
+        np.testing.assert_allclose(R, np.eye(3), atol=1e-12)
+        assert abs(tree.gap(name)) < 1e-13
+    np.testing.assert_allclose(tree.pose("ball")[1][:2], (0.55, 0.05), atol=1e-12)
+    point, normal = tree.contact_point("tray")
+    w, v = tree.velocity("tray")
+    plate_w, plate_v = tree.velocity("plate")
+    arm = point - tree.pose("plate")[1]
+    given = (0.3, 0.0, 0.0) - plate_v - np.cross(plate_w, point - tree.pose("plate")[1])
+    along = np.eye(3) - np.outer(normal, normal)
+    got = v - plate_v - np.cross(plate_w, arm)
+    np.testing.assert_allclose(along @ got, along @ given, atol=1e-12)  # the part of its velocity along the surface
+    np.testing.assert_allclose(tree.slip("ball"), 0.0)
+
+
+WRONG_TREE = {
+    "no robot": ("plate_arm.urdf", "plate_leg.urdf", r":3: model.urdf: .*plate_leg"),
+    "no joint": ("{wrist: 0.1}", "{waist: 0.1}", r":4: model.joints.waist: robot 'plate_arm' has no joint 'waist'"),
+    "no link": ("{link: plate,", "{link: place,", r":7: surface_contacts\[0\]: tray stands on 'place', which does not"),
+    "unknown key": ("    friction: 0.3\n", "    fraction: 0.3\n", r":8: surface_contacts\[0\].fraction: unknown key"),
+    "two names": ("name: ball", "name: tray", r":16: surface_contacts\[1\]: there are two bodies called tray"),
+    "rolls on ice": ("friction: .inf", "friction: 0", r":18: .*\[1\].body: ball has no friction: such a body slides"),
+    "slides always": ("    friction: 0.3\n", "    friction: .inf\n", r":9: .*friction of tray is infinite"),
+    "apart": ("[0.55, 0.05, 1.0]", "[5.5, 0.05, 1.0]", r":18: .*body: ball and tray's surface have no point in common"),
+    "no mass": ("      mass: 1.0\n", "", r":9: surface_contacts\[0\].body: the key 'mass' is missing"),
+    "no inertia": ("      inertia: [0.01, 0.02, 0.03]\n", "", r":9: .*the key 'inertia' is missing: .* bounded"),
+    "none": (TREE[TREE.index("  - on"):], "  []\n", r"needs at least one contact"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_TREE)
+def test_a_wrong_tree_names_file_line_and_key(tmp_path, case):
+    old, new, words = WRONG_TREE[case]
+    assert old in TREE
+    with pytest.raises(SceneError, match=words) as error:
+        build_tree(load_tree_scene(write(tmp_path, TREE.replace(old, new))))
+    assert "scene.yaml" in str(error.value)
+
+
+def test_simulator_of_a_tree_hands_out_joints_and_contacts(tmp_path):
+    simulator = SurfaceTreeSimulator(write(tmp_path, TREE))
+    assert simulator.world.joint_names == ("shoulder", "wrist") and set(simulator.world.objects) == {"tray", "ball"}
+    total, push = np.zeros(3), 0.0
+    masses = {"tray": 1.0, "ball": 0.2}
+    before = {name: momentum(simulator.tree, name, mass) for name, mass in masses.items()}
+    for _ in range(20):
+        step = simulator.step([0.1, -0.2])
+        R = quat_to_matrix(simulator.link_pose("plate")[1])
+        total += R @ simulator.contact_impulse("plate")[3:]
+        push += simulator.contact_impulse("ball")[3:] @ (quat_to_matrix(simulator.link_pose("ball")[1]).T[:, 2])
+    gained = sum(momentum(simulator.tree, name, mass) - before[name] for name, mass in masses.items())
+    gained += [0.0, 0.0, 1.2 * 9.81 * simulator.time]
+    np.testing.assert_allclose(total, -gained, atol=1e-12)  # the plate feels what both have taken up
+    assert push > 0.0 and simulator.time == pytest.approx(0.04)
+    assert {(row["link_a"], row["link_b"], row["state"]) for row in step.contacts} == {
+        ("tray", "plate", "slip"), ("ball", "tray", "stick")}  # fmt: skip
+    assert step.certificate.penetration < 1e-12 and step.certificate.residual < 1e-6
+    M, C = simulator.mass_matrix(), simulator.nonlinear_effects()
+    assert M.shape == (2, 2) and np.linalg.eigvalsh(M)[0] > 0.0 and np.isfinite(C).all()
+    simulator.reset()
+    assert simulator.time == 0.0 and simulator.joint_velocities()[0] == 1.0
+    with pytest.raises(InputError, match="effort"):
+        simulator.step([1.0])
+    with pytest.raises(InputError, match="no body 'cup'"):
+        simulator.link_pose("cup")
+
+
+def momentum(tree, name, mass):
+    """Of a body whose centre of mass is its origin."""
+    return mass * tree.velocity(name)[1]
+
+
+@pytest.mark.parametrize("text", [GOOD, TREE], ids=["motion", "tree"])
+def test_a_saved_simulator_goes_on_bit_for_bit(tmp_path, text):
+    scene = write(tmp_path, text)
+    simulator = surface_simulator(scene)
+    body = "ball"
+    for _ in range(30):
+        simulator.step()
+    state = simulator.save()
+    steps = [simulator.step() for _ in range(30)]
+    want = *simulator.link_pose(body), simulator.contact_impulse(body), simulator.time, steps[-1].certificate
+    for again in (simulator, surface_simulator(scene)):
+        again.restore(state)
+        for _ in range(30):
+            last = again.step()
+        for was, now in zip(want[:3], (*again.link_pose(body), again.contact_impulse(body))):
+            np.testing.assert_array_equal(now, was)
+        assert (again.time, last.certificate) == want[3:]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (GOOD, "sphere: 0.1", "sphere: 0.2", "other surfaces"),
+        (GOOD, "mass: 2.0", "mass: 2.5", "other masses"),
+        (GOOD, "restitution: 0.5", "restitution: 0.4", "other restitution: it has 0.5, this one 0.4"),
+        (TREE, "friction: 0.3", "friction: 0.4", "other contacts"),
+        (TREE, "mass: 0.2", "mass: 0.3", "other masses"),
+    ],
+)
+def test_a_state_of_another_scene_is_refused(tmp_path, text, old, new, words):
+    state = surface_simulator(write(tmp_path, text)).save()
+    other = surface_simulator(write(tmp_path, text.replace(old, new)))
+    before = other.link_pose("ball")
+    for wrong, message in ((state, words), (3, "needs a SurfaceState"), (SurfaceSimulator(PATCH).save(), "other ")):
+        with pytest.raises(InputError, match=message):
+            other.restore(wrong)
+    for was, now in zip(before, other.link_pose("ball")):
+        np.testing.assert_array_equal(now, was)
+
+
+@pytest.mark.parametrize("scene", [DISH, "package://mb_contact/config/three_patches.yaml"])
+def test_shipped_trees_are_checked_and_run(scene, capsys):
+    assert is_surface_scene(scene) and cli.main(["check", scene]) == 0
+    assert "friction" in capsys.readouterr().out
+    assert cli.main(["run", scene, "--duration", "0.05", "--as-fast-as-possible", "--backend", "embedded"]) == 0
+    assert "simulated 0.050 s" in capsys.readouterr().err

@@ -123,7 +123,7 @@ def turning_momentum(tree, names):
 
 @pytest.mark.parametrize(("mu", "restitution"), [(0.0, 0.0), (0.05, 0.0), (0.4, 0.5), (np.inf, 0.0)])
 def test_ball_dropped_on_the_plate_of_a_turning_arm(tmp_path, mu, restitution):
-    """Impact, sliding, rolling and flight leave the moment of momentum about the upright hinge; Newton's law of impact."""
+    """Impact, sliding, rolling and flight leave the moment of momentum about the upright hinge."""
     sheet = plane().placed(p=(0.1, 0.0, 0.02))
     joint = ContactJoint("ball", "plate", sheet, ball(0.05, 0.5), "free", friction=mu, restitution=restitution)
     tree = SurfaceTree([joint], arm(tmp_path))

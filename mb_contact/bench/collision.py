@@ -57,7 +57,7 @@ class Detection:
         """Contact points; returns their number."""
         b = self.buffers
         build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, self.contacts
+            self.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, self.contacts
         )
         return int(self.contacts.count[0])
 

@@ -14,7 +14,10 @@ def add_benches(parser):
     """Give ``parser`` a subcommand for every measurement; without a name it measures a step."""
     parser.set_defaults(measure=_step, repeats=30, cold=False)
     names = parser.add_subparsers(title="measurements", description="Without a NAME: step.", metavar="NAME")
-    for add in (_add_step, _add_formulations, _add_grasp, _add_pendulum, _add_fidelity, _add_collision, _add_node):
+    for add in (
+        _add_step, _add_formulations, _add_grasp, _add_quadruped, _add_pendulum, _add_fidelity, _add_collision,
+        _add_node,
+    ):  # fmt: skip
         add(names)
 
 
@@ -72,6 +75,21 @@ def _grasp(_arguments):
     return run()
 
 
+def _add_quadruped(names):
+    text = "Drumwright's quadruped on a height field: modified PPM against Lemke (needs example-robot-data)"
+    parser = _add(names, "quadruped", _quadruped, text)
+    parser.add_argument("--seconds", type=float, default=10.0, metavar="T", help="simulated time (default: 10)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture of the walk there (matplotlib)")
+
+
+def _quadruped(arguments):
+    from mb_contact.bench.quadruped import run_bench as run
+
+    if not 0.0 < arguments.seconds <= 1000.0:
+        raise InputError(f"--seconds must be above 0 and at most 1000, got {arguments.seconds:g}")
+    return run(arguments.seconds, arguments.plot)
+
+
 def _add_pendulum(names):
     parser = _add(names, "pendulum", _pendulum, "OS against NMC/OS: J14 Table 2 and J12 Table I")
     text = "numbers of links, with commas (default: 3,6,12,15,24,30; 100,300 take minutes)"
@@ -79,6 +97,8 @@ def _add_pendulum(names):
     parser.add_argument("--seconds", type=float, default=5.0, metavar="T", help="simulated time (default: 5)")
     text = "CPU seconds after which a run is cut off and scaled up (default: 30)"
     parser.add_argument("--budget", type=float, default=30.0, metavar="S", help=text)
+    text = "integrator of OS (default: semi_implicit_euler up to 30 links, midpoint beyond)"
+    parser.add_argument("--integrator", metavar="NAME", help=text)
     parser.add_argument("--plot", metavar="DIR", help="write the pictures of the papers there (matplotlib)")
     parser.add_argument("--scenes", metavar="DIR", help="only write the scene files there")
 
@@ -95,8 +115,9 @@ def _pendulum(arguments):
     from mb_contact.bench.pendulum import run_bench as run
 
     return run(
-        arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes
-    )
+        arguments.links, arguments.seconds, budget=arguments.budget, plot=arguments.plot, scenes=arguments.scenes,
+        integrator=arguments.integrator,
+    )  # fmt: skip
 
 
 def _add_fidelity(names):

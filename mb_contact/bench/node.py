@@ -55,15 +55,16 @@ class _Meter:
         self._node = simulator_node
         self._ended = threading.Event()
         self.round_trips, self.memory = [], []
-        self._begun = self.cpu = None
+        self._begun = self._last = None
         simulator_node.answered = self._answered
         self._start = time.monotonic()
         self._thread = threading.Thread(target=self._watch, name="meter", daemon=True)
         self._thread.start()
 
     def _answered(self, seconds):
-        if self._begun is None and time.monotonic() - self._start > _WARM_UP:
-            self._begun = (time.monotonic(), _cpu_seconds(), self._node.simulator.time)
+        self._last = np.array([time.monotonic(), _cpu_seconds(), self._node.simulator.time])
+        if self._begun is None and self._last[0] - self._start > _WARM_UP:
+            self._begun = self._last
         if self._begun is not None:
             self.round_trips.append(seconds)
             if len(self.round_trips) > 400_000:  # a soak must not grow by being measured
@@ -74,14 +75,12 @@ class _Meter:
             self.memory.append((time.monotonic() - self._start, resident_bytes()))
 
     def stop(self):
-        """Seconds simulated since the warm-up, real-time factor, CPU share."""
+        """Seconds simulated from the warm-up to the last control period, real-time factor, CPU share."""
         self._ended.set()
         self._thread.join()
         if self._begun is None:
             raise CommunicationError("the run was over before anything could be measured")
-        wall, cpu, simulated = self._begun
-        wall, cpu = time.monotonic() - wall, _cpu_seconds() - cpu
-        simulated = self._node.simulator.time - simulated
+        wall, cpu, simulated = (float(value) for value in self._last - self._begun)
         return simulated, simulated / wall, cpu / wall
 
 

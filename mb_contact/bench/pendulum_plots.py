@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from mb_contact.bench.pendulum import run
+from mb_contact.bench.pendulum import height_difference, run
 from mb_contact.model.pendulum import pendulum
 
 SECONDS = 5.0
 PICTURES = 12  #: of a sequence
 INK = {"os": "tab:red", "eliminated": "tab:blue"}  #: J14's colours
 NAMES = {"os": "OS", "eliminated": "NMC/OS"}
+LINES = {"os": {"linewidth": 3.0, "alpha": 0.5}, "eliminated": {"linewidth": 1.0}}
+PARTS = (1, 2, 4)  #: of the chain's step, for which differences are drawn
 
 
 def write_pictures(folder):
@@ -67,8 +71,13 @@ def draw_sequence(path, chain, title, seconds=SECONDS, count=PICTURES):
             facecolors="tab:orange", edgecolors="0.2", linewidths=0.5, alpha=0.6,
         ))  # fmt: skip
         axis.plot(0.0, chain.base_height, "k^")
-        axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", title=f"{when:.2f} s")
-    figure.suptitle(f"{title}, e = {chain.restitution:g} [m]")
+        axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+        axis.set_title(f"{when:.2f} s", fontsize="medium")
+    for axis in axes[-1]:
+        axis.set_xlabel("x [m]")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("z [m]")
+    figure.suptitle(f"{title}, restitution {chain.restitution:g}; grey: floor and wall, triangle: base")
     figure.savefig(path, dpi=70)
     return path
 
@@ -82,20 +91,37 @@ def _hinges(chain, centres):
 
 
 def draw_comparison(path, chain, what, title, seconds=SECONDS):
-    """Height (and vertical velocity) of the last link over time, OS and NMC/OS; returns the path."""
-    columns = {"height": (1, "height of the last link [m]"), "velocity": (3, "its vertical velocity [m/s]")}
+    """Height (and velocity along the floor's normal) of the last link over time, OS and NMC/OS; returns the path.
+
+    Below them how far apart the heights are, for PARTS of the step: the time of agreement.
+    """
+    columns = {"height": (1, "height [m]"), "velocity": (3, "normal velocity [m/s]")}
     runs = {way: run(chain, way, seconds) for way in INK}
-    figure = _figure(10.0, 1.0 + 3.0 * len(what))
-    axes = np.atleast_1d(figure.subplots(len(what), 1, sharex=True))
+    figure = _figure(10.0, 1.0 + 2.6 * (len(what) + 1))
+    axes = figure.subplots(len(what) + 1, 1, sharex=True)
     for axis, name in zip(axes, what):
         column, label = columns[name]
         for way, ink in INK.items():
-            style = "-" if way == "os" else "--"
-            axis.plot(runs[way].time, runs[way].last[:, column], style, color=ink, linewidth=1.2, label=NAMES[way])
+            axis.plot(runs[way].time, runs[way].last[:, column], color=ink, label=NAMES[way], **LINES[way])
         axis.set_ylabel(label)
+    _draw_differences(axes[-1], chain, seconds)
+    touched = runs["os"].time[runs["os"].contacts > 0]
+    for axis in axes:
         axis.grid(alpha=0.3)
+        if len(touched):
+            axis.axvline(touched[0], color="0.4", linestyle=":", label="first contact" if axis is axes[0] else None)
     axes[0].legend()
     axes[-1].set_xlabel("time [s]")
-    figure.suptitle(f"{title}, {1e3 * chain.time_step:g} ms, e = {chain.restitution:g}")
+    figure.suptitle(f"{title}: the last link at {1e3 * chain.time_step:g} ms, restitution {chain.restitution:g}")
     figure.savefig(path, dpi=80)
     return path
+
+
+def _draw_differences(axis, chain, seconds):
+    """|height of OS - height of NMC/OS| over time, for every part of the step."""
+    for part in PARTS:
+        finer = replace(chain, time_step=chain.time_step / part)
+        time, apart = height_difference(*(run(finer, way, seconds) for way in INK))
+        axis.semilogy(time, np.maximum(apart, 1e-9), linewidth=0.8, label=f"{1e3 * finer.time_step:g} ms")
+    axis.set_ylabel("heights differ by [m]")
+    axis.legend(title="step")

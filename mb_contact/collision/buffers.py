@@ -12,9 +12,21 @@ import numpy as np
 from mb_contact.core.collision.convex import ROUND_CORNERS
 from mb_contact.core.collision.manifold_faces import MAX_POINTS
 from mb_contact.errors import InputError
-from mb_contact.types import Contacts
+from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts
 
+FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
+FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
 WITNESS_SIZE = 4  #: floats per row of a witness array: normal from B to A (3), signed distance
+
+
+class FieldWork(NamedTuple):
+    """Scratch for the contacts with a height field: points of all its planes and edges before the reduction."""
+
+    points: np.ndarray  #: (c, 6), as of ManifoldWork
+    ids: np.ndarray  #: int64 (c,)
+    normals: np.ndarray  #: (c, 3), from the field to the shape
+    group: np.ndarray  #: int64 (c,), of points whose normals are alike
+    seen: np.ndarray  #: int64 (s,), planes that have been looked at
 
 
 class ManifoldWork(NamedTuple):
@@ -28,6 +40,7 @@ class ManifoldWork(NamedTuple):
     polygon: np.ndarray  #: (3, c, 3): polygon that is clipped, its copy, outline of the reference face
     name: np.ndarray  #: int64 (3, c), of their corners
     edge: np.ndarray  #: int64 (3, c), of their edges
+    field: FieldWork
 
 
 class CollisionBuffers(NamedTuple):
@@ -84,12 +97,17 @@ def make_manifold_work(room):
         polygon=np.zeros((3, room, 3)),
         name=np.zeros((3, room), dtype=np.int64),
         edge=np.zeros((3, room), dtype=np.int64),
+        field=FieldWork(
+            points=np.zeros((FIELD_POINTS, 6)), ids=np.zeros(FIELD_POINTS, dtype=np.int64),
+            normals=np.zeros((FIELD_POINTS, 3)), group=np.zeros(FIELD_POINTS, dtype=np.int64),
+            seen=np.zeros(FIELD_PLANES, dtype=np.int64),
+        ),
     )
 
 
 def _room(geoms):
     """Most candidate points of a pair: all vertices of a hull on a plane, or two polygons cut out of each other."""
-    vertices = np.diff(geoms.first_vertex).max(initial=0)
+    vertices = np.diff(geoms.first_vertex)[geoms.kind != SHAPE_HEIGHT_FIELD].max(initial=0)
     corners = np.diff(geoms.first_corner).max(initial=ROUND_CORNERS)
     return int(max(MAX_POINTS, vertices + 2, 2 * corners + 4))
 

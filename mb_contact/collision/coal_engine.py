@@ -22,6 +22,7 @@ from mb_contact.types import (
     SHAPE_CONE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
@@ -58,7 +59,7 @@ class NarrowPhase:
         self._bound = (None, None, None)
 
     def query(self, candidates, count, reach, geom_R, geom_p, witness):
-        """Fill the witness rows of the candidates that have no plane.
+        """Fill the witness rows of the candidates that have neither plane nor height field.
 
         Parameters
         ----------
@@ -72,7 +73,7 @@ class NarrowPhase:
         witness : (m, 4), out
             Row i: unit normal from B to A in world axes, and signed distance [m], of
             ``candidates[i]``.  Farther than its reach only the distance is written.  The rows
-            of pairs with a plane are left alone.
+            of pairs with one are left alone.
         """
         if self._bound[0] is not geom_R or self._bound[1] is not geom_p or self._bound[2] is not witness:
             self._bind(geom_R, geom_p, witness)
@@ -134,9 +135,9 @@ def _key(geoms, g):
 
 
 def _shape(geoms, g):
-    """The coal shape of geometry g; None for a plane, which never reaches coal."""
+    """The coal shape of geometry g; None for a plane or a height field, which never reach coal."""
     kind = int(geoms.kind[g])
-    if kind == SHAPE_PLANE:
+    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
         return None
     size = checked_size(geoms, g)
     radius, length = float(size[0]), 2.0 * float(size[-1])

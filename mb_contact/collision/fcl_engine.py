@@ -24,6 +24,7 @@ from mb_contact.types import (
     SHAPE_CONE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     SHAPE_SPHERE,
 )
@@ -57,7 +58,7 @@ class NarrowPhase:
         self._collision = fcl.CollisionRequest(num_max_contacts=16, enable_contact=True, gjk_solver_type=solver)
 
     def query(self, candidates, count, reach, geom_R, geom_p, witness):
-        """Fill the witness rows of the candidates that have no plane; arguments as coal's."""
+        """Fill the witness rows of the candidates that have neither plane nor height field; arguments as coal's."""
         fresh = set()
         rows = zip(candidates[:count].tolist(), reach[:count].tolist())
         for i, (row, far) in enumerate(rows):
@@ -130,9 +131,9 @@ def _key(geoms, g):
 
 
 def _shape(geoms, g):
-    """The fcl shape of geometry g; None for a plane."""
+    """The fcl shape of geometry g; None for a plane or a height field."""
     kind = int(geoms.kind[g])
-    if kind == SHAPE_PLANE:
+    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
         return None
     size = checked_size(geoms, g)
     radius, length = float(size[0]), 2.0 * float(size[-1])

@@ -35,7 +35,6 @@ from mb_contact.types import OK, WORLD
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 PUSH_RATE = 0.2  #: part of a penetration removed per step, below the push-out speed
 PUSH_SPEED = 0.1  #: [m/s]
-LIMIT_SPEED = 1.0  #: [rad/s, m/s] fastest push back into a joint's range
 LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step
 FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
@@ -184,7 +183,7 @@ class StepProblem:
         parent = int(self.tree.parent[k])
         if parent == WORLD:
             on_b = np.zeros(6)
-        return k, parent, h[None], on_b[None], np.array([self._push(limit.gap, LIMIT_SPEED, what)])
+        return k, parent, h[None], on_b[None], np.array([self._push(limit.gap, self._rates[2], what)])
 
     def _contact_frame(self, a, b, x, contact, what):
         n = as_vector(contact.normal, 3, f"{what}.normal")

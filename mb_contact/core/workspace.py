@@ -177,6 +177,8 @@ class StepWork(NamedTuple):
     energy: np.ndarray  #: (2,), kinetic and potential energy of the current state [J]
     info: np.ndarray  #: int64 (4,), solver rung, iterations, singular body, contacts that the step has stopped
     row_bias: np.ndarray  #: (c, 3), what the rows' velocities after the step have beyond the linear model [m/s]
+    shift: np.ndarray  #: (N,), by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]
+    gap_shift: np.ndarray  #: (c,), what gaps change by it [m]
 
 
 def make_kinematics(n, N):
@@ -346,4 +348,6 @@ def make_step_work(n, N, g, capacity):
         energy=np.zeros(2),
         info=np.zeros(4, np.int64),
         row_bias=np.zeros((capacity, 3)),
+        shift=np.zeros(N),
+        gap_shift=np.zeros(capacity),
     )

@@ -80,7 +80,7 @@ def first_rows(pairs, count):
 
 
 def hull_arrays(hulls):
-    """The arrays of Geoms about convex hulls; ``hulls`` holds a Hull or None for each geometry."""
+    """The arrays of Geoms about hulls and height fields: of each geometry a Hull, a HeightField or None."""
     given = [hull for hull in hulls if hull is not None]
 
     def joined(name, empty):
@@ -90,12 +90,16 @@ def hull_arrays(hulls):
         return np.cumsum([0, *(0 if hull is None else len(getattr(hull, name)) for hull in hulls)]).astype(np.int64)
 
     counts = [np.diff(hull.first_corner) for hull in given]
+    patches = [getattr(hull, "patch", np.zeros(len(hull.faces), dtype=np.int64)) for hull in given]
+    grids = [(0, 0) if hull is None else getattr(hull, "shape", (0, 0)) for hull in hulls]
     return {
         "vertices": joined("vertices", np.zeros((0, 3))),
         "first_vertex": starts("vertices"),
         "faces": joined("faces", np.zeros((0, 3))),
         "first_face": starts("faces"),
         "corners": joined("corners", np.zeros(0, dtype=np.int64)),
+        "patch": np.concatenate([np.zeros(0, dtype=np.int64), *patches]),
+        "grid": np.array(grids, dtype=np.int64).reshape(-1, 2),
         "first_corner": np.cumsum(np.concatenate([[0], *counts])).astype(np.int64),
     }
 

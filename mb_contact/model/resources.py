@@ -11,13 +11,16 @@ import sys
 from pathlib import Path
 
 OWN_PACKAGE = "mb_contact"
+ON_PYPI = ("example-robot-data",)  #: packages of robots that scenes of this one use, and pip installs
+WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-packages
 
 
 def find_resource(address, package_dirs=(), start=None):
     """Path of an existing file or folder.
 
     A ``package://name/rest`` address is looked for in the ament index, then along
-    ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``; this package
+    ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``, then where wheels of
+    PyPI put the ``share`` folder of such packages; this package
     itself is also found in its source checkout or beside an installed wheel.
 
     Parameters
@@ -48,6 +51,8 @@ def find_resource(address, package_dirs=(), start=None):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
     remedy = "source its workspace or pass package_dirs"
+    if package in ON_PYPI:
+        remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
 
 
@@ -74,9 +79,15 @@ def _package_folders(package, package_dirs, start):
             folders.append(base)
         if (base / package).is_dir():
             folders.append(base / package)
+    folders += [share / package for share in _wheel_shares() if (share / package).is_dir()]
     if package == OWN_PACKAGE:
         folders += _own_folders()
     return folders
+
+
+def _wheel_shares():
+    """The ``share`` folders of wheels, in this environment."""
+    return [Path(base) / WHEEL_SHARE for base in (*site.getsitepackages(), site.getusersitepackages())]
 
 
 def _own_folders():

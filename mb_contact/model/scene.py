@@ -69,6 +69,7 @@ SHAPE_SIZES = MappingProxyType({
     "cone": ("radius", "length"),
     "ellipsoid": ("x", "y", "z"),
     "mesh": (),
+    "height_field": ("x", "y"),
     "plane": (),
 })
 
@@ -179,12 +180,43 @@ class SceneModel:
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 
+#: Built-in terrains, and what each needs besides a resolution.
+TERRAINS = MappingProxyType({
+    "flat": (),
+    "ramp": ("amplitude",),
+    "rough": ("amplitude",),
+    "waves": ("amplitude", "wavelength"),
+    "hills": ("amplitude", "wavelength"),
+    "steps": ("amplitude", "wavelength"),
+})
+
+
+@dataclass(frozen=True)
+class Heights:
+    """Heights of a height field [m]: from a file, a grid or a generator, one of the three.
+
+    ``file`` is .npy, .csv or .png (grey, black 0 and white 1), relative to the scene's; ``grid`` holds rows along x,
+    the first at the smallest y, as .npy and .csv do; the first row of a picture is at the largest y.  All are
+    multiplied by ``factor``.  A ``generator`` out of TERRAINS makes points ``resolution`` [m] apart.
+    """
+
+    file: str | None = None
+    grid: tuple[tuple[float, ...], ...] | None = None
+    generator: str | None = None
+    factor: float = 1.0
+    resolution: float | None = None  #: of a generator [m]
+    amplitude: float | None = None  #: largest height [m]; of a ramp that of its far end
+    wavelength: float | None = None  #: of waves and hills; length of steps [m]
+    seed: int = 0  #: of rough, hills and steps
+
+
 @dataclass(frozen=True)
 class Primitive:
     """A body of one shape; ``size`` in full lengths, see SHAPE_SIZES; a free one needs a mass [kg].
 
     The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
     (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
+    A ``height_field`` has ``heights`` and is welded.
     """
 
     name: str
@@ -199,6 +231,8 @@ class Primitive:
     mesh: str | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     collision_meshes: str = "convex_hull"
+    pieces: tuple[str, ...] = ()  #: files of a mesh that is given in convex pieces, in place of ``mesh``
+    heights: Heights | None = None
     hull_vertices: int | None = None  #: most vertices of a hull of the mesh; None: what hulls have by default
 
     def kind(self):

@@ -18,9 +18,10 @@ from mb_contact.model.scene import (
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
     SHAPE_SIZES,
+    TERRAINS,
     JointProperties,
 )
-from mb_contact.types import CLOSURE_NAMES, SHAPE_PLANE
+from mb_contact.types import CLOSURE_NAMES, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 
 def check_scene(scene):
@@ -133,15 +134,19 @@ def _check_primitive(scene, primitive, key):
         raise scene.error(f"{key}.size", f"a {primitive.shape} has size {form}, got {list(primitive.size)}")
     if not all(np.isfinite(length) and length > 0.0 for length in primitive.size):
         raise scene.error(f"{key}.size", f"lengths must be greater than zero, got {list(primitive.size)}")
-    if (primitive.shape == "mesh") != (primitive.mesh is not None):
-        message = "a mesh needs the address of its file" if primitive.mesh is None else "only a mesh has a file"
-        raise scene.error(f"{key}.mesh", message)
+    given = (primitive.mesh is not None) + bool(primitive.pieces)
+    if given != (primitive.shape == "mesh"):
+        message = "a mesh needs the address of its file, or pieces" if given == 0 else "only a mesh has a file"
+        if given == 2:
+            message = "stands beside pieces; keep one of them"
+        raise scene.error(f"{key}.{'mesh' if primitive.mesh is not None or given == 0 else 'pieces'}", message)
     _check_numbers(scene, f"{key}.scale", primitive.scale, size=3)
     if not all(primitive.scale):
         raise scene.error(f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}")
     if primitive.collision_meshes not in ("convex_hull", "convex_pieces"):
         message = f"'{primitive.collision_meshes}' is not available; allowed: convex_hull, convex_pieces"
         raise scene.error(f"{key}.collision_meshes", message)
+    _check_heights(scene, primitive, key)
     if primitive.hull_vertices is not None and not HULL_VERTICES[0] <= primitive.hull_vertices <= HULL_VERTICES[1]:
         message = f"must be from {HULL_VERTICES[0]} to {HULL_VERTICES[1]}, got {primitive.hull_vertices}"
         raise scene.error(f"{key}.hull_vertices", message)
@@ -151,12 +156,47 @@ def _check_primitive(scene, primitive, key):
     _check_velocity(scene, primitive, key)
     if primitive.base == "weld":
         return
-    if primitive.kind() == SHAPE_PLANE:
-        raise scene.error(f"{key}.base", "a plane has no mass and cannot be free; use base: weld")
+    if primitive.kind() in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
+        word = primitive.shape.replace("_", " ")
+        raise scene.error(f"{key}.base", f"a {word} has no mass and cannot be free; use base: weld")
     if primitive.mass is None or not 0.0 < primitive.mass < np.inf:
         raise scene.error(f"{key}.mass", "a free body needs a mass [kg] greater than zero and finite")
     if primitive.inertia is not None:
         _check_numbers(scene, f"{key}.inertia", primitive.inertia, size=3)
+
+
+def _check_heights(scene, primitive, key):
+    """What a height field is made from: one source, and what that source needs."""
+    heights = primitive.heights
+    if (primitive.shape == "height_field") != (heights is not None):
+        missing = "a height field needs heights: {file: ...}, {grid: ...} or {generator: ...}"
+        raise scene.error(f"{key}.heights", missing if heights is None else "only a height_field has heights")
+    if heights is None:
+        return
+    key += ".heights"
+    given = [name for name in ("file", "grid", "generator") if getattr(heights, name) is not None]
+    if len(given) != 1:
+        raise scene.error(key, f"needs one of file, grid and generator, got {' and '.join(given) or 'none'}")
+    _check_numbers(scene, f"{key}.factor", heights.factor)
+    if isinstance(heights.seed, bool) or not isinstance(heights.seed, (int, np.integer)) or heights.seed < 0:
+        raise scene.error(f"{key}.seed", f"must be a whole number of at least 0, got {heights.seed}")
+    if heights.grid is not None:
+        for i, row in enumerate(heights.grid):
+            _check_numbers(scene, f"{key}.grid[{i}]", row, size=len(heights.grid[0]))
+    if heights.generator is not None and heights.generator not in TERRAINS:
+        message = f"'{heights.generator}' is not known; available: {', '.join(TERRAINS)}"
+        raise scene.error(f"{key}.generator", message)
+    needed = ("resolution", *TERRAINS[heights.generator]) if heights.generator is not None else ()
+    for name in ("resolution", "amplitude", "wavelength"):
+        value = getattr(heights, name)
+        if (value is None) != (name not in needed):
+            owner = f"generator {heights.generator}" if heights.generator is not None else given[0]
+            message = f"is missing; {owner} needs it" if value is None else f"belongs to no {owner}; leave it out"
+            raise scene.error(f"{key}.{name}", message)
+        if value is not None:
+            _check_numbers(scene, f"{key}.{name}", value)
+            if name != "amplitude" and not value > 0.0:
+                raise scene.error(f"{key}.{name}", f"must be greater than zero, got {value:g}")
 
 
 def _check_material(scene, name, key):

@@ -28,11 +28,13 @@ from mb_contact.model.scene import (
     MOST_TOLERANCE,
     MOST_WORDS,
     SHAPE_SIZES,
+    TERRAINS,
     AnisotropicFriction,
     Closure,
     CollisionFilters,
     Gear,
     Ground,
+    Heights,
     JointProperties,
     Material,
     MaterialPair,
@@ -313,6 +315,17 @@ _model = record(SceneModel, {
     "srdf": text,
 }, required=("urdf",))
 
+_heights = record(Heights, {
+    "file": text,
+    "grid": many(many(number())),
+    "generator": choice(*TERRAINS),
+    "factor": number(),
+    "resolution": number(above=0.0),
+    "amplitude": number(),
+    "wavelength": number(above=0.0),
+    "seed": whole(0, 2**31 - 1),
+})
+
 _primitive = record(Primitive, {
     "name": text,
     "shape": choice(*SHAPE_SIZES),
@@ -324,8 +337,10 @@ _primitive = record(Primitive, {
     "material": text,
     "velocity": _velocity,
     "mesh": text,
+    "pieces": many(text),
     "scale": vector(3),
     "collision_meshes": choice("convex_hull", "convex_pieces"),
+    "heights": _heights,
     "hull_vertices": whole(*HULL_VERTICES),
 }, required=("name", "shape"))
 

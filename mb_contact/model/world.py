@@ -12,6 +12,8 @@ import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
+from mb_contact.model.height_fields import height_field
+from mb_contact.model.heights import read_heights, terrain
 from mb_contact.model.hulls import MOST_VERTICES
 from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
@@ -294,7 +296,8 @@ class _Builder:
     def add_primitive(self, primitive, key):
         """Append an object of one shape, welded to the inertial frame or a free body."""
         R, p = primitive.pose.rotation(), primitive.pose.origin()
-        hulls = self._hulls(primitive, key) if primitive.shape == "mesh" else [None]
+        make = {"mesh": self._hulls, "height_field": self._height_field}.get(primitive.shape)
+        hulls = [None] if make is None else make(primitive, key)
         body = WORLD
         if primitive.base == "free":
             body = len(self.parents)
@@ -315,13 +318,33 @@ class _Builder:
 
     def _hulls(self, primitive, key):
         """Convex bodies of a mesh."""
+        files = [(f"{key}.mesh", primitive.mesh)] if primitive.mesh is not None else [
+            (f"{key}.pieces[{i}]", piece) for i, piece in enumerate(primitive.pieces)]  # fmt: skip
+        bodies = []
+        for place, file in files:
+            try:
+                bodies += convex_bodies(
+                    self._path(file, place), primitive.scale, primitive.collision_meshes,
+                    primitive.hull_vertices or MOST_VERTICES,
+                )  # fmt: skip
+            except ValueError as error:
+                raise self.scene.error(place, f"'{file}': {error}") from None
+        return bodies
+
+    def _height_field(self, primitive, key):
+        """The height field of a primitive, in place of a hull."""
+        heights, key = primitive.heights, f"{key}.heights"
         try:
-            return convex_bodies(
-                self._path(primitive.mesh, f"{key}.mesh"), primitive.scale, primitive.collision_meshes,
-                primitive.hull_vertices or MOST_VERTICES,
-            )  # fmt: skip
+            if heights.generator is not None:
+                grid = terrain(heights, primitive.size)
+            elif heights.file is not None:
+                key = f"{key}.file"
+                grid = read_heights(self._path(heights.file, key))
+            else:
+                grid = np.array(heights.grid, dtype=np.float64)
+            return [height_field(heights.factor * grid, primitive.size)]
         except ValueError as error:
-            raise self.scene.error(f"{key}.mesh", f"'{primitive.mesh}': {error}") from None
+            raise self.scene.error(key, str(error)) from None
 
     def _inertia(self, primitive, hulls, key):
         """RigidInertia of a free primitive: the solid's, with the moments that the scene gives instead of its own."""

@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.names import shorten
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
@@ -71,7 +72,7 @@ class CommandInbox:
             return self._last_rows
         unknown = [name for name in names if name not in self._index]
         if unknown:
-            return f"unknown joint '{unknown[0]}'; known are {', '.join(self._index)}"
+            return f"unknown joint '{shorten(unknown[0])}'; known are {', '.join(self._index)}"
         if len(set(names)) != len(names):
             return "a joint is named twice"
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)

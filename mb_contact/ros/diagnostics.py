@@ -38,8 +38,12 @@ class Summary:
         Steps that began later than two control periods after they were due.
     lockstep_timeouts : int
         How often the controller was given up.
+    overloaded : bool
+        Whether simulated time goes slower than asked for.
     policy_active : bool
         Whether the timeout policy applies now.
+    accepted_wrenches, rejected_wrenches : int
+        Messages on external_wrench.
     """
 
     steps: int = 0
@@ -58,8 +62,11 @@ class Summary:
     late: int = 0
     missed_deadlines: int = 0
     lockstep_timeouts: int = 0
+    overloaded: bool = False
     policy_active: bool = False
     policy: str = "hold"
+    accepted_wrenches: int = 0
+    rejected_wrenches: int = 0
 
     def add(self, step, time_step):
         """Count one step."""
@@ -119,13 +126,9 @@ class Diagnostics:
         status = self._status_type()
         status.name = f"{self._node.get_fully_qualified_name()}: simulation"
         status.hardware_id = "mb_contact"
-        status.level, status.message = self._status_type.OK, "running"
-        if summary.rejected > self._rejected:
-            status.level = self._status_type.WARN
-            status.message = f"{summary.rejected - self._rejected} commands rejected since the last report"
-        if summary.policy_active:
-            status.level = self._status_type.WARN
-            status.message = f"no commands: policy '{summary.policy}' applies"
+        warnings = self._warnings(summary)
+        status.level = self._status_type.WARN if warnings else self._status_type.OK
+        status.message = "; ".join(warnings) or "running"
         self._rejected = summary.rejected
         solvers = " ".join(f"{name}:{count}" for name, count in sorted(summary.solvers.items()))
         values = {
@@ -135,6 +138,8 @@ class Diagnostics:
             "accepted_commands": summary.accepted,
             "rejected_commands": summary.rejected,
             "late_commands": summary.late,
+            "accepted_wrenches": summary.accepted_wrenches,
+            "rejected_wrenches": summary.rejected_wrenches,
             "missed_deadlines": summary.missed_deadlines,
             "lockstep_timeouts": summary.lockstep_timeouts,
             "max_contacts": summary.contacts,
@@ -144,6 +149,17 @@ class Diagnostics:
         make = self._message
         status.values = [key_value(make, key, str(value)) for key, value in values.items()]
         return status
+
+    def _warnings(self, summary):
+        """What a user should know now."""
+        warnings = []
+        if summary.policy_active:
+            warnings.append(f"no commands: policy '{summary.policy}' applies")
+        if summary.rejected > self._rejected:
+            warnings.append(f"{summary.rejected - self._rejected} commands rejected since the last report")
+        if summary.overloaded:
+            warnings.append(f"overloaded: real-time factor {summary.real_time_factor_now:.2f}")
+        return warnings
 
     def _message(self, type_name):
         return self._node.message_type(type_name)()

@@ -19,6 +19,8 @@ ARGUMENTS = {
     "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
     "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
     "height": ("0.0", "with urdf: height of the robot's root above the ground [m]"),
+    "robot": ("", "robot with its ros2_control part (URDF or xacro)"),
+    "controllers": ("", "parameters of the controllers (YAML)"),
     "controller": ("false", "start the example controller"),
     "lockstep": ("auto", "wait for one command per control period: true, false; auto: with the controller"),
     "real_time_factor": ("1.0", "pace of simulated time; 0.0: as fast as possible"),
@@ -29,7 +31,7 @@ ARGUMENTS = {
     "rviz_config": (RVIZ, "what rviz2 shows"),
     "view": ("false", "start the web view (needs an mb_contact that has one)"),
     "record": ("", "MCAP file to record into"),
-    "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf"),
+    "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
     "namespace": ("", "namespace of the nodes"),
 }
 

@@ -22,6 +22,7 @@ from launch_ros.actions import Node
 from mb_contact.model.resources import find_resource
 from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, write_scene
 
+STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for a controller that was killed
 
 
@@ -84,7 +85,19 @@ def scene_of(context):
     return scene if scene else write_scene(urdf, text_of(context, "base"), number_of(context, "height"))
 
 
-def simulation(context, scene, controller=None):
+def refuse_lockstep(context):
+    """For controllers that cannot answer state by state.
+
+    Raises
+    ------
+    RuntimeError
+        The argument ``lockstep`` is true.
+    """
+    if truth_of(context, "lockstep"):
+        raise RuntimeError("lockstep:=true does not work with ros2_control: its commands answer no particular state")
+
+
+def simulation(context, scene, controller=None, remappings=None, state_publisher=None):
     """The processes of one simulation.
 
     Parameters
@@ -93,6 +106,10 @@ def simulation(context, scene, controller=None):
     scene : path
     controller : list of str, optional
         Command of the example controller, started where the argument ``controller`` is true.
+    remappings : dict, optional
+        Of the simulator's topics.
+    state_publisher : bool, optional
+        Whether to start robot_state_publisher; by default as the argument says.
 
     Returns
     -------
@@ -101,10 +118,14 @@ def simulation(context, scene, controller=None):
     namespace = text_of(context, "namespace")
     with_controller = controller is not None and truth_of(context, "controller")
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
-    simulator = _simulator(context, scene, namespace, lockstep)
+    simulator = _simulator(context, scene, namespace, lockstep, remappings)
     actions = [simulator, _ends_the_launch(simulator)]
-    if truth_of(context, "state_publisher"):
+    if state_publisher is False:
+        pass  # the launch file starts its own
+    elif _has_state_publisher(context):
         actions += _state_publisher(scene, namespace)
+    elif truth_of(context, "state_publisher"):
+        actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
     if with_controller:
         command = [*controller, *(["--namespace", namespace] if namespace else [])]
         process = ExecuteProcess(cmd=command, name=Path(controller[1]).stem, output="screen")
@@ -121,7 +142,7 @@ def example(script):
     return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
 
 
-def _simulator(context, scene, namespace, lockstep):
+def _simulator(context, scene, namespace, lockstep, remappings):
     arguments = [str(scene), "--backend", "rclpy"]
     for name in ("record", "duration"):
         if text_of(context, name):
@@ -131,6 +152,7 @@ def _simulator(context, scene, namespace, lockstep):
         "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
         "real_time_factor": number_of(context, "real_time_factor"),
         "start_paused": truth_of(context, "paused"),
+        "link_tf": not _has_state_publisher(context),
     }
     file = text_of(context, "params_file")
     return Node(
@@ -139,6 +161,7 @@ def _simulator(context, scene, namespace, lockstep):
         namespace=namespace,
         arguments=arguments,
         parameters=[*([file] if file else []), parameters],
+        remappings=list((remappings or {}).items()),
         output="screen",
         sigterm_timeout=_END_SECONDS,
     )
@@ -158,17 +181,17 @@ def has_package(name):
     return True
 
 
+def _has_state_publisher(context):
+    return truth_of(context, "state_publisher") and has_package(STATE_PUBLISHER)
+
+
 def _state_publisher(scene, namespace):
     """robot_state_publisher for each robot of the scene, the second and later ones in a namespace of their own."""
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
 
-    name = "robot_state_publisher"
+    name = STATE_PUBLISHER
     models = build_world(load_scene(scene)).robot_models
-    if not models:
-        return []
-    if not has_package(name):
-        return [LogInfo(msg=f"{name} is not installed: the node puts the robots' links into /tf itself")]
     actions = []
     for index, model in enumerate(models):
         parameters = [{"robot_description": model.urdf, "use_sim_time": True}]

@@ -199,3 +199,8 @@ def sanitise(text):
     """Return ``text`` as one part of a topic name: foreign characters become '_'."""
     clean = re.sub(r"[^A-Za-z0-9_]", "_", text)
     return f"_{clean}" if not clean or clean[0].isdigit() else clean
+
+
+def shorten(text, most=60):
+    """Return ``text`` for a log line: what came in from outside may be megabytes long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

@@ -130,10 +130,13 @@ class SimulatorNode:
         record = self._record
         record.real_time_factor = self._pacer.factor_overall
         record.real_time_factor_now = self._pacer.factor_now
-        record.wall = self._pacer.wall
+        record.wall, record.overloaded = self._pacer.wall, self._pacer.overloaded
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
+        record.rejected += getattr(self.node, "undecodable", 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
         record.lockstep_timeouts = self.lockstep_timeouts
+        if self.pushes is not None:
+            record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
         return record
 
@@ -240,8 +243,17 @@ class SimulatorNode:
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
         delay = self._pacer.delay(self.simulator.time, None if self._alone is None else 1.0)
-        if delay > 0.0:
-            self._interrupt.wait(delay)
+        if self._pacer.overloaded:
+            self._logger.warning(
+                f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
+                f"{self._pacer.paced:g}; time that is lost is not made up",
+                throttle_duration_sec=10.0,
+            )
+        due = time.perf_counter() + delay
+        # in slices: a signal only sets a flag; a request ends the wait
+        while (left := due - time.perf_counter()) > 0.0 and not self._stop:
+            if self._interrupt.wait(min(left, _SLICE)):
+                return
 
     def _await_command(self):
         """Wait for the answer to the state just published; False when something else has to be done first."""
@@ -259,6 +271,7 @@ class SimulatorNode:
             return False
         self._alone = self._inbox.accepted
         self.lockstep_timeouts += 1
+        self._pacer.resume(self.simulator.time)
         waited, policy = self.options.lockstep_timeout, self.options.command_timeout_policy
         self._logger.warning(
             f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {waited} s: going on in real time "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 _GIVE_UP = 0.2  #: seconds behind before the reference is moved instead of sprinting to catch up
+_SLOW = 0.95  #: of the factor asked for: below that the simulation counts as overloaded
 _WINDOW = 1.0  #: seconds over which the current real-time factor is measured
 
 
@@ -21,12 +22,19 @@ class Pacer:
     factor_now, factor_overall : float
         Measured real-time factor of the last second and of the run; time spent paused or waiting for the
         first command is not counted.
+    paced : float
+        What the last step was paced at.
+    overloaded : bool
+        Whether the last second went more than 5 % slower than asked for.  What is lost is lost: from 0.2 s
+        behind on, time is not made up, the simulation is just slower.
     """
 
     def __init__(self, factor, tolerance):
         self._factor = factor
         self._tolerance = tolerance
         self.missed = 0
+        self.overloaded = False
+        self.paced = factor
         self.factor_now = 0.0
         self._simulated = self._wall = 0.0
         self.resume(0.0)
@@ -51,8 +59,8 @@ class Pacer:
             Pace at this instead.
         """
         now = time.perf_counter()
+        factor = self.paced = self._factor if factor is None else factor
         self._measure(now, simulated)
-        factor = self._factor if factor is None else factor
         if factor <= 0.0:
             self._anchor = (now, simulated)
             return 0.0
@@ -70,6 +78,7 @@ class Pacer:
         elapsed = now - self._window[0]
         if elapsed >= _WINDOW:
             self.factor_now = (simulated - self._window[1]) / elapsed
+            self.overloaded = self.factor_now < _SLOW * self.paced
             self._window = (now, simulated)
 
     @property

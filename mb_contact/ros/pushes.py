@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.names import sanitise
+from mb_contact.ros.names import sanitise, shorten
 from mb_contact.types import WORLD
 
 WRENCH = "geometry_msgs/msg/WrenchStamped"
@@ -65,7 +65,8 @@ class PushInbox:
         elif np.abs(wrench).max() > limit:
             self._reject(topic, f"a component is beyond external_wrench_limit, {limit:g} N or N m")
         elif frame not in ("", self._options.world_frame, link):
-            self._reject(topic, f"frame_id is '{frame}'; it must be '{self._options.world_frame}', '{link}' or empty")
+            allowed = f"'{self._options.world_frame}', '{link}' or empty"
+            self._reject(topic, f"frame_id is '{shorten(frame)}'; it must be {allowed}")
         else:
             with self._lock:
                 self._waiting[link] = (wrench, "link" if frame == link else "world")

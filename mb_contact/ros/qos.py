@@ -22,6 +22,9 @@ class QoS:
         RELIABLE, otherwise BEST_EFFORT.
     latched : bool
         TRANSIENT_LOCAL: a late joiner receives the last ``depth`` messages.
+    keep_all : bool
+        Of a reader: lose nothing; when MOST messages wait, reliable writers have to.  Otherwise a flood on a topic
+        pushes out what others send there: DDS counts ``depth`` over all writers together.
     lifespan : float, optional
         Seconds after which a late joiner does not receive a message any more.
     """
@@ -29,17 +32,20 @@ class QoS:
     depth: int = 10
     reliable: bool = True
     latched: bool = False
+    keep_all: bool = False
     lifespan: float | None = None
 
 
+MOST = 1000  #: messages that wait in a reader which keeps all
 STATE = QoS(depth=10)  #: outputs of the simulator
 LATCHED = QoS(depth=1, latched=True)  #: robot_description
 COMMAND = QoS(depth=1, reliable=False)  #: commands in real time: only the newest counts
-COMMAND_LOCKSTEP = QoS(depth=10)  #: commands in lockstep: none may be lost
+COMMAND_LOCKSTEP = QoS(depth=10, keep_all=True)  #: commands in lockstep: none may be lost
 SERVICE = QoS(depth=10)
 
 #: Policies that ROS's ``qos_overrides.TOPIC.publisher|subscription.POLICY`` parameters may change, and their words.
 RELIABILITY = {"reliable": True, "best_effort": False}
+HISTORY = {"keep_all": True, "keep_last": False}
 DURABILITY = {"transient_local": True, "volatile": False}
 
 
@@ -53,7 +59,7 @@ def policies(qos):
     return {
         "depth": qos.depth,
         "durability": "transient_local" if qos.latched else "volatile",
-        "history": "keep_last",
+        "history": "keep_all" if qos.keep_all else "keep_last",
         "reliability": "reliable" if qos.reliable else "best_effort",
     }
 
@@ -66,13 +72,15 @@ def overridden(qos, values, prefix):
     CommunicationError
         An unknown word, or a depth below one.
     """
-    for policy, words in (("reliability", RELIABILITY), ("durability", DURABILITY), ("history", {"keep_last": True})):
+    for policy, words in (("reliability", RELIABILITY), ("durability", DURABILITY), ("history", HISTORY)):
         if policy in values and values[policy] not in words:
             raise CommunicationError(f"{prefix}.{policy} is '{values[policy]}'; it must be one of {', '.join(words)}")
     if "depth" in values:
         if not isinstance(values["depth"], int) or values["depth"] < 1:
             raise CommunicationError(f"{prefix}.depth is {values['depth']!r}; it must be a number from 1 on")
         qos = replace(qos, depth=values["depth"])
+    if "history" in values:
+        qos = replace(qos, keep_all=HISTORY[values["history"]])
     if "reliability" in values:
         qos = replace(qos, reliable=RELIABILITY[values["reliability"]])
     if "durability" in values:

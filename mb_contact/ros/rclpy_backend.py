@@ -13,7 +13,7 @@ import numpy as np
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.parameters import Description
-from mb_contact.ros.qos import as_qos
+from mb_contact.ros.qos import MOST, as_qos
 
 try:
     import rclpy
@@ -59,7 +59,7 @@ def _profile(qos):
     if isinstance(qos, QoSProfile):
         return qos
     return QoSProfile(
-        depth=qos.depth,
+        depth=MOST if qos.keep_all else qos.depth,  # rmw would set no limit for KEEP_ALL
         reliability=ReliabilityPolicy.RELIABLE if qos.reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if qos.latched else DurabilityPolicy.VOLATILE,
     )

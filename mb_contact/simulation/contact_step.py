@@ -62,7 +62,7 @@ class ContactStep:
         if status == OK:
             status = self.integrator.free(handle)
         if status == OK and self.impacts is not None:
-            status = self.impacts.resolve(handle, self.integrator)
+            status = self.impacts.resolve(handle, self.integrator, self._impulses)
         if status == OK:
             status = self._impulses(handle)
         return self.integrator.hold(handle) if status == OK else status

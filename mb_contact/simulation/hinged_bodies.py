@@ -60,6 +60,8 @@ class HingedStep(ContactStep):
 class HingedImpacts(Impacts):
     """Impacts of free bodies with hinges; the hinges by elimination, whatever the steps' solver is."""
 
+    together = True
+
     def __init__(self, scene, world, step):
         super().__init__(scene, world)
         self._step = step
@@ -68,9 +70,11 @@ class HingedImpacts(Impacts):
         _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
         super()._compress(handle)
 
-    def _record(self, handle, scale):
-        _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
-        super()._record(handle, scale)
+    def _apply(self, handle):
+        status = super()._apply(handle)
+        if status == OK:
+            _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
+        return status
 
 
 class HingedBodies(Simulator):

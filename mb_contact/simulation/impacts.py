@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impacts with restitution at the start of a step, in two phases, each with an energy ledger (docs/collisions.md)."""
+"""Impacts with restitution within a step, in two phases, each with an energy ledger (docs/collisions.md)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core.step import collisions as _collisions
+from mb_contact.core.step import impact_times as _times
+from mb_contact.core.step import step as _step
 from mb_contact.core.step.collision_phases import certify_cone
 from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
@@ -21,7 +23,8 @@ from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 CONTACT_WORK = 2  # entry of StepWork.ledger
-GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
+GAIN = 1e-12  #: part of the energy that counts as rounding
+ASTRAY = 0.05  #: most that the path behind an impact may change the energy, part of what the impact exchanges
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
 CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative to the scaled q
@@ -33,20 +36,17 @@ def make_impacts(scene, world, contact_step):
     Raises
     ------
     SceneError
-        The steps' rows cannot have impacts, or friction that has a direction should take part in one.
+        The steps' rows cannot have impacts.
     """
     by_event = scene.collision_scheme == "event"
     elastic = world.restitution > 0.0
     if not elastic.any() and not by_event:
         # a step that holds its impulses would sink by v dt / 2 while they stop a fast approach
-        directed = (world.surfaces.side >= 0).any()
-        if not _holds_impulses(scene) or directed or not contact_step.has_impacts:
+        if not _holds_impulses(scene) or not contact_step.has_impacts:
             return None
     if not contact_step.has_impacts:
         key = "collision_scheme" if by_event else "materials"
         raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
-    if (world.surfaces.side[elastic | by_event] >= 0).any():
-        raise scene.error("materials", "impacts know no anisotropic_friction; leave it out, or restitution and 'event'")
     kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
     return kind(scene, world)
 
@@ -93,25 +93,33 @@ def landing(time, pair_links, contacts, solution, work, limit, certificate):
 class Impacts:
     """Finds and resolves impacts on the polyhedral cone; keeps what they did until the step's result is made."""
 
+    together = False  #: whether all bodies are coupled by more than the tree knows of
+
     def __init__(self, scene, world):
         self._eps = world.restitution
+        self._surfaces, self._geoms = world.surfaces, world.geoms
         self._law_name = scene.restitution_law
         self._law = LAWS.index(scene.restitution_law)
         self._threshold = STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
         self._every = _holds_impulses(scene)
+        euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
+        self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
+        self._size = len(world.tree.parent), len(world.v0)
+        self._work = None
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.time = 0.0
         self._clear()
 
     def allocate(self, capacity, rows):
         """Workspaces for so many contacts and scalar rows."""
-        self._imp = _collisions.make_impact_work(capacity, rows)
+        self._imp = _collisions.make_impact_work(capacity, rows, *self._size)
         self._picked = make_contacts(capacity)
 
-    def attach(self, settings, contacts, frames, rows, cones, v, work, pair_links):
+    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links):
         """The arrays behind the handle that the next steps use."""
+        self._q = q
         self._settings = settings
         self._contacts, self._frames, self._rows, self._cones = contacts, frames, rows, cones
         self._v, self._work, self._pair_links = v, work, pair_links
@@ -129,15 +137,25 @@ class Impacts:
         self._v_before = None
         self._total[:] = 0.0
         self._limits = {}
+        self._energy = None
+        if self._work is not None:
+            _times.clear_shift(self._work)
 
-    def resolve(self, handle, integrator):
-        """Impacts at the start of a step, behind the integrator's ``free``; a status."""
+    def resolve(self, handle, integrator, impulses):
+        """Impacts of a step, behind the integrator's ``free``; a status.
+
+        ``impulses(handle)`` solves the step's problem: without the contacts that collide it tells how these meet.
+        """
         if not (self._every or self._contacts.count[0]) or not self._due(handle):
             return OK
-        self._v_before = self._v.copy()
+        self._v_before, dt = self._v.copy(), float(self._settings[0])
         for _ in range(self.most_rounds):
-            _collisions.mark_collisions(handle, self._imp, self._threshold, self._settings[0])
-            status = self._collide(handle, self._eps, _collisions.TOUCH, self._settings[0], self._sequential)
+            _collisions.mark_collisions(handle, self._imp, self._threshold, self._lag, dt)
+            _times.set_aside(handle, self._threshold)
+            status = impulses(handle)
+            if status == OK:
+                _times.foresee(handle, self._imp, self._lag, dt)
+                status = self._collide(handle, self._eps, _collisions.TOUCH, dt, self._sequential)
             if status == OK:
                 status = integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
             if status != OK or not self._due(handle):
@@ -153,16 +171,17 @@ class Impacts:
         count = int(self._contacts.count[0])
         self._imp.collides[:count] = marks[:count]
         eps = np.zeros(len(eps)) if last else eps
+        _times.forget_times(self._imp)
         return self._collide(handle, eps, HOLD_GAP, 0.0, self._sequential and not last)
 
     def reaches_limit(self, handle, dt):
         """Whether the free motion passes a joint limit within dt [s], faster than the threshold."""
-        return _collisions.limits_hit(handle, self._threshold, dt) > 0
+        return _collisions.limits_hit(handle, self._threshold, 0.0, dt) > 0
 
     def stop_at_limits(self, handle, dt):
         """Inelastic impact at all joint limits that present velocities pass within dt [s], up to dt early; a status."""
         self._imp.collides[: int(self._contacts.count[0])] = 0
-        return self._collide(handle, np.zeros(len(self._eps)), HOLD_GAP, dt, False)
+        return self._collide(handle, np.zeros(len(self._eps)), HOLD_GAP, dt, False, at_once=True)
 
     @property
     def most_rounds(self):
@@ -177,6 +196,7 @@ class Impacts:
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
             _collisions.set_velocity(handle, self._v_before)
+            _step.refresh(handle)
             self._clear()
 
     def publish(self, handle):
@@ -191,38 +211,108 @@ class Impacts:
         if not kernel_in_cache(_collisions.apply_impact, "collisions.apply_impact"):
             progress("impacts are compiled too (first run only)")
         self._due(handle)
-        _collisions.mark_collisions(handle, self._imp, self._threshold, self._settings[0])
-        _collisions.limits_hit(handle, self._threshold, self._settings[0])
+        _collisions.mark_collisions(handle, self._imp, self._threshold, self._lag, self._settings[0])
+        _collisions.limits_hit(handle, self._threshold, self._lag, self._settings[0])
         _collisions.next_pair(handle, self._imp)
-        _collisions.pose_impact(handle, self._imp, self._picked, self._eps, 0.0, 0.0, -1)
+        _times.set_aside(handle, self._threshold)
+        _times.foresee(handle, self._imp, self._lag, self._settings[0])
+        _times.forget_times(self._imp)
+        self._pose(handle, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
         self._decompress(handle, 1.0)
         _collisions.apply_impact(handle, self._imp)
         self._record(handle, 1.0)
+        _times.move_back(handle, self._imp)
+        self._path_energy(handle, float(self._settings[0]))
         _collisions.set_velocity(handle, self._v)
         self._clear()
 
     # --- inside -----------------------------------------------------------------------------
 
-    def _collide(self, handle, eps, touch, dt, one_pair):
-        """One impact of all that is marked, or of the pair of geometries that is first; a status."""
-        imp, picked = self._imp, self._picked
-        pair = _collisions.next_pair(handle, imp) if one_pair else -1
-        status = _collisions.pose_impact(handle, imp, picked, eps, touch, dt, pair)
-        if status != OK:
-            return status
-        self._compress(handle)
-        scale = 1.0
-        if imp.eps[: picked.count[0]].any():
-            scale = self._decompress_safely(handle)
-        status = _collisions.apply_impact(handle, imp)
+    def _pose(self, handle, eps, touch, dt, pair):
+        return _collisions.pose_impact(
+            handle, self._imp, self._picked, self._surfaces, eps, touch, self._threshold, self._lag, dt, pair,
+            self.together,
+        )  # fmt: skip
+
+    def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
+        """One impact of all that is marked, or of the pair of geometries that is first; a status.
+
+        Positions go with it but where it is ``at_once`` (or dt is 0), or where that would lead astray.
+        """
+        work = self._work
+        pair = _collisions.next_pair(handle, self._imp) if one_pair else -1
+        shift, gap_shift = work.shift.copy(), work.gap_shift.copy()
+        status, scale = self._both_phases(handle, eps, touch, dt, pair, at_once)
+        if status == OK and work.shift.any():
+            change = self._path_energy(handle, dt)
+            if not self._keeps_to_path(change):
+                _collisions.set_velocity(handle, self._imp.v_before)
+                work.shift[:], work.gap_shift[:] = shift, gap_shift
+                _times.forget_times(self._imp)
+                status, scale = self._both_phases(handle, eps, touch, dt, pair, True)
+                change = self._path_energy(handle, dt) if status == OK and shift.any() else 0.0
+            self.work_done += change
         if status == OK:
             self._record(handle, scale)
+            rows = slice(0, int(self._cones.rows[0]))
+            after = float(self._imp.energy[_collisions.AFTER] - self._imp.total[rows] @ self._imp.ahead[rows])
+            self._energy = self._shifted if work.shift.any() else after + float(work.energy[1])
         return status
+
+    def _both_phases(self, handle, eps, touch, dt, pair, at_once):
+        """Compression, decompression, new velocities, and the path behind them; a status and the factor on all eps."""
+        imp = self._imp
+        status = self._pose(handle, eps, touch, dt, pair)
+        if status != OK:
+            return status, 1.0
+        if at_once:
+            imp.body_moment[:] = imp.first[:] = 0.0
+        self._compress(handle)
+        scale = self._decompress_safely(handle) if imp.eps[: self._picked.count[0]].any() else 1.0
+        status = self._apply(handle)
+        if status == OK:
+            _times.move_back(handle, imp)
+        return status, scale
+
+    def _apply(self, handle):
+        """Impulses to velocities; a status."""
+        return _collisions.apply_impact(handle, self._imp)
+
+    def _path_energy(self, handle, dt):
+        """What starting behind q adds to the energy beyond the ledger [J]: nothing under constant acceleration."""
+        imp, work = self._imp, self._work
+        before = self._energy
+        if before is None:
+            before = float(imp.energy[_collisions.BEFORE] + work.energy[1])
+        q = self._q.copy()
+        work.v_next[:] = self._v
+        self._settings[0] = 0.0
+        _step.advance(handle)  # by -shift alone
+        self._settings[0] = dt
+        self._shifted = float(work.energy.sum())
+        self._q[:] = q
+        _step.refresh(handle)
+        late, count = self._lag * dt, int(self._picked.count[0])
+        behind = 0.0  # velocities that come late miss this of the impulses' work
+        for i in range(count if late else 0):
+            body = max(int(self._rows.body_a[3 * i]), int(self._rows.body_b[3 * i]))
+            rows = slice(3 * i, 3 * i + 3)
+            behind += late / (late + imp.body_moment[body]) * float(imp.total[rows] @ imp.ahead[rows])
+        ledger = float(imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED])
+        return self._shifted - before - ledger + behind
+
+    def _keeps_to_path(self, change):
+        """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
+        compressed, recovered = self._imp.energy[[_collisions.COMPRESSED, _collisions.RECOVERED]].tolist()
+        rounding = GAIN * (abs(self._shifted) + abs(self._imp.energy[_collisions.BEFORE]) + abs(self._work.energy[1]))
+        return compressed + recovered + change <= rounding and (
+            abs(change) <= ASTRAY * (abs(compressed) + abs(recovered)) + rounding
+        )
 
     def _due(self, handle):
         return _collisions.impacts_due(
-            handle, self._eps, self._every, self._threshold, self._settings[0]
+            handle, self._eps, self._every, self._threshold, self._lag, self._settings[0]
         )
 
     def _decompress_safely(self, handle):
@@ -247,8 +337,11 @@ class Impacts:
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _collisions.impulse_vectors(picked, self._frames, p, out)
-        _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
-        for row in range(3 * count, int(self._cones.rows[0])):
+        _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
+        _collisions.add_moments(
+            self._surfaces, self._geoms, picked, self._frames, imp.extra, imp.total, self._total
+        )
+        for row in self._cones.start[count : int(self._cones.count[0])].tolist():
             code = int(self._rows.dof[row])
             dof = code // 8
             impulse = (1.0 - 2.0 * (code % 2)) * (imp.p_c[row] + imp.p_d[row])
@@ -261,7 +354,7 @@ class Impacts:
             return  # joint limits alone
         self.events.append(
             Impact(
-                time=self.time,
+                time=self.time + float(imp.first[0]),
                 links=tuple(self._pair_links[pair] for pair in picked.pair[:count]),
                 points=picked.point[:count].copy(),
                 normals=picked.normal[:count].copy(),
@@ -280,42 +373,56 @@ class Impacts:
 
 
 class ConeImpacts(Impacts):
-    """The same on exact cones, by the solver of ``friction_model: coulomb_cone``."""
+    """The same on exact cones with torsion, rolling and unequal coefficients, by the solver of ``coulomb_cone``."""
 
     def warm_up(self, handle, progress):
         """Also the solver, which a warm-up without contacts does not reach."""
         super().warm_up(handle, progress)
-        self._solve(np.eye(3), np.array([-1.0, 0.5, 0.0]), ConeLayout.contacts([0.3]))
+        self._solve(np.eye(3), np.array([-1.0, 0.5, 0.0]), ConeLayout.contacts([0.3]), np.arange(3))
 
     def _compress(self, handle):
         imp, rows = self._imp, int(self._cones.rows[0])
-        imp.p_c[:rows] = self._solve(imp.W[:rows, :rows], imp.u[:rows], self._layout())
+        imp.p_c[:rows] = self._solve(imp.W[:rows, :rows], imp.u[:rows], *self._layout())
         _collisions.compressed(handle, imp)
-        certify_cone(imp.W, imp.u, imp.theta, self._cones, imp.p_c, imp.q, imp.judge_c)
+        self._certify(imp.u, imp.theta, imp.p_c, imp.q, imp.judge_c)
 
     def _decompress(self, handle, scale):
         imp, rows = self._imp, int(self._cones.rows[0])
         _collisions.second_problem(handle, imp, self._law, scale)
-        W, q, theta, layout = imp.W[:rows, :rows], imp.q[:rows], imp.theta[:rows], self._layout()
-        shifted = np.flatnonzero(theta) if self._law == _collisions.ANITESCU_POTRA else ()
+        W, q, theta = imp.W[:rows, :rows], imp.q[:rows], imp.theta[:rows]
+        layout, order = self._layout()
+        shifted = np.flatnonzero(theta) if self._law == _collisions.ANITESCU_POTRA else np.zeros(0, np.int64)
         if len(shifted):
-            r = self._solve(*shifted_problem(W, q, theta, shifted), layout + ConeLayout.unilateral(len(shifted)))
-        else:
-            r = self._solve(W, q, layout)
-        imp.p_d[:rows] = r[:rows]
-        certify_cone(W, q, theta if len(shifted) else np.zeros(rows), self._cones, imp.p_d, imp.total, imp.judge_d)
+            W, q = shifted_problem(W, q, theta, shifted)
+            layout += ConeLayout.unilateral(len(shifted))
+            order = np.concatenate([order, np.arange(rows, len(q))])
+        imp.p_d[:rows] = self._solve(W, q, layout, order)[:rows]
+        self._certify(imp.q, theta if len(shifted) else np.zeros(rows), imp.p_d, imp.total, imp.judge_d)
         return _collisions.recovered(handle, imp, self._law)
 
-    def _layout(self):
-        contacts = int(self._picked.count[0])
-        limits = int(self._cones.count[0]) - contacts
-        if contacts == 0:
-            return ConeLayout.unilateral(limits)
-        return ConeLayout.contacts(self._cones.mu[:contacts]) + ConeLayout.unilateral(limits)
+    def _certify(self, q, theta, r, u, judge):
+        imp = self._imp
+        certify_cone(imp.W, q, theta, self._surfaces, self._picked, self._cones, imp.mu, imp.extra, r, u, judge)
 
-    def _solve(self, W, q, layout):
-        solver = FrictionSolver(np.ascontiguousarray(W), np.ascontiguousarray(q), layout)
-        return solver.solve(None, CONE_TOLERANCE)[0]
+    def _layout(self):
+        """Layout of the impact's rows for the solver, and these rows in its order."""
+        contacts = int(self._picked.count[0])
+        units, order = [ConeLayout.unilateral(int(self._cones.count[0]) - contacts)], []
+        for i in range(contacts):
+            pair, at = self._picked.pair[i], int(self._imp.extra[i])
+            torsion, rolling = float(self._surfaces.torsional[pair]), float(self._surfaces.rolling[pair])
+            more = {"torsion": [torsion]} if torsion > 0.0 else {}
+            more |= {"rolling": [rolling]} if rolling > 0.0 else {}
+            units.insert(i, ConeLayout.contacts(self._imp.mu[i : i + 1], **more))
+            order += [3 * i, 3 * i + 1, 3 * i + 2, *range(at, at + (torsion > 0.0) + 2 * (rolling > 0.0))]
+        order += self._cones.start[contacts : int(self._cones.count[0])].tolist()
+        return ConeLayout(tuple(unit for layout in units for unit in layout.units)), np.array(order, np.int64)
+
+    def _solve(self, W, q, layout, order):
+        """Impulses of all rows, in the order of the step."""
+        r = np.zeros(len(q))
+        r[order] = FrictionSolver(W[np.ix_(order, order)], q[order], layout).solve(None, CONE_TOLERANCE)[0]
+        return r
 
 
 def shifted_problem(W, q, theta, rows):

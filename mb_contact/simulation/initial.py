@@ -19,6 +19,7 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     WORLD,
 )
@@ -51,6 +52,8 @@ def initial_penetrations(world, depth=NOTABLE, engine="coal"):
         gap = witness[row, 3]
         if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:
             gap = _above_plane(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_PLANE else (a, b)))
+        elif SHAPE_HEIGHT_FIELD in (geoms.kind[a], geoms.kind[b]):
+            gap = _above_field(geoms, R, p, *((b, a) if geoms.kind[a] == SHAPE_HEIGHT_FIELD else (a, b)))
         links = tuple(sorted((world.geometry_links[a], world.geometry_links[b])))
         deepest[links] = max(deepest.get(links, -np.inf), -gap)
     found = [(*links, float(value)) for links, value in deepest.items() if value > depth]
@@ -92,3 +95,47 @@ def _above_plane(geoms, R, p, shape, plane):
         return np.inf
     normal = R[plane][:, 2]
     return float(normal @ (p[shape] - p[plane])) - support(geoms, R, shape, -normal)
+
+
+def _above_field(geoms, R, p, shape, field):
+    """Least gap between the lowest points of a shape and the triangles of a height field below them [m]."""
+    if geoms.kind[shape] in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
+        return np.inf
+    vertices = geoms.vertices[geoms.first_vertex[field]:geoms.first_vertex[field + 1]]
+    faces = slice(*geoms.first_face[field:field + 2])
+    corners = vertices[geoms.corners[geoms.first_corner[faces.start]:geoms.first_corner[faces.stop]].reshape(-1, 3)]
+    centre = R[field].T @ (p[shape] - p[field])
+    reach = [support(geoms, R, shape, sign * R[field][:, k]) for sign in (-1.0, 1.0) for k in range(2)]
+    low, high = corners[:, :, :2].min(axis=1), corners[:, :, :2].max(axis=1)
+    near = ((high >= centre[:2] - reach[:2]) & (low <= centre[:2] + reach[2:])).all(axis=1)
+    least = np.inf
+    for triangle, normal in zip(corners[near], geoms.faces[faces][near]):
+        lowest = centre + R[field].T @ support_point(geoms, R, shape, -R[field] @ normal)
+        gap = normal @ (lowest - triangle[0])
+        u, v = np.linalg.solve((triangle[1:, :2] - triangle[0, :2]).T, (lowest - gap * normal - triangle[0])[:2])
+        if min(u, v) >= 0.0 and u + v <= 1.0:
+            least = min(least, gap)
+    return float(least)
+
+
+def support_point(geoms, R, g, direction):
+    """The point of geometry g farthest along a world direction (3,), from its origin, world axes [m]."""
+    d = R[g].T @ direction
+    a, b, c = geoms.size[g]
+    kind = int(geoms.kind[g])
+    across = d[:2] / max(np.hypot(*d[:2]), 1e-12)
+    up = np.array([0.0, 0.0, np.sign(d[2])])
+    rim = np.array([*(a * across), 0.0])
+    if kind == SHAPE_CONVEX:
+        vertices = geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
+        return R[g] @ vertices[(vertices @ d).argmax()]
+    if kind == SHAPE_CONE and b * d[2] < a * np.hypot(*d[:2]) - b * d[2]:
+        return R[g] @ (rim - [0.0, 0.0, b])
+    half = np.array([a, b, c])
+    return R[g] @ {
+        SHAPE_CAPSULE: b * up + a * d / np.linalg.norm(d),
+        SHAPE_CYLINDER: b * up + rim,
+        SHAPE_BOX: half * np.sign(d),
+        SHAPE_CONE: np.array([0.0, 0.0, b]),
+        SHAPE_ELLIPSOID: half**2 * d / np.linalg.norm(half * d),
+    }.get(kind, a * d / np.linalg.norm(d))

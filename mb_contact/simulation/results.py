@@ -123,6 +123,17 @@ class Step:
         return out
 
 
+class SurfaceState(NamedTuple):
+    """The same of a simulator of smooth surfaces."""
+
+    motion: object  #: MotionState or TreeState
+    step_count: int
+    impulses: dict
+    energy_start: float
+    work_done: float
+    scene: tuple  #: (what, value) pairs that a simulator has to share to go on from here
+
+
 class State(NamedTuple):
     """Everything a simulator needs to go on bit for bit; made by ``save``, taken by ``restore``."""
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.simulation.results import Certificate, Step
+from mb_contact.simulation.results import Certificate, Step, SurfaceState
 from mb_contact.surfaces.scene_file import SurfaceScene, build_motion, load_surface_scene, start
 from mb_contact.types import SLIP, STICK
 
@@ -28,7 +29,7 @@ class SurfaceWorld(NamedTuple):
     robot_models: tuple = ()
 
 
-class _NodeScene(NamedTuple):
+class NodeScene(NamedTuple):
     """The part of ``Scene`` that the node reads."""
 
     rates: dict
@@ -61,7 +62,7 @@ class SurfaceSimulator:
         self.motion = build_motion(self.surface_scene)
         body, base = self.surface_scene.body.name, self.surface_scene.base.name
         self.world = SurfaceWorld({body: 0, base: 1})
-        self.scene = _NodeScene(self.surface_scene.rates, (body,), self.surface_scene.path)
+        self.scene = NodeScene(self.surface_scene.rates, (body,), self.surface_scene.path)
         self.time_step = float(self.surface_scene.time_step)
         self._impulse = np.zeros(6)
         self.step_count = 0
@@ -77,8 +78,37 @@ class SurfaceSimulator:
     def reset(self):
         """Back to the start of the scene."""
         start(self.motion, self.surface_scene)
+        self._energy_start = self.motion.energy()
         self.step_count = 0
         self._impulse[:] = 0.0
+
+    def save(self):
+        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+        return SurfaceState(
+            self.motion.save(), self.step_count, {"": self._impulse.copy()}, self._energy_start, 0.0,
+            self._fingerprint(),
+        )  # fmt: skip
+
+    def restore(self, state):
+        """Continue from a saved state of the same scene.
+
+        Raises
+        ------
+        InputError
+            Not a SurfaceState, or one of a scene with other bodies, surfaces or laws; nothing has changed.
+        """
+        check_fingerprint(state, self._fingerprint())
+        self.motion.restore(state.motion)
+        self.step_count, self._energy_start = state.step_count, state.energy_start
+        self._impulse = state.impulses[""].copy()
+
+    def _fingerprint(self):
+        scene, motion = self.surface_scene, self.motion
+        return (
+            ("kind of scene", "one body on a base"), ("bodies", (scene.body.name, scene.base.name)),
+            ("masses, laws or motion of the base", motion.constants.tobytes()), ("restitution", motion.restitution),
+            ("surfaces", surface_digest(motion.contact.surfaces)),
+        )  # fmt: skip
 
     def energy(self):
         """Mechanical energy of the body [J]."""
@@ -179,6 +209,29 @@ class SurfaceSimulator:
         state = STICK if self.motion.mode_name == "rolling" else SLIP
         impulse = force.force * self.time_step
         return np.array([[*force.point, *force.normal, *impulse, gap, speed, state - 1.0, 0.0, 0.0]])
+
+
+def check_fingerprint(state, ours):
+    """Refuse what is no SurfaceState, or one of another scene than that with the fingerprint ``ours``.
+
+    Raises
+    ------
+    InputError
+        It names the first thing that differs.
+    """
+    if not isinstance(state, SurfaceState):
+        raise InputError(f"restore needs a SurfaceState from save, got {type(state).__name__}")
+    for (what, value), (_, theirs) in zip(ours, state.scene):
+        if value != theirs:
+            here = f": it has {theirs}, this one {value}" if isinstance(value, (str, float)) else ""
+            raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
+
+
+def surface_digest(surfaces):
+    """All numbers of surfaces, to tell them from others."""
+    parts = [part.tobytes() for surface in surfaces for chart in range(len(surface.charts))
+             for part in surface.pack(chart)]  # fmt: skip
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _silent(_line):

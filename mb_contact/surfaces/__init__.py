@@ -32,6 +32,7 @@ from mb_contact.surfaces.surface import (
     torus,
 )
 from mb_contact.surfaces.tree import ContactJoint, SurfaceTree
+from mb_contact.surfaces.tree_scene import build_surface_scene
 
 __all__ = [
     "ContactForce",
@@ -47,6 +48,7 @@ __all__ = [
     "SurfaceTree",
     "atlas",
     "bezier",
+    "build_surface_scene",
     "cylinder",
     "ellipsoid",
     "load_net",

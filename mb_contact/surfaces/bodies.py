@@ -45,6 +45,31 @@ class SurfaceEvent(NamedTuple):
     name: str = ""  #: in a tree, the body or the joint
 
 
+class MotionState(NamedTuple):
+    """Everything a SurfaceMotion needs to go on bit for bit; made by ``save``, taken by ``restore``."""
+
+    mode: int
+    charts: tuple
+    y: np.ndarray
+    time: float
+    near: np.ndarray
+    events: tuple
+    hand_overs: int
+
+
+class TreeState(NamedTuple):
+    """The same of a SurfaceTree."""
+
+    modes: tuple
+    charts: tuple
+    q: np.ndarray
+    v: np.ndarray
+    near: np.ndarray
+    held: tuple
+    time: float
+    events: tuple
+
+
 class ContactForce(NamedTuple):
     """Wrench of the base on the body about the contact point, from back-substitution into P00's Eq. 13."""
 

@@ -66,13 +66,17 @@ class Chart:
         """Whether (s, t) is where it may be."""
         return all(low <= x <= high for x, (low, high) in zip(u, self.bounds))
 
-    def samples(self, count):
-        """A grid of ``count`` squared points (s, t); where the chart has no end, around its middle."""
+    def samples(self, count, about=(0.0, 0.0, 0.0), reach=1.0):
+        """A grid of ``count`` squared points (s, t); without an end, as far as ``reach`` [m] from ``about``.
+
+        ``about`` (3,) is in axes of the surface.
+        """
         lines = []
         for i, (low, high) in enumerate(self.bounds):
             if not np.isfinite([low, high]).all():
                 turns = self.kind != layout.PLANE and (i == 0 or self.kind == layout.TORUS)
-                low, high = (-np.pi, np.pi) if turns else (-1.0, 1.0)
+                middle = about[2 if self.kind == layout.CYLINDER else i]
+                low, high = (-np.pi, np.pi) if turns else (middle - reach, middle + reach)
             lines.append(np.linspace(low, high, count))
         return np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 2)
 

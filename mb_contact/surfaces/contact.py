@@ -12,12 +12,15 @@ from mb_contact.core.surfaces import contact as kernels
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import START, make_surface_work
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces.search import Grids
 from mb_contact.surfaces.surface import ON_SURFACE
 from mb_contact.types import OK
 
-SEARCH = 17  #: points along each side of a chart when the surfaces' first contact is sought
-STARTS = 12  #: pairs of points that Newton's method is started from
-STRIDE = 5  #: of the likeliest pairs every fifth: neighbours lead to the same solution
+ADVANCES = 200  #: of a body that is moved until it touches
+CAUTION = 0.9  #: part of the distance that it is moved by: the distance is known from grids
+TOUCHING = 1e-2  #: a distance below this part of the surfaces' size is left to Newton's method
+FAR = 1e3  #: beyond this multiple of their size they do not meet
+LEAST_SIGHT = 0.25  #: charts without end are looked at anew after this part of their size
 
 
 class SurfaceContact:
@@ -160,84 +163,99 @@ class SurfaceContact:
         DynamicsError
             None was found.
         """
-        return self._search(R, p, np.zeros(3), guess)
+        R, p = as_matrix(R, (3, 3), "R"), as_vector(p, 3, "p")
+        if guess is not None:
+            starts = [(self.charts, guess)]
+        else:
+            pairs = Grids(self.surfaces, R, p).nearest(p)
+            starts = [(pair.charts, (*pair.u1, *pair.u2, pair.distance)) for pair in pairs]
+        found = [end for start in starts if (end := self._newton(R, p, np.zeros(3), *start)) is not None]
+        if not found:
+            raise DynamicsError(
+                f"{self.surfaces[1].name} and {self.surfaces[0].name} have no nearest points with opposite normals: "
+                "an edge is nearest, or they intersect"
+            )
+        charts, x = min(found, key=lambda end: end[1][4])
+        self.set_charts(charts)
+        return x[:2].copy(), x[2:4].copy(), float(x[4])
 
     def first_touch(self, R, p, direction):
         """Where body 2 touches when it is moved from (R, p) along ``direction``, without turning.
 
+        It advances by the distance to the other surface, which cannot miss a contact, and Newton's method ends it.  A
+        body that begins inside the other is moved back until it touches.
+
         Returns
         -------
         (q (5,), travel [m])
-            Of the shortest travel found.
 
         Raises
         ------
         DynamicsError
-            The surfaces do not meet that way.
+            The surfaces do not meet that way, or at an edge.
         """
+        R, p = as_matrix(R, (3, 3), "R"), as_vector(p, 3, "p")
         direction = as_vector(direction, 3, "direction")
         if not np.linalg.norm(direction) > 0.0:
             raise InputError("direction must not be zero")
-        u1, u2, travel = self._search(R, p, -direction / np.linalg.norm(direction), None)
-        return self.coordinates(u1, u2, R), travel
+        direction = direction / np.linalg.norm(direction)
+        grids = Grids(self.surfaces, R, p)
+        travel = seen = 0.0
+        for _ in range(ADVANCES):
+            here = p + travel * direction
+            if travel - seen > LEAST_SIGHT * grids.size:  # charts without end are covered about the body
+                grids, seen = Grids(self.surfaces, R, here), travel
+            pairs = [self._exact(R, here, pair) for pair in grids.nearest(here)]
+            distance = min(pair.distance for pair in pairs)
+            if distance < TOUCHING * grids.size:
+                end = self._end_of_travel(R, here, direction, pairs)
+                if end is not None:
+                    charts, x = end
+                    self.set_charts(charts)
+                    return self.coordinates(x[:2], x[2:4], R), travel + float(x[4])
+            if distance > FAR * grids.size or distance < ON_SURFACE * grids.size:
+                break
+            travel += CAUTION * distance
+        how = "touch at an edge, or intersect at the start" if distance < grids.size * TOUCHING else "do not meet"
+        raise DynamicsError(
+            f"{self.surfaces[1].name} and {self.surfaces[0].name} have no point in common that way: they {how}"
+        )
 
-    def _search(self, R, p, direction, guess):
-        R = np.ascontiguousarray(as_matrix(R, (3, 3), "R")[None])
-        p = np.array(as_vector(p, 3, "p")) + R[0] @ self.offset
+    def _exact(self, R, p, pair):
+        """A Pair at its nearest points, if Newton's method finds them near it."""
+        end = self._newton(R, p, np.zeros(3), pair.charts, (*pair.u1, *pair.u2, pair.distance))
+        if end is None or not 0.0 <= end[1][4] <= pair.distance:
+            return pair
+        return pair._replace(distance=float(end[1][4]), u1=end[1][:2], u2=end[1][2:4])
+
+    def _end_of_travel(self, R, p, direction, pairs):
+        """(charts, x) of the contact that closes next, x[4] being the travel left; None where there is none near."""
         found = []
-        for charts, start in self._starts(R[0], p - R[0] @ self.offset, direction, guess):
-            self.set_charts(charts)
-            x = np.array(start)
-            limit = 1e-12 * (1.0 + np.abs(p).max())
-            status = closest_points(
-                self.code, self.data, R, p[None], x, direction, self.work, self._matrix, self._order, limit
-            )
-            opposite = self.work.R[0, :, 2] @ R[0] @ self.work.R[1, :, 2] < 0.0
-            held = all(s.charts[c].holds(x[2 * k : 2 * k + 2]) for k, (s, c) in enumerate(zip(self.surfaces, charts)))
-            if status == OK and opposite and held:
-                found.append((x[4], charts, x))
-                if guess is not None:
-                    break
-        if not found:
-            raise DynamicsError(f"{self.surfaces[1].name} and {self.surfaces[0].name} have no point in common that way")
-        gap, charts, x = min(found, key=lambda item: item[0])
-        self.set_charts(charts)
-        return x[:2].copy(), x[2:4].copy(), float(gap)
+        for pair in pairs:
+            end = self._newton(R, p, -direction, pair.charts, (*pair.u1, *pair.u2, 0.0))
+            if end is not None and self.work.R[0, :, 2] @ direction < 0.0:  # not one that opens that way
+                found.append(end)
+        ahead = [end for end in found if end[1][4] >= -ON_SURFACE]
+        if ahead:
+            return min(ahead, key=lambda end: end[1][4])
+        return max(found, key=lambda end: end[1][4], default=None)
 
-    def _starts(self, R, p, direction, guess):
-        """Charts and (u1, u2, gap) from which Newton's method may find a solution."""
-        if guess is not None:
-            yield self.charts, guess
-            return
-        for first in range(len(self.surfaces[0].charts)):
-            grid_1, points_1 = self.surfaces[0].samples(first, SEARCH)
-            for second in range(len(self.surfaces[1].charts)):
-                grid_2, points_2 = self.surfaces[1].samples(second, SEARCH)
-                for i, j, gap in _promising(points_1, points_2 @ R.T + p, direction):
-                    yield (first, second), np.array([*grid_1[i], *grid_2[j], gap])
+    def _newton(self, R, p, direction, charts, start):
+        """(charts, x) of the solution x = (u1, u2, gap) near a start; None if there is none with opposite normals."""
+        self.set_charts(charts)
+        x, turn = np.array(start, float), np.ascontiguousarray(R[None])
+        origin = p + R @ self.offset
+        status = closest_points(
+            self.code, self.data, turn, origin[None], x, direction, self.work, self._matrix, self._order,
+            1e-12 * (1.0 + np.abs(p).max()),
+        )  # fmt: skip
+        if status != OK or not self.work.R[0, :, 2] @ R @ self.work.R[1, :, 2] < 0.0:
+            return None
+        held = all(s.charts[c].holds(x[2 * k : 2 * k + 2]) for k, (s, c) in enumerate(zip(self.surfaces, charts)))
+        return (charts, x) if held else None
 
     def _place(self, q):
         kernels.contact_pose(self.code, self.data, as_vector(q, 5, "q"), self.work)
-
-
-def _promising(points_1, points_2, direction):
-    """(i, j, gap) of points of the two grids near which the surfaces may touch first, the likeliest first."""
-    apart = points_2[None] - points_1[:, None]
-    if not direction.any():
-        distance = np.linalg.norm(apart, axis=-1)
-        i = distance.argmin(axis=0)
-        gap = distance[i, np.arange(len(points_2))]
-        order = np.argsort(gap)
-    else:
-        travel = apart @ direction  # what is left lies across the direction
-        across = np.linalg.norm(apart - travel[..., None] * direction, axis=-1)
-        i = across.argmin(axis=0)
-        column = np.arange(len(points_2))
-        gap, across = travel[i, column], across[i, column]
-        spacing = np.sqrt(np.ptp(points_1, axis=0) @ np.ptp(points_1, axis=0)) / SEARCH
-        order = np.argsort(np.where(across <= spacing, gap, np.inf))
-    for j in order[: STARTS * STRIDE : STRIDE]:
-        yield i[j], j, gap[j]
 
 
 def _numbers(values):

@@ -16,6 +16,7 @@ from mb_contact.model.scene import DEFAULT_RATES, Pose, Velocity
 from mb_contact.model.scene_yaml import (
     RATES,
     choice,
+    described,
     number,
     open_scene,
     pose,
@@ -29,7 +30,8 @@ from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 
-KEY = "surface_contact"  #: the key that makes a scene one of this kind
+KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
+TREE_KEY = "surface_contacts"  #: contacts in a tree (tree_scene.py)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class SurfaceScene:
         return SceneError(f"{self.path}:{self.lines.get(key, 1)}: {key}: {message}")
 
 
-_shape = record(Shape, {
+shape = record(Shape, {
     "net": text,
     "sphere": number(above=0.0),
     "ellipsoid": vector(3),
@@ -101,11 +103,11 @@ _shape = record(Shape, {
 })  # fmt: skip
 _velocity = record(Velocity, {"angular": vector(3), "linear": vector(3)})
 _base = record(
-    BasePart, {"name": text, "surface": _shape, "pose": pose, "velocity": _velocity}, required=("name", "surface")
+    BasePart, {"name": text, "surface": shape, "pose": pose, "velocity": _velocity}, required=("name", "surface")
 )
-_body = record(BodyPart, {
+body_part = record(BodyPart, {
     "name": text,
-    "surface": _shape,
+    "surface": shape,
     "mass": number(above=0.0),
     "inertia": vector(3),
     "com": vector(3),
@@ -115,27 +117,41 @@ _body = record(BodyPart, {
 }, required=("name", "surface", "mass"))  # fmt: skip
 
 
-def _friction(reader, node, key):
+def friction(reader, node, key):
     """A coefficient, or .inf for a body that never slips."""
     if isinstance(node, yaml.ScalarNode) and node.value.lower() in (".inf", "inf"):
         return np.inf
     return number(low=0.0)(reader, node, key)
 
 
-READERS = {
+described(friction, oneOf=[number(low=0.0), {"enum": [".inf", "inf"]}])
+
+SETTINGS = {
     "time_step": number(above=0.0, high=0.1),
     "gravity": vector(3),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
+}
+READERS = {
+    **SETTINGS,
     KEY: record(dict, {
-        "base": _base, "body": _body, "friction": _friction, "restitution": number(low=0.0, high=1.0),
+        "base": _base, "body": body_part, "friction": friction, "restitution": number(low=0.0, high=1.0),
     }, required=("base", "body")),
 }  # fmt: skip
 
 
 def is_surface_scene(path):
-    """Whether a scene file has the key that makes it one of smooth surfaces."""
+    """Whether a scene file has a key that makes it one of smooth surfaces."""
     _, root = open_scene(path)
-    return isinstance(root, yaml.MappingNode) and any(name.value == KEY for name, _ in root.value)
+    return _has(root, KEY) or _has(root, TREE_KEY)
+
+
+def is_tree_scene(path):
+    """Whether a scene file is one of contacts in a tree."""
+    return _has(open_scene(path)[1], TREE_KEY)
+
+
+def _has(root, key):
+    return isinstance(root, yaml.MappingNode) and any(name.value == key for name, _ in root.value)
 
 
 def load_surface_scene(path):
@@ -161,16 +177,9 @@ def build_motion(scene):
     """
     base, body = scene.base, scene.body
     place = f"{KEY}.body"
-    surface = _surface(scene, body.surface, f"{place}.surface", body.name)
-    if body.inertia is None:
-        try:
-            solid = shell(surface, body.mass)
-        except InputError as error:
-            raise scene.error(place, f"the key 'inertia' is missing: {error}") from None
-    else:
-        solid = SurfaceBody(surface, body.mass, np.diag(body.inertia), np.array(body.com))
+    solid = body_of(scene, body, place)
     below = SurfaceBase(
-        _surface(scene, base.surface, f"{KEY}.base.surface", base.name),
+        surface_of(scene, base.surface, f"{KEY}.base.surface", base.name),
         base.pose.rotation(), base.pose.origin(), np.array(base.velocity.linear), np.array(base.velocity.angular),
     )  # fmt: skip
     try:
@@ -179,6 +188,17 @@ def build_motion(scene):
     except (InputError, DynamicsError) as error:
         raise scene.error(place, str(error)) from None
     return motion
+
+
+def body_of(scene, body, place):
+    """The SurfaceBody of a part of the scene."""
+    surface = surface_of(scene, body.surface, f"{place}.surface", body.name)
+    if body.inertia is not None:
+        return SurfaceBody(surface, body.mass, np.diag(body.inertia), np.array(body.com))
+    try:
+        return shell(surface, body.mass)
+    except InputError as error:
+        raise scene.error(place, f"the key 'inertia' is missing: {error}") from None
 
 
 def start(motion, scene):
@@ -204,7 +224,7 @@ def start(motion, scene):
     motion.slide(q, motion.contact.rates(q) @ (*(axes.T @ (w - spin)), *(axes.T @ slip)[:2]))
 
 
-def _surface(scene, shape, key, name):
+def surface_of(scene, shape, key, name):
     """The Surface of a part of the scene, placed in its body."""
     kinds = ("net", "sphere", "ellipsoid", "cylinder", "torus", "plane")
     given = [kind for kind in kinds if getattr(shape, kind) is not None]
@@ -235,8 +255,8 @@ def _near(scene, name):
     return beside if beside is not None and beside.exists() else name
 
 
-def describe_surface_scene(path):
-    """Lines about a scene of surfaces: its bodies and where they touch; raises as ``build_motion``."""
+def describe_motion_scene(path):
+    """Lines about a scene of one body on a base: both, and where they touch; raises as ``build_motion``."""
     scene = load_surface_scene(path)
     motion = build_motion(scene)
     com, moments = motion.body.com, np.diag(motion.body.inertia)

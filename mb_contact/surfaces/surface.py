@@ -169,7 +169,16 @@ class Surface:
     def samples(self, chart, count=GRID):
         """Coordinates (count^2, 2) and points (count^2, 3) on a grid of a chart."""
         grid = self.charts[chart].samples(count)
-        return grid, np.array([self.point(u, chart) for u in grid])
+        return grid, self.points(grid, chart)
+
+    def points(self, u, chart=0):
+        """Points (k, 3) [m] at u (k, 2), which must be finite."""
+        self._evaluate(u[0], chart)
+        (code, data), work, out = self._packed[chart], self._work, np.empty((len(u), 3))
+        for i in range(len(u)):
+            surface_derivatives(code, data, 0, u[i, 0], u[i, 1], work.basis, work.partial, work.homogeneous, work.D)
+            out[i] = work.D[0, 0]
+        return out
 
     def _foot(self, point, chart, guess):
         """Gauss-Newton from the guess or the nearest point of a grid: du = (C*C)^-1 C* (point - c)."""

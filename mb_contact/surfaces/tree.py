@@ -13,14 +13,14 @@ from mb_contact.core.surfaces import tree_steps as kernels
 from mb_contact.core.surfaces.closest import NOT_CONVERGED
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.surfaces.motion import JAMMED
-from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LEAVES, NONE
+from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LEAVES, NONE, SLOWS, STICKS
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces import tree_events
-from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent
-from mb_contact.surfaces.motion import EVENT_NAMES, MOST_EVENTS
+from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent, TreeState
+from mb_contact.surfaces.motion import EVENT_NAMES, LEAST_SLIP, MOST_EVENTS, next_creep
 from mb_contact.surfaces.tree_parts import (
     MODES,
     ContactJoint,
@@ -84,10 +84,14 @@ class SurfaceTree:
         self._own = (0, 0) if model is None else (model.nq, int(model.tree.nv.sum()))
         self._work = layout.make_surface_work()
         self._effort = np.zeros(self._own[1])
+        self._begin()
+
+    def _begin(self):
+        """The state that the constructor leaves."""
         self._build()
         self.q, self.v = np.zeros(len(self._stages.q)), np.zeros(len(self._stages.v))
-        if model is not None:
-            self.q[: model.nq] = model.neutral_q()
+        if self.model is not None:
+            self.q[: self.model.nq] = self.model.neutral_q()
         for j, mode in enumerate(self._modes):
             if mode == layout.FREE:
                 self.q[self._slices(j)[0]][6] = 1.0
@@ -137,6 +141,35 @@ class SurfaceTree:
         self._set_mode(j, layout.FREE, (*p, *matrix_to_quat(R)), v)
         self._joints.near[j] = *u1, *u2, gap
 
+    def clear(self):
+        """Back to time 0: the robot at its neutral positions and at rest, every body free at the origin."""
+        self._modes = [layout.FREE] * len(self.contacts)
+        for stop in self._held:
+            stop[2] = 0
+        for contact, pair in zip(self.contacts, self.pairs):
+            pair.set_charts(contact.charts)
+        self._begin()
+
+    def pair(self, name):
+        """The SurfaceContact of a contact, in axes of the body that carries the parent's surface."""
+        return self.pairs[self._contact(name)]
+
+    def relative_velocity(self, name, q, angular_velocity, velocity):
+        """Slip (2,) and relative angular velocity (3,), axes of 1c, of a body at q that moves as told.
+
+        ``angular_velocity`` and ``velocity``, that of its centre of mass, are absolute, world axes.
+        """
+        j = self._contact(name)
+        E, o = self._frame(j)
+        m, pair = self._parent[j], self.pairs[j]
+        spin, v = (np.zeros(3), np.zeros(3)) if m == WORLD else np.split(self.kin.V[m], 2)
+        R, origin = pair.pose(q)
+        point = pair.points(q)[0]
+        axes = E @ pair.surfaces[0].frame(q[:2], pair.charts[0])
+        arm = E @ (point - origin - R @ self.contacts[j].body.com)
+        slip = velocity + np.cross(angular_velocity, arm) - v - np.cross(spin, E @ point)
+        return (axes.T @ slip)[:2], axes.T @ (angular_velocity - spin)
+
     def first_touch(self, name, R, p, direction=None):
         """q (5,) and travel [m] of a body moved from (R, p) along ``direction`` (gravity) until it touches its parent.
 
@@ -151,23 +184,22 @@ class SurfaceTree:
 
     def save(self):
         """Copy of the whole state; ``restore`` continues from it bit for bit."""
-        return {
-            "modes": tuple(self._modes), "charts": tuple(pair.charts for pair in self.pairs), "q": self.q.copy(),
-            "v": self.v.copy(), "near": self._joints.near.copy(), "held": [list(stop) for stop in self._held],
-            "time": self.time, "events": list(self.events),
-        }  # fmt: skip
+        return TreeState(
+            tuple(self._modes), tuple(pair.charts for pair in self.pairs), self.q.copy(), self.v.copy(),
+            self._joints.near.copy(), tuple(tuple(stop) for stop in self._held), self.time, tuple(self.events),
+        )  # fmt: skip
 
     def restore(self, state):
-        """Continue from what ``save`` returned."""
-        self._modes = list(state["modes"])
-        self._held = [list(stop) for stop in state["held"]]
-        for pair, charts in zip(self.pairs, state["charts"]):
+        """Continue from a TreeState of a tree with the same model and contacts."""
+        self._modes = list(state.modes)
+        self._held = [list(stop) for stop in state.held]
+        for pair, charts in zip(self.pairs, state.charts):
             pair.set_charts(charts)
         self._build()
-        self.q, self.v = state["q"].copy(), state["v"].copy()
-        self._joints.near[:] = state["near"]
+        self.q, self.v = state.q.copy(), state.v.copy()
+        self._joints.near[:] = state.near
         self._pack()
-        self.time, self.events = state["time"], list(state["events"])
+        self.time, self.events = state.time, list(state.events)
 
     # --- what it does now ---------------------------------------------------------------------------
 
@@ -213,6 +245,34 @@ class SurfaceTree:
         near = self._joints.near[j] if self._modes[j] == layout.FREE else (*self.q[self._slices(j)[0]][:4], 0.0)
         return pair.closest(E.T @ self.kin.R[k], E.T @ (self.kin.p[k] - o), np.array(near))[2]
 
+    def joint_space(self):
+        """Mass matrix (N, N) and C(q, v) (N,) with gravity and damping: M a + C = all other efforts."""
+        self._observe()
+        self._seen = None
+        self._stages.a[:] = 0.0
+        kernels.joint_forces(self.tree, self.kin, self._stages)
+        bias = self._stages.torque + self.tree.damping * self.v
+        return np.linalg.inv(self._inverse_mass()), bias
+
+    def joint_efforts(self):
+        """Efforts (N,) of now: what is given, friction of the contacts, torques of limits, and damping."""
+        self._observe()
+        return self._stages.total - self.tree.damping * self.v
+
+    def friction_room(self, name):
+        """Friction still to be had, mu normal force - |tangential force| [N]."""
+        self._observe()
+        return float(self._joints.watch[self._contact(name), layout.FRICTION_ROOM])
+
+    def link_names(self):
+        """Links of the robot and bodies of the contacts."""
+        return tuple(self._bodies)
+
+    def kinetic_energy(self):
+        """[J]"""
+        self._observe()
+        return float(kernels.tree_energy(self.tree, self.kin, self._stages)[0])
+
     def energy(self):
         """Kinetic and potential energy [J]."""
         self._observe()
@@ -234,7 +294,7 @@ class SurfaceTree:
         if frame.body == WORLD:
             return np.zeros(3), np.zeros(3)
         w, v = self.kin.V[frame.body, :3].copy(), self.kin.V[frame.body, 3:]
-        return w, v + np.cross(w, self.kin.R[frame.body] @ frame.p)
+        return w, v + np.cross(w, self.kin.R[frame.body] @ frame.p) if frame.p.any() else v.copy()
 
     def centre_of_mass(self):
         """Of all bodies, world [m]."""
@@ -280,6 +340,7 @@ class SurfaceTree:
         return event, index, done
 
     def _call(self, h, count):
+        self._seen = None
         status, body, done, event, index = kernels.tree_steps(
             self.tree, self.kin, self.art, self._joints, self._work, self._stages, h, count, self.q, self.v
         )
@@ -292,16 +353,49 @@ class SurfaceTree:
             count += 1
             if count > MOST_EVENTS:
                 raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
-            if event != LEAVES:
+            if event == SLOWS:
+                event, index, passed = self._creep(h - done, index)
+                done += passed
+            elif event != LEAVES:
                 event, index, passed = self._meet(h - done, event, index)
                 done += passed
                 self.time = start + done
+                if event == SLOWS:
+                    continue
+            if event == NONE:
+                break
             self._change(event, index)
             if h - done <= 1e-14 * max(1.0, start + h):
                 break
             event, index, steps = self._steps(h - done, 1)
             if event == LEAVES and steps:
                 done = h
+
+    def _creep(self, h, index):
+        """Up to ``h`` in steps that take a part of the slip, see ``SurfaceMotion``: (event, index, how far it came).
+
+        The event is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
+        """
+        start, done, step = self.time, 0.0, 0.5 * h
+        while done < h:
+            before = np.hypot(*self.slip(self.contacts[index].name))
+            if before < LEAST_SLIP or start + done + step == start + done:
+                return STICKS, index, done
+            part = min(step, h - done)
+            event, about, steps = self._steps(part, 1)
+            if event == SLOWS:
+                step, index = 0.5 * step, about
+                continue
+            if event not in (NONE, LEAVES):
+                event, about, passed = self._meet(part, event, about)
+                self.time = start + done + passed
+                return event, about, done + passed
+            done += part
+            self.time = start + done
+            if event == LEAVES:
+                self._change(event, about)
+            step *= next_creep(before, np.hypot(*self.slip(self.contacts[index].name)))
+        return NONE, -1, h
 
     def _meet(self, h, event, index):
         """Go to the instant of an event less than h away, by halving the step: the first event, and how far it was."""
@@ -384,6 +478,7 @@ class SurfaceTree:
         self._pack()
 
     def _build(self):
+        self._seen = None
         self.tree = grown_tree(self.model, self.contacts, self._body, self._parent, self._modes)
         n, N = len(self.tree.parent), int(self.tree.nv.sum())
         nq = int(self.tree.q_start[-1]) + JOINT_NQ[self.tree.joint_type[-1]]
@@ -406,17 +501,29 @@ class SurfaceTree:
             several = np.repeat([len(surface.charts) > 1 for surface in pair.surfaces], 2)
             free = (-np.inf, np.inf)  # the nearest points of a free body go beyond the edge of a patch
             bounds.append(np.where(several[:, None], pair.bounds, free) if mode == layout.FREE else pair.bounds)
+        self._seen = None
         self._joints = self._joints._replace(code=np.array(code), data=np.concatenate(data), bounds=np.array(bounds))
 
     def _observe(self):
+        """Everything about the state of now into ``kin``, ``_stages`` and ``_joints``; once for each state."""
+        key = self._key()
+        if key == self._seen:
+            return
+        self._seen = None
         self._joints.guide[:] = 0.0
         status, body = kernels.tree_watch(
             self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v
         )
         self._judge(status, body)
+        self._seen = key
+
+    def _key(self):
+        """What the results of ``_observe`` depend on."""
+        return self.q.tobytes(), self.v.tobytes(), self._stages.effort.tobytes(), tuple(self._modes)
 
     def _inverse_mass(self):
         """Inverse of the mass matrix (N, N) at the present state."""
+        self._seen = None
         out = np.zeros((len(self.v), len(self.v)))
         self._judge(*kernels.inverse_mass(
             self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, out
@@ -466,7 +573,8 @@ class SurfaceTree:
         m = self._parent[j]
         if m == WORLD:
             return np.eye(3), np.zeros(3)
-        kernels.tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v)
+        if self._seen != self._key():
+            self._judge(*kernels.tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v))
         return self.kin.R[m].copy(), self.kin.p[m].copy()
 
     def _normal(self, j):

@@ -10,10 +10,35 @@ const { RosNode } = require("@foxglove/ros2");
 const { UdpSocketNode } = require("@foxglove/ros2/nodejs");
 const { Durability, HistoryKind, Reliability } = require("@foxglove/rtps");
 const { MessageReader } = require("@foxglove/rosmsg2-serialization");
+const { parse } = require("@foxglove/rosmsg");
 const { ros2jazzy } = require("@foxglove/rosmsg-msgs-common");
 
 const LOOPBACK = "127.0.0.1";
 const INFINITE = { sec: 0x7fffffff, nsec: 0xffffffff };
+
+// Of packages that the library does not bring along.
+const MORE = {
+  "ros_gz_interfaces/msg/Entity": "uint64 id\nstring name\nuint8 type",
+  "ros_gz_interfaces/msg/JointWrench":
+    "std_msgs/Header header\nstd_msgs/String body_1_name\nstd_msgs/UInt32 body_1_id\n" +
+    "std_msgs/String body_2_name\nstd_msgs/UInt32 body_2_id\n" +
+    "geometry_msgs/Wrench body_1_wrench\ngeometry_msgs/Wrench body_2_wrench",
+  "ros_gz_interfaces/msg/Contact":
+    "ros_gz_interfaces/Entity collision1\nros_gz_interfaces/Entity collision2\n" +
+    "geometry_msgs/Vector3[] positions\ngeometry_msgs/Vector3[] normals\nfloat64[] depths\n" +
+    "ros_gz_interfaces/JointWrench[] wrenches",
+  "ros_gz_interfaces/msg/Contacts": "std_msgs/Header header\nros_gz_interfaces/Contact[] contacts",
+};
+
+// The definition of one type; names of nested types may lack their "msg".
+function definitionOf(type) {
+  const full = type.includes("/msg/") ? type : type.replace("/", "/msg/");
+  if (MORE[full] != undefined) {
+    const [{ definitions: fields }] = parse(MORE[full], { ros2: true, skipTypeFixup: true });
+    return { definitions: fields };
+  }
+  return ros2jazzy[full] ?? ros2jazzy[full.replace("/msg/", "/")];
+}
 
 // The library's own factory joins and sends multicast on the default interface.
 async function loopbackSocket(options) {
@@ -33,7 +58,7 @@ async function loopbackSocket(options) {
 function definitions(name) {
   const found = new Map();
   const visit = (type) => {
-    const definition = ros2jazzy[type] ?? ros2jazzy[type.replace("/msg/", "/")];
+    const definition = definitionOf(type);
     if (definition == undefined) {
       throw new Error(`no definition of ${type}`);
     }

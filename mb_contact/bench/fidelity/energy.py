@@ -14,8 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.bench.fidelity.frame import Setting, body, simulator
-from mb_contact.model.scene import Pose, Primitive, SceneModel
+from mb_contact.model.scene import Material, Pose, Primitive, SceneModel
 
+#: What moves a scene, one for every four seeds, so that each meets all friction models.
+MOTIONS = (
+    {}, {"restitution": 0.5}, {"integrator": "rk4"}, {"integrator": "midpoint", "restitution": 0.3},
+    {"collision_scheme": "event", "restitution": 0.3},
+)  # fmt: skip
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
 LINK = """
   <joint name="{name}_{i}" type="revolute"><parent link="{parent}"/><child link="{name}_{i}_link"/>
@@ -30,6 +35,8 @@ class Passive(NamedTuple):
     """What a passive scene did in all of its steps."""
 
     excess: float  #: largest (T(v+) - T(v_free) - sum p_n v_push) / T(v_free)
+    gained: float  #: largest change of energy in an impact with restitution [J]
+    impacts: int  #: how many of those
     touched: int  #: steps with contacts that press
     steps: int
     residual: float  #: worst of the certificates
@@ -45,7 +52,7 @@ def _chain(rng, name):
     return SceneModel(text + "</robot>", pose=Pose((*rng.uniform(-0.3, 0.3, 2), rng.uniform(0.2, 0.6))))
 
 
-def random_scene(seed, setting):
+def random_scene(seed, setting, restitution=0.0):
     """A simulator of one to four tumbling bodies above the ground, perhaps with a wall and a limp chain."""
     rng = np.random.default_rng([seed, 17])
     primitives, velocities = [], []
@@ -58,7 +65,8 @@ def random_scene(seed, setting):
     if rng.random() < 0.5:
         primitives.append(Primitive("wall", "plane", pose=Pose((-0.6, 0, 0), (0.0, np.pi / 2, 0.0)), material="stuff"))
     models = (_chain(rng, "chain"),) if rng.random() < 0.5 else ()
-    sim = simulator(setting, primitives, rng.uniform(0.0, 1.2), models=models)
+    materials = {"stuff": Material(rng.uniform(0.0, 1.2), restitution=restitution)}
+    sim = simulator(setting, primitives, models=models, materials=materials)
     joints = np.zeros(len(sim.v) - 6 * len(velocities))
     sim.set_state(sim.q, np.concatenate([joints, *velocities]))
     return sim
@@ -70,16 +78,29 @@ def setting_of(seed, time_step):
     return Setting(friction_model=model, friction_directions=(4, 8, 16, 8)[seed % 4], time_step=time_step)
 
 
+def motion_of(seed, time_step):
+    """Each scene's setting and restitution: schemes and integrators beside the friction models."""
+    motion = dict(MOTIONS[seed // 4 % len(MOTIONS)])
+    restitution = motion.pop("restitution", 0.0)
+    return setting_of(seed, time_step)._replace(**motion), restitution
+
+
 def run_scene(seed, seconds=10.0, time_step=1e-3):
     """Run a random passive scene and judge the energy of every step."""
-    sim = random_scene(seed, setting_of(seed, time_step))
+    sim = random_scene(seed, *motion_of(seed, time_step))
     excess, touched, residual, steps = -np.inf, 0, 0.0, round(seconds / time_step)
+    gained, impacts = -np.inf, 0
     for _ in range(steps):
-        c = sim.step().certificate
+        step = sim.step()
+        c = step.certificate
         residual = max(residual, c.residual)
+        for impact in step.events:
+            if impact.restitution.any():
+                impacts += 1
+                gained = max(gained, impact.energy_after - impact.energy_before)
         if c.contact_energy == 0.0:
             continue
         touched += 1
         free = c.kinetic_energy - c.contact_energy  # T(v_free)
         excess = max(excess, (c.contact_energy - c.push_out_energy) / max(free, np.finfo(float).tiny))
-    return Passive(excess, touched, steps, residual)
+    return Passive(excess, gained, impacts, touched, steps, residual)

@@ -18,6 +18,7 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     WORLD,
@@ -61,8 +62,8 @@ def half_width(kind, size, geom_R, g, n0, n1, n2):
     Most shapes are symmetric about their centres, so the reach is the same along
     -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
     shapes along n: never more than their signed distance, and equal to it along the right n.
-    Of a cone or a convex hull it is that of the cylinder or box around it, which only the broad phase asks
-    for (``convex.reach`` is exact).  A plane has no reach: infinity.
+    Of a cone, a convex hull or a height field it is that of the cylinder or box around it, which only the broad phase
+    asks for (``convex.reach`` is exact).  A plane has no reach: infinity.
     """
     shape = kind[g]
     if shape == SHAPE_SPHERE:
@@ -77,7 +78,7 @@ def half_width(kind, size, geom_R, g, n0, n1, n2):
         return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
     if shape == SHAPE_ELLIPSOID:
         return math.sqrt((size[g, 0] * x) ** 2 + (size[g, 1] * y) ** 2 + (size[g, 2] * z) ** 2)
-    if shape == SHAPE_BOX or shape == SHAPE_CONVEX:
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX or shape == SHAPE_HEIGHT_FIELD:
         return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
     return np.inf
 
@@ -183,7 +184,7 @@ def first_axis(shape):
 @kernel
 def first_face(shape):
     """First of the body axes 0..2 that are normals of flat faces of a shape (3: it has none)."""
-    if shape == SHAPE_BOX:
+    if shape == SHAPE_BOX or shape == SHAPE_HEIGHT_FIELD:
         return 0
     if shape == SHAPE_CYLINDER:
         return 2

@@ -171,15 +171,24 @@ def x_is_larger(geoms, geom_p, x, y):
 def plane_points(geoms, geom_R, geom_p, x, y, margin, tol, work):
     """Points of X within the margin of the plane Y: vertices of a hull; tip and rim of a cone; the lowest point."""
     for i in range(3):
-        work.normal[i] = geom_R[y, i, 2]
-    n0, n1, n2 = work.normal[0], work.normal[1], work.normal[2]
+        work.frame[2, i] = geom_R[y, i, 2]
+        work.frame[3, i] = geom_p[y, i]
+        work.normal[i] = work.frame[2, i]
+    return low_points(geoms, geom_R, geom_p, x, margin, work)
+
+
+@kernel
+def low_points(geoms, geom_R, geom_p, x, margin, work):
+    """The same for the plane through ``work.frame[3]`` with normal ``work.frame[2]``."""
+    frame = work.frame
+    n0, n1, n2 = frame[2, 0], frame[2, 1], frame[2, 2]
     found = 0
     shape = geoms.kind[x]
     if shape == SHAPE_CONVEX:
         vertices = geoms.vertices
         for v in range(geoms.first_vertex[x], geoms.first_vertex[x + 1]):
             found = keep_low(
-                geom_R, geom_p, x, y, vertices[v, 0], vertices[v, 1], vertices[v, 2], v - geoms.first_vertex[x],
+                geom_R, geom_p, x, vertices[v, 0], vertices[v, 1], vertices[v, 2], v - geoms.first_vertex[x],
                 margin, found, work,
             )  # fmt: skip
         return found
@@ -188,34 +197,34 @@ def plane_points(geoms, geom_R, geom_p, x, y, margin, tol, work):
     if shape == SHAPE_ELLIPSOID:
         s0, s1, s2 = size[x, 0] ** 2 * a, size[x, 1] ** 2 * b, size[x, 2] ** 2 * c
         length = math.sqrt(a * s0 + b * s1 + c * s2)
-        return keep_low(geom_R, geom_p, x, y, -s0 / length, -s1 / length, -s2 / length, 0, margin, found, work)
+        return keep_low(geom_R, geom_p, x, -s0 / length, -s1 / length, -s2 / length, 0, margin, found, work)
     radius, half = size[x, 0], size[x, 1]
-    found = keep_low(geom_R, geom_p, x, y, 0.0, 0.0, half, 0, margin, found, work)
+    found = keep_low(geom_R, geom_p, x, 0.0, 0.0, half, 0, margin, found, work)
     sine = math.sqrt(a * a + b * b)
     if sine > 1e-9:
         found = keep_low(
-            geom_R, geom_p, x, y, -radius * a / sine, -radius * b / sine, -half, 1, margin, found, work
+            geom_R, geom_p, x, -radius * a / sine, -radius * b / sine, -half, 1, margin, found, work
         )
     if c > COS_CAP:  # stands on its base: quarters of the rim, fixed in the body
         for i in range(4):
             s = radius if i == 0 else (-radius if i == 2 else 0.0)
             t = radius if i == 1 else (-radius if i == 3 else 0.0)
-            found = keep_low(geom_R, geom_p, x, y, s, t, -half, 2 + i, margin, found, work)
+            found = keep_low(geom_R, geom_p, x, s, t, -half, 2 + i, margin, found, work)
     return found
 
 
 @kernel
-def keep_low(geom_R, geom_p, x, y, a, b, c, name, margin, found, work):
-    """Append a point of X (in its axes) midway to the plane Y if it is within the margin of it."""
-    points = work.points
+def keep_low(geom_R, geom_p, x, a, b, c, name, margin, found, work):
+    """Append a point of X (in its axes) midway to the plane if it is within the margin of it."""
+    points, frame = work.points, work.frame
     place(geom_R, geom_p, x, a, b, c, points, found)
     gap = 0.0
     for i in range(3):
-        gap += work.normal[i] * (points[found, i] - geom_p[y, i])
+        gap += frame[2, i] * (points[found, i] - frame[3, i])
     if gap > margin or found + 1 >= points.shape[0]:
         return found
     for i in range(3):
-        points[found, i] -= 0.5 * gap * work.normal[i]
+        points[found, i] -= 0.5 * gap * frame[2, i]
     points[found, 3] = gap
     work.ids[found] = name
     return found + 1

@@ -49,8 +49,18 @@ def face_manifold(kind, size, geom_R, geom_p, face, other, k, side, w_face, w_ot
     int
         Number of points.
     """
+    region, h0, h1 = set_frame(kind, size, geom_R, geom_p, face, k, side, work.frame)
+    return region_points(
+        kind, size, geom_R, geom_p, kind[face], k, side, region, h0, h1, other, w_face, w_other, margin, tol, work
+    )
+
+
+@kernel
+def region_points(
+    kind, size, geom_R, geom_p, shape_of_face, k, side, region, h0, h1, other, w_face, w_other, margin, tol, work
+):
+    """The same for a region of the plane in ``work.frame``."""
     frame, feature, points, ids = work.frame, work.feature, work.points, work.ids
-    region, h0, h1 = set_frame(kind, size, geom_R, geom_p, face, k, side, frame)
     what, k2, side2 = set_feature(kind, size, geom_R, geom_p, other, frame, feature)
     shape = kind[other]
     if what == POINT:
@@ -69,11 +79,11 @@ def face_manifold(kind, size, geom_R, geom_p, face, other, k, side, w_face, w_ot
         )
         if region != EVERYWHERE:
             count = corners_of_face(
-                region, h0, h1, what, kind[face], k, side, w_face, w_other, margin, tol,
+                region, h0, h1, what, shape_of_face, k, side, w_face, w_other, margin, tol,
                 feature, points, ids, count,
             )  # fmt: skip
             count = crossings(
-                region, h0, h1, what, kind[face], k, side, shape, k2, side2, w_face, w_other, margin, tol,
+                region, h0, h1, what, shape_of_face, k, side, shape, k2, side2, w_face, w_other, margin, tol,
                 feature, points, ids, count,
             )  # fmt: skip
     return count

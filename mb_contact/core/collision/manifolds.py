@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.collision.height_field import field_manifold
 from mb_contact.core.collision.manifold_ascent import ascend
 from mb_contact.core.collision.manifold_clip import W_X, W_Y
 from mb_contact.core.collision.manifold_convex import convex_manifold
@@ -20,21 +21,25 @@ from mb_contact.core.collision.manifold_normals import APART, NO_FACE, choose_no
 from mb_contact.core.collision.manifold_polish import polish_normal
 from mb_contact.core.collision.manifold_reduce import reduce_points
 from mb_contact.core.jit import kernel
-from mb_contact.types import OK, SHAPE_CONE, SHAPE_PLANE, TOO_MANY_CONTACTS
+from mb_contact.types import OK, SHAPE_CONE, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOO_MANY_CONTACTS
 
 LOST = 5e-5  #: by which points may be deeper than the engine says before its normal counts as lost [m]
 PLANE_FACE = 11  #: face code of a plane, which is always Y: its axis z, at the positive side
 
 
 @kernel
-def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, work, contacts):
+def build_contacts(geoms, geom_R, geom_p, travel, candidates, count, reach, witness, work, contacts):
     """Contact manifolds of the candidate pairs: every point with gap <= reach, at most four a pair.
+
+    With a height field there are at most four for each group of alike normals.
 
     Parameters
     ----------
     geoms : Geoms
     geom_R, geom_p : (g, 3, 3), (g, 3)
         World poses of the geometries.
+    travel : (g, 4)
+        Way of each geometry in the step, of ``shape_travel`` [m].
     candidates : int64 (m,)
         Rows of ``geoms.pairs``; the first ``count`` are valid.
     count : int
@@ -42,7 +47,7 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, wor
         Of each candidate [m].
     witness : (m, 4)
         Row i: the narrow phase's normal from B to A and signed distance of candidate i;
-        ignored for pairs with a plane.
+        ignored for pairs with a plane or a height field.
     work : ManifoldWork
         Scratch.
     contacts : Contacts, out
@@ -70,6 +75,11 @@ def build_contacts(geoms, geom_R, geom_p, candidates, count, reach, witness, wor
         sign = -1.0 if swapped else 1.0
         x = b if swapped else a
         y = a if swapped else b
+        if kind[y] == SHAPE_HEIGHT_FIELD:
+            found = field_manifold(geoms, geom_R, geom_p, travel, x, y, margin, tol, work)
+            written, fits = write_field(work, found, row, sign, written, contacts)
+            status = status if fits else TOO_MANY_CONTACTS
+            continue
         if kind[y] != SHAPE_PLANE and witness[i, 3] > margin:
             continue
         for j in range(3):
@@ -107,6 +117,29 @@ def deepest(points, found):
     for j in range(found):
         least = min(least, points[j, 3])
     return least
+
+
+@kernel
+def write_field(work, found, row, sign, written, contacts):
+    """Append the points of ``work.field``, each with its own normal.
+
+    Returns
+    -------
+    written, fits
+        Number of contacts so far; whether there was room for all.
+    """
+    field = work.field
+    for j in range(found):
+        if written == contacts.pair.shape[0]:
+            return written, False
+        contacts.pair[written] = row
+        contacts.feature[written] = field.ids[j]
+        contacts.gap[written] = field.points[j, 3]
+        for k in range(3):
+            contacts.point[written, k] = field.points[j, k]
+            contacts.normal[written, k] = sign * field.normals[j, k] + 0.0  # no -0.0
+        written += 1
+    return written, True
 
 
 @kernel

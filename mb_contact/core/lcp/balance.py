@@ -18,7 +18,7 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 
-SPREAD = 1e-5  #: least over largest diagonal entry below which a problem is balanced
+SPREAD = 1e-3  #: least over largest diagonal entry below which a problem is balanced
 
 
 @kernel

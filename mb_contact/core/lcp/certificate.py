@@ -26,6 +26,12 @@ def certify(W, q, cones, r, u, judge):
 
     A unit with a NaN or an infinity counts as infinitely bad.
     """
+    return certify_shifted(W, q, r, 0.0, cones, r, u, judge)
+
+
+@kernel
+def certify_shifted(W, q, theta, part, cones, r, u, judge):
+    """As ``certify`` with r_n - part theta against u_n: normal impulses that start from recovered ones."""
     n_f = cones.cosine.shape[0]
     rows = cones.rows[0]
     for i in range(judge.shape[0]):
@@ -40,7 +46,7 @@ def certify(W, q, cones, r, u, judge):
     for i in range(cones.count[0]):
         row = cones.start[i]
         s = np.sqrt(W[row, row])
-        gap, infeasible = _pair(r[row] * s, u[row] / s)
+        gap, infeasible = _pair((r[row] - part * theta[row]) * s, u[row] / s)
         finite = _finite(r, u, row, cones.dim[i]) and np.isfinite(cones.mu[i])
         if cones.dim[i] == 3 and finite:
             t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))

@@ -19,7 +19,6 @@ from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import cross
 from mb_contact.types import JOINT_REVOLUTE, LOWER, SLOWEST
 
-LIMIT_SPEED = 1.0  # [rad/s, m/s] fastest push back into a joint's range
 NEAR_LIMIT = 0.9  # part of a velocity limit from which on it is in the problem
 LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the problem
 
@@ -186,9 +185,10 @@ def limit_reach(speed, dt):
 
 
 @kernel
-def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, memory, rows, cones, state):
+def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, memory, rows, cones, state):
     """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``.
 
+    Past it the row asks for the push-out velocity of contacts, in rad/s or m/s.
     A velocity limit is the pair of rows ``velocity_limit -+ v+ >= 0``.
     """
     nv = tree.nv
@@ -204,7 +204,7 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, memory, rows,
         for side in range(2):
             gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
             if gap < reach:
-                offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, LIMIT_SPEED)
+                offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
                 _limit(tree, kin, k, d, LOWER + side, offset, memory, rows, cones, state)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):

@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.balance import balance, unbalance
-from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST, _finite, _friction, _pair, certify
+from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST, _finite, _pair, certify, certify_shifted
 from mb_contact.core.lcp.ladder import FIRST_REGULARISATION, LEMKE_ATTEMPTS, TOLERANCE, solve_step
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble
 from mb_contact.core.lcp.lemke import lemke
@@ -65,7 +65,7 @@ def recover_more(W, q, theta, cones, released, sol, piv, lem, r, judge):
         for i in range(cones.rows[0]):
             theta[i] *= piv.scale[i]
         unbalance(W, q, r, cones, piv.scale)
-        certify_shifted(W, q, theta, cones, r, sol.u, judge)
+        certify_shifted(W, q, theta, 1.0, cones, r, sol.u, judge)
 
 
 @kernel
@@ -143,7 +143,7 @@ def cut_off(W, q, theta, cones, released, W_cut, q_cut):
 @kernel
 def _consider(W, q, theta, cones, sol, r, judge, best):
     """Judge ``sol.r`` on the true problem and keep it if it is better; ``sol.u`` gets its true velocities."""
-    now = certify_shifted(W, q, theta, cones, sol.r, sol.u, sol.judge)
+    now = certify_shifted(W, q, theta, 1.0, cones, sol.r, sol.u, sol.judge)
     if now >= best:
         return best
     for i in range(cones.rows[0]):
@@ -181,9 +181,16 @@ def _whole(W, q, theta, cones, regularisation, sol, lem):
 
 
 @kernel
-def certify_shifted(W, q, theta, cones, r, u, judge):
-    """As ``certificate.certify`` with r_n - theta against u_n; u is recomputed as W r + q."""
-    n_f = cones.cosine.shape[0]
+def certify_cone(W, q, theta, surfaces, picked, cones, mu, extra, r, u, judge):
+    """The same for exact cones: each of friction, torsion and rolling against its own disc of radius r_n.
+
+    Parameters
+    ----------
+    mu : (c, 2)
+        Friction coefficients along both tangents of the contacts ``picked``.
+    extra : int64 (c,)
+        First row of a contact's torsion and rolling, -1 without them.
+    """
     rows = cones.rows[0]
     for i in range(judge.shape[0]):
         judge[i] = 0.0
@@ -198,14 +205,19 @@ def certify_shifted(W, q, theta, cones, r, u, judge):
         s = np.sqrt(W[row, row])
         gap, infeasible = _pair((r[row] - theta[row]) * s, u[row] / s)
         finite = _finite(r, u, row, cones.dim[i])
-        if cones.dim[i] == 3 and finite:
-            t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
-            g, f = _friction(cones, n_f, i, r, u, row, t, judge)
-            gap = max(gap, g)
-            infeasible = max(infeasible, f)
-        if not finite or not gap <= 1e300 or not infeasible <= 1e300:
+        if cones.dim[i] == 3:
+            gap = max(gap, _disc_gap(W, r, u, r[row], row + 1, mu[i, 0], row + 2, mu[i, 1], judge))
+            at = extra[i]
+            if at >= 0 and surfaces.torsional[picked.pair[i]] > 0.0:
+                finite = finite and _finite(r, u, at, 1)
+                gap = max(gap, _disc_gap(W, r, u, r[row], at, surfaces.torsional[picked.pair[i]], at, 0.0, judge))
+                at += 1
+            if at >= 0 and surfaces.rolling[picked.pair[i]] > 0.0:
+                c = surfaces.rolling[picked.pair[i]]
+                finite = finite and _finite(r, u, at, 2)
+                gap = max(gap, _disc_gap(W, r, u, r[row], at, c, at + 1, c, judge))
+        if not finite or not gap <= 1e300:
             gap = 1e300
-            infeasible = 0.0
         if max(gap, infeasible) > max(judge[GAP], judge[INFEASIBLE]):
             judge[WORST] = i
         judge[GAP] = max(judge[GAP], gap)
@@ -214,35 +226,35 @@ def certify_shifted(W, q, theta, cones, r, u, judge):
 
 
 @kernel
-def certify_cone(W, q, theta, cones, r, u, judge):
-    """The same for exact cones: r_t against the nearest point of the disc of radius mu r_n to r_t - u_t."""
-    rows = cones.rows[0]
-    for i in range(judge.shape[0]):
-        judge[i] = 0.0
-    judge[WORST] = -1.0
-    for i in range(rows):
-        x = q[i]
-        for j in range(rows):
-            x += W[i, j] * r[j]
-        u[i] = x
-    for i in range(cones.count[0]):
-        row = cones.start[i]
-        s = np.sqrt(W[row, row])
-        gap, infeasible = _pair((r[row] - theta[row]) * s, u[row] / s)
-        if cones.dim[i] == 3:
-            t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
-            bound = cones.mu[i] * max(r[row], 0.0)
-            x = r[row + 1] - u[row + 1] / (t * t)
-            y = r[row + 2] - u[row + 2] / (t * t)
-            size = np.sqrt(x * x + y * y)
-            part = 1.0 if size <= bound else bound / size
-            gap = max(gap, t * np.sqrt((r[row + 1] - part * x) ** 2 + (r[row + 2] - part * y) ** 2))
-            over = np.sqrt(r[row + 1] ** 2 + r[row + 2] ** 2) - bound
-            judge[CONE] = max(judge[CONE], over)
-        if not _finite(r, u, row, cones.dim[i]) or not gap <= 1e300:
-            gap = 1e300
-        if max(gap, infeasible) > max(judge[GAP], judge[INFEASIBLE]):
-            judge[WORST] = i
-        judge[GAP] = max(judge[GAP], gap)
-        judge[INFEASIBLE] = max(judge[INFEASIBLE], infeasible)
-    return max(judge[GAP], judge[INFEASIBLE])
+def _disc_gap(W, r, u, radius, a, mu_a, b, mu_b, judge):
+    """Natural map of rows a and b in units of their coefficients: y against its disc's nearest point to y - mu u / s^2.
+
+    A row without coefficient (b = a where there is but one) has to carry nothing.
+    """
+    radius = max(radius, 0.0)
+    gap = 0.0
+    x = 0.0
+    y = 0.0
+    scale = 0.0
+    count = 0
+    if mu_a > 0.0:
+        x = r[a] / mu_a
+        scale += mu_a * mu_a * W[a, a]
+        count += 1
+    else:
+        gap = np.sqrt(W[a, a]) * abs(r[a])
+    if mu_b > 0.0:
+        y = r[b] / mu_b
+        scale += mu_b * mu_b * W[b, b]
+        count += 1
+    elif b != a:
+        gap = max(gap, np.sqrt(W[b, b]) * abs(r[b]))
+    if count == 0:
+        return gap
+    scale /= count
+    judge[CONE] = max(judge[CONE], np.sqrt(scale) * (np.sqrt(x * x + y * y) - radius))
+    px = x - mu_a * u[a] / scale
+    py = y - mu_b * u[b] / scale
+    size = np.sqrt(px * px + py * py)
+    part = 1.0 if size <= radius else radius / size
+    return max(gap, np.sqrt(scale) * np.sqrt((x - part * px) ** 2 + (y - part * py) ** 2))

@@ -4,10 +4,12 @@
 """Stages of an impact (J14 section 7) on the step's own rows and solvers: velocities jump, positions stay.
 
     impacts_due      which contacts collide (equations of docs/collisions.md)
-    pose_impact      rows of what collides or touches, W without damping, q = B* V-
+    foresee          when (``impact_times.py``)
+    pose_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
     compress         J14 (54): the contact problem with dt = 0
     decompress       J14 (57) with the friction of the chosen law; ``collision_phases.py``
     apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
+    move_back        positions as if v+ had been from the start, and the impact where it happened
 
 The rows, W and the solvers' workspaces are those of the step, which assembles its own problem afterwards.
 """
@@ -18,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.cone.rows import moment_rows, turn_frames
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.lcp.certificate import certify
 from mb_contact.core.lcp.ladder import solve_step
@@ -33,7 +36,6 @@ from mb_contact.core.rows.bilateral import (
 )
 from mb_contact.core.rows.contact_rows import (
     _limit,
-    _point_velocity,
     contact_frames,
     contact_rows,
     row_impulses,
@@ -41,11 +43,23 @@ from mb_contact.core.rows.contact_rows import (
     row_velocities,
 )
 from mb_contact.core.step.collision_phases import recover, recover_more
+from mb_contact.core.step.impact_times import (
+    collides,
+    foreseen,
+    gap_now,
+    island_moments,
+    lengthen_arms,
+    limit_gap,
+    limit_touch,
+    normal_velocity,
+    spare,
+)
 from mb_contact.core.step.step import BAD_BODY, _add_impulse, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
+from mb_contact.core.tree.spatial import cross
 from mb_contact.types import LOWER, NOT_FINITE, OK
 
 ANITESCU_POTRA = 0
@@ -78,10 +92,22 @@ class ImpactWork(NamedTuple):
     judge_c: np.ndarray  #: (4,), certificate of compression
     judge_d: np.ndarray  #: (4,), and of decompression
     energy: np.ndarray  #: (4,) [J]
+    arm: np.ndarray  #: (c,), half of the gap that closes before they touch [m]
+    mu: np.ndarray  #: (c, 2), friction coefficients along both tangents
+    extra: np.ndarray  #: int64 (c,), first row of torsion and rolling, or -1
+    when: np.ndarray  #: (c,), moments of the step's marked contacts, from its start [s]
+    bend: np.ndarray  #: (c, 3), their relative accelerations until then [m/s^2]
+    picked_bend: np.ndarray  #: (c, 3), of those that take part
+    moment: np.ndarray  #: (R,), of the units that take part; infinite where one only touches
+    ahead: np.ndarray  #: (R,), what u has gained since the start of the step
+    label: np.ndarray  #: int64 (n,), island of each body
+    body_moment: np.ndarray  #: (n,) [s]
+    first: np.ndarray  #: (1,), the earliest of them
+    v_before: np.ndarray  #: (N,)
 
 
-def make_impact_work(capacity, rows):
-    """Workspace for so many contacts and scalar rows."""
+def make_impact_work(capacity, rows, bodies, dof):
+    """Workspace for so many contacts, scalar rows, bodies and degrees of freedom."""
     return ImpactWork(
         collides=np.zeros(capacity, np.int64),
         eps=np.zeros(capacity),
@@ -98,12 +124,24 @@ def make_impact_work(capacity, rows):
         judge_c=np.zeros(4),
         judge_d=np.zeros(4),
         energy=np.zeros(4),
+        arm=np.zeros(capacity),
+        mu=np.zeros((capacity, 2)),
+        extra=np.full(capacity, -1),
+        when=np.zeros(capacity),
+        bend=np.zeros((capacity, 3)),
+        picked_bend=np.zeros((capacity, 3)),
+        moment=np.zeros(rows),
+        ahead=np.zeros(rows),
+        label=np.zeros(bodies, np.int64),
+        body_moment=np.zeros(bodies),
+        first=np.zeros(1),
+        v_before=np.zeros(dof),
     )
 
 
 @entry
-def impacts_due(h, eps, every, threshold, dt):
-    """How many contacts collide in this step: v_n- < -threshold and g + dt v_n,free <= 0.
+def impacts_due(h, eps, every, threshold, lag, dt):
+    """How many contacts collide in this step; rows of those in flight are spared (``impact_times.spare``).
 
     Parameters
     ----------
@@ -112,46 +150,46 @@ def impacts_due(h, eps, every, threshold, dt):
     every : bool
         Contacts without restitution and joint limits count too.
     threshold : float
-        [m/s]
+        Least approach speed [m/s].
+    lag : float
+        See ``impact_times``; the free velocity is that of ``work.V_free``.
     dt : float
-        [s]; v_n,free is that of ``work.V_free``.
+        [s]
     """
     due = 0
     for i in range(h.contacts.count[0]):
-        if (every or eps[h.contacts.pair[i]] > 0.0) and _collides(h, i, threshold, dt):
+        h.work.row_bias[i, 0] = spare(h, i, threshold, lag, dt)
+        if (every or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
             due += 1
     if every:
-        due += limits_hit(h, threshold, dt)
+        due += limits_hit(h, threshold, lag, dt)
     return due
 
 
 @entry
-def limits_hit(h, threshold, dt):
-    """How many joint limits are passed at the free velocity within dt, approached faster than the threshold."""
+def limits_hit(h, threshold, lag, dt):
+    """How many joint limits are passed on their free paths within dt, approached faster than the threshold."""
     hit = 0
     for k in range(h.tree.parent.shape[0]):
         if h.tree.nv[k] != 1:
             continue
-        d = h.tree.v_start[k]
-        position = h.q[h.tree.q_start[k]]
+        v = h.v[h.tree.v_start[k]]
         for side in range(2):
-            sign = 1.0 - 2.0 * side
-            gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
-            if sign * h.v[d] < -threshold and gap + dt * sign * h.work.v_free[d] <= 0.0:
+            if (1.0 - 2.0 * side) * v < -threshold and limit_touch(h, k, side, lag, dt) >= 0.0:
                 hit += 1
     return hit
 
 
 @entry
-def mark_collisions(h, imp, threshold, dt):
+def mark_collisions(h, imp, threshold, lag, dt):
     """Mark the contacts that collide in this step, with or without restitution."""
     for i in range(h.contacts.count[0]):
-        imp.collides[i] = 1 if _collides(h, i, threshold, dt) else 0
+        imp.collides[i] = 1 if collides(h, i, threshold, lag, dt) else 0
 
 
 @entry
 def next_pair(h, imp):
-    """Pair of geometries that collides first: least g / |v_n-|, then the fastest; -1 if none does."""
+    """Pair of geometries that collides first, then the fastest; -1 if none does."""
     best = -1
     soonest = 0.0
     fastest = 0.0
@@ -160,7 +198,7 @@ def next_pair(h, imp):
         if imp.collides[i] == 0:
             continue
         speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        time = h.contacts.gap[i] / speed if h.contacts.gap[i] > TOUCH else 0.0
+        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCH else 0.0
         if best < 0 or time < soonest or (time == soonest and speed > fastest):
             best = pair
             soonest = time
@@ -169,44 +207,23 @@ def next_pair(h, imp):
 
 
 @entry
-def _collides(h, i, threshold, dt):
-    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    if not before < -threshold:
-        return False
-    free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
-    return h.contacts.gap[i] + dt * free <= 0.0
-
-
-@kernel
-def normal_velocity(geoms, contacts, origin, V, i):
-    """Velocity of A against B at contact i along its normal [m/s]."""
-    x, y, z = relative_velocity(geoms, contacts, origin, V, i)
-    return x * contacts.normal[i, 0] + y * contacts.normal[i, 1] + z * contacts.normal[i, 2]
-
-
-@kernel
-def relative_velocity(geoms, contacts, origin, V, i):
-    """Velocity of A against B at contact i, world axes [m/s]."""
-    pair = contacts.pair[i]
-    ax, ay, az = _point_velocity(geoms.body[geoms.pairs[pair, 0]], V, origin, contacts.point, i)
-    bx, by, bz = _point_velocity(geoms.body[geoms.pairs[pair, 1]], V, origin, contacts.point, i)
-    return ax - bx, ay - by, az - bz
-
-
-@entry
-def pose_impact(h, imp, picked, eps, touch, dt, only_pair):
+def pose_impact(h, imp, picked, surfaces, eps, touch, threshold, lag, dt, only_pair, together):
     """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
 
     Parameters
     ----------
     picked : Contacts, out
         Those that take part, with zero gaps.
+    surfaces : Surfaces
+        What the exact cone knows of each pair; rows of torsion and rolling stand behind those of limits.
     touch : float
         Gap up to which contacts touch [m].
-    dt : float
-        Time within which a joint limit counts as reached at the present velocity [s].
+    threshold, lag, dt : float
+        As in ``impacts_due``; with dt = 0 all of it happens now.
     only_pair : int
         The one pair of geometries that takes part, or -1 for all.
+    together : bool
+        All bodies are coupled, whatever the tree says.
     """
     _pick(h, imp, picked, eps, touch, only_pair)
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
@@ -214,19 +231,25 @@ def pose_impact(h, imp, picked, eps, touch, dt, only_pair):
         h.work.info[BAD_BODY] = body
         return status
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
+    turn_frames(surfaces, h.geoms, picked, h.kin, h.frames, imp.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, h.memory, 1.0, 0.0, 0.0, h.rows, h.cones, h.sol.state)
-    _reached_limits(h, dt)
-    _row_system(h, imp)
+    lengthen_arms(h, imp, picked)
+    _reached_limits(h, imp, threshold, lag, dt)
+    moment_rows(surfaces, picked, h.frames, h.rows, h.cones, imp.extra)
+    island_moments(h, imp, picked, together)
+    _row_system(h, imp, picked, lag, dt)
     for i in range(h.cones.count[0]):
         h.sol.state[i] = 0 if imp.u[h.cones.start[i]] < 0.0 else -1
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
+    for i in range(h.v.shape[0]):
+        imp.v_before[i] = h.v[i]
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
 
 
 @entry
-def _row_system(h, imp):
+def _row_system(h, imp, picked, lag, dt):
     """W and u of the rows, what loops and gears leave of them; friction of the joints has no time to act."""
     bilateral_rows(
         h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
@@ -241,6 +264,7 @@ def _row_system(h, imp):
     measure_rows(h.com, h.rows, imp.W, h.bil)
     factor_bilateral(imp.W, h.bil)
     row_velocities(h.rows, n_rows, h.kin.V, imp.u)
+    foreseen(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
     reduce_velocities(imp.u, h.bil)
     hold_rows(h.cones, imp.u, h.bil)
@@ -261,7 +285,10 @@ def _pick(h, imp, picked, eps, touch, only_pair):
         picked.pair[c] = pair
         picked.feature[c] = found.feature[i]
         picked.gap[c] = 0.0
+        imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
+        imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
         for a in range(3):
+            imp.picked_bend[c, a] = imp.bend[i, a]
             picked.point[c, a] = found.point[i, a]
             picked.normal[c, a] = found.normal[i, a]
         c += 1
@@ -269,17 +296,17 @@ def _pick(h, imp, picked, eps, touch, only_pair):
 
 
 @entry
-def _reached_limits(h, dt):
-    """Rows of joint limits that are touched, or passed at the present velocity within dt; inelastic."""
+def _reached_limits(h, imp, threshold, lag, dt):
+    """Rows of joint limits that are touched, or passed within dt; inelastic."""
     for k in range(h.tree.parent.shape[0]):
         if h.tree.nv[k] != 1:
             continue
         d = h.tree.v_start[k]
-        position = h.q[h.tree.q_start[k]]
         for side in range(2):
-            sign = 1.0 - 2.0 * side
-            gap = sign * (position - (h.tree.lower[d] if side == 0 else h.tree.upper[d]))
-            if gap <= TOUCH or (dt > 0.0 and gap + dt * sign * h.v[d] <= 0.0):
+            t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
+            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
+                arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
+                imp.moment[h.cones.count[0]] = t if arrives else np.inf
                 _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.memory, h.rows, h.cones, h.sol.state)
 
 
@@ -393,8 +420,16 @@ def apply_impact(h, imp):
         h.v[i] += h.work.dv[i]
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
-    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    energy_after(h, imp)
     return OK
+
+
+@entry
+def energy_after(h, imp):
+    """Kinetic energy from the new velocities; the impulses met rows that were ``ahead`` of those at the start."""
+    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    for i in range(h.cones.rows[0]):
+        imp.energy[AFTER] += imp.total[i] * imp.ahead[i]
 
 
 @entry
@@ -407,12 +442,38 @@ def set_velocity(h, v):
 
 
 @entry
-def add_impulses(h, picked, vectors, total):
+def add_impulses(h, picked, vectors, arm, total):
     """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
     for i in range(picked.count[0]):
+        n = picked.normal
+        x, y, z = cross(n[i, 0], n[i, 1], n[i, 2], vectors[i, 0], vectors[i, 1], vectors[i, 2])
         for side in range(2):
             g = h.geoms.pairs[picked.pair[i], side]
             _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
+            total[g, 0] += arm[i] * x
+            total[g, 1] += arm[i] * y
+            total[g, 2] += arm[i] * z
+
+
+@kernel
+def add_moments(surfaces, geoms, picked, frames, extra, p, total):
+    """Add the moments of torsion and rolling in the rows p to those on the geometries."""
+    for i in range(picked.count[0]):
+        at = extra[i]
+        if at < 0:
+            continue
+        pair = picked.pair[i]
+        spin = 0.0
+        if surfaces.torsional[pair] > 0.0:
+            spin = p[at]
+            at += 1
+        rolls = surfaces.rolling[pair] > 0.0
+        for a in range(3):
+            moment = spin * picked.normal[i, a]
+            if rolls:
+                moment += p[at] * frames.t1[i, a] + p[at + 1] * frames.t2[i, a]
+            total[geoms.pairs[pair, 0], a] += moment
+            total[geoms.pairs[pair, 1], a] -= moment
 
 
 @kernel
@@ -423,5 +484,3 @@ def impulse_vectors(picked, frames, p, out):
             out[i, a] = (
                 p[3 * i] * picked.normal[i, a] + p[3 * i + 1] * frames.t1[i, a] + p[3 * i + 2] * frames.t2[i, a]
             )
-
-

@@ -12,11 +12,11 @@ from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry
 from mb_contact.core.rows.contact_rows import _find_previous, tangential
-from mb_contact.core.step.collisions import normal_velocity, relative_velocity
+from mb_contact.core.step.impact_times import normal_velocity, relative_velocity
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import SHAPE_PLANE
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 APART = 0  # of a contact: there is a gap
 HELD = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
@@ -102,7 +102,9 @@ def watched_gaps(h, b, count, contacts, held, n_held, gaps):
     held : int64 (c, 2)
         Pairs and features of the held points; the first ``n_held``.
     """
-    build_contacts(h.geoms, b.geom_R, b.geom_p, b.candidates, count, b.reach, b.witness, b.work, contacts)
+    build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts
+    )
     kind = h.geoms.kind
     at = 0
     for i in range(count):
@@ -121,7 +123,7 @@ def watched_gaps(h, b, count, contacts, held, n_held, gaps):
                 least = min(least, contacts.gap[at])
             at += 1
         if least == np.inf:
-            if mixed:
+            if mixed or kind[x] == SHAPE_HEIGHT_FIELD or kind[y] == SHAPE_HEIGHT_FIELD:
                 least = b.reach[i]
             elif kind[x] == SHAPE_PLANE:
                 least = plane_gap(kind, h.geoms.size, b.geom_R, b.geom_p, y, x)

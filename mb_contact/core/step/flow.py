@@ -102,16 +102,20 @@ def make_flow_handle(
 
 @entry
 def begin_flow(h, f):
-    """A flow from the simulation's state, with nothing held yet."""
+    """A flow from the simulation's state, or from behind it where impacts ask for it, with nothing held yet."""
     tree = h.tree
     for i in range(h.q.shape[0]):
         f.q_start[i] = h.q[i]
+    shifted = False
     for i in range(h.v.shape[0]):
+        shifted = shifted or h.work.shift[i] != 0.0
         f.v_start[i] = h.v[i]
         f.held[i] = 0.0
         f.held_limits[i] = 0.0
         limit = tree.effort_limit[i]
         h.work.effort[i] = min(max(h.effort[i], -limit), limit)
+    if shifted:
+        integrate_joints(tree, h.work.shift, -1.0, f.q_start)
 
 
 @entry

@@ -92,8 +92,8 @@ def friction_rows(h, model, viscous, eq):
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
-        h.sol.state,
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.settings[2], h.memory, h.rows,
+        h.cones, h.sol.state,
     )  # fmt: skip
     n_rows = pose_bilateral(h)
     for i in range(eq.info.shape[0]):

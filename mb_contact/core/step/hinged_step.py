@@ -33,9 +33,8 @@ from mb_contact.core.rows.hinge_rows import (
     hinge_rows,
     hinge_velocities,
 )
-from mb_contact.core.step.collisions import AFTER
+from mb_contact.core.step.collisions import energy_after
 from mb_contact.core.step.step import ITERATIONS, RUNG, assemble
-from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.workspace import Cones, PivotWork, make_cones, make_pivot_work
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_PIVOTING
@@ -283,7 +282,7 @@ def apply_hinges_in_impact(h, imp, g):
             h.v[v + 3 + c] += h.work.impulse[k, 3 + c] / h.tree.mass[k]
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
-    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    energy_after(h, imp)
 
 
 @entry

@@ -59,7 +59,7 @@ from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep,
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT
+from mb_contact.types import LIMIT_MISSED, LOWER, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT, UPPER
 
 RUNG = 0  # entries of StepWork.info
 ITERATIONS = 1
@@ -78,7 +78,7 @@ def find_contacts(h, candidates):
     for i in range(h.bil.state.shape[0]):
         h.bil.state[i] = h.memory.limit_state[i, RUB]
     return build_contacts(
-        h.geoms, b.geom_R, b.geom_p, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
 
 
@@ -128,12 +128,17 @@ def pose_rows(h):
         h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
     )
     limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.memory, h.rows, h.cones,
-        h.sol.state,
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.settings[2], h.memory, h.rows,
+        h.cones, h.sol.state,
     )  # fmt: skip
     for i in range(h.contacts.count[0]):
+        h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
+    for row in range(3 * h.contacts.count[0], h.cones.rows[0]):
+        which = h.rows.dof[row] % 8
+        if which == LOWER or which == UPPER:
+            h.rows.offset[row] -= (1.0 - 2.0 * which) * h.work.shift[h.rows.dof[row] // 8] / dt
 
 
 @entry
@@ -418,9 +423,15 @@ def begin_step(h):
 @entry
 def advance(h):
     """Write the new velocity and position, and all that follows from them."""
+    shifted = False
     for i in range(h.v.shape[0]):
         h.v[i] = h.work.v_next[i]
-    integrate_joints(h.tree, h.v, h.settings[0], h.q)
+        h.work.dv[i] = h.settings[0] * h.v[i] - h.work.shift[i]
+        shifted = shifted or h.work.shift[i] != 0.0
+    if shifted:
+        integrate_joints(h.tree, h.work.dv, 1.0, h.q)
+    else:
+        integrate_joints(h.tree, h.v, h.settings[0], h.q)
     refresh(h)
 
 
@@ -438,7 +449,7 @@ def limits_missed(h):
             continue
         d = h.tree.v_start[k]
         reach = limit_reach(h.work.speed[d], dt)
-        position = h.q[h.tree.q_start[k]]
+        position = h.q[h.tree.q_start[k]] - h.work.shift[d]
         after = position + dt * h.work.v_next[d]
         fast = h.joints.velocity_limit[d]
         if abs(h.work.v_next[d]) > fast and h.work.speed[d] <= NEAR_LIMIT * fast:

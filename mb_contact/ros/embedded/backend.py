@@ -30,7 +30,7 @@ from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.parameters import Description
-from mb_contact.ros.qos import QoS, as_qos, overridden, policies
+from mb_contact.ros.qos import MOST, QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -66,6 +66,7 @@ class EmbeddedNode:
         self._ready = deque()
         self._order = itertools.count()
         self._closed = False
+        self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
         self.context = acquire_context(environment)
         self._waitset = WaitSet(self.context.participant)
@@ -74,7 +75,9 @@ class EmbeddedNode:
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
-        self._types = TypeDescriptions(self)
+        about = Description("serve ~/get_type_description")
+        if self.declare_parameter("start_type_description_service", True, about).value:
+            self._types = TypeDescriptions(self)
         about = Description("take the time of get_clock() from /clock", live=True)
         self._follow_clock(self.declare_parameter("use_sim_time", False, about).value)
         self.add_on_set_parameters_callback(self._on_use_sim_time)
@@ -257,13 +260,15 @@ class EmbeddedNode:
 
     def _take_all(self):
         batch = []
+        sources = self._sources
         for _ in range(4):
             before = len(batch)
-            for source in self._sources:
+            for source in sources:
                 for data, stamp, handle in dds_raw.take(source.reader, source.depth):
                     batch.append((stamp, next(self._order), source, data, handle))
             if len(batch) == before:
                 break
+            sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
         batch.sort(key=lambda item: item[:2])
         self._ready.extend(batch)
 
@@ -271,6 +276,7 @@ class EmbeddedNode:
         try:
             source.handle(data, handle)
         except CommunicationError as error:
+            self.undecodable += 1
             self._logger.warning(str(error), throttle_duration_sec=1.0)
 
     def _fire_timers(self):
@@ -366,7 +372,7 @@ class Subscription:
     def __init__(self, node, type_name, topic_name, callback, qos, raw):
         self.topic_name = topic_name
         self.type_name = type_name
-        self.depth = max(1, qos.depth)
+        self.depth = MOST if qos.keep_all else max(1, qos.depth)
         self._callback, self._raw = callback, raw
         topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
         self.reader = DataReader(node.context.participant, topic, endpoint_qos(qos, type_name))

@@ -17,7 +17,7 @@ from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
 from mb_contact.ros.embedded.messages import message_class, serialize, type_hash
 from mb_contact.ros.embedded.types import idl_struct
-from mb_contact.ros.qos import LATCHED
+from mb_contact.ros.qos import LATCHED, MOST
 
 #: A hanging reliable reader delays a write by at most this.  Not 0.1: that is the default, which Cyclone DDS
 #: leaves out of its announcements, and peers that expect the policy there (Foxglove's) then do not match.
@@ -120,9 +120,11 @@ def endpoint_qos(qos, type_name, extra=""):
         if qos.reliable
         else Policy.Reliability.BestEffort,
         Policy.Durability.TransientLocal if qos.latched else Policy.Durability.Volatile,
-        Policy.History.KeepLast(qos.depth),
+        Policy.History.KeepAll if qos.keep_all else Policy.History.KeepLast(qos.depth),
         Policy.Userdata(f"{extra}typehash={type_hash(type_name)};".encode()),
     ]
+    if qos.keep_all:
+        policies.append(Policy.ResourceLimits(MOST, 1, MOST))
     return Qos(*policies)
 
 

@@ -12,6 +12,7 @@ NumPy arrays, where rclpy gives ``array.array``).
 from __future__ import annotations
 
 import dataclasses
+import struct
 from functools import cache
 
 import numpy as np
@@ -160,7 +161,7 @@ def deserialize(data, type_name):
     message_class(type_name)
     try:
         return type_store().deserialize_cdr(data, type_name)
-    except (SerdeError, IndexError) as error:
+    except (SerdeError, IndexError, ValueError, struct.error) as error:  # not UTF-8 is a ValueError
         raise CommunicationError(f"cannot decode a {type_name}: {error}") from None
 
 

@@ -1,0 +1,110 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture of the quadruped on its terrain: collision shapes at a few moments of the walk, and the trunk's path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.bench.quadruped import quadruped
+from mb_contact.bench.trot import Trot
+from mb_contact.model.hulls import convex_hull
+from mb_contact.model.model import tree_poses
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.types import SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_HEIGHT_FIELD, SHAPE_SPHERE, WORLD
+
+MOMENTS = (0.4, 9.3)  # at which the robot is drawn [s]
+SECONDS = 10.0
+VIEW = {"elev": 28.0, "azim": -62.0}
+LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+
+
+def draw(file, seconds=SECONDS):
+    """Walk without slip and draw; returns the file's path.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is missing.
+    """
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    simulator = Simulator(quadruped("no_slip"))
+    trot, path, robots = Trot(simulator), [], []
+    for _ in range(round(seconds / simulator.time_step)):
+        if any(abs(simulator.time - moment) < 0.5 * simulator.time_step for moment in MOMENTS):
+            robots.append(robot_triangles(simulator))
+        simulator.step(trot.efforts())
+        path.append(simulator.link_pose("trunk")[0])
+    path = np.array(path)
+    figure = Figure(figsize=(11.0, 5.0), dpi=110)
+    axes = figure.add_axes((-0.3, -0.75, 1.6, 2.5), projection="3d", computed_zorder=False)
+    ground = ground_triangles(simulator.world)
+    near = np.abs(ground[:, :, 0] - 0.5 * path[-1, 0]).max(axis=1) < 0.5 * abs(path[-1, 0]) + 1.0
+    ground = ground[near & (np.abs(ground[:, :, 1]).max(axis=1) < 1.25)]
+    height = ground[:, :, 2].mean(axis=1)
+    height = (height - height.min()) / max(np.ptp(height), 1e-9)
+    soil = shades(ground, (0.72, 0.66, 0.52)) * (0.6 + 0.5 * height[:, None])
+    axes.add_collection3d(Poly3DCollection(ground, facecolors=np.clip(soil, 0.0, 1.0), zorder=0))
+    axes.plot(*path.T, color="tab:red", linewidth=1.2, zorder=2)
+    for k, triangles in enumerate(robots):
+        colour = ((0.25, 0.45, 0.7), (0.7, 0.4, 0.3))[k % 2]
+        axes.add_collection3d(Poly3DCollection(triangles, facecolors=shades(triangles, colour), zorder=3 + k))
+    low, high = ground.reshape(-1, 3).min(axis=0), ground.reshape(-1, 3).max(axis=0)
+    high[2] = max(triangles[:, :, 2].max() for triangles in robots)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+    axes.set_box_aspect(high - low, zoom=0.9)
+    axes.view_init(**VIEW)
+    axes.set_axis_off()
+    file = Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file)
+    return file
+
+
+def shades(triangles, colour):
+    """Colours of triangles under a light."""
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+    return np.clip((0.45 + 0.55 * np.abs(normals @ LIGHT))[:, None] * np.array(colour), 0.0, 1.0)
+
+
+def ground_triangles(world):
+    """Triangles (t, 3, 3) of the height field [m]."""
+    geoms = world.geoms
+    g = int(np.flatnonzero(geoms.kind == SHAPE_HEIGHT_FIELD)[0])
+    vertices = geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]] @ geoms.R[g].T + geoms.p[g]
+    first, last = geoms.first_corner[geoms.first_face[g]], geoms.first_corner[geoms.first_face[g + 1]]
+    return vertices[geoms.corners[first:last].reshape(-1, 3)]
+
+
+def robot_triangles(simulator):
+    """Triangles (t, 3, 3) of all moving collision shapes where they are now [m]."""
+    geoms, out = simulator.world.geoms, []
+    R, p = tree_poses(simulator.world.tree, simulator.q)
+    for g, body in enumerate(geoms.body.tolist()):
+        if body == WORLD:
+            continue
+        hull = convex_hull(surface_points(geoms, g))
+        corners = (hull.vertices + hull.centre)[hull.triangles]
+        out.append((corners @ geoms.R[g].T + geoms.p[g]) @ R[body].T + p[body])
+    return np.concatenate(out)
+
+
+def surface_points(geoms, g):
+    """Points of the surface of a hull, a sphere or a cylinder, whose hull looks like it."""
+    kind, size = int(geoms.kind[g]), geoms.size[g]
+    if kind == SHAPE_CONVEX:
+        return geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
+    around = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    ring = np.column_stack([np.cos(around), np.sin(around), np.zeros(12)])
+    if kind == SHAPE_SPHERE:
+        angles = np.linspace(-1.3, 1.3, 6)
+        return size[0] * np.concatenate([np.cos(a) * ring + [0.0, 0.0, np.sin(a)] for a in angles])
+    half = [0.0, 0.0, size[1]]
+    return np.concatenate([size[0] * ring - half, size[0] * ring + half]) if kind == SHAPE_CYLINDER else (
+        size * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]))  # fmt: skip

@@ -1,0 +1,33 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The JSON Schema of scenes of surfaces, made from their readers.
+
+``python -m mb_contact.surfaces.scene_schema > config/surface_scene.schema.json`` writes the published file.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from mb_contact.model.scene_schema import DIALECT, schema_of
+from mb_contact.surfaces import scene_file, tree_scene
+
+
+def surface_scene_schema():
+    """The schema of a scene of surfaces, one body on a base or contacts in a tree, as a dict of plain JSON values."""
+    kinds = ((scene_file.KEY, scene_file.READERS), (scene_file.TREE_KEY, tree_scene.READERS))
+    return {"$schema": DIALECT, "title": "mb_contact scene of surfaces", "oneOf": [
+        {"type": "object", "properties": schema_of(readers), "required": [key], "additionalProperties": False}
+        for key, readers in kinds
+    ]}  # fmt: skip
+
+
+def schema_text():
+    """The published file."""
+    return json.dumps(surface_scene_schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schema_text())

@@ -1,0 +1,108 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where two surfaces are nearest to each other, from nothing: grids over all charts, then finer and finer ones.
+
+What is found here is where Newton's method starts; it does not need derivatives and stays within the charts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+SEARCH = 17  #: points along each side of a chart
+STARTS = 2  #: pairs that are kept of each two charts: a chart's end hides what is nearer in the next one
+LEVELS = 24  #: finer grids at most
+FINEST = 1e-3  #: width of the last of them, in those of the first
+FINE = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 5)] * 2, indexing="ij"), -1).reshape(-1, 2)
+INNER = frozenset(np.flatnonzero(np.abs(FINE).max(axis=1) < 1.0).tolist())
+
+
+class Pair(NamedTuple):
+    """A point of each surface, near each other."""
+
+    distance: float  #: [m]
+    charts: tuple
+    u1: np.ndarray  #: (2,)
+    u2: np.ndarray  #: (2,)
+    width1: np.ndarray  #: (2,), of the next finer grid
+    width2: np.ndarray
+
+
+class Grids:
+    """Grids of two surfaces, the second at (R, p) in axes of the first.
+
+    A chart without end is covered about the other surface, as far as that reaches.
+    """
+
+    def __init__(self, surfaces, R, p):
+        self.surfaces, self.R = surfaces, R
+        reach = [_reach(surface) for surface in surfaces]
+        middle = [R @ surfaces[1].p + p, R.T @ (surfaces[0].p - p)]  # of the other surface, in axes of this one
+        self.grids = [
+            [_grid(surface, chart, middle[k], reach[1 - k]) for chart in range(len(surface.charts))]
+            for k, surface in enumerate(surfaces)
+        ]
+        self.size = sum(reach)
+
+    def nearest(self, p, keep=STARTS, levels=LEVELS):
+        """The nearest Pairs of each two charts with surface 2 at p, ``keep`` each that lie apart, the nearest first."""
+        found = []
+        for first, (u1, c1, w1) in enumerate(self.grids[0]):
+            for second, (u2, c2, w2) in enumerate(self.grids[1]):
+                moved = c2 @ self.R.T + p
+                square = (c1 * c1).sum(1)[:, None] + (moved * moved).sum(1) - 2.0 * c1 @ moved.T
+                columns = np.arange(len(moved))
+                best = square.argmin(axis=0)
+                for j in _apart(np.maximum(square[best, columns], 0.0), u2, w2, keep):
+                    i = best[j]
+                    found.append(Pair(np.sqrt(max(square[i, j], 0.0)), (first, second), u1[i], u2[j], w1, w2))
+        return sorted((self._finer(pair, p, levels) for pair in found), key=lambda pair: pair.distance)
+
+    def _finer(self, pair, p, levels):
+        least = FINEST * pair.width1[0]
+        for _ in range(levels):
+            u1, c1 = self._around(0, pair.charts[0], pair.u1, pair.width1)
+            u2, c2 = self._around(1, pair.charts[1], pair.u2, pair.width2)
+            apart = np.linalg.norm(c1[:, None] - (c2 @ self.R.T + p), axis=-1)
+            i, j = np.unravel_index(apart.argmin(), apart.shape)
+            narrow = [0.5 if m in INNER else 1.0 for m in (i, j)]  # at its edge a grid moves on before it shrinks
+            pair = Pair(
+                float(apart[i, j]), pair.charts, u1[i], u2[j], narrow[0] * pair.width1, narrow[1] * pair.width2
+            )
+            if pair.width1[0] <= least and narrow[1] < 1.0:
+                break
+        return pair
+
+    def _around(self, k, chart, u, width):
+        bounds = np.array(self.surfaces[k].charts[chart].bounds)
+        u = np.clip(u + width * FINE, bounds[:, 0], bounds[:, 1])
+        return u, self.surfaces[k].points(u, chart)
+
+
+def _reach(surface):
+    """How far a surface goes from its own origin [m]; one without end counts as long as it is wide."""
+    return max(
+        np.linalg.norm(surface.samples(chart)[1] - surface.p, axis=1).max() for chart in range(len(surface.charts))
+    )
+
+
+def _grid(surface, chart, middle, reach):
+    """(u, points, spacing) of a grid over a chart."""
+    part = surface.charts[chart]
+    inside = surface.R.T @ (middle - surface.p)
+    u = part.samples(SEARCH, inside, 1.5 * reach)
+    return u, surface.points(u, chart), np.ptp(u, axis=0) / (SEARCH - 1)
+
+
+def _apart(values, u, spacing, keep):
+    """Indices of the smallest values whose u lie two spacings apart."""
+    chosen = []
+    for j in np.argsort(values):
+        if all((np.abs(u[j] - u[i]) > 2.0 * spacing).any() for i in chosen):
+            chosen.append(j)
+        if len(chosen) == keep:
+            break
+    return chosen
