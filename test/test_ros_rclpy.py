@@ -50,3 +50,48 @@ def latched():
     from mb_contact.ros import QoS
 
     return QoS(depth=1, latched=True)
+
+
+def test_spawning_and_parameters_of_the_rclpy_node():
+    """simulation_interfaces and live parameters over rclpy: a ball falls, pushes reach it, the clock's rate changes."""
+    pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")
+    import sys
+    from pathlib import Path
+
+    from mb_contact.ros.embedded.messages import message_class, stamp_ns
+    from mb_contact.ros.embedded.parameters import to_message
+
+    scene = Path(__file__).resolve().parent.parent / "config" / "box_on_table.yaml"
+    with Session(**REAL) as ros:
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "rclpy", scene)
+        node = ros.process(*command, "--ros-args", "-p", "start_paused:=true")
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        pose = message_class("geometry_msgs/msg/PoseStamped")()
+        pose.pose.position.z, pose.pose.orientation.w = 2.0, 1.0
+        spawn = "simulation_interfaces/srv/SpawnEntity"
+        ball = "{shape: sphere, size: [0.05], mass: 0.5}"
+        answer = peer.call("spawn_entity", spawn, **{"name": "ball", "resource_string": ball, "initial_pose": pose})
+        assert answer.result.result == 1, answer.result.error_message
+        push = message_class("geometry_msgs/msg/WrenchStamped")()
+        push.wrench.force.x = 1.0
+        publisher = peer.publisher("external_wrench/ball", "geometry_msgs/msg/WrenchStamped")
+        state = "simulation_interfaces/srv/GetEntityState"
+        x = 0.0
+        for _ in range(50):
+            publisher.publish(push)
+            assert peer.call("step_simulation", "simulation_interfaces/srv/StepSimulation", steps=10).result.result == 1
+            x = peer.call("get_entity_state", state, entity="ball").state.pose.position.x
+            if x > 0.0:
+                break
+        assert x > 0.0
+        parameter = message_class("rcl_interfaces/msg/Parameter")("clock_rate", to_message(50.0))
+        kind = "rcl_interfaces/srv/SetParameters"
+        assert peer.call("/mb_contact/set_parameters", kind, parameters=[parameter]).results[0].successful
+        clock = peer.listen("/clock", "rosgraph_msgs/msg/Clock")
+        assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=False).success
+        peer.next_messages("/clock", 10)
+        times = [stamp_ns(m.clock) for m in clock[3:]]
+        assert {b - a for a, b in zip(times, times[1:])} == {20_000_000}
+        node.signal()
+        assert node.wait() == 0, node.output()

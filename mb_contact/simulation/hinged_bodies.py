@@ -70,9 +70,11 @@ class HingedImpacts(Impacts):
         _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
         super()._compress(handle)
 
-    def _record(self, handle, scale):
-        _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
-        super()._record(handle, scale)
+    def _apply(self, handle):
+        status = super()._apply(handle)
+        if status == OK:
+            _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
+        return status
 
 
 class HingedBodies(Simulator):

@@ -11,6 +11,7 @@ from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core.step import collisions as _collisions
 from mb_contact.core.step import impact_times as _times
+from mb_contact.core.step import step as _step
 from mb_contact.core.step.collision_phases import certify_cone
 from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
@@ -22,7 +23,8 @@ from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 CONTACT_WORK = 2  # entry of StepWork.ledger
-GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
+GAIN = 1e-12  #: part of the energy that counts as rounding
+ASTRAY = 0.05  #: most that the path behind an impact may change the energy, part of what the impact exchanges
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
 CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative to the scaled q
@@ -115,8 +117,9 @@ class Impacts:
         self._imp = _collisions.make_impact_work(capacity, rows, *self._size)
         self._picked = make_contacts(capacity)
 
-    def attach(self, settings, contacts, frames, rows, cones, v, work, pair_links):
+    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links):
         """The arrays behind the handle that the next steps use."""
+        self._q = q
         self._settings = settings
         self._contacts, self._frames, self._rows, self._cones = contacts, frames, rows, cones
         self._v, self._work, self._pair_links = v, work, pair_links
@@ -134,6 +137,7 @@ class Impacts:
         self._v_before = None
         self._total[:] = 0.0
         self._limits = {}
+        self._energy = None
         if self._work is not None:
             _times.clear_shift(self._work)
 
@@ -192,6 +196,7 @@ class Impacts:
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
             _collisions.set_velocity(handle, self._v_before)
+            _step.refresh(handle)
             self._clear()
 
     def publish(self, handle):
@@ -218,6 +223,7 @@ class Impacts:
         _collisions.apply_impact(handle, self._imp)
         self._record(handle, 1.0)
         _times.move_back(handle, self._imp)
+        self._path_energy(handle, float(self._settings[0]))
         _collisions.set_velocity(handle, self._v)
         self._clear()
 
@@ -232,24 +238,77 @@ class Impacts:
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
         """One impact of all that is marked, or of the pair of geometries that is first; a status.
 
-        Positions go with it but where it is ``at_once`` (or dt is 0).
+        Positions go with it but where it is ``at_once`` (or dt is 0), or where that would lead astray.
         """
-        imp, picked = self._imp, self._picked
-        pair = _collisions.next_pair(handle, imp) if one_pair else -1
-        status = self._pose(handle, eps, touch, dt, pair)
-        if at_once:
-            imp.body_moment[:] = imp.first[:] = 0.0
-        if status != OK:
-            return status
-        self._compress(handle)
-        scale = 1.0
-        if imp.eps[: picked.count[0]].any():
-            scale = self._decompress_safely(handle)
-        status = _collisions.apply_impact(handle, imp)
+        work = self._work
+        pair = _collisions.next_pair(handle, self._imp) if one_pair else -1
+        shift, gap_shift = work.shift.copy(), work.gap_shift.copy()
+        status, scale = self._both_phases(handle, eps, touch, dt, pair, at_once)
+        if status == OK and work.shift.any():
+            change = self._path_energy(handle, dt)
+            if not self._keeps_to_path(change):
+                _collisions.set_velocity(handle, self._imp.v_before)
+                work.shift[:], work.gap_shift[:] = shift, gap_shift
+                _times.forget_times(self._imp)
+                status, scale = self._both_phases(handle, eps, touch, dt, pair, True)
+                change = self._path_energy(handle, dt) if status == OK and shift.any() else 0.0
+            self.work_done += change
         if status == OK:
             self._record(handle, scale)
-            _times.move_back(handle, imp)
+            rows = slice(0, int(self._cones.rows[0]))
+            after = float(self._imp.energy[_collisions.AFTER] - self._imp.total[rows] @ self._imp.ahead[rows])
+            self._energy = self._shifted if work.shift.any() else after + float(work.energy[1])
         return status
+
+    def _both_phases(self, handle, eps, touch, dt, pair, at_once):
+        """Compression, decompression, new velocities, and the path behind them; a status and the factor on all eps."""
+        imp = self._imp
+        status = self._pose(handle, eps, touch, dt, pair)
+        if status != OK:
+            return status, 1.0
+        if at_once:
+            imp.body_moment[:] = imp.first[:] = 0.0
+        self._compress(handle)
+        scale = self._decompress_safely(handle) if imp.eps[: self._picked.count[0]].any() else 1.0
+        status = self._apply(handle)
+        if status == OK:
+            _times.move_back(handle, imp)
+        return status, scale
+
+    def _apply(self, handle):
+        """Impulses to velocities; a status."""
+        return _collisions.apply_impact(handle, self._imp)
+
+    def _path_energy(self, handle, dt):
+        """What starting behind q adds to the energy beyond the ledger [J]: nothing under constant acceleration."""
+        imp, work = self._imp, self._work
+        before = self._energy
+        if before is None:
+            before = float(imp.energy[_collisions.BEFORE] + work.energy[1])
+        q = self._q.copy()
+        work.v_next[:] = self._v
+        self._settings[0] = 0.0
+        _step.advance(handle)  # by -shift alone
+        self._settings[0] = dt
+        self._shifted = float(work.energy.sum())
+        self._q[:] = q
+        _step.refresh(handle)
+        late, count = self._lag * dt, int(self._picked.count[0])
+        behind = 0.0  # velocities that come late miss this of the impulses' work
+        for i in range(count if late else 0):
+            body = max(int(self._rows.body_a[3 * i]), int(self._rows.body_b[3 * i]))
+            rows = slice(3 * i, 3 * i + 3)
+            behind += late / (late + imp.body_moment[body]) * float(imp.total[rows] @ imp.ahead[rows])
+        ledger = float(imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED])
+        return self._shifted - before - ledger + behind
+
+    def _keeps_to_path(self, change):
+        """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
+        compressed, recovered = self._imp.energy[[_collisions.COMPRESSED, _collisions.RECOVERED]].tolist()
+        rounding = GAIN * (abs(self._shifted) + abs(self._imp.energy[_collisions.BEFORE]) + abs(self._work.energy[1]))
+        return compressed + recovered + change <= rounding and (
+            abs(change) <= ASTRAY * (abs(compressed) + abs(recovered)) + rounding
+        )
 
     def _due(self, handle):
         return _collisions.impacts_due(

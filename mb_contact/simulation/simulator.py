@@ -664,7 +664,8 @@ class Simulator:
         if self._impacts is not None:
             self._impacts.allocate(capacity, rows)
             self._impacts.attach(
-                self._settings, self._contacts, self._frames, self._rows, self._cones, self._v, work, self._pair_links
+                self._settings, self._contacts, self._frames, self._rows, self._cones, self._q, self._v, work,
+                self._pair_links,
             )
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,

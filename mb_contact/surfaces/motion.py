@@ -23,7 +23,13 @@ from mb_contact.types import OK
 
 MODE_NAMES = ("free", "sliding", "rolling")
 EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands")
+LEAST_SLIP = 1e-12  #: a slip that is slower has ended [m/s]
 MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
+
+
+def next_creep(before, now):
+    """Factor on a step within which a slip went from ``before`` to ``now``, so that the next takes a quarter of it."""
+    return 2.0 if now >= before else min(2.0, 0.25 * now / (before - now))
 
 
 class SurfaceMotion:
@@ -251,7 +257,14 @@ class SurfaceMotion:
             if event == kernels.LEAVES:
                 self._change(event)
             elif event != kernels.NONE:
-                self._meet(self._settings[kernels.STEP], event, DORMAND_PRINCE)
+                h = min(self._settings[kernels.STEP], end - self.time)
+                if event == kernels.SLOWS:
+                    event = self._creep(h, DORMAND_PRINCE)
+                    self._settings[kernels.STEP] = h
+                if event == kernels.STICKS:
+                    self._change(event)
+                elif event != kernels.NONE:
+                    self._meet(h, event, DORMAND_PRINCE)
         return total
 
     # --- inside ------------------------------------------------------------------------------------
@@ -263,9 +276,11 @@ class SurfaceMotion:
             count += 1
             if count > MOST_EVENTS:
                 raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
-            if event == kernels.LEAVES:
+            if event == kernels.SLOWS:
+                event = self._creep(end - self.time, RK4)
+            if event == kernels.LEAVES or event == kernels.STICKS:
                 self._change(event)
-            else:
+            elif event != kernels.NONE:
                 self._meet(end - self.time, event, RK4)
             rest = end - self.time
             if rest <= 1e-14 * max(1.0, end):
@@ -285,6 +300,27 @@ class SurfaceMotion:
             self._y, self._settings, self.contact.work, self._watch, self._near, self._A, self._order, count,
             self._no_log,
         )  # fmt: skip
+
+    def _creep(self, h, tableau):
+        """Up to ``h`` in steps that take a part of the slip: NONE, STICKS when it has gone, or an event not met yet.
+
+        Friction turns as fast as the slip, and a slip that ends does so in a time that no fixed step knows.
+        """
+        end, step = self.time + h, 0.5 * h
+        while self.time < end:
+            if np.hypot(*self.slip()) < LEAST_SLIP or self.time + step == self.time:
+                return kernels.STICKS
+            before = np.hypot(*self.slip())
+            event, done = self._steps(min(step, end - self.time), 1, tableau)
+            if event == kernels.SLOWS:
+                step *= 0.5
+                continue
+            if event == kernels.LEAVES:
+                self._change(event)
+            elif not done:
+                return event
+            step *= next_creep(before, np.hypot(*self.slip()))
+        return kernels.NONE
 
     def _meet(self, h, event, tableau):
         """Go to the instant of the event, which is less than h away, by halving the step; then change the mode."""
@@ -306,7 +342,8 @@ class SurfaceMotion:
         if low > 0.0:
             self._settings[kernels.STEP] = low
             self._judge(self._call(1, tableau)[0])
-        self._change(event)
+        if event != kernels.SLOWS:  # that is for those who go on
+            self._change(event)
 
     def _change(self, event):
         transitions.change(self, event)

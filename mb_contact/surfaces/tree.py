@@ -13,14 +13,14 @@ from mb_contact.core.surfaces import tree_steps as kernels
 from mb_contact.core.surfaces.closest import NOT_CONVERGED
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.surfaces.motion import JAMMED
-from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LEAVES, NONE
+from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LEAVES, NONE, SLOWS, STICKS
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces import tree_events
 from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent, TreeState
-from mb_contact.surfaces.motion import EVENT_NAMES, MOST_EVENTS
+from mb_contact.surfaces.motion import EVENT_NAMES, LEAST_SLIP, MOST_EVENTS, next_creep
 from mb_contact.surfaces.tree_parts import (
     MODES,
     ContactJoint,
@@ -353,16 +353,49 @@ class SurfaceTree:
             count += 1
             if count > MOST_EVENTS:
                 raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
-            if event != LEAVES:
+            if event == SLOWS:
+                event, index, passed = self._creep(h - done, index)
+                done += passed
+            elif event != LEAVES:
                 event, index, passed = self._meet(h - done, event, index)
                 done += passed
                 self.time = start + done
+                if event == SLOWS:
+                    continue
+            if event == NONE:
+                break
             self._change(event, index)
             if h - done <= 1e-14 * max(1.0, start + h):
                 break
             event, index, steps = self._steps(h - done, 1)
             if event == LEAVES and steps:
                 done = h
+
+    def _creep(self, h, index):
+        """Up to ``h`` in steps that take a part of the slip, see ``SurfaceMotion``: (event, index, how far it came).
+
+        The event is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
+        """
+        start, done, step = self.time, 0.0, 0.5 * h
+        while done < h:
+            before = np.hypot(*self.slip(self.contacts[index].name))
+            if before < LEAST_SLIP or start + done + step == start + done:
+                return STICKS, index, done
+            part = min(step, h - done)
+            event, about, steps = self._steps(part, 1)
+            if event == SLOWS:
+                step, index = 0.5 * step, about
+                continue
+            if event not in (NONE, LEAVES):
+                event, about, passed = self._meet(part, event, about)
+                self.time = start + done + passed
+                return event, about, done + passed
+            done += part
+            self.time = start + done
+            if event == LEAVES:
+                self._change(event, about)
+            step *= next_creep(before, np.hypot(*self.slip(self.contacts[index].name)))
+        return NONE, -1, h
 
     def _meet(self, h, event, index):
         """Go to the instant of an event less than h away, by halving the step: the first event, and how far it was."""

@@ -33,9 +33,10 @@ from mb_contact.types import NOT_FINITE, OK
 # --- why a run of steps ended -----------------------------------------------------------------------
 NONE = 0  #: all steps done
 BREAKS = 1  #: the normal force vanishes: on to free flight
-STICKS = 2  #: the slip vanishes: on to rolling
+STICKS = 2  #: the slip vanishes: on to rolling; found by those who creep, not by these steps
 SLIPS = 3  #: friction cannot hold: on to sliding
 LANDS = 4  #: the surfaces meet
+SLOWS = 8  #: the slip loses more than half of itself along itself within a step: shorter steps must follow it
 LEAVES = 5  #: a contact coordinate leaves the part of its chart that is meant for it
 TOO_SHORT = 23  #: a status: the step has to be shorter than the time's rounding
 
@@ -141,8 +142,8 @@ def _event(mode, constants, bounds, y, near, watch, slip_1, slip_2):
         return BREAKS
     mu = constants[FRICTION]
     if mode == SLIDING and mu > 0.0:
-        if watch[SLIP_1] * slip_1 + watch[SLIP_2] * slip_2 <= 0.0 and (slip_1 != 0.0 or slip_2 != 0.0):
-            return STICKS
+        if watch[SLIP_1] * slip_1 + watch[SLIP_2] * slip_2 < 0.5 * (slip_1 * slip_1 + slip_2 * slip_2):
+            return SLOWS
     if mode == ROLLING and mu < np.inf and watch[FRICTION_ROOM] < 0.0:
         return SLIPS
     return LEAVES if _outside(bounds, y) else NONE

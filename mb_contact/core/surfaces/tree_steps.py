@@ -20,7 +20,7 @@ from mb_contact.core.surfaces.layout import (
     SLIP_1,
     SLIP_2,
 )
-from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LANDS, LEAVES, NONE, SLIPS, STICKS
+from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LANDS, LEAVES, NONE, SLIPS, SLOWS
 from mb_contact.core.surfaces.tree import (
     HOLDS,
     joint_forces,
@@ -223,9 +223,8 @@ def _tree_event(tree, joints, stages, q, v):
             return BREAKS, j
         x = joints.guide[j, 0]
         y = joints.guide[j, 1]
-        if mode == SLIDING and mu > 0.0 and (x != 0.0 or y != 0.0):
-            if watch[j, SLIP_1] * x + watch[j, SLIP_2] * y <= 0.0:
-                return STICKS, j
+        if mode == SLIDING and mu > 0.0 and watch[j, SLIP_1] * x + watch[j, SLIP_2] * y < 0.5 * (x * x + y * y):
+            return SLOWS, j
         if mode == ROLLING and mu < np.inf and watch[j, FRICTION_ROOM] < 0.0:
             return SLIPS, j
     for s in range(stages.stop.shape[0]):

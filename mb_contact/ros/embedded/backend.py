@@ -260,13 +260,15 @@ class EmbeddedNode:
 
     def _take_all(self):
         batch = []
+        sources = self._sources
         for _ in range(4):
             before = len(batch)
-            for source in self._sources:
+            for source in sources:
                 for data, stamp, handle in dds_raw.take(source.reader, source.depth):
                     batch.append((stamp, next(self._order), source, data, handle))
             if len(batch) == before:
                 break
+            sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
         batch.sort(key=lambda item: item[:2])
         self._ready.extend(batch)
 
