@@ -18,7 +18,10 @@ from mb_contact.surfaces.scene_file import is_surface_scene
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "config"
-SCENES = sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path))
+SCENES = sorted(
+    path.name for path in CONFIG.glob("*.yaml")
+    if not is_surface_scene(path) and "ros__parameters" not in path.read_text()
+)  # fmt: skip
 GOOD = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
 G = 9.81
 

@@ -16,6 +16,7 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     WORLD,
@@ -64,6 +65,8 @@ class ObjectMarkers:
             marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
             marker.points = [self._point(p) for p in self._triangles(number, kind, size)]
             return [marker]
+        if kind == SHAPE_HEIGHT_FIELD:
+            return []  # not drawn yet: tens of thousands of triangles; the node must start all the same
         drawn, extents = {
             SHAPE_BOX: (_CUBE, 2.0 * size),
             SHAPE_SPHERE: (_SPHERE, 2.0 * np.full(3, size[0])),

@@ -1,0 +1,101 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Publishers and subscriptions of the embedded node: encoded messages in and out of DDS."""
+
+from __future__ import annotations
+
+from cyclonedds.core import ReadCondition
+from cyclonedds.pub import DataWriter
+from cyclonedds.sub import DataReader
+
+from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
+from mb_contact.ros.embedded.messages import deserialize, serialize
+from mb_contact.ros.embedded.types import idl_struct
+from mb_contact.ros.qos import MOST
+
+
+class Publisher:
+    """One writer; ``publish(message)``, or :meth:`prepare` for messages that never change shape."""
+
+    def __init__(self, node, type_name, topic_name, qos):
+        self.topic_name = topic_name
+        self.type_name = type_name
+        self.qos = qos
+        self.tap = None  #: called with the CDR bytes of every message, for recording
+        self.dropped = 0  #: messages given up because a reliable reader hangs
+        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
+        self.writer = DataWriter(node.context.participant, topic, writer_qos(qos, type_name))
+
+    def publish(self, message):
+        """Encode and send a message."""
+        data = serialize(message, self.type_name)
+        self.send(data.ljust((len(data) + 3) & ~3, b"\0"), len(data))
+
+    def send(self, data, size):
+        """Send CDR bytes, padded to a multiple of 4; ``size`` without the padding."""
+        if not dds_raw.write(self.writer, data):
+            self.dropped += 1
+        if self.tap is not None:
+            self.tap(bytes(data[:size]))
+
+    def get_subscription_count(self):
+        """Return how many subscriptions are matched."""
+        return dds_raw.matched_readers(self.writer)
+
+    def prepare(self, message):
+        """Return a :class:`Prepared` message of this shape."""
+        return Prepared(self, message)
+
+
+class Prepared:
+    """A message encoded once; its numbers are patched in place before each ``publish()``."""
+
+    def __init__(self, publisher, message):
+        self._publisher = publisher
+        self._template = Template(message, publisher.type_name)
+        self._views = {}
+
+    def array(self, path):
+        """Return a writable view of an array or sequence of numbers, e.g. ``position``."""
+        return self._template.view(path)
+
+    def set(self, path, value):
+        """Set a single number, e.g. ``wrench.force.x``."""
+        view = self._views.get(path)
+        if view is None:
+            view = self._views[path] = self._template.view(path)
+        view[0] = value
+
+    def stamp(self, path, nanoseconds):
+        """Set a time stamp, e.g. ``header.stamp``."""
+        seconds, rest = divmod(nanoseconds, 1_000_000_000)
+        self.set(f"{path}.sec", seconds)
+        self.set(f"{path}.nanosec", rest)
+
+    def publish(self):
+        """Send it."""
+        self._publisher.send(self._template.data, self._template.size)
+
+
+class Subscription:
+    """One reader and its callback."""
+
+    def __init__(self, node, type_name, topic_name, callback, qos, raw):
+        self.topic_name = topic_name
+        self.type_name = type_name
+        self.depth = MOST if qos.keep_all else max(1, qos.depth)
+        self._callback, self._raw = callback, raw
+        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
+        self.reader = DataReader(node.context.participant, topic, endpoint_qos(qos, type_name))
+        self.condition = ReadCondition(self.reader, dds_raw.ANY_STATE)
+
+    def get_publisher_count(self):
+        """Return how many publishers are matched."""
+        return dds_raw.matched_writers(self.reader)
+
+    def handle(self, data, _writer_handle):
+        """Decode a sample and call back."""
+        self._callback(data if self._raw else deserialize(data, self.type_name))
