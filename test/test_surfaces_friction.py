@@ -12,24 +12,27 @@ import numpy as np
 import pytest
 from surface_cases import G, ball, rotation
 
-from mb_contact.surfaces import ContactJoint, SurfaceBase, SurfaceMotion, SurfaceTree, plane
+from mb_contact.surfaces import ContactJoint, SurfaceBase, SurfaceMotion, SurfaceTree, build_surface_scene, plane
 
 ANGLE = 0.3
 SLOPE = rotation((0, 1, 0), ANGLE)  # downhill is its x
 DOWNHILL = G * np.sin(ANGLE)
 
 
-def thrown_motion(friction, start):
+def thrown_motion(friction, start, rolls=False):
     motion = SurfaceMotion(ball(0.1), SurfaceBase(plane(), SLOPE), friction=friction)
     q, _ = motion.contact.first_touch(np.eye(3), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
-    motion.slide(q, motion.contact.rates(q) @ (0.0, 0.0, 0.0, *start))
+    motion.roll(q) if rolls else motion.slide(q, motion.contact.rates(q) @ (0.0, 0.0, 0.0, *start))
     return motion, motion.slip, lambda: motion.mode_name
 
 
-def thrown_in_a_tree(friction, start):
+def thrown_in_a_tree(friction, start, rolls=False):
     tree = SurfaceTree([ContactJoint("ball", None, plane().placed(SLOPE), ball(0.1), friction=friction)])
     q, _ = tree.first_touch("ball", np.eye(3), (0.0, 0.0, 1.0))
-    tree.slide("ball", q, tree.pair("ball").rates(q) @ (0.0, 0.0, 0.0, *start))
+    if rolls:
+        tree.roll("ball", q)
+    else:
+        tree.slide("ball", q, tree.pair("ball").rates(q) @ (0.0, 0.0, 0.0, *start))
     return tree, lambda: tree.slip("ball"), lambda: tree.mode_name("ball")
 
 
@@ -62,3 +65,49 @@ def test_a_slip_that_passes_by_zero_goes_on(make):
     want = a * np.linalg.norm(start) + DOWNHILL * start[0] + DOWNHILL**2 - a * a
     assert a * np.linalg.norm(slip()) + DOWNHILL * slip()[0] == pytest.approx(want, rel=1e-6)
     assert slip()[0] > 0.0
+
+
+@pytest.mark.parametrize("make", [thrown_motion, thrown_in_a_tree])
+@pytest.mark.parametrize("step", [4e-3, 1e-3, 2e-4])
+def test_a_slip_ends_where_friction_hardly_suffices(make, step):
+    """Friction 1/49 above what rolling needs: the slip turns downhill and then ends slowly; it must not hover."""
+    friction, start = np.tan(ANGLE) / (0.98 * 3.5), np.array([0.0, 0.05])
+    a = DOWNHILL / 0.98
+    end = a * start[1] / (a * a - DOWNHILL**2)
+    thrown, _, mode = make(friction, start)
+    thrown.run(end + 0.1, step)
+    assert [event.kind for event in thrown.events] == ["sticks"] and mode() == "rolling"
+    assert thrown.events[0].time == pytest.approx(end, rel=1e-4)
+
+
+@pytest.mark.parametrize("make", [thrown_motion, thrown_in_a_tree])
+@pytest.mark.parametrize("ratio", [1.001, 1.02, 1.5])
+def test_a_ball_on_a_slope_just_too_steep_keeps_slipping(make, ratio):
+    """tan of the slope above 7/2 mu, from rest: the slip grows at b - a, whatever the step."""
+    friction = np.tan(ANGLE) / (3.5 * ratio)
+    thrown, slip, mode = make(friction, np.zeros(2), rolls=True)
+    thrown.run(0.3, 1e-3)
+    assert [event.kind for event in thrown.events] == ["slips"] and mode() == "sliding"
+    np.testing.assert_allclose(slip(), (0.3 * DOWNHILL * (1.0 - 1.0 / ratio), 0.0), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-4])
+def test_a_slip_follows_the_force_that_hardly_exceeds_friction(step):
+    """Across a slope 1 % too steep the slip turns downhill and goes on; steps are up to 100 times too long for it."""
+    friction, start = np.tan(ANGLE) / (3.5 * 1.01), np.array([0.0, 1e-4])
+    a = DOWNHILL / 1.01
+    thrown, slip, mode = thrown_motion(friction, start)
+    thrown.run(0.2, step)
+    want = a * start[1] + 0.2 * (DOWNHILL**2 - a * a)
+    assert mode() == "sliding" and not thrown.events
+    assert a * np.linalg.norm(slip()) + DOWNHILL * slip()[0] == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-4])
+def test_the_ball_in_the_dish_sticks_until_the_dish_is_too_steep(step):
+    """The slip after the last landing ends at 0.4655 s and starts again at 0.4935 s, at every step length."""
+    _, tree = build_surface_scene("package://mb_contact/config/ball_in_dish.yaml")
+    tree.run(0.6, step)
+    last = [event for event in tree.events if event.name == "ball"][-2:]
+    assert [event.kind for event in last] == ["sticks", "slips"]
+    np.testing.assert_allclose([event.time for event in last], (0.4655, 0.4935), atol=3e-4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.surfaces import flight
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces import motion as motion_kernels
 from mb_contact.core.surfaces import steps as kernels
@@ -368,7 +369,7 @@ class SurfaceMotion:
         key = self._started(), self.time, self._y.tobytes(), self.contact.charts
         if key != self._world[0]:  # asked for several times a step
             work = self.contact.work
-            kernels.body_in_world(
+            flight.body_in_world(
                 self.mode, self.constants, self.contact.code, self.contact.data, self._t[0], self._y, work
             )
             out = work.stages[7].copy()

@@ -9,37 +9,20 @@ import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import tree_steps as kernels
-from mb_contact.core.surfaces.closest import NOT_CONVERGED
-from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
-from mb_contact.core.surfaces.motion import JAMMED
-from mb_contact.core.surfaces.steps import BREAKS, GAP_LIMIT, LEAVES, NONE, SLOWS, STICKS
-from mb_contact.core.trigonometry import padded
-from mb_contact.core.workspace import make_articulated, make_kinematics
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.core.surfaces import tree_watch as kernels
+from mb_contact.core.surfaces.flight import GAP_LIMIT
+from mb_contact.core.surfaces.tree_rows import joint_forces
+from mb_contact.errors import DynamicsError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.surfaces import tree_events
-from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent, TreeState
-from mb_contact.surfaces.motion import EVENT_NAMES, LEAST_SLIP, MOST_EVENTS, next_creep
-from mb_contact.surfaces.tree_parts import (
-    MODES,
-    ContactJoint,
-    add_place,
-    check_contact,
-    check_mode,
-    grown_tree,
-    limited,
-    make_joints,
-    make_stages,
-    places_of,
-)
-from mb_contact.types import JOINT_NQ, NOT_FINITE, OK, WORLD
+from mb_contact.surfaces.bodies import TreeState
+from mb_contact.surfaces.tree_motion import TreeMotion
+from mb_contact.surfaces.tree_parts import MODES, ContactJoint
+from mb_contact.types import WORLD
 
 __all__ = ["ContactJoint", "SurfaceTree"]
-TREE_EVENT_NAMES = (*EVENT_NAMES, "leaves", "stops", "releases")
 
 
-class SurfaceTree:
+class SurfaceTree(TreeMotion):
     """A tree of joints of every type with contacts of surfaces among them, through the same articulated sweep.
 
     A contact slides, rolls, or has broken, and then its body flies until it lands on the same surface again; each such
@@ -66,38 +49,6 @@ class SurfaceTree:
     time : float
         [s]
     """
-
-    def __init__(self, contacts, model=None, gravity=GRAVITY, limits=True):
-        self.contacts = tuple(contacts)
-        if not self.contacts:
-            raise InputError("a SurfaceTree needs at least one contact; a Model alone needs none")
-        self.model = model
-        self._gravity = as_vector(gravity, 3, "gravity").copy()
-        self._bodies, rows = places_of(model), []
-        for contact in self.contacts:
-            check_contact(contact, self._bodies)
-            rows.append(add_place(contact, self._bodies))
-        self._body, self._parent, self.pairs = (list(part) for part in zip(*rows))
-        self._index = {contact.name: j for j, contact in enumerate(self.contacts)}
-        self._held = limited(model) if limits else []
-        self._modes = [MODES.index(contact.kind) for contact in self.contacts]
-        self._own = (0, 0) if model is None else (model.nq, int(model.tree.nv.sum()))
-        self._work = layout.make_surface_work()
-        self._effort = np.zeros(self._own[1])
-        self._begin()
-
-    def _begin(self):
-        """The state that the constructor leaves."""
-        self._build()
-        self.q, self.v = np.zeros(len(self._stages.q)), np.zeros(len(self._stages.v))
-        if self.model is not None:
-            self.q[: self.model.nq] = self.model.neutral_q()
-        for j, mode in enumerate(self._modes):
-            if mode == layout.FREE:
-                self.q[self._slices(j)[0]][6] = 1.0
-        self._pack()
-        self.events = []
-        self.time = 0.0
 
     # --- state --------------------------------------------------------------------------------------
 
@@ -250,7 +201,7 @@ class SurfaceTree:
         self._observe()
         self._seen = None
         self._stages.a[:] = 0.0
-        kernels.joint_forces(self.tree, self.kin, self._stages)
+        joint_forces(self.tree, self.kin, self._stages)
         bias = self._stages.torque + self.tree.damping * self.v
         return np.linalg.inv(self._inverse_mass()), bias
 
@@ -301,284 +252,3 @@ class SurfaceTree:
         self._observe()
         mass = self.tree.mass
         return (mass @ self.kin.p + self.kin.mc.sum(0)) / mass.sum()
-
-    # --- moving -------------------------------------------------------------------------------------
-
-    def run(self, duration, step, effort=None):
-        """Advance by ``duration`` [s] in equal RK4 steps of at most ``step`` [s] with constant efforts; events are met.
-
-        Raises
-        ------
-        DynamicsError
-            A contact reaches the edge of its surface, becomes a line or jams, a hinge carries no inertia.  The state is
-            the last good one.
-        """
-        if not (np.isfinite([duration, step]).all() and duration >= 0.0 and step > 0.0):
-            raise InputError(f"duration must be 0 or more and step greater than zero, got {duration} and {step}")
-        self._load(effort)
-        count = max(int(np.ceil(duration / step * (1.0 - 1e-12))), 1 if duration > 0.0 else 0)
-        left, h, start = count, duration / max(count, 1), self.time
-        while left:
-            event, index, done = self._steps(h, left)
-            left -= done
-            self.time = start + (count - left) * h
-            if event == LEAVES:
-                self._change(event, index)
-            elif event != NONE:
-                self._finish_step(h, event, index)
-                left -= 1
-                self.time = start + (count - left) * h
-
-    # --- inside -------------------------------------------------------------------------------------
-
-    def _steps(self, h, count):
-        """(event, what it is about, steps done); the state is that before the step with the event."""
-        status, body, event, index, done = self._call(h, count)
-        if status != OK:
-            self.time += done * h
-        self._judge(status, body)
-        return event, index, done
-
-    def _call(self, h, count):
-        self._seen = None
-        status, body, done, event, index = kernels.tree_steps(
-            self.tree, self.kin, self.art, self._joints, self._work, self._stages, h, count, self.q, self.v
-        )
-        return status, body, event, index, done
-
-    def _finish_step(self, h, event, index):
-        """The rest of a step in which something happens."""
-        start, done, count = self.time, 0.0, 0
-        while event != NONE:
-            count += 1
-            if count > MOST_EVENTS:
-                raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
-            if event == SLOWS:
-                event, index, passed = self._creep(h - done, index)
-                done += passed
-            elif event != LEAVES:
-                event, index, passed = self._meet(h - done, event, index)
-                done += passed
-                self.time = start + done
-                if event == SLOWS:
-                    continue
-            if event == NONE:
-                break
-            self._change(event, index)
-            if h - done <= 1e-14 * max(1.0, start + h):
-                break
-            event, index, steps = self._steps(h - done, 1)
-            if event == LEAVES and steps:
-                done = h
-
-    def _creep(self, h, index):
-        """Up to ``h`` in steps that take a part of the slip, see ``SurfaceMotion``: (event, index, how far it came).
-
-        The event is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
-        """
-        start, done, step = self.time, 0.0, 0.5 * h
-        while done < h:
-            before = np.hypot(*self.slip(self.contacts[index].name))
-            if before < LEAST_SLIP or start + done + step == start + done:
-                return STICKS, index, done
-            part = min(step, h - done)
-            event, about, steps = self._steps(part, 1)
-            if event == SLOWS:
-                step, index = 0.5 * step, about
-                continue
-            if event not in (NONE, LEAVES):
-                event, about, passed = self._meet(part, event, about)
-                self.time = start + done + passed
-                return event, about, done + passed
-            done += part
-            self.time = start + done
-            if event == LEAVES:
-                self._change(event, about)
-            step *= next_creep(before, np.hypot(*self.slip(self.contacts[index].name)))
-        return NONE, -1, h
-
-    def _meet(self, h, event, index):
-        """Go to the instant of an event less than h away, by halving the step: the first event, and how far it was."""
-        q, v, near = self.q.copy(), self.v.copy(), self._joints.near.copy()
-        low, high = 0.0, h
-
-        def back():
-            self.q[:], self.v[:], self._joints.near[:] = q, v, near
-
-        while True:
-            middle = 0.5 * (low + high)
-            if not low < middle < high or self.time + low == self.time + high:
-                break
-            back()
-            status, _, found, about, _ = self._call(middle, 1)
-            if status == OK and found in (NONE, LEAVES):
-                low = middle
-            else:
-                high = middle
-                event, index = (found, about) if status == OK else (event, index)
-        back()
-        if low > 0.0:
-            status, body, _, _, _ = self._call(low, 1)
-            self._judge(status, body)
-        return event, index, low
-
-    def _change(self, event, index):
-        at = len(self.events)
-        tree_events.change(self, event, index)
-        if event != LEAVES:  # what it has caused at the same instant stands behind it
-            self.events.insert(at, self._event(event, index))
-
-    def _event(self, event, index):
-        if event in (kernels.STOPS, kernels.RELEASES):
-            name, mode = self.model.dof_joint_names[index], "held" if event == kernels.STOPS else "free"
-        else:
-            name, mode = self.contacts[index].name, MODES[self._modes[index]]
-        return SurfaceEvent(self.time, TREE_EVENT_NAMES[event], mode, name)
-
-    def _let_go(self, j):
-        """A contact that breaks because an impulse would have to pull."""
-        tree_events.let_go(self, j)
-        self.events.append(self._event(BREAKS, j))
-
-    def _release(self, stop):
-        """A limit that an impulse moves a joint away from."""
-        stop[2] = 0
-        self._rebuild()
-        self.events.append(self._event(kernels.RELEASES, stop[0]))
-
-    def _start(self, name, mode, q, v):
-        """Bring a contact into a mode; one that cannot be leaves everything as it was."""
-        j = self._contact(name)
-        check_mode(self.contacts[j], mode)
-        self._set_mode(j, mode, q, as_vector(v, 5 if mode == layout.SLIDING else 3, "v"))
-
-    def _set_mode(self, j, mode, q, v):
-        """Contact j does something else from now on; everything else goes on as it is."""
-        if mode == self._modes[j]:
-            at_q, at_v = self._slices(j)
-            self.q[at_q], self.v[at_v] = q, v
-            self._pack()  # charts may have been changed by a search
-            return
-        self._rebuild({j: (mode, np.array(q, float), np.array(v, float))})
-
-    def _rebuild(self, changes=None):
-        """The tree for the modes and the held joints of now."""
-        changes = changes or {}
-        parts = [(self.q[: self._own[0]], self.v[: self._own[1]])]
-        for j in range(len(self.contacts)):
-            at_q, at_v = self._slices(j)
-            mode, q, v = changes.get(j, (self._modes[j], self.q[at_q], self.v[at_v]))
-            self._modes[j] = mode
-            parts.append((q, v))
-        near = self._joints.near.copy()
-        self._build()
-        self.q, self.v = (np.concatenate(part) for part in zip(*parts))
-        self._joints.near[:] = near
-        self._stages.effort[: self._own[1]] = self._effort
-        self._pack()
-
-    def _build(self):
-        self._seen = None
-        self.tree = grown_tree(self.model, self.contacts, self._body, self._parent, self._modes)
-        n, N = len(self.tree.parent), int(self.tree.nv.sum())
-        nq = int(self.tree.q_start[-1]) + JOINT_NQ[self.tree.joint_type[-1]]
-        self.kin = make_kinematics(n, N)._replace(
-            angle=np.zeros(padded(nq)), sine=np.zeros(padded(nq)), cosine=np.zeros(padded(nq))
-        )
-        self.art = make_articulated(n, N)
-        self._joints = make_joints(self.contacts, self._body, self._parent, self._modes, N)
-        self._stages = make_stages(self.tree, self.contacts, self._modes, self._held, self._gravity)
-
-    def _pack(self):
-        """Surfaces in their present charts, one after the other."""
-        code, data, bounds, start = [], [], [], 0
-        for pair, mode in zip(self.pairs, self._modes):
-            shifted = pair.code.copy()
-            shifted[:, layout.START] += start
-            start += len(pair.data)
-            code.append(shifted)
-            data.append(pair.data)
-            several = np.repeat([len(surface.charts) > 1 for surface in pair.surfaces], 2)
-            free = (-np.inf, np.inf)  # the nearest points of a free body go beyond the edge of a patch
-            bounds.append(np.where(several[:, None], pair.bounds, free) if mode == layout.FREE else pair.bounds)
-        self._seen = None
-        self._joints = self._joints._replace(code=np.array(code), data=np.concatenate(data), bounds=np.array(bounds))
-
-    def _observe(self):
-        """Everything about the state of now into ``kin``, ``_stages`` and ``_joints``; once for each state."""
-        key = self._key()
-        if key == self._seen:
-            return
-        self._seen = None
-        self._joints.guide[:] = 0.0
-        status, body = kernels.tree_watch(
-            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v
-        )
-        self._judge(status, body)
-        self._seen = key
-
-    def _key(self):
-        """What the results of ``_observe`` depend on."""
-        return self.q.tobytes(), self.v.tobytes(), self._stages.effort.tobytes(), tuple(self._modes)
-
-    def _inverse_mass(self):
-        """Inverse of the mass matrix (N, N) at the present state."""
-        self._seen = None
-        out = np.zeros((len(self.v), len(self.v)))
-        self._judge(*kernels.inverse_mass(
-            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, out
-        ))  # fmt: skip
-        return out
-
-    def _load(self, effort):
-        n, N = self._own[1], len(self.v)
-        if effort is not None and np.size(effort) not in (n, N):
-            raise InputError(f"effort must have {n} entries (the model's) or {N} (all); it has {np.size(effort)}")
-        effort = np.zeros(N) if effort is None else as_vector(effort, np.size(effort), "effort")
-        self._stages.effort[:] = 0.0
-        self._stages.effort[: len(effort)] = effort
-        self._effort = effort[:n].copy()
-
-    def _judge(self, status, body):
-        if status == OK:
-            return
-        name = {frame.body: name for name, frame in self._bodies.items()}.get(body, body)
-        pair = self.pairs[self._body.index(body)] if body in self._body else None
-        what = {
-            SINGULAR_CONTACT: pair and pair.line_contact(),
-            JAMMED: f"friction and sliding of '{name}' have no common solution (Painleve): lower the friction",
-            NOT_CONVERGED: f"the nearest points of '{name}' and what it may land on were lost: take shorter steps",
-            NOT_FINITE: "the state is not finite: it has run away, take shorter steps",
-        }.get(status, f"the joint of '{name}' moves no inertia")
-        raise DynamicsError(f"at t = {self.time:.9g} s: {what}")
-
-    def _slices(self, j):
-        """Slices of q and v of contact j."""
-        tree, k = self.tree, self._body[j]
-        a, b = int(tree.q_start[k]), int(tree.v_start[k])
-        return slice(a, a + JOINT_NQ[tree.joint_type[k]]), slice(b, b + int(tree.nv[k]))
-
-    def _contact(self, name):
-        if name not in self._index:
-            raise InputError(f"there is no contact '{name}'; there are {', '.join(self._index)}")
-        return self._index[name]
-
-    def _place(self, name):
-        if name not in self._bodies:
-            raise InputError(f"there is no body '{name}'; there are {', '.join(self._bodies)}")
-        return self._bodies[name]
-
-    def _frame(self, j):
-        """Rotation and origin of the body that contact j stands on, world; poses are brought up to date."""
-        m = self._parent[j]
-        if m == WORLD:
-            return np.eye(3), np.zeros(3)
-        if self._seen != self._key():
-            self._judge(*kernels.tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v))
-        return self.kin.R[m].copy(), self.kin.p[m].copy()
-
-    def _normal(self, j):
-        """Of the parent's surface at contact j, world."""
-        m = self._parent[j]
-        normal = self._joints.normal[j, 3:]
-        return normal.copy() if m == WORLD else self.kin.R[m] @ normal

@@ -9,8 +9,8 @@ import numpy as np
 
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces import steps as kernels
-from mb_contact.core.surfaces import tree_steps as tree_kernels
 from mb_contact.core.surfaces.tree_steps import RELEASES, STOPS
+from mb_contact.core.surfaces.tree_watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.transitions import FIRST_SLIP, collide, rechart
 from mb_contact.types import WORLD
@@ -129,7 +129,7 @@ def _land(tree, j):
 def _at(tree, k, point):
     """(N, 6): velocity of body k, of its point that is now at ``point``, world axes, for each velocity of the tree."""
     rows = np.zeros((len(tree.v), 6))
-    tree_kernels.body_jacobian(tree.tree, tree.kin, tree._stages, k, rows)
+    body_jacobian(tree.tree, tree.kin, tree._stages, k, rows)
     rows[:, 3:] += np.cross(rows[:, :3], point - tree.kin.p[k])
     return rows
 

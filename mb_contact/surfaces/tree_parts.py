@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import tree as kernels
+from mb_contact.core.surfaces import tree_layout as kernels
 from mb_contact.errors import InputError
 from mb_contact.surfaces.bodies import SurfaceBody
 from mb_contact.surfaces.contact import SurfaceContact
@@ -124,7 +124,7 @@ def grown_tree(model, contacts, bodies, parents, modes):
 def make_joints(contacts, bodies, parents, modes, N):
     """SurfaceJoints without the numbers of their surfaces."""
     c = len(bodies)
-    shapes = {"bounds": (c, 4, 2), "H": (N, 6), "H_dot": (N, 6), "rate": (c, 5), "near": (c, 5), "guide": (c, 2),
+    shapes = {"bounds": (c, 4, 2), "H": (N, 6), "H_dot": (N, 6), "rate": (c, 5), "near": (c, 5), "guide": (c, 3),
               "watch": (c, layout.WATCHED), "drag": (c, 6), "normal": (c, 6), "wrench": (c, 6), "q": 5, "v": 5,
               "data": 1}  # fmt: skip
     return kernels.SurfaceJoints(
@@ -145,7 +145,7 @@ def make_stages(tree, contacts, modes, held, gravity):
     r = len(rows)
     shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (4, nq), "v_dot": (4, N), "a": N,
               "external": (n, 6), "alpha": (n, 6), "force": (n, 6), "effort": N, "total": N, "torque": N,
-              "unit": (r, N), "value": r, "load": r, "system": (r, r)}  # fmt: skip
+              "unit": (r, N), "value": r, "load": r, "grip": r, "system": (r, r)}  # fmt: skip
     return kernels.TreeStages(
         **{name: np.zeros(shape) for name, shape in shapes.items()}, gravity=gravity.copy(),
         row=np.array(rows, np.int64).reshape(-1, 2), order=np.zeros(r, np.int64), five=np.zeros(5, np.int64),

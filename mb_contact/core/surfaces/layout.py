@@ -72,7 +72,8 @@ GAP = 4  #: of a free body [m]
 SLIP_1 = 5  #: slip velocity in axes of 1c
 SLIP_2 = 6
 GAP_RATE = 7
-WATCHED = 8
+DECELERATION = 8  #: of the slip by its friction [m/s^2]
+WATCHED = 9
 
 
 class SurfaceWork(NamedTuple):
@@ -99,7 +100,7 @@ class SurfaceWork(NamedTuple):
     stages: np.ndarray  #: (8, LARGEST_STATE), derivatives of the state
     trial: np.ndarray  #: (LARGEST_STATE,)
     start: np.ndarray  #: (LARGEST_STATE,), state at the start of a step
-    guide: np.ndarray  #: (2,), slip at the start of a step: within the step friction does not turn round
+    guide: np.ndarray  #: (3,), slip at the start of a step; what friction takes of it in a long step, else 0
 
 
 def make_surface_work(kind=float):
@@ -107,5 +108,5 @@ def make_surface_work(kind=float):
     degree = MAX_DEGREE + 1
     shapes = ((2, 10, 3), (2, 3, 3), (2, 2, 2), (2, 3, 2), (2, 3, 2), (2, 4, degree), (4, degree, 4), (10, 4),
               (6, 3, 3), (3, 3), (5, 6), (5, 6), (5, 5), (6,), (6,), (6,), (5, 7), (5,), (8, LARGEST_STATE),
-              (LARGEST_STATE,), (LARGEST_STATE,), (2,))  # fmt: skip
+              (LARGEST_STATE,), (LARGEST_STATE,), (3,))  # fmt: skip
     return SurfaceWork(*(np.zeros(shape, kind) for shape in shapes))

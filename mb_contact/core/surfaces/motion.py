@@ -26,9 +26,11 @@ from mb_contact.core.surfaces.contact import (
     rolling_matrix,
     rolling_matrix_rate,
 )
+from mb_contact.core.surfaces.friction import slip_velocity, unit_friction
 from mb_contact.core.surfaces.layout import (
     BASE_R,
     BASE_W,
+    DECELERATION,
     FREE,
     FRICTION,
     FRICTION_ROOM,
@@ -101,6 +103,7 @@ def accelerations(mode, constants, code, data, t, y, work, stage, watch):
     watch[SLIP] = 0.0
     watch[SLIP_1] = 0.0
     watch[SLIP_2] = 0.0
+    watch[DECELERATION] = 0.0
     if mode == ROLLING:
         if contact_rates(work) != OK:
             return SINGULAR_CONTACT
@@ -118,21 +121,6 @@ def accelerations(mode, constants, code, data, t, y, work, stage, watch):
     contact_matrix_rate(rate, work)
     slip_velocity(work, watch)
     return _contact_motion(5, constants, constants[FRICTION] > 0.0, work, stage, watch)
-
-
-@kernel
-def slip_velocity(work, watch):
-    """Velocity of body 2's contact point relative to body 1 in axes of 1c: A_1 du_1 - R_psi A_2 du_2."""
-    A = work.A
-    u = work.rate
-    turn = work.turn
-    x = A[1, 0, 0] * u[2] + A[1, 0, 1] * u[3]
-    y = A[1, 1, 1] * u[3]
-    sx = A[0, 0, 0] * u[0] + A[0, 0, 1] * u[1] - turn[1, 0, 0] * x - turn[1, 0, 1] * y
-    sy = A[0, 1, 1] * u[1] - turn[1, 1, 0] * x - turn[1, 1, 1] * y
-    watch[SLIP_1] = sx
-    watch[SLIP_2] = sy
-    watch[SLIP] = np.sqrt(sx * sx + sy * sy)
 
 
 @kernel
@@ -158,15 +146,19 @@ def _contact_motion(count, constants, friction, work, stage, watch):
     _contact_wrench(count, 5, constants, work)
     normal = work.wrench[5]
     if friction and watch[SLIP] > 0.0:
-        # normal = normal_0 + mu normal k: what a unit of sliding friction adds to the normal force
+        # normal = normal_0 + mu normal k: what a unit of sliding friction adds to the normal force; and to the slip,
+        # whose product with it is the power
         R = work.R
         k = 0.0
+        grip = 0.0
         for i in range(count):
+            grip += S[i, 6] * (H[i, 0] * mx + H[i, 1] * my + H[i, 2] * mz + H[i, 3] * tx + H[i, 4] * ty + H[i, 5] * tz)
             k += S[i, 6] * (H[i, 3] * R[0, 0, 2] + H[i, 4] * R[0, 1, 2] + H[i, 5] * R[0, 2, 2])
         k = 1.0 - constants[FRICTION] * m * k
         if not k > 0.0:
             return JAMMED
         push = constants[FRICTION] * normal / k
+        watch[DECELERATION] = push * grip
         for i in range(count):
             S[i, 5] += push * S[i, 6]
         _contact_wrench(count, 5, constants, work)
@@ -207,24 +199,6 @@ def _gyroscopic(work):
     wx, wy, wz = p[2, 0] + V[0], p[2, 1] + V[1], p[2, 2] + V[2]
     x, y, z = rotate(work.turn, 3, wx, wy, wz)
     return cross(wx, wy, wz, x, y, z)
-
-
-@kernel
-def unit_friction(work, watch):
-    """Force of length 1 against the slip and its moment about the centre of mass.
-
-    It keeps its sense within a step: where the slip ends, stages beyond would turn it and RK4 then stands still.
-    """
-    R = work.R
-    x = -watch[SLIP_1] / watch[SLIP]
-    y = -watch[SLIP_2] / watch[SLIP]
-    if x * work.guide[0] + y * work.guide[1] > 0.0:
-        x, y = -x, -y
-    tx, ty, tz = rotate(R, 0, x, y, 0.0)
-    D = work.D
-    o = work.point
-    mx, my, mz = cross(D[0, 0, 0] - o[0, 0], D[0, 0, 1] - o[0, 1], D[0, 0, 2] - o[0, 2], tx, ty, tz)
-    return tx, ty, tz, mx, my, mz
 
 
 @kernel

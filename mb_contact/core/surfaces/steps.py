@@ -8,11 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.surfaces.closest import closest_points
+from mb_contact.core.surfaces.flight import gap_of_free_body
+from mb_contact.core.surfaces.friction import settle, taken
 from mb_contact.core.surfaces.layout import (
-    BASE_P,
-    BASE_V,
-    BASE_W,
     FREE,
     FRICTION,
     FRICTION_ROOM,
@@ -26,8 +24,7 @@ from mb_contact.core.surfaces.layout import (
     SLIP_2,
     STATE_SIZE,
 )
-from mb_contact.core.surfaces.motion import accelerations, base_rotation
-from mb_contact.core.tree.spatial import cross, multiply, rotate, rotate_back, set_quaternion
+from mb_contact.core.surfaces.motion import accelerations
 from mb_contact.types import NOT_FINITE, OK
 
 # --- why a run of steps ended -----------------------------------------------------------------------
@@ -36,7 +33,7 @@ BREAKS = 1  #: the normal force vanishes: on to free flight
 STICKS = 2  #: the slip vanishes: on to rolling; found by those who creep, not by these steps
 SLIPS = 3  #: friction cannot hold: on to sliding
 LANDS = 4  #: the surfaces meet
-SLOWS = 8  #: the slip loses more than half of itself along itself within a step: shorter steps must follow it
+SLOWS = 8  #: the slip loses half of itself along itself within a step, or turns in a long one: shorter steps follow it
 LEAVES = 5  #: a contact coordinate leaves the part of its chart that is meant for it
 TOO_SHORT = 23  #: a status: the step has to be shorter than the time's rounding
 
@@ -46,8 +43,6 @@ END = 1  #: [s]
 RELATIVE = 2  #: tolerances of an adapted step
 ABSOLUTE = 3
 LONGEST = 4
-
-GAP_LIMIT = 1e-12  #: residual of closest points, in lengths of the scene
 
 
 @kernel
@@ -95,43 +90,6 @@ def observe(mode, constants, code, data, t, y, work, watch, near, A, order, stag
 
 
 @kernel
-def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
-    """Gap and its rate of a body in free flight into ``watch``; ``near`` = (u_1, u_2, gap) is updated."""
-    turn = work.turn
-    p = work.point
-    base_rotation(constants, t, turn)
-    set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
-    for i in range(3):  # body in axes of the base
-        for j in range(3):
-            turn[0, i, j] = 0.0
-            for c in range(3):
-                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
-    w = constants
-    x = y[0] - (w[BASE_P] + w[BASE_V] * t)
-    b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)
-    z = y[2] - (w[BASE_P + 2] + w[BASE_V + 2] * t)
-    p[0, 0], p[0, 1], p[0, 2] = rotate_back(turn, 2, x, b, z)
-    for i in range(3):
-        work.a[i] = 0.0
-    size = 1.0 + abs(p[0, 0]) + abs(p[0, 1]) + abs(p[0, 2])
-    status = closest_points(code, data, turn, p, near, work.a, work, A, order, GAP_LIMIT * size)
-    if status != OK:
-        return status
-    D = work.D
-    # velocity of the body's near point minus that of the base's, along the normal of the base
-    vx, vy, vz = rotate_back(turn, 2, y[10] - w[BASE_V], y[11] - w[BASE_V + 1], y[12] - w[BASE_V + 2])
-    wx, wy, wz = rotate_back(turn, 2, y[7], y[8], y[9])
-    x, b, z = cross(wx, wy, wz, D[1, 0, 0], D[1, 0, 1], D[1, 0, 2])
-    vx, vy, vz = vx + x, vy + b, vz + z
-    wx, wy, wz = rotate_back(turn, 2, w[BASE_W], w[BASE_W + 1], w[BASE_W + 2])
-    x, b, z = cross(wx, wy, wz, D[0, 0, 0], D[0, 0, 1], D[0, 0, 2])
-    R = work.R
-    watch[GAP] = near[4]
-    watch[GAP_RATE] = (vx - x) * R[0, 0, 2] + (vy - b) * R[0, 1, 2] + (vz - z) * R[0, 2, 2]
-    return OK
-
-
-@kernel
 def _event(mode, constants, bounds, y, near, watch, slip_1, slip_2):
     """What has happened at the end of a step, NONE if nothing; slip_1, slip_2 the slip at its start."""
     if mode == FREE:
@@ -159,10 +117,30 @@ def _outside(bounds, x):
 
 
 @kernel
+def _advance(mode, constants, code, data, t, h, tableau, y, work, watch):
+    """A step from ``work.start`` to y, twice if it is long for the slip: (status, whether it may be so long)."""
+    guide = work.guide
+    guide[2] = taken(watch, h) if mode == SLIDING else 0.0
+    status = runge_kutta(mode, constants, code, data, t, h, tableau, y, work, watch)
+    if status != OK or guide[2] == 0.0:
+        guide[2] = 0.0
+        return status, True
+    status = accelerations(mode, constants, code, data, t + h, y, work, 1, watch)
+    follows = status == OK and settle(guide, watch)
+    if follows:
+        status = accelerations(mode, constants, code, data, t, work.start, work, 0, watch)
+        if status == OK:
+            status = runge_kutta(mode, constants, code, data, t, h, tableau, y, work, watch)
+    guide[2] = 0.0
+    return status, follows
+
+
+@kernel
 def _guide(slip_1, slip_2, work):
     """Remember the slip at the start of a step."""
     work.guide[0] = slip_1
     work.guide[1] = slip_2
+    work.guide[2] = 0.0
 
 
 @kernel
@@ -184,12 +162,12 @@ def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work
         _guide(slip_1, slip_2, work)
         for i in range(n):
             work.start[i] = y[i]
-        status = runge_kutta(mode, constants, code, data, t[0], h, tableau, y, work, watch)
+        status, follows = _advance(mode, constants, code, data, t[0], h, tableau, y, work, watch)
         if status == OK:
             status = observe(mode, constants, code, data, t[0] + h, y, work, watch, near, A, order, 0)
         event = NONE
         if status == OK:
-            event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2)
+            event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2) if follows else SLOWS
             for i in range(n):
                 if not abs(y[i]) < 1e300:
                     status = NOT_FINITE
@@ -228,7 +206,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
         h = min(settings[STEP], settings[LONGEST], settings[END] - t[0])
         if not t[0] + h > t[0]:
             return TOO_SHORT, NONE, done
-        status = runge_kutta(mode, constants, code, data, t[0], h, tableau, y, work, watch)
+        status, follows = _advance(mode, constants, code, data, t[0], h, tableau, y, work, watch)
         if status == OK:
             status = observe(mode, constants, code, data, t[0] + h, y, work, watch, near, A, order, last)
         worst = 1e6
@@ -243,17 +221,18 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
                 if not ratio <= worst:
                     worst = ratio if ratio < 1e6 else 1e6
         factor = 0.9 * max(worst, 1e-10) ** -0.2
-        if worst > 1.0:  # a failed stage counts as an error too large
+        if follows and worst > 1.0:  # a failed stage counts as an error too large
             for i in range(n):
                 y[i] = work.start[i]
             settings[STEP] = h * max(factor, 0.1)
             if not t[0] + settings[STEP] > t[0]:
                 return (TOO_SHORT if status == OK else status), NONE, done
             status = OK
-            watch[SLIP_1] = slip_1
-            watch[SLIP_2] = slip_2
+            if mode == SLIDING:  # a long step has changed the derivative at the start
+                _guide(0.0, 0.0, work)
+                status = observe(mode, constants, code, data, t[0], y, work, watch, near, A, order, 0)
             continue
-        event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2)
+        event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2) if follows else SLOWS
         if event != NONE and event != LEAVES:
             for i in range(n):
                 y[i] = work.start[i]
@@ -270,37 +249,3 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
         if event != NONE:
             return OK, event, done
     return status, NONE, done
-
-
-@kernel
-def body_in_world(mode, constants, code, data, t, y, work):
-    """Pose and velocity of the body's centre of mass in world axes: R into ``turn[5]``, p, w, v into ``stages[7]``."""
-    out = work.stages
-    turn = work.turn
-    if mode == FREE:
-        set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
-        for i in range(3):
-            out[7, i] = y[i]
-        for i in range(6):
-            out[7, 3 + i] = y[7 + i]
-        return OK
-    status = accelerations(mode, constants, code, data, t, y, work, 6, work.stages[5])
-    multiply(turn, 2, turn, 0, turn, 5)
-    w = constants
-    V = work.V
-    p = work.point
-    lx, ly, lz = rotate(turn, 2, p[0, 0], p[0, 1], p[0, 2])
-    wx, wy, wz = w[BASE_W], w[BASE_W + 1], w[BASE_W + 2]
-    out[7, 0], out[7, 1], out[7, 2] = (
-        w[BASE_P] + w[BASE_V] * t + lx,
-        w[BASE_P + 1] + w[BASE_V + 1] * t + ly,
-        w[BASE_P + 2] + w[BASE_V + 2] * t + lz,
-    )
-    x, y_, z = rotate(turn, 2, V[0], V[1], V[2])
-    out[7, 3], out[7, 4], out[7, 5] = wx + x, wy + y_, wz + z
-    x, y_, z = rotate(turn, 2, V[3], V[4], V[5])
-    lx, ly, lz = cross(wx, wy, wz, lx, ly, lz)
-    out[7, 6] = w[BASE_V] + lx + x
-    out[7, 7] = w[BASE_V + 1] + ly + y_
-    out[7, 8] = w[BASE_V + 2] + lz + z
-    return status

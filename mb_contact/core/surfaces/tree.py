@@ -8,22 +8,14 @@ here arrays of the tree's own), the joint itself then moves nothing.  H and its 
 and turned into the world; ``joint_bias`` already knows that rows turn with the parent, so only R_p dH_local is added.
 
 Friction of a sliding contact acts between its two bodies alone, so it is an effort of that joint, and so is the torque
-of a joint limit.  Both depend on the acceleration: a few rows x with y(x) = y_0 + G x, y the normal force of a contact
-or the acceleration of the joint, are solved for by trying each with one more sweep,
-
-    x = mu y (friction),    y = 0 (limit).
+of a joint limit: see ``tree_rows``.
 
 A body that has left its parent hangs on the world by a floating joint.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.contact import (
     SINGULAR_CONTACT,
     contact_matrix,
@@ -33,67 +25,13 @@ from mb_contact.core.surfaces.contact import (
     rolling_matrix,
     rolling_matrix_rate,
 )
-from mb_contact.core.surfaces.layout import FREE, SLIDING, SLIP, SLIP_1, SLIP_2
-from mb_contact.core.surfaces.motion import JAMMED, slip_velocity, unit_friction
+from mb_contact.core.surfaces.friction import slip_velocity, unit_friction
+from mb_contact.core.surfaces.layout import DECELERATION, FREE, SLIDING, SLIP, SLIP_1, SLIP_2
+from mb_contact.core.surfaces.tree_rows import solve_rows
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.spatial import rotate, rotate_back
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
-
-
-class SurfaceJoints(NamedTuple):
-    """The contacts among the joints of a tree: c of them, N degrees of freedom in all."""
-
-    body: np.ndarray  #: int64 (c,), the body each of them moves
-    code: np.ndarray  #: int64 (c, 2, CODES)
-    data: np.ndarray  #: all surfaces, one after the other
-    bounds: np.ndarray  #: (c, 4, 2)
-    H: np.ndarray  #: (N, 6), rows in axes of the parent
-    H_dot: np.ndarray  #: (N, 6)
-    rate: np.ndarray  #: (c, 5), rates of the contact coordinates
-    mode: np.ndarray  #: int64 (c,), FREE, SLIDING or ROLLING
-    parent: np.ndarray  #: int64 (c,), body of the surface it touches
-    law: np.ndarray  #: (c, 2), friction coefficient; 1 where the contact may break
-    near: np.ndarray  #: (c, 5), nearest points and gap of a free body
-    watch: np.ndarray  #: (c, WATCHED), see ``layout``
-    guide: np.ndarray  #: (c, 2), slip at the start of the step
-    drag: np.ndarray  #: (c, 6), wrench of a unit of sliding friction about the child's origin, axes of the parent
-    normal: np.ndarray  #: (c, 6), contact point and normal of the parent's surface, axes of the parent
-    wrench: np.ndarray  #: (c, 6), of the contact about the contact point, world axes
-    q: np.ndarray  #: (5,), scratch
-    v: np.ndarray  #: (5,)
-
-
-class TreeStages(NamedTuple):
-    """Workspace of a Runge-Kutta step of a tree."""
-
-    q: np.ndarray  #: (nq,)
-    v: np.ndarray  #: (N,)
-    q_start: np.ndarray
-    v_start: np.ndarray
-    q_dot: np.ndarray  #: (4, nq)
-    v_dot: np.ndarray  #: (4, N)
-    a: np.ndarray  #: (N,), acceleration
-    external: np.ndarray  #: (n, 6)
-    alpha: np.ndarray  #: (n, 6)
-    force: np.ndarray  #: (n, 6), through the joints
-    effort: np.ndarray  #: (N,)
-    total: np.ndarray  #: (N,), with friction and limits
-    torque: np.ndarray  #: (N,), scratch
-    gravity: np.ndarray  #: (3,)
-    row: np.ndarray  #: int64 (r, 2), RUBS and a contact, or HOLDS and a degree of freedom
-    unit: np.ndarray  #: (r, N), effort of a unit of it
-    value: np.ndarray  #: (r,), y
-    load: np.ndarray  #: (r,), x
-    system: np.ndarray  #: (r, r)
-    order: np.ndarray  #: int64 (r,)
-    five: np.ndarray  #: int64 (5,), scratch
-    stop: np.ndarray  #: int64 (s, 3): limited degrees of freedom, their places in q; 1, -1 or 0: held above, below, not
-
-
-RUBS = 0  #: rows: sliding friction of a contact
-HOLDS = 1  #: the limit of a joint
 
 
 @kernel
@@ -143,6 +81,7 @@ def _drag(joints, work, j):
     watch[SLIP] = 0.0
     watch[SLIP_1] = 0.0
     watch[SLIP_2] = 0.0
+    watch[DECELERATION] = 0.0
     for c in range(6):
         joints.drag[j, c] = 0.0
     if joints.mode[j] != SLIDING:
@@ -151,8 +90,8 @@ def _drag(joints, work, j):
         work.rate[i] = joints.v[i]
     slip_velocity(work, watch)
     if joints.law[j, 0] > 0.0 and watch[SLIP] > 0.0:
-        work.guide[0] = joints.guide[j, 0]
-        work.guide[1] = joints.guide[j, 1]
+        for c in range(3):
+            work.guide[c] = joints.guide[j, c]
         tx, ty, tz, mx, my, mz = unit_friction(work, watch)
         drag = joints.drag
         drag[j, 0], drag[j, 1], drag[j, 2], drag[j, 3], drag[j, 4], drag[j, 5] = mx, my, mz, tx, ty, tz
@@ -212,94 +151,13 @@ def tree_accelerations(tree, kin, art, joints, work, stages, q, v, row):
         total[i] = stages.effort[i]
     free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, a)
     if stages.row.shape[0] > 0:
-        status, body = _solve_rows(tree, kin, art, joints, stages, v)
+        status, body = solve_rows(tree, kin, art, joints, stages, v)
         if status != OK:
             return status, body
     for i in range(a.shape[0]):
         stages.v_dot[row, i] = a[i]
     _coordinate_rates(tree, joints, q, v, stages.q_dot, row)
     return OK, -1
-
-
-@kernel
-def _solve_rows(tree, kin, art, joints, stages, v):
-    """Friction and torques of limits into ``load``, efforts with them into ``total``, accelerations into ``a``."""
-    row = stages.row
-    unit = stages.unit
-    total = stages.total
-    A = stages.system
-    load = stages.load
-    r = row.shape[0]
-    _units(tree, joints, stages)
-    _measure(tree, kin, joints, stages)
-    for n in range(r):
-        stages.value[n] = load[n]
-    for m in range(r):
-        for i in range(total.shape[0]):
-            total[i] = stages.effort[i] + unit[m, i]
-        free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, stages.a)
-        _measure(tree, kin, joints, stages)
-        for n in range(r):
-            change = load[n] - stages.value[n]
-            if row[n, 0] == RUBS:
-                A[n, m] = (1.0 if n == m else 0.0) - joints.law[row[n, 1], 0] * change
-                if n == m and not A[n, n] > 0.0:
-                    return JAMMED, joints.body[row[n, 1]]
-            else:
-                A[n, m] = change
-    for n in range(r):
-        load[n] = joints.law[row[n, 1], 0] * stages.value[n] if row[n, 0] == RUBS else -stages.value[n]
-    if not lu_factor(A, r, stages.order):
-        return JAMMED, joints.body[row[0, 1]] if row[0, 0] == RUBS else -1
-    lu_solve(A, r, stages.order, load)
-    for i in range(total.shape[0]):
-        total[i] = stages.effort[i]
-        for n in range(r):
-            total[i] += load[n] * unit[n, i]
-    free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, stages.a)
-    return OK, -1
-
-
-@kernel
-def _units(tree, joints, stages):
-    """Efforts of a unit of each row: H drag of a contact, 1 at a limit."""
-    for n in range(stages.row.shape[0]):
-        for i in range(stages.unit.shape[1]):
-            stages.unit[n, i] = 0.0
-        j = stages.row[n, 1]
-        if stages.row[n, 0] == HOLDS:
-            stages.unit[n, j] = 1.0
-            continue
-        k = joints.body[j]
-        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            for c in range(6):
-                stages.unit[n, i] += joints.H[i, c] * joints.drag[j, c]
-
-
-@kernel
-def _measure(tree, kin, joints, stages):
-    """y of each row with the accelerations of now, into ``load``."""
-    joint_forces(tree, kin, stages)
-    for n in range(stages.row.shape[0]):
-        j = stages.row[n, 1]
-        stages.load[n] = stages.a[j] if stages.row[n, 0] == HOLDS else normal_force(kin, joints, stages.force, j)
-
-
-@kernel
-def joint_forces(tree, kin, stages):
-    """Forces through the joints for the accelerations of now, into ``stages.force``."""
-    inverse_dynamics(tree, kin, stages.gravity, stages.a, stages.alpha, stages.force, stages.torque)
-
-
-@kernel
-def normal_force(kin, joints, force, j):
-    """Of the parent on the body of contact j [N]."""
-    k = joints.body[j]
-    m = joints.parent[j]
-    x, y, z = joints.normal[j, 3], joints.normal[j, 4], joints.normal[j, 5]
-    if m >= 0:
-        x, y, z = rotate(kin.R, m, x, y, z)
-    return x * force[k, 3] + y * force[k, 4] + z * force[k, 5]
 
 
 @kernel

@@ -1,0 +1,164 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A tree with contacts in time: fixed steps, and within them the instants of events."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.surfaces import tree_steps as kernels
+from mb_contact.core.surfaces.steps import BREAKS, LEAVES, NONE, SLOWS, STICKS
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces import tree_events
+from mb_contact.surfaces.bodies import SurfaceEvent
+from mb_contact.surfaces.motion import EVENT_NAMES, LEAST_SLIP, MOST_EVENTS, next_creep
+from mb_contact.surfaces.tree_parts import MODES
+from mb_contact.surfaces.tree_structure import TreeStructure
+from mb_contact.types import OK
+
+TREE_EVENT_NAMES = (*EVENT_NAMES, "leaves", "stops", "releases")
+
+
+class TreeMotion(TreeStructure):
+    """How a ``SurfaceTree`` moves, which see."""
+
+    def run(self, duration, step, effort=None):
+        """Advance by ``duration`` [s] in equal RK4 steps of at most ``step`` [s] with constant efforts; events are met.
+
+        Raises
+        ------
+        DynamicsError
+            A contact reaches the edge of its surface, becomes a line or jams, a hinge carries no inertia.  The state is
+            the last good one.
+        """
+        if not (np.isfinite([duration, step]).all() and duration >= 0.0 and step > 0.0):
+            raise InputError(f"duration must be 0 or more and step greater than zero, got {duration} and {step}")
+        self._load(effort)
+        count = max(int(np.ceil(duration / step * (1.0 - 1e-12))), 1 if duration > 0.0 else 0)
+        left, h, start = count, duration / max(count, 1), self.time
+        while left:
+            event, index, done = self._steps(h, left)
+            left -= done
+            self.time = start + (count - left) * h
+            if event == LEAVES:
+                self._change(event, index)
+            elif event != NONE:
+                self._finish_step(h, event, index)
+                left -= 1
+                self.time = start + (count - left) * h
+
+    def _steps(self, h, count):
+        """(event, what it is about, steps done); the state is that before the step with the event."""
+        status, body, event, index, done = self._call(h, count)
+        if status != OK:
+            self.time += done * h
+        self._judge(status, body)
+        return event, index, done
+
+    def _call(self, h, count):
+        self._seen = None
+        status, body, done, event, index = kernels.tree_steps(
+            self.tree, self.kin, self.art, self._joints, self._work, self._stages, h, count, self.q, self.v
+        )
+        return status, body, event, index, done
+
+    def _finish_step(self, h, event, index):
+        """The rest of a step in which something happens."""
+        start, done, count = self.time, 0.0, 0
+        while event != NONE:
+            count += 1
+            if count > MOST_EVENTS:
+                raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
+            if event == SLOWS:
+                event, index, passed = self._creep(h - done, index)
+                done += passed
+            elif event != LEAVES:
+                event, index, passed = self._meet(h - done, event, index)
+                done += passed
+                self.time = start + done
+                if event == SLOWS:
+                    continue
+            if event == NONE:
+                break
+            self._change(event, index)
+            if h - done <= 1e-14 * max(1.0, start + h):
+                break
+            event, index, steps = self._steps(h - done, 1)
+            if event == LEAVES and steps:
+                done = h
+
+    def _creep(self, h, index):
+        """Up to ``h`` in steps that take a part of the slip, see ``SurfaceMotion``: (event, index, how far it came).
+
+        The event is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
+        """
+        start, done, step = self.time, 0.0, 0.5 * h
+        while done < h:
+            before = np.hypot(*self.slip(self.contacts[index].name))
+            if before < LEAST_SLIP or start + done + step == start + done:
+                return STICKS, index, done
+            part = min(step, h - done)
+            event, about, steps = self._steps(part, 1)
+            if event == SLOWS:
+                step, index = 0.5 * step, about
+                continue
+            if event not in (NONE, LEAVES):
+                event, about, passed = self._meet(part, event, about)
+                self.time = start + done + passed
+                return event, about, done + passed
+            done += part
+            self.time = start + done
+            if event == LEAVES:
+                self._change(event, about)
+            step *= next_creep(before, np.hypot(*self.slip(self.contacts[index].name)))
+        return NONE, -1, h
+
+    def _meet(self, h, event, index):
+        """Go to the instant of an event less than h away, by halving the step: the first event, and how far it was."""
+        q, v, near = self.q.copy(), self.v.copy(), self._joints.near.copy()
+        low, high = 0.0, h
+
+        def back():
+            self.q[:], self.v[:], self._joints.near[:] = q, v, near
+
+        while True:
+            middle = 0.5 * (low + high)
+            if not low < middle < high or self.time + low == self.time + high:
+                break
+            back()
+            status, _, found, about, _ = self._call(middle, 1)
+            if status == OK and found in (NONE, LEAVES):
+                low = middle
+            else:
+                high = middle
+                event, index = (found, about) if status == OK else (event, index)
+        back()
+        if low > 0.0:
+            status, body, _, _, _ = self._call(low, 1)
+            self._judge(status, body)
+        return event, index, low
+
+    def _change(self, event, index):
+        at = len(self.events)
+        tree_events.change(self, event, index)
+        if event != LEAVES:  # what it has caused at the same instant stands behind it
+            self.events.insert(at, self._event(event, index))
+
+    def _event(self, event, index):
+        if event in (kernels.STOPS, kernels.RELEASES):
+            name, mode = self.model.dof_joint_names[index], "held" if event == kernels.STOPS else "free"
+        else:
+            name, mode = self.contacts[index].name, MODES[self._modes[index]]
+        return SurfaceEvent(self.time, TREE_EVENT_NAMES[event], mode, name)
+
+    def _let_go(self, j):
+        """A contact that breaks because an impulse would have to pull."""
+        tree_events.let_go(self, j)
+        self.events.append(self._event(BREAKS, j))
+
+    def _release(self, stop):
+        """A limit that an impulse moves a joint away from."""
+        stop[2] = 0
+        self._rebuild()
+        self.events.append(self._event(kernels.RELEASES, stop[0]))

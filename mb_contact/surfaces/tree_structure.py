@@ -1,0 +1,205 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A tree with contacts among its joints: its arrays for what each contact does now, its state, what is known of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core.surfaces import layout as layout
+from mb_contact.core.surfaces import tree_watch as kernels
+from mb_contact.core.surfaces.closest import NOT_CONVERGED
+from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
+from mb_contact.core.surfaces.motion import JAMMED
+from mb_contact.core.surfaces.tree import tree_state
+from mb_contact.core.trigonometry import padded
+from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.surfaces.bodies import GRAVITY
+from mb_contact.surfaces.tree_parts import (
+    MODES,
+    add_place,
+    check_contact,
+    check_mode,
+    grown_tree,
+    limited,
+    make_joints,
+    make_stages,
+    places_of,
+)
+from mb_contact.types import JOINT_NQ, NOT_FINITE, OK, WORLD
+
+
+class TreeStructure:
+    """Arrays and state of a ``SurfaceTree``, which see; they are built anew when a contact does something else."""
+
+    def __init__(self, contacts, model=None, gravity=GRAVITY, limits=True):
+        self.contacts = tuple(contacts)
+        if not self.contacts:
+            raise InputError("a SurfaceTree needs at least one contact; a Model alone needs none")
+        self.model = model
+        self._gravity = as_vector(gravity, 3, "gravity").copy()
+        self._bodies, rows = places_of(model), []
+        for contact in self.contacts:
+            check_contact(contact, self._bodies)
+            rows.append(add_place(contact, self._bodies))
+        self._body, self._parent, self.pairs = (list(part) for part in zip(*rows))
+        self._index = {contact.name: j for j, contact in enumerate(self.contacts)}
+        self._held = limited(model) if limits else []
+        self._modes = [MODES.index(contact.kind) for contact in self.contacts]
+        self._own = (0, 0) if model is None else (model.nq, int(model.tree.nv.sum()))
+        self._work = layout.make_surface_work()
+        self._effort = np.zeros(self._own[1])
+        self._begin()
+
+    def _begin(self):
+        """The state that the constructor leaves."""
+        self._build()
+        self.q, self.v = np.zeros(len(self._stages.q)), np.zeros(len(self._stages.v))
+        if self.model is not None:
+            self.q[: self.model.nq] = self.model.neutral_q()
+        for j, mode in enumerate(self._modes):
+            if mode == layout.FREE:
+                self.q[self._slices(j)[0]][6] = 1.0
+        self._pack()
+        self.events = []
+        self.time = 0.0
+
+    def _start(self, name, mode, q, v):
+        """Bring a contact into a mode; one that cannot be leaves everything as it was."""
+        j = self._contact(name)
+        check_mode(self.contacts[j], mode)
+        self._set_mode(j, mode, q, as_vector(v, 5 if mode == layout.SLIDING else 3, "v"))
+
+    def _set_mode(self, j, mode, q, v):
+        """Contact j does something else from now on; everything else goes on as it is."""
+        if mode == self._modes[j]:
+            at_q, at_v = self._slices(j)
+            self.q[at_q], self.v[at_v] = q, v
+            self._pack()  # charts may have been changed by a search
+            return
+        self._rebuild({j: (mode, np.array(q, float), np.array(v, float))})
+
+    def _rebuild(self, changes=None):
+        """The tree for the modes and the held joints of now."""
+        changes = changes or {}
+        parts = [(self.q[: self._own[0]], self.v[: self._own[1]])]
+        for j in range(len(self.contacts)):
+            at_q, at_v = self._slices(j)
+            mode, q, v = changes.get(j, (self._modes[j], self.q[at_q], self.v[at_v]))
+            self._modes[j] = mode
+            parts.append((q, v))
+        near = self._joints.near.copy()
+        self._build()
+        self.q, self.v = (np.concatenate(part) for part in zip(*parts))
+        self._joints.near[:] = near
+        self._stages.effort[: self._own[1]] = self._effort
+        self._pack()
+
+    def _build(self):
+        self._seen = None
+        self.tree = grown_tree(self.model, self.contacts, self._body, self._parent, self._modes)
+        n, N = len(self.tree.parent), int(self.tree.nv.sum())
+        nq = int(self.tree.q_start[-1]) + JOINT_NQ[self.tree.joint_type[-1]]
+        self.kin = make_kinematics(n, N)._replace(
+            angle=np.zeros(padded(nq)), sine=np.zeros(padded(nq)), cosine=np.zeros(padded(nq))
+        )
+        self.art = make_articulated(n, N)
+        self._joints = make_joints(self.contacts, self._body, self._parent, self._modes, N)
+        self._stages = make_stages(self.tree, self.contacts, self._modes, self._held, self._gravity)
+
+    def _pack(self):
+        """Surfaces in their present charts, one after the other."""
+        code, data, bounds, start = [], [], [], 0
+        for pair, mode in zip(self.pairs, self._modes):
+            shifted = pair.code.copy()
+            shifted[:, layout.START] += start
+            start += len(pair.data)
+            code.append(shifted)
+            data.append(pair.data)
+            several = np.repeat([len(surface.charts) > 1 for surface in pair.surfaces], 2)
+            free = (-np.inf, np.inf)  # the nearest points of a free body go beyond the edge of a patch
+            bounds.append(np.where(several[:, None], pair.bounds, free) if mode == layout.FREE else pair.bounds)
+        self._seen = None
+        self._joints = self._joints._replace(code=np.array(code), data=np.concatenate(data), bounds=np.array(bounds))
+
+    def _observe(self):
+        """Everything about the state of now into ``kin``, ``_stages`` and ``_joints``; once for each state."""
+        key = self._key()
+        if key == self._seen:
+            return
+        self._seen = None
+        self._joints.guide[:] = 0.0
+        status, body = kernels.tree_watch(
+            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v
+        )
+        self._judge(status, body)
+        self._seen = key
+
+    def _key(self):
+        """What the results of ``_observe`` depend on."""
+        return self.q.tobytes(), self.v.tobytes(), self._stages.effort.tobytes(), tuple(self._modes)
+
+    def _inverse_mass(self):
+        """Inverse of the mass matrix (N, N) at the present state."""
+        self._seen = None
+        out = np.zeros((len(self.v), len(self.v)))
+        self._judge(*kernels.inverse_mass(
+            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, out
+        ))  # fmt: skip
+        return out
+
+    def _load(self, effort):
+        n, N = self._own[1], len(self.v)
+        if effort is not None and np.size(effort) not in (n, N):
+            raise InputError(f"effort must have {n} entries (the model's) or {N} (all); it has {np.size(effort)}")
+        effort = np.zeros(N) if effort is None else as_vector(effort, np.size(effort), "effort")
+        self._stages.effort[:] = 0.0
+        self._stages.effort[: len(effort)] = effort
+        self._effort = effort[:n].copy()
+
+    def _judge(self, status, body):
+        if status == OK:
+            return
+        name = {frame.body: name for name, frame in self._bodies.items()}.get(body, body)
+        pair = self.pairs[self._body.index(body)] if body in self._body else None
+        what = {
+            SINGULAR_CONTACT: pair and pair.line_contact(),
+            JAMMED: f"friction and sliding of '{name}' have no common solution (Painleve): lower the friction",
+            NOT_CONVERGED: f"the nearest points of '{name}' and what it may land on were lost: take shorter steps",
+            NOT_FINITE: "the state is not finite: it has run away, take shorter steps",
+        }.get(status, f"the joint of '{name}' moves no inertia")
+        raise DynamicsError(f"at t = {self.time:.9g} s: {what}")
+
+    def _slices(self, j):
+        """Slices of q and v of contact j."""
+        tree, k = self.tree, self._body[j]
+        a, b = int(tree.q_start[k]), int(tree.v_start[k])
+        return slice(a, a + JOINT_NQ[tree.joint_type[k]]), slice(b, b + int(tree.nv[k]))
+
+    def _contact(self, name):
+        if name not in self._index:
+            raise InputError(f"there is no contact '{name}'; there are {', '.join(self._index)}")
+        return self._index[name]
+
+    def _place(self, name):
+        if name not in self._bodies:
+            raise InputError(f"there is no body '{name}'; there are {', '.join(self._bodies)}")
+        return self._bodies[name]
+
+    def _frame(self, j):
+        """Rotation and origin of the body that contact j stands on, world; poses are brought up to date."""
+        m = self._parent[j]
+        if m == WORLD:
+            return np.eye(3), np.zeros(3)
+        if self._seen != self._key():
+            self._judge(*tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v))
+        return self.kin.R[m].copy(), self.kin.p[m].copy()
+
+    def _normal(self, j):
+        """Of the parent's surface at contact j, world."""
+        m = self._parent[j]
+        normal = self._joints.normal[j, 3:]
+        return normal.copy() if m == WORLD else self.kin.R[m] @ normal
