@@ -36,7 +36,7 @@ HEAD = """# Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 # yaml-language-server: $schema=scene.schema.json
 #
-# {bodies} mixed bodies fall into a bin of {side:g} m and come to rest; none is lost, none passes through a wall.
+# {bodies} mixed bodies fall into a bin of {side:g} m; none may be lost or pass through a wall.
 # Written by: python benchmarks/bin.py --bodies {bodies} --write FILE
 
 time_step: 0.002

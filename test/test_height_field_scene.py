@@ -218,7 +218,7 @@ def test_a_ball_rolls_down_an_inclined_field_with_the_known_acceleration():
      ((100.0, 0.0, 0.0), (-1.4, 0.25, 0.07), 0.0), ((20.0, 10.0, -15.0), (-1.2, -0.5, 0.6), 0.06)],
     ids=str,
 )  # fmt: skip
-def test_fast_bodies_do_not_pass_through(velocity, at, depth):
+def test_fast_bodies_come_out_again(velocity, at, depth):
     """Up to 2 m in a step of 10 ms, 20 diameters: straight down, and into a slope from the side.
 
     Led along one slope into the next within a step, the ball may dip below the surface, and comes out again.

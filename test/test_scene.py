@@ -142,7 +142,7 @@ WRONG = {
     "unknown key deep inside": (
         "    mass: 2",
         "    weight: 2",
-        r":19: primitives\[0\].weight: unknown key .*; allowed",
+        r":19: primitives\[0\].weight: unknown key \(did you mean 'heights'\?\); allowed",
     ),
     "twice": ("solver: auto", "time_step: 1", ":35: time_step: is given twice, first in line 1"),
     "text for a number": ("1e-3", "fast", ":1: time_step: must be a number, got 'fast'"),

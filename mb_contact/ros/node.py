@@ -115,10 +115,13 @@ class SimulatorNode:
         return ""
 
     def _configure(self, values):
-        self.options.changed(values)
-        self._schedule.configure(self.options)
-        self._policy.configure(self.options)
-        self._pacer.set_factor(self.options.real_time_factor, self.simulator.time)
+        try:
+            self.options.changed(values)
+            self._schedule.configure(self.options)
+            self._policy.configure(self.options)
+            self._pacer.set_factor(self.options.real_time_factor, self.simulator.time)
+        except MbContactError as error:  # nobody waits for the answer of this request
+            self._logger.error(f"parameters {', '.join(values)} were set but do not act: {error}")
 
     # --- from any thread ------------------------------------------------------------------------
     def stop(self):

@@ -288,11 +288,13 @@ class Impacts:
         q = self._q.copy()
         work.v_next[:] = self._v
         self._settings[0] = 0.0
-        _step.advance(handle)  # by -shift alone
-        self._settings[0] = dt
-        self._shifted = float(work.energy.sum())
-        self._q[:] = q
-        _step.refresh(handle)
+        try:
+            _step.advance(handle)  # by -shift alone
+            self._shifted = float(work.energy.sum())
+        finally:
+            self._settings[0] = dt
+            self._q[:] = q
+            _step.refresh(handle)
         late, count = self._lag * dt, int(self._picked.count[0])
         behind = 0.0  # velocities that come late miss this of the impulses' work
         for i in range(count if late else 0):
