@@ -20,7 +20,7 @@ G = 9.81
 def test_no_step_of_a_passive_scene_gains_energy(seed):
     """Ten seconds each: bodies that tumble onto the ground, walls, limp chains at their limits.
 
-    Four scenes each, with pyramids and the cone: Euler without and with restitution, rk4, midpoint, events.
+    Four scenes each, pyramids and the cone: Euler with restitution 0, 0.5 and 0.8, rk4, midpoint with 0.3.
     """
     result = run_scene(seed, 10.0, 2e-3)
     assert result.excess <= 1e-10

@@ -206,9 +206,9 @@ def test_smaller_steps_agree_longer_through_impacts(links):
         chain = mb.pendulum(links, time_step=dt, contact_margin=0.1)
         one, other = (bench.run(chain, way, 3.5) for way in ("os", "eliminated"))
         assert one.contacts.any() and max(one.residual, other.residual) <= 1e-9
-        times.append([bench.parted(one, other, limit) for limit in (1e-3, 3e-3, 1e-2)])
+        times.append([bench.parted(one, other, limit) or np.inf for limit in (1e-3, 3e-3, 1e-2)])
     for sooner, later in zip(times, times[1:]):
-        assert all(t + 0.05 < u for t, u in zip(sooner, later))
+        assert all(t < u for t, u in zip(sooner, later))
 
 
 # --- the bench ----------------------------------------------------------------------------------------------

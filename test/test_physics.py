@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
-from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene
+from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene, Velocity
 
 BOX_ON_TABLE = Path(__file__).resolve().parents[1] / "config" / "box_on_table.yaml"
 G = 9.81
@@ -365,3 +365,21 @@ def test_energy_balance_of_the_certificate_counts_all_work():
         balances.append(worst / turnover)
     assert balances[0] < 0.05
     assert balances[1] < 0.4 * balances[0]
+
+
+@pytest.mark.parametrize("engine", ["coal", "fcl"])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("speed", [20.0, 500.0, 3000.0])
+def test_a_bullet_does_not_pass_a_thin_plate(speed, restitution, engine):
+    """5 mm thick, while the bullet flies up to 3 m in a step."""
+    plate = Primitive("plate", "box", (0.005, 1.0, 1.0), Pose((1.0, 0, 0)), material="steel")
+    ahead = Velocity(linear=(speed, 0, 0))
+    bullet = free("bullet", "sphere", (0.004,), (0, 0, 0), mass=0.01, material="steel", velocity=ahead)
+    scene = Scene(
+        primitives=(plate, bullet), materials={"steel": Material(0.2, restitution=restitution)}, gravity=(0, 0, 0),
+        collision_engine=engine,
+    )  # fmt: skip
+    sim = mb.Simulator(scene)
+    run(sim, 1.5 / speed + 2 * DT)
+    assert sim.v[3] == pytest.approx(-restitution * speed, abs=1e-9)
+    assert sim.q[0] <= 1.0 - 0.0025 - 0.004 + 1e-9

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pinocchio_peer import example_robots
+from shipped_scenes import SCENES
 
 from mb_contact.errors import SceneError
 from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world, load_scene
 from mb_contact.model.scene import DEFAULT_RATES
-from mb_contact.surfaces.scene_file import is_surface_scene
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 
@@ -120,7 +120,7 @@ def test_rotation_of_a_pose():
     np.testing.assert_array_equal(Pose().rotation(), np.eye(3))
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path)))
+@pytest.mark.parametrize("file", SCENES)
 def test_shipped_scene(file):
     scene = load_scene(f"package://mb_contact/config/{file}")
     foreign = any("example-robot-data" in model.urdf for model in scene.models)

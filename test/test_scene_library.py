@@ -10,15 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped_scenes import CONFIG, SCENES
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.wheel import FILES
-from mb_contact.surfaces.scene_file import is_surface_scene
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIG = ROOT / "config"
-SCENES = sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path))
 GOOD = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
 G = 9.81
 

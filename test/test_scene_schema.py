@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
+from shipped_scenes import CONFIG, SCENES, SURFACE_SCENES
 from test_scene import GOOD, WRONG
 from test_surfaces_scene import GOOD as GOOD_SURFACES
 from test_surfaces_scene import TREE, WRONG_TREE
@@ -18,9 +18,6 @@ from test_surfaces_scene import WRONG as WRONG_SURFACES
 from mb_contact.model.scene_schema import schema_of, schema_text
 from mb_contact.model.scene_yaml import number
 from mb_contact.surfaces import scene_schema
-from mb_contact.surfaces.scene_file import is_surface_scene
-
-CONFIG = Path(__file__).resolve().parents[1] / "config"
 
 #: Wrong in a way that no single key shows, or that concerns the text of the file.
 BEYOND = {
@@ -59,7 +56,7 @@ def test_the_published_schema_is_that_of_the_readers():
     assert (CONFIG / "scene.schema.json").read_text() == schema_text(), message
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if not is_surface_scene(path)))
+@pytest.mark.parametrize("file", SCENES)
 def test_shipped_scenes_pass(file, validator):
     validator.validate(plain((CONFIG / file).read_text()))
 
@@ -77,7 +74,7 @@ def test_the_published_schema_of_surfaces_is_that_of_the_readers():
     assert (CONFIG / "surface_scene.schema.json").read_text() == scene_schema.schema_text(), message
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("*.yaml") if is_surface_scene(path)))
+@pytest.mark.parametrize("file", SURFACE_SCENES)
 def test_shipped_scenes_of_surfaces_pass(file, surface_validator):
     surface_validator.validate(plain((CONFIG / file).read_text()))
 

@@ -371,3 +371,11 @@ def test_initial_velocities_of_joints_and_free_bodies():
 def test_impossible_initial_velocities_are_refused(scene, place):
     with pytest.raises(SceneError, match=place):
         build_world(scene)
+
+
+@pytest.mark.parametrize("entry", ["models: [{urdf: robots}]", "primitives: [{name: a, shape: mesh, mesh: robots}]"])
+def test_a_folder_in_place_of_a_file_is_refused_with_its_line(entry, tmp_path):
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "scene.yaml").write_text(f"time_step: 0.001\n{entry}\n")
+    with pytest.raises(SceneError, match=r"scene.yaml:2: \S+: .*robots is a folder; name a file in it"):
+        build_world(load_scene(tmp_path / "scene.yaml"))

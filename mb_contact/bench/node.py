@@ -33,6 +33,7 @@ _MEMORY_EVERY = 5.0  #: seconds between two looks at the memory
 _SETTLED = 0.2  #: part of a soak after which memory must not grow
 _GROWTH = 0.01  #: that is none
 _PATIENCE = 30.0
+_KEPT = 400_000  #: round trips that are kept
 
 
 @dataclass
@@ -54,7 +55,8 @@ class _Meter:
     def __init__(self, simulator_node):
         self._node = simulator_node
         self._ended = threading.Event()
-        self.round_trips, self.memory = [], []
+        self.memory = []
+        self._times, self._count = np.full(_KEPT, np.nan), 0  # full at once: a soak must not grow by being measured
         self._begun = self._last = None
         simulator_node.answered = self._answered
         self._start = time.monotonic()
@@ -66,9 +68,13 @@ class _Meter:
         if self._begun is None and self._last[0] - self._start > _WARM_UP:
             self._begun = self._last
         if self._begun is not None:
-            self.round_trips.append(seconds)
-            if len(self.round_trips) > 400_000:  # a soak must not grow by being measured
-                del self.round_trips[:200_000]
+            self._times[self._count % _KEPT] = seconds
+            self._count += 1
+
+    @property
+    def round_trips(self):
+        """The newest ones [s]."""
+        return self._times[: min(self._count, _KEPT)].copy()
 
     def _watch(self):
         while not self._ended.wait(_MEMORY_EVERY):
@@ -126,7 +132,7 @@ def measure(simulator, seconds, lockstep, backend="embedded"):
         raise KeyboardInterrupt
     simulated, factor, cpu = held["meter"].stop()
     meter = held["meter"]
-    return Run(simulated, factor, cpu, np.array(meter.round_trips), meter.memory, report, summary)
+    return Run(simulated, factor, cpu, meter.round_trips, meter.memory, report, summary)
 
 
 def _start_child(backend, lockstep):

@@ -132,11 +132,11 @@ def run(chain, way, seconds, pictures=(), budget=BUDGET, integrator=None):
             finite = False
             break
         cost += time.process_time() - start
-        certificates.append(result.certificate)
-        residual = max(residual, result.certificate.residual, *(event.residual for event in result.events))
         if result.certificate.energy > RUNAWAY * abs(initial):
             finite = False
             break
+        certificates.append(result.certificate)
+        residual = max(residual, result.certificate.residual, *(event.residual for event in result.events))
     done = len(certificates)
     return Run(
         time=chain.time_step * np.arange(1, done + 1),

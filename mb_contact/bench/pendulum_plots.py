@@ -60,7 +60,7 @@ def draw_sequence(path, chain, title, seconds=SECONDS, count=PICTURES):
     left, right = min(low[0], -1.0) - 0.3, chain.wall + 0.6
     bottom, top = chain.floor - 0.6, max(high[1], chain.base_height) + 0.3
     figure = _figure(12.0, 1.0 + 0.75 * 12.0 * (top - bottom) / (right - left))
-    axes = figure.subplots(3, count // 3, sharex=True, sharey=True)
+    axes = figure.subplots(3, count // 3, sharex=True, sharey=True, squeeze=False)
     for axis, when, centres in zip(axes.ravel(), times, frames):
         axis.axhspan(bottom, chain.floor, color="0.75")
         axis.axvspan(chain.wall, right, color="0.75")

@@ -154,7 +154,8 @@ class Pendulum:
         """The scene of ``scene()`` as the text of a scene file, under a one-line title."""
         (wall,) = self._surroundings()["primitives"]
         lines = [
-            "# Copyright 2026 The mb_contact authors", "# SPDX-License-Identifier: Apache-2.0", "#", f"# {title}", "",
+            "# Copyright 2026 The mb_contact authors", "# SPDX-License-Identifier: Apache-2.0",
+            "# yaml-language-server: $schema=scene.schema.json", "#", f"# {title}", "",
             f"time_step: {self.time_step!r}",
             f"gravity: [0.0, 0.0, {-self.gravity!r}]",
             f"friction_directions: {self.friction_directions}",

@@ -207,9 +207,12 @@ class _Builder:
         """A file that the scene names, relative to the scene's own."""
         start = self.scene.path.parent if self.scene.path is not None else Path()
         try:
-            return find_resource(address, start=start)
+            path = find_resource(address, start=start)
         except FileNotFoundError as error:
             raise self.scene.error(key, str(error)) from None
+        if path.is_dir():
+            raise self.scene.error(key, f"{path} is a folder; name a file in it")
+        return path
 
     def _append_tree(self, tree, R, p):
         """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""

@@ -137,5 +137,5 @@ def support_point(geoms, R, g, direction):
         SHAPE_CYLINDER: b * up + rim,
         SHAPE_BOX: half * np.sign(d),
         SHAPE_CONE: np.array([0.0, 0.0, b]),
-        SHAPE_ELLIPSOID: half**2 * d / np.linalg.norm(half * d),
+        SHAPE_ELLIPSOID: half**2 * d / max(np.linalg.norm(half * d), 1e-300),
     }.get(kind, a * d / np.linalg.norm(d))
