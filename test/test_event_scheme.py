@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import (
     Ground,
     Material,
@@ -34,6 +35,34 @@ def events_until(sim, time):
     while sim.time < time - 0.5 * sim.time_step:
         events += sim.step().events
     return events
+
+
+# --- hops ---------------------------------------------------------------------------------------------------
+
+LOWEST = {  # depth of the lowest point below the centre, from the last row of the rotation
+    "capsule": ((0.1, 0.15), lambda z: 0.1 + 0.075 * abs(z[2])),
+    "cylinder": ((0.1, 0.15), lambda z: 0.1 * np.hypot(z[0], z[1]) + 0.075 * abs(z[2])),
+    "box": ((0.1, 0.15, 0.2), lambda z: 0.5 * np.abs(z) @ (0.1, 0.15, 0.2)),
+}
+
+
+@pytest.mark.parametrize("shape", LOWEST)
+def test_hops_that_start_within_rounding_of_the_surface_end(monkeypatch, shape):
+    """Turning bodies a few micrometres up: behind an impact the gap is rounding of either sign, no root to stop at."""
+    monkeypatch.setattr(event_scheme, "MOST_STRETCHES", 100)
+    size, lowest = LOWEST[shape]
+    rng = np.random.default_rng(3)
+    body = Primitive("body", shape, size, Pose((0, 0, 1)), "free", 1.0, material="stuff")
+    material = Material(0.5, restitution=0.3)
+    sim = simulator(primitives=(body,), ground=Ground(material="stuff"), materials={"stuff": material}, time_step=2e-3)
+    impacts = 0
+    for _ in range(60):
+        quat = rng.normal(size=4)
+        quat /= np.linalg.norm(quat)
+        height = lowest(quat_to_matrix(quat)[2]) + rng.uniform(2e-6, 9e-6)
+        sim.set_state(np.r_[0.3, 0.2, height, quat], np.r_[rng.normal(size=3), 0.0, 0.0, -3e-3])
+        impacts += len(events_until(sim, sim.time + 0.01))
+    assert impacts > 60
 
 
 # --- the pendulum -----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, W
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
 NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
+ROUNDING = 1e-12  #: gap of a contact that leaves from which on its sign means something [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
 DEPTH = 12  #: most halvings of a stretch in the search for a gap that opens again before its end
 SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
@@ -316,16 +317,8 @@ class EventScheme:
             buffers.candidates[0], buffers.reach[0] = pair, reach
             return float(self._gaps_of(time, buffers, 1)[0])
 
-        first = a
-        if not at_a > 0.0:  # it starts on the surface: back until it is open
-            b_open = b
-            while at_a <= 0.0:
-                a = first + 0.5 * (b_open - first)
-                at_a = gap(a)
-                if at_a <= 0.0:
-                    b_open, b, at_b = a, a, at_a
-                if a - first < SHORTEST:
-                    break
+        if at_a <= (0.0 if a > 0.0 else ROUNDING):  # it starts on the surface: back until it is open
+            a, at_a, b, at_b = self._opened(gap, a, b, at_b)
         if at_a > 0.0:
             time = self._closing(gap, a, b) if at_b < 0.0 else b
         else:
@@ -333,6 +326,18 @@ class EventScheme:
             time = 0.0
         buffers.candidates[: self._count], buffers.reach[: self._count] = every
         return time
+
+    def _opened(self, gap, first, b, at_b):
+        """Times a and b with their gaps, as (a, gap, b, gap): open at a, the first halving that is, and not at b.
+
+        At the start of a hop the gap is rounding of either sign: as an end of the bracket it would be the root.
+        """
+        while True:
+            a = first + 0.5 * (b - first)
+            at_a = gap(a)
+            if at_a > 0.0 or a - first < SHORTEST:
+                return a, at_a, b, at_b
+            b, at_b = a, at_a
 
     def _closing(self, gap, a, b):
         """Root of a gap between times a and b; DynamicsError where it is no function with a change of sign."""
