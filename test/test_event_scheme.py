@@ -65,6 +65,18 @@ def test_hops_that_start_within_rounding_of_the_surface_end(monkeypatch, shape):
     assert impacts > 60
 
 
+def test_a_lying_capsule_stops_rocking():
+    """Behind an impact at one end the other one flies: held there, its weight would lift it, and it rocks for ever."""
+    body = Primitive("body", "capsule", (0.13, 0.11), Pose((0, 0, 1)), "free", 1.0, material="stuff")
+    material = Material(0.5, restitution=0.3)
+    sim = simulator(primitives=(body,), ground=Ground(material="stuff"), materials={"stuff": material}, time_step=2e-3)
+    tilt = 1e-5
+    half = 0.25 * np.pi - 0.5 * tilt
+    sim.set_state(np.array([0, 0, 0.130001 + 0.055 * np.sin(tilt), np.cos(half), 0, np.sin(half), 0]), np.zeros(6))
+    assert len(events_until(sim, 0.3)) > 10
+    assert not events_until(sim, 0.6)
+
+
 # --- the pendulum -----------------------------------------------------------------------------------------
 
 #: links, t, body, v_n; energies for eps = 0; 0.5 papers, Anitescu-Potra; 1 likewise

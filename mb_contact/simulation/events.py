@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.step import events as _events
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.impact_times import normal_velocity
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD
@@ -176,12 +177,14 @@ class EventScheme:
         """All collisions of this moment; a status."""
         impacts, handle = self._impacts, self._sim._handle
         happened = 0
+        self._struck = set()
         while _events.classify(handle, self._threshold, self._stuck, self._kinds):
             last = happened >= impacts.most_rounds
             status = impacts.collide_now(handle, time, self._kinds == _events.COLLIDING, self._eps, last)
             if status != OK:
                 return status
             happened += 1
+            self._struck |= impacts.pairs_of_last()
             for pair in impacts.pairs_of_last():
                 self._counts[pair] = self._counts.get(pair, 0) + 1
                 if self._counts[pair] >= MOST_IMPACTS:
@@ -199,6 +202,7 @@ class EventScheme:
         sim = self._sim
         handle, steps, integrator = sim._handle, sim._friction, sim._friction.integrator
         _events.classify(handle, self._threshold, self._stuck, self._kinds)
+        self._let_go()
         self._leaving = set(sim._contacts.pair[: sim._contacts.count[0]][
             self._kinds[: sim._contacts.count[0]] == _events.LEAVING].tolist())  # fmt: skip
         self._n_held = _events.keep_held(handle, self._kinds, self._held)
@@ -235,6 +239,16 @@ class EventScheme:
         steps.after(handle)
         self._count_in(length)
         return length, OK
+
+    def _let_go(self):
+        """What an impact of this moment has parted leaves, however slowly: held, its weight would lift it."""
+        sim, contacts = self._sim, self._sim._contacts
+        for i in np.flatnonzero(self._kinds[: contacts.count[0]] == _events.HELD).tolist() if self._struck else ():
+            pair, gap = int(contacts.pair[i]), contacts.gap[i]
+            if pair not in self._struck or self._stuck[pair] or gap < -_events.TOUCH:
+                continue
+            if normal_velocity(sim.world.geoms, contacts, sim._kin.p, sim._kin.V, i) > self._threshold:
+                self._kinds[i] = _events.APART if gap > _events.TOUCH else _events.LEAVING
 
     def _second_look(self, rest, end):
         """Length up to which the flow with held impulses, and velocities after collisions, keeps to the reach.

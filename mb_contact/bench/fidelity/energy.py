@@ -19,8 +19,9 @@ from mb_contact.model.scene import Material, Pose, Primitive, SceneModel
 #: What moves a scene, one for every four seeds, so that each meets all friction models.
 MOTIONS = (
     {}, {"restitution": 0.5}, {"integrator": "rk4"}, {"integrator": "midpoint", "restitution": 0.3},
-    {"restitution": 0.8},
+    {"restitution": 0.8}, {"collision_scheme": "event", "restitution": 0.3},
 )  # fmt: skip
+TINY = float(np.finfo(float).tiny)
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3}
 LINK = """
   <joint name="{name}_{i}" type="revolute"><parent link="{parent}"/><child link="{name}_{i}_link"/>
@@ -79,7 +80,7 @@ def setting_of(seed, time_step):
 
 
 def motion_of(seed, time_step):
-    """Each scene's setting and restitution: integrators and friction models."""
+    """Each scene's setting and restitution: integrators, collision schemes and friction models."""
     motion = dict(MOTIONS[seed // 4 % len(MOTIONS)])
     restitution = motion.pop("restitution", 0.0)
     return setting_of(seed, time_step)._replace(**motion), restitution
@@ -102,5 +103,5 @@ def run_scene(seed, seconds=10.0, time_step=1e-3):
             continue
         touched += 1
         free = c.kinetic_energy - c.contact_energy  # T(v_free)
-        excess = max(excess, (c.contact_energy - c.push_out_energy) / max(free, np.finfo(float).tiny))
+        excess = max(excess, float(c.contact_energy - c.push_out_energy) / max(float(free), TINY))
     return Passive(excess, gained, impacts, touched, steps, residual)
