@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_every_hostile_command_is_rejected_and_counted(abuser):
     assert held[0] == 0.5 and not held[1:].any()
 
 
+def end(controller):
+    """Interrupt a controller; again if the first signal met a moment in which a library swallows it."""
+    for _ in range(3):
+        controller.signal(signal.SIGINT)
+        try:
+            return controller.wait(10)
+        except subprocess.TimeoutExpired:
+            continue
+    raise AssertionError("the controller does not end\n" + controller.output())
+
+
 @pytest.mark.parametrize("lockstep", [True, False])
 def test_a_flood_does_not_disturb_a_controller(lockstep):
     with Session() as ros:
@@ -87,8 +99,7 @@ def test_a_flood_does_not_disturb_a_controller(lockstep):
         assert all(np.isfinite(s.position).all() and (np.abs(s.position) < 0.5).all() for s in states)
         node.signal(signal.SIGINT)
         assert node.wait() == 0, node.output()
-        controller.signal(signal.SIGINT)
-        controller.wait()
+        end(controller)
         assert "Traceback" not in node.output() and "in a callback" not in node.output(), node.output()[-3000:]
         words = summary_words(node)
         accepted, rejected = int(words[1]), int(words[3])
