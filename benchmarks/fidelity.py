@@ -45,7 +45,8 @@ In every step `T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T`: impulses never gi
 motion than the push out of penetration does. The certificate has the two sides, `contact_energy` and
 `push_out_energy`. The tests hold it in all steps of 24 random passive scenes of 10 s
 (`test/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200 (2,000,000 steps of 1 ms,
-60,760 impacts: excess at most 1e-22 of T, no impact gained energy; measured before scenes of the event scheme were among them).
+60,760 impacts: excess at most 1e-22 of T, no impact gained energy;
+measured before scenes of the event scheme were among them).
 """
 
 
