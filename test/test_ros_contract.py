@@ -356,7 +356,8 @@ def test_parameters_act_at_once_and_together(cell):
     assert result.successful, result.reason
     peer.next_messages("/clock", 5)
     times = [stamp_ns(m.clock) for m in peer.next_messages("/clock", 10)]
-    assert set(np.diff(times)) == {20_000_000}
+    gaps = np.diff(times)  # a best-effort clock may lose some on a busy machine
+    assert gaps.min() == 20_000_000 and not (gaps % 20_000_000).any()
     peer.next_messages("/cell/contact_markers", 2)
     assert {m.ns for m in newest(peer, "/cell/contact_markers").markers if m.action == 0} == {"points", "forces"}
     assert set_parameters(peer, clock_rate=-1.0, marker_cones=True)[1].successful
