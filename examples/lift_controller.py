@@ -65,9 +65,9 @@ class LiftTask:
 class Terms(NamedTuple):
     """The operational-space terms of one state, as published."""
 
-    inertia: np.ndarray  #: Lambda^-1 (12, 12)
-    jacobian: np.ndarray  #: J (12, joints)
-    bias: np.ndarray  #: J' theta' (12,)
+    inertia: np.ndarray  #: Lambda^-1 (6 a frame, square)
+    jacobian: np.ndarray  #: J (6 a frame, joints)
+    bias: np.ndarray  #: J' theta' (6 a frame,)
     mass_matrix: np.ndarray  #: M (joints, joints)
     nonlinear_effects: np.ndarray  #: h (joints,)
 

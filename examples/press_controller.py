@@ -17,7 +17,6 @@ Before it touches, the reference moves towards the wall and P is zero.  The meas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from lift_controller import FINGER_LEVER, FINGER_SHARE
@@ -49,16 +48,6 @@ class PressTask:
     posture_damping: float = 4.0  #: [N m s/rad]
     finger_stiffness: float = 20.0
     finger_damping: float = 0.12
-
-
-class Terms(NamedTuple):
-    """The operational-space terms of one state, as published."""
-
-    inertia: np.ndarray  #: Lambda^-1 (6, 6)
-    jacobian: np.ndarray  #: J (6, joints)
-    bias: np.ndarray  #: J' theta' (6,)
-    mass_matrix: np.ndarray  #: M (joints, joints)
-    nonlinear_effects: np.ndarray  #: h (joints,)
 
 
 class PressError(mb.MbContactError):

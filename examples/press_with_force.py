@@ -21,7 +21,8 @@ import threading
 import time
 
 import numpy as np
-from press_controller import FINGERS, PressController, PressError, PressTask, Terms
+from lift_controller import Terms
+from press_controller import FINGERS, PressController, PressError, PressTask
 
 import mb_contact as mb
 from mb_contact.ros import QoS, create_node

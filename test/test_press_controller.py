@@ -19,6 +19,7 @@ SCENE = ROOT / "config" / "press_on_wall.yaml"
 sys.path.insert(0, str(ROOT / "examples"))
 
 import press_controller as law  # noqa: E402
+from lift_controller import Terms  # noqa: E402
 
 TOLERANCE = 0.005  #: of the steady force, relative
 COMPILING = 300.0
@@ -41,7 +42,7 @@ def press(force, wall=0.0):
             controller.measure({k: s / 0.01 for k, s in sums.items()}, sim.joint_positions())
             sums = {link: np.zeros(3) for link in law.FINGERS}
         space = sim.operational_space(law.FRAME)
-        terms = law.Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
+        terms = Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
         effort = controller.update(i * sim.time_step, sim.joint_positions(), sim.joint_velocities(), terms)
         step = sim.step(effort)
         for link, total in sums.items():
