@@ -179,8 +179,10 @@ class TimeoutPolicy:
         held, accepted = self._inbox.held()
         if accepted != self._seen:
             self._seen, self._last = accepted, now
+        # before the first command there is none to hold: a robot that could stand would fall until the timeout
+        none_yet = accepted == 0 and self._policy == "gravity_compensation"
         # half a microsecond: sums of time steps are not exact
-        expired = force or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
+        expired = force or none_yet or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
         if expired and not self.active:
             self._warn(now)
         self.active = expired
@@ -190,7 +192,7 @@ class TimeoutPolicy:
 
     def _warn(self, now):
         self.activations += 1
-        if self._seen or self._policy == "gravity_compensation":
+        if self._seen:
             self._logger.warning(
                 f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"
             )

@@ -97,7 +97,7 @@ def refuse_lockstep(context):
         raise RuntimeError("lockstep:=true does not work with ros2_control: its commands answer no particular state")
 
 
-def simulation(context, scene, controller=None, remappings=None, state_publisher=None):
+def simulation(context, scene, controller=None, remappings=None, state_publisher=None, parameters=None):
     """The processes of one simulation.
 
     Parameters
@@ -110,6 +110,8 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
         Of the simulator's topics.
     state_publisher : bool, optional
         Whether to start robot_state_publisher; by default as the argument says.
+    parameters : dict, optional
+        Further parameters of the simulator; those of ``params_file`` win over them.
 
     Returns
     -------
@@ -118,7 +120,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     namespace = text_of(context, "namespace")
     with_controller = controller is not None and truth_of(context, "controller")
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
-    simulator = _simulator(context, scene, namespace, lockstep, remappings)
+    simulator = _simulator(context, scene, namespace, lockstep, remappings, parameters)
     actions = [simulator, _ends_the_launch(simulator)]
     if state_publisher is False:
         pass  # the launch file starts its own
@@ -142,7 +144,7 @@ def example(script):
     return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
 
 
-def _simulator(context, scene, namespace, lockstep, remappings):
+def _simulator(context, scene, namespace, lockstep, remappings, further):
     arguments = [str(scene), "--backend", "rclpy"]
     for name in ("record", "duration"):
         if text_of(context, name):
@@ -160,7 +162,7 @@ def _simulator(context, scene, namespace, lockstep, remappings):
         executable="simulator_node",
         namespace=namespace,
         arguments=arguments,
-        parameters=[*([file] if file else []), parameters],
+        parameters=[further or {}, *([file] if file else []), parameters],
         remappings=list((remappings or {}).items()),
         output="screen",
         sigterm_timeout=_END_SECONDS,
