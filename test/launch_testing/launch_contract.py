@@ -77,6 +77,9 @@ class TestContract(unittest.TestCase):
     def tearDownClass(cls):
         cls.ros.close()
 
+    def tearDown(self):
+        self.pause(False)
+
     def set(self, *parameters):
         kind = "rcl_interfaces/srv/SetParameters"
         return self.ros.call(f"{NODE}/set_parameters", kind, parameters=list(parameters)).results

@@ -25,7 +25,7 @@ from rosidl_runtime_py.utilities import get_message, get_service
 from launch import LaunchDescription
 
 START = 300.0  #: seconds: the first run compiles
-PATIENCE = 30.0
+PATIENCE = 60.0
 UP = "is up (rclpy backend)"  #: what the node prints when it runs
 JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
