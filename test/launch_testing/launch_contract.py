@@ -122,8 +122,8 @@ class TestContract(unittest.TestCase):
             self.assertTrue(self.set(number("joint_state_rate", rate))[0].successful)
             self.ros.next("/cell/joint_states", 50)  # those under way
             stamps = [stamp_of(message) for message in self.ros.next("/cell/joint_states", 50)]
-            gaps = {b - a for a, b in zip(stamps, stamps[1:])}
-            self.assertEqual(gaps, {round(1e9 / rate)})
+            gaps, period = {b - a for a, b in zip(stamps, stamps[1:])}, round(1e9 / rate)
+            self.assertEqual((min(gaps), {gap % period for gap in gaps}), (period, {0}))  # a slow reader loses some
         self.set(number("joint_state_rate", -1.0))
 
     # --- services ---------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class TestContract(unittest.TestCase):
     def test_pause_step_go_on(self):
         self.pause(True)
         self.assertTrue(self.ros.call(f"{NODE}/step").success)
-        before = stamp_of(self.ros.heard["/cell/joint_states"][-1])
+        before = stamp_of(self.simulation("GetEntityState", entity="box").state)  # what is heard may lag behind
         self.assertTrue(self.ros.call(f"{NODE}/step").success)
         self.ros.until(lambda: stamp_of(self.states[-1]) == before + MILLISECOND, "state of the next step")
         self.assertEqual(self.simulation("StepSimulation", steps=25).result.result, 1)

@@ -69,14 +69,16 @@ class TestTwoRobots(unittest.TestCase):
         clock = self.ros.listen("/clock", "rosgraph_msgs/msg/Clock")
         self.ros.next("/clock", 100)
         times = [message.clock.sec * 1_000_000_000 + message.clock.nanosec for message in clock]
-        self.assertEqual({b - a for a, b in zip(times, times[1:])}, {1_000_000})
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        self.assertEqual((min(gaps), {gap % 1_000_000 for gap in gaps}), (1_000_000, {0}))  # a second clock goes back
 
     def test_pausing_one_leaves_the_other(self):
         self.assertTrue(self.ros.call("/left/mb_contact/pause", SET_BOOL, data=True).success)
         self.assertTrue(self.ros.call("/left/mb_contact/step").success)
-        still = stamp_of(self.states["left"][-1])
+        state = ("/left/get_entity_state", "simulation_interfaces/srv/GetEntityState")
+        still = stamp_of(self.ros.call(*state, entity="robot").state)
         self.ros.next("/right/joint_states", 50)
-        self.assertLessEqual(stamp_of(self.states["left"][-1]) - still, 1_000_000)
+        self.assertEqual(stamp_of(self.ros.call(*state, entity="robot").state), still)
         self.assertTrue(self.ros.call("/left/mb_contact/pause", SET_BOOL, data=False).success)
         self.ros.next("/left/joint_states", 5)
 
@@ -97,6 +99,6 @@ class TestEnd(unittest.TestCase):
     def test_clean_end(self, proc_info, proc_output):
         launch_testing.asserts.assertExitCodes(proc_info)
         text = text_of(proc_output, "simulator_node")
-        self.assertEqual(text.count("real-time factor"), len(SIDES))
+        self.assertEqual(text.count("lockstep timeouts"), len(SIDES))
         for word in WORDS:
             self.assertNotIn(word, text)

@@ -69,14 +69,14 @@ class Observer:
         return kept
 
     def until(self, condition, what, timeout=PATIENCE):
-        """Wait until ``condition()`` is true; asked after every message and every tenth of a second."""
+        """Wait until ``condition()`` is true; asked again after every message and now and then."""
         deadline = time.monotonic() + timeout
-        with self.changed:
-            while not condition():
-                left = deadline - time.monotonic()
-                counts = {topic: len(messages) for topic, messages in self.heard.items()}
-                assert left > 0.0, f"no {what} within {timeout:g} s; heard {counts}"
-                self.changed.wait(min(left, 0.1))
+        while not condition():  # without the lock: it may call a service
+            left = deadline - time.monotonic()
+            counts = {topic: len(messages) for topic, messages in self.heard.items()}
+            assert left > 0.0, f"no {what} within {timeout:g} s; heard {counts}"
+            with self.changed:
+                self.changed.wait(min(left, 0.02))
 
     def next(self, topic, count=1):
         """Wait for ``count`` more messages on a topic that is listened to, and return them."""
