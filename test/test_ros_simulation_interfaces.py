@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_support import JOINT_STATE, Session
+from ros_support import JOINT_STATE, TIMEOUT, Session, wait_until
 
 from mb_contact.ros.embedded.definitions import RELEASE_VARIABLE
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
@@ -106,6 +106,65 @@ def test_stepping_only_while_paused_and_exactly(world):
     assert simulation.set_state(2) == 103  # stopped: play first
     assert simulation.set_state(9) == UNSUPPORTED
     assert simulation.set_state(1) == OK and simulation.set_state(2) == OK
+
+
+def begun(peer, service, kind, **fields):
+    """A call that is under way."""
+    client = peer.node.create_client(kind, service)
+    assert client.wait_for_service(TIMEOUT)
+    return client.call_async(client.Request(**fields))
+
+
+STEP, MANY = "simulation_interfaces/srv/StepSimulation", 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    "end, word",
+    [
+        (lambda simulation: simulation.set_state(2), "paused"),
+        (lambda simulation: code(simulation("reset_simulation", scope=2)), "reset"),
+        (lambda simulation: simulation.set_state(1) and simulation.set_state(2), "the simulation goes on"),
+    ],
+)
+def test_many_steps_hold_up_nobody(world, end, word):
+    simulation, peer = world
+    states = peer.listen("joint_states", JOINT_STATE)
+    answer = begun(peer, "step_simulation", STEP, steps=MANY)
+    later = begun(peer, "/mb_contact/step", "std_srvs/srv/Trigger")
+
+    def stamp():
+        return stamp_ns(simulation("get_entity_state", entity="box").state.header.stamp)
+
+    before = stamp()
+    wait_until(lambda: stamp() > before, "time that goes on")
+    count = len(states)
+    peer.until(lambda: len(states) > count)
+    assert simulation.state() == 2 and not answer.done() and not later.done()
+    spawned = simulation.spawn("ball", BALL, (0.0, 0.0, 2.0))
+    assert code(spawned) == OK, spawned.result.error_message
+    before = stamp()
+    wait_until(lambda: stamp() > before, "time that goes on with the ball")
+    assert code(simulation("delete_entity", entity="ball")) == OK and not answer.done()
+    assert end(simulation) == OK
+    assert answer.wait(TIMEOUT) and later.wait(TIMEOUT)
+    result = answer.result().result
+    assert result.result == FAILED and result.error_message.startswith(f"{word} after ")
+    assert result.error_message.endswith(f" of {MANY} steps") and not later.result().success
+    assert simulation.state() == 2 and code(simulation("step_simulation", steps=2)) == OK
+    simulation("reset_simulation", scope=2)
+
+
+def test_the_end_in_the_middle_of_many_steps():
+    with Session() as ros:
+        node = ros.simulator("--joints", "2", "--ros-args", "-p", "start_paused:=true")
+        peer = ros.peer()
+        states = peer.listen("joint_states", JOINT_STATE)
+        answer = begun(peer, "step_simulation", STEP, steps=MANY)
+        peer.until(lambda: len(states) > 10)
+        node.signal()
+        assert node.wait() == 0, node.output()
+        assert answer.wait(TIMEOUT)
+        assert answer.result().result.error_message.startswith("the simulation ends after ")
 
 
 def test_reset_and_time(world):

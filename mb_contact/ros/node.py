@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 
-from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.errors import MbContactError
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
@@ -23,6 +23,7 @@ from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
+from mb_contact.ros.stepping import Stepping
 
 _SLICE = 0.1  #: longest wait before the stop flag is looked at [s]
 
@@ -63,6 +64,7 @@ class SimulatorNode:
         self._stop = False
         self._interrupt = threading.Event()
         self._requests = []
+        self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
         self._started = False  #: whether the first lockstep command has come
@@ -164,6 +166,8 @@ class SimulatorNode:
 
     def _hand_over(self, request):
         self._requests.append(request)
+        if self._stop:
+            request.cancel()  # nobody serves it any more
         self._interrupt.set()
         with self._inbox.changed:
             self._inbox.changed.notify_all()
@@ -189,12 +193,13 @@ class SimulatorNode:
             self._stop = True
             for request in self._requests:  # callers on the executor thread must not hold up the end
                 request.cancel()
+            self.stepping.end("the simulation ends")
             self.node.wake()
             executor.join(timeout=ANSWER_SECONDS)
         return self.summary()
 
     def _spin(self):
-        while not self._stop:
+        while not self._stop or self.stepping.awaited:
             try:
                 self.node.spin_once(_SLICE)
             except MbContactError as error:
@@ -207,7 +212,10 @@ class SimulatorNode:
         """Do one control period, or less when interrupted."""
         self._serve_requests()
         if self.paused:
-            self._interrupt.wait(_SLICE)
+            if self.stepping:
+                self.stepping.advance()
+            else:
+                self._interrupt.wait(_SLICE)
             self._pacer.resume(self.simulator.time)
             return
         if self._steps() % self._schedule.control == 0:
@@ -306,6 +314,7 @@ class SimulatorNode:
     def do_reset(self, rewind=None):
         """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
         stamp = self.stamp()
+        self.stepping.end("reset")
         self.simulator.reset()
         rewind = self.options.reset_rewinds_time if rewind is None else rewind
         # one step later, so that no two different states carry the same stamp
@@ -334,25 +343,19 @@ class SimulatorNode:
 
     def do_pause(self, paused):
         """Pause, or go on."""
+        self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused = bool(paused)
         self._pacer.resume(self.simulator.time)
         return "paused" if paused else "running"
 
-    def do_step(self, count=1):
-        """Take so many time steps while paused.
+    def _one_step(self, last):
+        """Take one time step while paused; the last one is published in any case."""
+        self._take_step(self._policy.effort(self.stamp() * 1e-9))
+        self._publish(force=last)
+        return self.whereabouts()
 
-        Raises
-        ------
-        CommunicationError
-            Not paused, or the node is about to end.
-        """
-        if not self.paused:
-            raise CommunicationError("step works only while paused: call ~/pause first")
-        for left in reversed(range(count)):
-            if self._stop:
-                raise CommunicationError("the simulation ends")
-            self._take_step(self._policy.effort(self.stamp() * 1e-9))
-            self._publish(force=left == 0)
+    def whereabouts(self):
+        """Published time as a sentence."""
         return f"at {self.stamp() * 1e-9:.6f} s"
 
     def replace_simulator(self, simulator):
