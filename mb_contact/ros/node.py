@@ -359,9 +359,10 @@ class SimulatorNode:
         return f"at {self.stamp() * 1e-9:.6f} s"
 
     def replace_simulator(self, simulator):
-        """Go on with another simulator of the same robots, whose time is the same."""
+        """Go on with another simulator, whose time is the same and whose objects and robots may be others."""
         self.simulator = simulator
         self._step = None
+        self._inbox.set_joints(simulator.world.joint_names, simulator.world.effort_limit > 0.0)
         self.outputs.bind(simulator)
         if self.pushes is not None:
             counts = self.pushes.accepted, self.pushes.rejected

@@ -107,7 +107,7 @@ class Recorder:
 
         def record(stamp, effort):
             nonlocal last
-            if effort is not None and (effort is last or (last is not None and (effort == last).all())):
+            if effort is not None and last is not None and np.array_equal(effort, last):
                 return
             last = None if effort is None else effort.copy()
             self._queue.put((connection, stamp, (stamp, last)))  # encoded by the writing thread

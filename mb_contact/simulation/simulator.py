@@ -236,15 +236,15 @@ class Simulator:
         self._energy_start = state.energy_start
 
     def rebuilt(self, scene):
-        """Another Simulator of ``scene``, which has other objects, going on from this one's state and time.
+        """Another Simulator of ``scene``, which has other objects or robots, going on from this one's state and time.
 
-        What both scenes have keeps its state, warm starts included; new objects begin as their scene says.  This
-        simulator is left as it is.
+        What both scenes have, by the names of links, keeps its state, warm starts included; what is new begins as its
+        scene says.  This simulator is left as it is.
 
         Raises
         ------
         InputError
-            The robots are others, or a method of the simulation is.
+            A method of the simulation is another.
         SceneError, ModelError
             The new scene is impossible.
         """
@@ -252,8 +252,6 @@ class Simulator:
         for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
-        if new.world.joint_names != self.world.joint_names:
-            raise InputError("rebuilt needs a scene with the same robots: the joints differ")
         new.reset()
         carry_over(self, new)
         return new

@@ -148,7 +148,7 @@ class EntityServices:
             self._check_rebuild()
             name = self._free_name(request, kind)
             if request.entity_namespace:
-                message = "objects have no interfaces of their own: leave the namespace empty"
+                message = "entities have no interfaces of their own: leave the namespace empty"
                 raise Refusal(kind.NAMESPACE_INVALID, message)
             self._check_frame(request.initial_pose.header.frame_id)
             position, quaternion = _pose(request.initial_pose.pose, kind.INVALID_POSE)
@@ -202,7 +202,7 @@ class EntityServices:
         models = {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
         for name in names:
             if name in models and models[name].name not in self._spawned:
-                message = f"'{name}' is a robot of the scene: only objects can be deleted"
+                message = f"'{name}' is a robot of the scene: only objects and what was spawned can be deleted"
                 raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
         self._rebuild(
             dataclasses.replace(

@@ -143,5 +143,5 @@ class SimulationServices:
         features = [name for name in FEATURES if self._entities.can_rebuild or not name.startswith(("SPAWN", "DELET"))]
         answer.features.features = [getattr(kind, name) for name in features]
         answer.features.spawn_formats = list(FORMATS) if self._entities.can_rebuild else []
-        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf one rigid body"
+        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf an object or a robot"
         return answer
