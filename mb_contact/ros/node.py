@@ -73,6 +73,7 @@ class SimulatorNode:
         self._step = None
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
+        self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self.inputs = {}  #: absolute topic name to type of everything that comes in
         self._subscriptions = []
@@ -242,7 +243,7 @@ class SimulatorNode:
         if self.applied is not None:
             self.applied(self.stamp(), effort)
         if self.pushes is not None:
-            self.pushes.apply(self.simulator)
+            self.pushes.apply(self.simulator, self.tell)
         self._step = self.simulator.step(effort)
         self._record.add(self._step, self.simulator.time_step)
         self.outputs.accumulate()
@@ -306,6 +307,11 @@ class SimulatorNode:
         return self._stop or bool(self._requests)
 
     # --- what services ask for, on the physics thread ---------------------------------------------
+    def tell(self, kind, **fields):
+        """Something other than efforts acts on the state of now: see :mod:`mb_contact.ros.interventions`."""
+        if self.happened is not None:
+            self.happened(self.stamp(), kind, fields)
+
     def _serve_requests(self):
         self._interrupt.clear()
         while self._requests:

@@ -140,3 +140,22 @@ def _renamed(root, name, start):
             mesh.set("filename", str(start / address))
     root.set("name", name)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def with_entry(scene, key, entry):
+    """The scene with one more model or primitive."""
+    return dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)})
+
+
+def entries(scene, robots):
+    """Name to SceneModel of the robots, whose models are ``robots``."""
+    return {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
+
+
+def without(scene, robots, names):
+    """The scene without these entities."""
+    return dataclasses.replace(
+        scene,
+        models=tuple(entry for name, entry in entries(scene, robots).items() if name not in names),
+        primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
+    )
