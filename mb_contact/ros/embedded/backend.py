@@ -134,7 +134,7 @@ class EmbeddedNode:
         return self._parameters.get(name)
 
     def get_clock(self):
-        """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers keep wall time."""
+        """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers go by it too."""
         return self._clock
 
     def get_logger(self):
@@ -194,8 +194,8 @@ class EmbeddedNode:
         return self._add(Client(self, type_name_of(srv_type), srv_name))
 
     def create_timer(self, timer_period_sec, callback):
-        """Call ``callback()`` every so many seconds while the node is spun."""
-        timer = Timer(timer_period_sec, callback)
+        """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
+        timer = Timer(timer_period_sec, callback, self._clock)
         self._timers.append(timer)
         self.wake()
         return timer
@@ -230,7 +230,7 @@ class EmbeddedNode:
                 return
             remaining = _SLICE if deadline is None else min(_SLICE, deadline - time.monotonic())
             if self._timers:
-                remaining = min(remaining, min(t.next for t in self._timers) - time.monotonic())
+                remaining = min(remaining, min(timer.seconds() for timer in self._timers))
             woken = self._waitset.wait(dds_raw.nanoseconds(remaining)) and self._guard.take()
             self._collect()
             if woken or (deadline is not None and time.monotonic() >= deadline):
