@@ -6,8 +6,8 @@
     python benchmarks/fuzz.py [--cases 20000] [--seed 6] [--kind urdf|srdf|scene] [--show N]
 
 A case is one file of the corpus with one to three mutations: of bytes, of XML or YAML nodes, of numbers.  Wrong are:
-an exception that is no MbContactError; a refusal without file and line; more than LIMIT seconds; and nonsense that is
-accepted: a world whose arrays are not finite, whose masses are negative or whose tree is none, or a file in which a
+an exception that is no MbContactError; a refusal without file and line; more than LIMIT seconds of CPU time or
+WALL_LIMIT of wall time; and nonsense that is accepted: a world whose arrays are not finite, whose masses are negative or whose tree is none, or a file in which a
 single number was replaced by what is no number.  Exit code 1 if anything is wrong.
 """
 
@@ -34,6 +34,7 @@ from mb_contact.types import JOINT_FLOATING
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 5.0  #: [s] of CPU time for one case, so that a busy machine is no hang; the slowest sane one takes 0.1
+WALL_LIMIT = 60.0  #: [s] of wall time for one case, to catch one that is asleep; generous for the same reason
 PLACE = re.compile(r"\S+:\d+: ")  #: file and line
 NO_NUMBER = ("nan", "inf", "-inf", "", "up", "1,5", "1_0", "0x1f", "\u0661", "1e400", "--1", "1e", "1.2.3")
 NASTY = (*NO_NUMBER, "0", "-0", "-1", "1e-300", "1e300", "1e30", "1 2", "1 2 3", "1 2 3 4", "1e-320", " 7 ", "9" * 400,
@@ -242,28 +243,31 @@ def nonsense(world):
 
 
 class Overdue(Exception):
-    """A case took longer than LIMIT."""
+    """A case took longer than LIMIT or WALL_LIMIT."""
 
 
 def judge(read, spoiled):
     """(verdict, words) of one case: ``accepted`` and ``refused`` are fine, everything else is not."""
 
-    def stop(*_):
-        raise Overdue
+    def stop(number, _):
+        raise Overdue(f"{LIMIT} s of CPU time" if number == signal.SIGPROF else f"{WALL_LIMIT} s of wall time")
 
     signal.signal(signal.SIGPROF, stop)
+    signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, WALL_LIMIT)
     try:
         result = read()
     except MbContactError as error:
         words = str(error)
         return ("refused" if PLACE.search(words) and "\n" not in words else "no place"), words
-    except Overdue:
-        return "hang", f"longer than {LIMIT} s"
+    except Overdue as late:
+        return "hang", f"longer than {late}"
     except Exception as error:  # whatever it is, it is a crash
         return "crash", f"{type(error).__name__}: {error}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
     if spoiled:
         return "nonsense", "what is no number was accepted"
     wrong = nonsense(result)

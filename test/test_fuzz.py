@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,17 @@ def test_the_judge_sees_what_is_wrong(fuzz, tmp_path):
     heavy = fuzz.copy.copy(model)
     object.__setattr__(heavy, "tree", model.tree._replace(mass=-model.tree.mass))
     assert fuzz.judge(lambda: heavy, False) == ("nonsense", "a negative mass or damping")
+
+
+def test_a_case_that_spins_and_one_that_sleeps_are_hangs(fuzz, monkeypatch):
+    def spin():
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz, "LIMIT", 0.02)
+    assert fuzz.judge(spin, False) == ("hang", "longer than 0.02 s of CPU time")
+    monkeypatch.setattr(fuzz, "WALL_LIMIT", 0.02)
+    assert fuzz.judge(lambda: time.sleep(30.0), False) == ("hang", "longer than 0.02 s of wall time")
 
 
 def test_a_case_is_the_same_every_time(fuzz, tmp_path):
