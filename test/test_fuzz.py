@@ -25,9 +25,9 @@ def fuzz():
         sys.path.remove(str(BENCHMARKS))
 
 
-@pytest.mark.parametrize("kind", ["urdf", "scene", "srdf"])
-def test_mutated_files_are_read_or_refused_with_a_place(kind, fuzz):
-    counts, wrong = fuzz.run(200, seed=1, kinds=(kind,))
+@pytest.mark.parametrize("kind, cases", [("urdf", 200), ("scene", 120), ("srdf", 200), ("surface", 60)])
+def test_mutated_files_are_read_or_refused_with_a_place(kind, cases, fuzz):
+    counts, wrong = fuzz.run(cases, seed=1, kinds=(kind,))
     assert [case[:4] for case in wrong] == []
     assert counts[kind, "accepted"] > 5 and counts[kind, "refused"] > 20
 
