@@ -253,7 +253,7 @@ class Overdue(Exception):
     """A case took longer than LIMIT or WALL_LIMIT."""
 
 
-def judge(read, spoiled):
+def judge(read, spoiled, timed=True):
     """(verdict, words) of one case: ``accepted`` and ``refused`` are fine, everything else is not."""
 
     def stop(number, _):
@@ -261,8 +261,8 @@ def judge(read, spoiled):
 
     signal.signal(signal.SIGPROF, stop)
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
-    signal.setitimer(signal.ITIMER_REAL, WALL_LIMIT)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT if timed else 0.0)
+    signal.setitimer(signal.ITIMER_REAL, WALL_LIMIT if timed else 0.0)
     try:
         result = read()
     except MbContactError as error:
@@ -313,17 +313,25 @@ class Fuzzer:
             options = {}
         return *self.judge(kind, text, spoiled, **options), text
 
-    def judge(self, kind, text, spoiled=False, **options):
+    def refused_seeds(self, kinds):
+        """Wrong cases of the corpus itself: what is refused unmutated would be refused whatever is done to it.
+
+        Without time limits: kernels may have to be compiled, once.
+        """
+        judged = [(kind, *self.judge(kind, text, timed=False), text) for kind in kinds for text in self.corpus[kind]]
+        return [(kind, "of the corpus", *rest) for kind, *rest in judged if rest[0] != "accepted"]
+
+    def judge(self, kind, text, spoiled=False, timed=True, **options):
         """(verdict, words) of a file."""
         for name, content in (("small.urdf", SMALL), ("small.srdf", SRDF), ("scene.yaml", SCENE)):
             self._write(name, content)
         file = {"urdf": "small.urdf", "srdf": "small.srdf"}.get(kind, "scene.yaml")
         self._write(file, text)
         if kind == "urdf":
-            return judge(lambda: mb.load_urdf(self.folder / file, **options), spoiled)
+            return judge(lambda: mb.load_urdf(self.folder / file, **options), spoiled, timed)
         if kind == "surface":
-            return judge(lambda: build_surface_scene(self.folder / file)[1], spoiled)
-        return judge(lambda: mb.build_world(mb.load_scene(self.folder / "scene.yaml")), spoiled)
+            return judge(lambda: build_surface_scene(self.folder / file)[1], spoiled, timed)
+        return judge(lambda: mb.build_world(mb.load_scene(self.folder / "scene.yaml")), spoiled, timed)
 
     def _spoil(self, kind, rng):
         return spoil_number(rng) if kind == "urdf" else spoil_scene(rng)
@@ -344,11 +352,7 @@ def run(cases, seed, kinds=KINDS, show=0):
     counts, wrong = Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         fuzzer = Fuzzer(folder, seed)
-        for kind in kinds:  # nothing is mutated yet: what is refused now would be refused whatever is done to it
-            for text in fuzzer.corpus[kind]:
-                verdict, words = fuzzer.judge(kind, text)
-                if verdict != "accepted":
-                    wrong.append((kind, "of the corpus", verdict, words, text))
+        wrong += fuzzer.refused_seeds(kinds)
         for k in range(cases):
             kind = kinds[k % len(kinds)]
             verdict, words, text = fuzzer.case(kind, k)
