@@ -99,3 +99,13 @@ def _own_folders():
 
 def _split(variable):
     return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+
+def child_environment():
+    """Environment of a Python child: this very package, also when it runs from a checkout that is not installed."""
+    environment = dict(os.environ, PYTHONUNBUFFERED="1")
+    root = Path(__file__).resolve().parents[2]
+    if (root / "package.xml").exists():
+        paths = [str(root), *filter(None, [environment.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment
