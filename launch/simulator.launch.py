@@ -17,7 +17,7 @@ from mb_contact.ros import launching
 
 ARGUMENTS = (
     "scene", "urdf", "base", "height", "lockstep", "real_time_factor", "paused", "duration", "params_file",
-    "state_publisher", "rviz", "rviz_config", "view", "view_port", "record", "namespace",
+    "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
 )  # fmt: skip
 
 

@@ -30,7 +30,6 @@ ARGUMENTS = {
     "rviz": ("false", "start rviz2 (needs the package rviz2)"),
     "rviz_config": (RVIZ, "what rviz2 shows"),
     "view": ("false", "show the node in the browser too (needs viser: pip install 'mb_contact[viewer]')"),
-    "view_port": ("8080", "of the web page, or the next free one"),
     "record": ("", "MCAP file to record into"),
     "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
     "namespace": ("", "namespace of the nodes"),

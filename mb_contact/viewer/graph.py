@@ -42,13 +42,16 @@ class SceneGraph:
             for i, plane in enumerate(drawing.planes):
                 self._plane(plane, f"plane_{i}")
 
-    def _mesh(self, part, name, **more):
-        colour = tuple(round(255 * c) for c in part.colour)
-        look = {"color": colour, "opacity": part.opacity if part.opacity < 1.0 else None}
+    def _mesh(self, part, name):
         return self._server.scene.add_mesh_simple(
             f"{node_name(part.link)}/{name}", part.vertices, part.triangles, side="double",
-            flat_shading=len(part.triangles) <= SHARP, **{**look, **more},
+            color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
+            flat_shading=len(part.triangles) <= SHARP,
         )  # fmt: skip
+
+    def _wires(self, part, name):
+        node = f"{node_name(part.link)}/{name}"
+        return self._server.scene.add_mesh_simple(node, part.vertices, part.triangles, color=COLLISION, wireframe=True)
 
     def _plane(self, plane, name):
         self._server.scene.add_grid(
@@ -74,10 +77,8 @@ class SceneGraph:
         if self._collisions is None:
             if not visible:
                 return
-            self._collisions = [
-                self._mesh(part, f"collision_{i}", color=COLLISION, wireframe=True, opacity=None)
-                for i, part in enumerate(self._drawing.collisions)
-            ]
+            parts = enumerate(self._drawing.collisions)
+            self._collisions = [self._wires(part, f"collision_{i}") for i, part in parts]
         for mesh in self._collisions:
             mesh.visible = visible
 
@@ -98,7 +99,7 @@ class ContactLayer:
             "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * POINT, visible=False
         )
         self.forces = scene.add_arrows(
-            "/contacts/forces", none, np.zeros((1, 2, 3), np.uint8), shaft_radius=0.25 * POINT,
+            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * POINT,
             head_radius=0.6 * POINT, head_length=1.2 * POINT, visible=False,
         )  # fmt: skip
         self.cones = None
@@ -127,7 +128,7 @@ class ContactLayer:
         tips = contacts.points + NORMAL * contacts.normals
         self.normals.points, self.normals.colors = np.stack([contacts.points, tips], axis=1), both
         tips = contacts.points + np.clip(self.scale * contacts.forces, -LARGEST, LARGEST)
-        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), both
+        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), colours
 
     def _draw_cones(self, contacts):
         if contacts is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from mb_contact.viewer.player import EFFORTS
 
 FASTEST = 2.0  #: real-time factor at the right end of the slider
+BUTTONS = ("run", "pause", "step", "reset")
 LAYERS = {"points": "contact points", "forces": "contact forces", "normals": "normals", "cones": "friction cones"}
 
 
@@ -26,7 +27,7 @@ class Panel:
 
     def __init__(self, server, graph, layer, control, title):
         self._gui, self._graph, self._layer, self._control = server.gui, graph, layer, control
-        self._gui.configure_theme(control_layout="collapsible", show_logo=False, show_share_button=False)
+        self._gui.configure_theme(show_logo=False, show_share_button=False)
         self._gui.set_panel_label(title)
         self.status = self._gui.add_markdown("")
         self._simulation()
@@ -37,10 +38,8 @@ class Panel:
 
     def _simulation(self):
         control = self._control
-        self.buttons = {}
-        for name in ("run", "pause", "step", "reset"):
-            button = self.buttons[name] = self._gui.add_button(name.capitalize())
-            button.on_click(lambda _, name=name: getattr(control, name)())
+        self.buttons = self._gui.add_button_group("physics", BUTTONS)
+        self.buttons.on_click(lambda _: self.press(self.buttons.value))
         if not control.can_pace:
             return
         start = min(FASTEST, control.factor or FASTEST)
@@ -48,6 +47,10 @@ class Panel:
         self.factor.on_update(lambda _: control.set_factor(self.factor.value))
         self.efforts = self._gui.add_dropdown("joint efforts", EFFORTS, initial_value=control.efforts)
         self.efforts.on_update(lambda _: control.set_efforts(self.efforts.value))
+
+    def press(self, button):
+        """What one of BUTTONS does."""
+        getattr(self._control, button)()
 
     def _shown(self):
         self.boxes = {}

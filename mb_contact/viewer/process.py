@@ -16,7 +16,7 @@ from mb_contact.viewer.command import LISTENING, SEEN
 from mb_contact.viewer.library import import_viser
 
 TOPICS = ("joint_states", "contacts", "certificate")  #: relative ones that the view hears
-GRACE = 5.0  #: seconds for it to end after SIGTERM
+GRACE = 10.0  #: seconds for it to end after SIGTERM
 
 
 class ViewProcess:

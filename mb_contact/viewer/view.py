@@ -62,4 +62,4 @@ def _look_at(server, drawing, poses):
     low, high = np.concatenate(corners).min(axis=0), np.concatenate(corners).max(axis=0)
     middle, size = 0.5 * (low + high), max(0.1, float(np.linalg.norm(high - low)))
     server.initial_camera.look_at = middle
-    server.initial_camera.position = middle + size * np.array([0.75, -0.75, 0.5])
+    server.initial_camera.position = middle + size * np.array([0.6, -0.55, 0.4])
