@@ -51,6 +51,7 @@ class Drawing(NamedTuple):
     moving: tuple  #: links that are drawn and move
     friction: dict  #: coefficient of each pair of links that may touch
     missing: list  #: sentences about what cannot be drawn
+    weight: float = 0.0  #: of a typical object [N]; 0 where there is none
 
 
 def scene_drawing(scene, world):
@@ -71,7 +72,9 @@ def scene_drawing(scene, world):
     visuals += [part for part in collisions if part.link not in seen]
     drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
     moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
-    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing)
+    weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
+    weight = float(np.median(weights)) if len(weights) else 0.0
+    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight)
 
 
 def _in_link(world, g):

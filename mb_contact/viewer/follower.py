@@ -18,7 +18,7 @@ from mb_contact.ros.backend import create_node
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns
 from mb_contact.ros.qos import QoS
 from mb_contact.types import JOINT_FLOATING, WORLD
-from mb_contact.viewer.snapshot import FRAME_SECONDS, ContactPoints, Snapshot, certificate_text, no_contacts
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, certificate_text, contact_points
 
 STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
 CONTACTS, STATUS = "ros_gz_interfaces/msg/Contacts", "diagnostic_msgs/msg/DiagnosticStatus"
@@ -225,16 +225,12 @@ class Follower:
         rows = []
         for pair in () if message is None else message.contacts:
             links = pair.collision1.name, pair.collision2.name
-            mu = self._drawing.friction.get(links, 0.0)
             named = states.get(links, ())
             if len(named) != len(pair.positions):
                 named = ["stick"] * len(pair.positions)
             for point, normal, wrench, state in zip(pair.positions, pair.normals, pair.wrenches, named):
-                rows.append((_xyz(point), _xyz(normal), _xyz(wrench.body_1_wrench.force), state, mu))
-        if not rows:
-            return no_contacts()
-        points, normals, forces, named, mu = zip(*rows)
-        return ContactPoints(np.array(points), np.array(normals), np.array(forces), named, np.array(mu))
+                rows.append((*links, _xyz(point), _xyz(normal), _xyz(wrench.body_1_wrench.force), state))
+        return contact_points(rows, self._drawing.moving, self._drawing.friction)
 
 
 def _xyz(vector):

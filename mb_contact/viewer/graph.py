@@ -86,7 +86,7 @@ class SceneGraph:
 class ContactLayer:
     """Contact points, their normals, forces and friction cones below ``/contacts``; green sticks, orange slips."""
 
-    def __init__(self, server, scale=0.005):
+    def __init__(self, server, scale):
         scene, none = server.scene, np.zeros((1, 2, 3))
         self._server = server
         self.scale = scale  #: length of a force arrow [m/N]

@@ -58,7 +58,8 @@ class Panel:
         self._box("collisions", "collision shapes", False, self._graph.show_collisions)
         for name, label in LAYERS.items():
             self._box(name, label, self._layer.shown[name], lambda on, name=name: self._layer.show(name, on))
-        self.scale = self._gui.add_slider("arrows [mm/N]", 0.1, 50.0, 0.1, 1e3 * self._layer.scale)
+        start = float(f"{1e3 * self._layer.scale:.2g}")
+        self.scale = self._gui.add_slider("arrows [mm/N]", 0.0, 5.0 * start, 0.05 * start, start)
         self.scale.on_update(lambda _: self._rescale())
 
     def _box(self, name, label, value, act):

@@ -198,7 +198,10 @@ class Player:
         simulator, last = self._simulator, self._step
         contacts, certificate = no_contacts(), {}
         if last is not None:
-            contacts = contact_points(last.contacts, simulator.time_step, self._drawing.friction)
+            found = last.contacts
+            forces = found["impulse"] / simulator.time_step
+            rows = zip(found["link_a"], found["link_b"], found["point"], found["normal"], forces, found["state"])
+            contacts = contact_points(rows, self._drawing.moving, self._drawing.friction)
             certificate = certificate_text(last.certificate._asdict())
         poses = {link: simulator.link_pose(link) for link in self._drawing.moving}
         factor = self._pacer.factor_now if not self.paused else None

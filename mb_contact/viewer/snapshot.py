@@ -19,11 +19,11 @@ RESIDUALS = ("complementarity_gap", "infeasibility", "cone_violation", "loop_res
 
 
 class ContactPoints(NamedTuple):
-    """The contact points of a step, world axes."""
+    """The contact points of a step, world axes, as one of the two links feels them: A, or B where only B moves."""
 
     points: np.ndarray  #: (c, 3) [m]
-    normals: np.ndarray  #: (c, 3), from B to A
-    forces: np.ndarray  #: (c, 3), on A, mean of the step [N]
+    normals: np.ndarray  #: (c, 3), towards that link
+    forces: np.ndarray  #: (c, 3), on that link, mean of the step [N]
     states: tuple  #: stick, slip or separate
     friction: np.ndarray  #: (c,)
 
@@ -44,22 +44,24 @@ def no_contacts():
     return ContactPoints(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), (), np.zeros(0))
 
 
-def contact_points(contacts, seconds, friction):
-    """ContactPoints of a step's structured array.
+def contact_points(rows, moving, friction):
+    """ContactPoints from rows of (link a, link b, point, normal from B to A, force on A, state).
 
     Parameters
     ----------
-    contacts : ndarray of CONTACT_DTYPE
-    seconds : float
-        Length of the step [s].
+    rows : iterable
+    moving : container of str
+        Links that move.
     friction : dict
         Coefficient of each pair of links that has one.
     """
-    mu = [friction.get((a, b), 0.0) for a, b in zip(contacts["link_a"], contacts["link_b"])]
-    return ContactPoints(
-        contacts["point"].copy(), contacts["normal"].copy(), contacts["impulse"] / seconds,
-        tuple(contacts["state"]), np.array(mu),
-    )  # fmt: skip
+    rows = list(rows)
+    if not rows:
+        return no_contacts()
+    a, b, points, normals, forces, states = zip(*rows)
+    side = np.array([-1.0 if y in moving and x not in moving else 1.0 for x, y in zip(a, b)])[:, None]
+    mu = np.array([friction.get(links, 0.0) for links in zip(a, b)])
+    return ContactPoints(np.array(points), side * normals, side * forces, states, mu)
 
 
 def certificate_text(values):
