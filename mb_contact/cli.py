@@ -102,7 +102,7 @@ def _seed(seed):
 
 
 def _add_view(commands):
-    from mb_contact.viewer.command import add_view_arguments
+    from mb_contact.viewer.options import add_view_arguments
 
     text = "show a scene in the browser, simulated here or, with --follow, by a node"
     parser = _command(commands, "view", _view, text)
@@ -111,7 +111,8 @@ def _add_view(commands):
 
 
 def _view(arguments):
-    from mb_contact.viewer.command import options_from_arguments, run_view
+    from mb_contact.viewer.command import run_view
+    from mb_contact.viewer.options import options_from_arguments
 
     return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from mb_contact.viewer.player import EFFORTS
+from mb_contact.viewer.options import EFFORTS
 
 FASTEST = 2.0  #: real-time factor at the right end of the slider
 BUTTONS = ("run", "pause", "step", "reset")

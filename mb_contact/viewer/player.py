@@ -11,6 +11,7 @@ import time
 from mb_contact.checks import as_positive
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
+from mb_contact.viewer.options import EFFORTS
 from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
     Snapshot,
@@ -19,7 +20,6 @@ from mb_contact.viewer.snapshot import (
     no_contacts,
 )
 
-EFFORTS = ("zero", "gravity_compensation")  #: what the joints' motors do, as the node's timeout policies call it
 SLICE = 0.05  #: longest wait before a request is looked at [s]
 LATE = 0.01  #: from which a step counts as late [s]; nothing depends on it here
 
