@@ -135,7 +135,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     if truth_of(context, "rviz"):
         actions.append(_rviz(text_of(context, "rviz_config"), namespace))
     if truth_of(context, "view"):
-        actions.append(_web_view(scene))
+        actions.append(_web_view(scene, namespace, remappings))
     return actions
 
 
@@ -151,7 +151,7 @@ def _simulator(context, scene, namespace, lockstep, remappings, further):
             arguments += [f"--{name}", text_of(context, name)]
     parameters = {
         "lockstep": lockstep,
-        "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
+        "clock_rate": number_of(context, "clock_rate"),  # by default every control period: use_sim_time needs it
         "real_time_factor": number_of(context, "real_time_factor"),
         "start_paused": truth_of(context, "paused"),
         "link_tf": not _has_state_publisher(context),
@@ -216,7 +216,13 @@ def _rviz(config, namespace):
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
 
 
-def _web_view(scene):
-    if importlib.util.find_spec("mb_contact.viewer") is None:
-        return LogInfo(msg="view:=true, but this mb_contact has no web view")
-    return ExecuteProcess(cmd=["mb-contact", "view", str(scene)], output="screen")
+def _web_view(scene, namespace, remappings):
+    """The web view of the node, in a process of its own."""
+    if importlib.util.find_spec("viser") is None:
+        return LogInfo(msg="view:=true, but the web view needs viser: pip install 'mb_contact[viewer]'")
+    command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", "--backend", "rclpy"]
+    command.append("--open")
+    command += ["--namespace", namespace] if namespace else []
+    renamed = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]
+    command += ["--ros-args", *renamed] if renamed else []
+    return ExecuteProcess(cmd=command, name="web_view", output="screen")
