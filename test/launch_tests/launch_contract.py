@@ -3,7 +3,7 @@
 
 """simulator.launch.py with anybody's robot: the whole contract of the node, asked by plain rclpy.
 
-    launch_test test/launch_testing/launch_contract.py
+    launch_test test/launch_tests/launch_contract.py
 """
 
 from __future__ import annotations
