@@ -30,7 +30,7 @@ ARGUMENTS = {
     "params_file": ("", "YAML file with parameters of the node; the arguments here win over it"),
     "rviz": ("false", "start rviz2 (needs the package rviz2)"),
     "rviz_config": (RVIZ, "what rviz2 shows"),
-    "view": ("false", "start the web view (needs an mb_contact that has one)"),
+    "view": ("false", "show the node in the browser too (needs viser: pip install 'mb_contact[viewer]')"),
     "record": ("", "MCAP file to record into"),
     "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
     "namespace": ("", "namespace of the nodes"),

@@ -134,7 +134,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     if truth_of(context, "rviz"):
         actions.append(_rviz(text_of(context, "rviz_config"), namespace))
     if truth_of(context, "view"):
-        actions.append(_web_view(scene))
+        actions.append(_web_view(scene, namespace, remappings))
     return actions
 
 
@@ -215,7 +215,13 @@ def _rviz(config, namespace):
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
 
 
-def _web_view(scene):
-    if importlib.util.find_spec("mb_contact.viewer") is None:
-        return LogInfo(msg="view:=true, but this mb_contact has no web view")
-    return ExecuteProcess(cmd=["mb-contact", "view", str(scene)], output="screen")
+def _web_view(scene, namespace, remappings):
+    """The web view of the node, in a process of its own."""
+    if importlib.util.find_spec("viser") is None:
+        return LogInfo(msg="view:=true, but the web view needs viser: pip install 'mb_contact[viewer]'")
+    command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", "--backend", "rclpy"]
+    command.append("--open")
+    command += ["--namespace", namespace] if namespace else []
+    renamed = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]
+    command += ["--ros-args", *renamed] if renamed else []
+    return ExecuteProcess(cmd=command, name="web_view", output="screen")
