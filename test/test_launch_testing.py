@@ -1,9 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The launch_testing suite of test/launch_testing, each file by launch_test in a process and a ROS domain of its own.
+"""The launch_testing suite of test/launch_tests, each file by launch_test in a process and a ROS domain of its own.
 
-By hand: launch_test test/launch_testing/launch_contract.py
+By hand: launch_test test/launch_tests/launch_contract.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = sorted((Path(__file__).resolve().parent / "launch_testing").glob("launch_*.py"))
+FILES = sorted((Path(__file__).resolve().parent / "launch_tests").glob("launch_*.py"))
 
 
 def why_not():

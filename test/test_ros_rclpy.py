@@ -9,6 +9,8 @@ PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which new
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,7 @@ pytest.importorskip("rclpy", reason="no sourced ROS 2 here: the rclpy backend ca
 from importlib.util import find_spec  # noqa: E402
 
 from ament_index_python import get_resources  # noqa: E402
-from ros_support import Session  # noqa: E402
+from ros_support import SET_BOOL, TIMEOUT, Session  # noqa: E402
 
 
 def installed_rmw(vendor):
@@ -78,9 +80,6 @@ def latched():
 def test_spawning_and_parameters_of_the_rclpy_node():
     """simulation_interfaces and live parameters over rclpy: a ball falls, pushes reach it, the clock's rate changes."""
     pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")
-    import sys
-    from pathlib import Path
-
     from mb_contact.ros.embedded.messages import message_class, stamp_ns
     from mb_contact.ros.embedded.parameters import to_message
 
@@ -116,5 +115,55 @@ def test_spawning_and_parameters_of_the_rclpy_node():
         peer.next_messages("/clock", 10)
         times = [stamp_ns(m.clock) for m in clock[3:]]
         assert {b - a for a, b in zip(times, times[1:])} == {20_000_000}
+        node.signal()
+        assert node.wait() == 0, node.output()
+
+
+@CYCLONE
+def test_many_steps_hold_up_nobody_on_the_rclpy_node():
+    """Its service is a coroutine of rclpy's executor: others are answered meanwhile, a pause and SIGINT end it."""
+    pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")
+    with Session(**REAL) as ros:
+        node = ros.simulator("--joints", "3", "--ros-args", "-p", "start_paused:=true", backend="rclpy")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        kind = "simulation_interfaces/srv/StepSimulation"
+        client = peer.node.create_client(kind, "step_simulation")
+        assert client.wait_for_service(TIMEOUT)
+        answer = client.call_async(client.Request(steps=10**9))
+        peer.until(lambda: len(states) > 10)
+        command, commands = peer.joint_command(["joint_1"], [2.5]), peer.publisher("joint_commands")
+        peer.send_until(commands, command, lambda: states[-1].effort[1] == 2.5)
+        about = "simulation_interfaces/srv/GetSimulationState"
+        assert peer.call("get_simulation_state", about).state.state == 2 and not answer.done()
+        assert peer.call("/mb_contact/pause", SET_BOOL, data=True).success
+        assert answer.wait(TIMEOUT) and answer.result().result.error_message.startswith("paused after ")
+        assert peer.call("step_simulation", kind, steps=3).result.result == 1
+        answer = client.call_async(client.Request(steps=10**9))
+        count = len(states)
+        peer.until(lambda: len(states) > count + 10)
+        node.signal()
+        assert node.wait() == 0, node.output()
+        assert answer.wait(TIMEOUT) and "the simulation ends after" in answer.result().result.error_message
+
+
+@CYCLONE
+def test_timers_of_an_rclpy_node_go_by_simulated_time():
+    """What the embedded backend does too: see test_ros_contract.py."""
+    program = (
+        "from mb_contact.ros import create_node, spin, shutdown\n"
+        "node = create_node('follower', 'rclpy', ['--ros-args', '-p', 'use_sim_time:=true'])\n"
+        "times = []\n"
+        "node.create_timer(0.01, lambda: times.append(node.get_clock().now().nanoseconds))\n"
+        "spin(node, lambda: len(times) > 20)\n"
+        "print('gaps', min(b - a for a, b in zip(times[1:], times[2:])), times[-1], flush=True)\n"
+        "shutdown(node)\n"
+    )
+    with Session(**REAL) as ros:
+        node = ros.simulator("--joints", "2", "--ros-args", "-p", "clock_rate:=50.0", backend="rclpy")
+        follower = ros.process(sys.executable, "-u", "-c", program)
+        _, gap, last = follower.wait_for("gaps").split()
+        assert int(gap) >= 20_000_000 and int(last) < 10**15  # the clock's messages, not wall time
+        assert follower.wait() == 0, follower.output()
         node.signal()
         assert node.wait() == 0, node.output()

@@ -23,7 +23,7 @@ from mb_contact.model.resources import find_resource
 from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, write_scene
 
 STATE_PUBLISHER = "robot_state_publisher"
-_END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for a controller that was killed
+_END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for readers that have gone
 
 
 def declare(*names, **defaults):
@@ -130,7 +130,8 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
         actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
     if with_controller:
         command = [*controller, *(["--namespace", namespace] if namespace else [])]
-        process = ExecuteProcess(cmd=command, name=Path(controller[1]).stem, output="screen")
+        name = Path(controller[1]).stem
+        process = ExecuteProcess(cmd=command, name=name, output="screen", sigterm_timeout=_END_SECONDS)
         actions += [process, _ends_the_launch(process)]
     if truth_of(context, "rviz"):
         actions.append(_rviz(text_of(context, "rviz_config"), namespace))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from mb_contact.errors import CommunicationError, MbContactError
-from mb_contact.ros.services.requests import Request
+from mb_contact.errors import CommunicationError
+from mb_contact.ros.services.requests import Request, outcome
 
 
 class Stepping:
@@ -60,10 +60,7 @@ class Stepping:
         """Take the next step."""
         steps = self._queue[0]
         steps.left -= 1
-        try:
-            sentence, error = self._step(steps.left == 0), None
-        except MbContactError as raised:
-            sentence, error = None, raised
+        sentence, error = outcome(lambda: self._step(steps.left == 0))
         if error is not None or steps.left == 0:
             self._queue.popleft()
             steps.finish(sentence, error)

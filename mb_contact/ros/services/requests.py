@@ -27,15 +27,8 @@ class Request:
 
     def run(self):
         """Do it, unless its caller has given up; on the physics thread."""
-        if not self._begin():
-            return
-        try:
-            value, error = self._action(), None
-        except MbContactError as raised:
-            value, error = None, raised
-        except Exception as raised:  # a bug must not end the simulation, and the caller must hear of it
-            value, error = None, CommunicationError(f"{type(raised).__name__}: {raised}")
-        self.finish(value, error)
+        if self._begin():
+            self.finish(*outcome(self._action))
 
     def _begin(self):
         """Whether it is to be done: nobody has given up or begun."""
@@ -84,6 +77,16 @@ class Request:
         while not self.wait(_POLL):
             await _Yield()
         return self.result()
+
+
+def outcome(action):
+    """What ``action()`` returns, and None; or None, and the error that it raised."""
+    try:
+        return action(), None
+    except MbContactError as error:
+        return None, error
+    except Exception as error:  # a bug must not end the simulation, and the caller must hear of it
+        return None, CommunicationError(f"{type(error).__name__}: {error}")
 
 
 class _Yield:

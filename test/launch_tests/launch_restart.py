@@ -3,7 +3,7 @@
 
 """grasp.launch.py: a controller is killed and started again, then the simulator; the other side stays as it is.
 
-    launch_test test/launch_testing/launch_restart.py
+    launch_test test/launch_tests/launch_restart.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 """dual_arm.launch.py with its controller: lockstep at 26 joints, a duration that ends both processes by itself.
 
-    launch_test test/launch_testing/launch_lift.py
+    launch_test test/launch_tests/launch_lift.py
 """
 
 from __future__ import annotations

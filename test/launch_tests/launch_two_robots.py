@@ -3,7 +3,7 @@
 
 """simulator.launch.py twice: two nodes in two namespaces of one domain, which know nothing of each other.
 
-    launch_test test/launch_testing/launch_two_robots.py
+    launch_test test/launch_tests/launch_two_robots.py
 """
 
 from __future__ import annotations
