@@ -31,8 +31,8 @@ REMAPPINGS = {
 }
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
 ARGUMENTS = (
-    "scene", "robot", "controllers", "lockstep", "real_time_factor", "paused", "duration", "params_file", "rviz",
-    "rviz_config", "view", "record",
+    "scene", "robot", "controllers", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
+    "rviz", "rviz_config", "view", "record",
 )  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def _add_replay(commands):
     parser = _command(commands, "replay", _replay, text)
     parser.add_argument("scene", metavar="SCENE", help="the scene file that was recorded")
     parser.add_argument("bag", metavar="BAG", help="MCAP file, or a folder of ros2 bag")
-    parser.epilog = "Pushes, spawned objects and states set from outside are not in a recording and are not replayed."
+    parser.epilog = "Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record."
 
 
 def _replay(arguments):

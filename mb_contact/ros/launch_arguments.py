@@ -24,6 +24,7 @@ ARGUMENTS = {
     "controller": ("false", "start the example controller"),
     "lockstep": ("auto", "wait for one command per control period: true, false; auto: with the controller"),
     "real_time_factor": ("1.0", "pace of simulated time; 0.0: as fast as possible"),
+    "clock_rate": ("1000.0", "rate of /clock [Hz]; 0.0: none, for every node but one of a domain"),
     "paused": ("false", "begin paused (go on with the service ~/pause)"),
     "duration": ("", "simulated seconds after which everything ends; empty: until Ctrl-C"),
     "params_file": ("", "YAML file with parameters of the node; the arguments here win over it"),

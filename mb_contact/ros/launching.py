@@ -149,7 +149,7 @@ def _simulator(context, scene, namespace, lockstep, remappings):
             arguments += [f"--{name}", text_of(context, name)]
     parameters = {
         "lockstep": lockstep,
-        "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
+        "clock_rate": number_of(context, "clock_rate"),  # by default every control period: use_sim_time needs it
         "real_time_factor": number_of(context, "real_time_factor"),
         "start_paused": truth_of(context, "paused"),
         "link_tf": not _has_state_publisher(context),
