@@ -26,7 +26,7 @@ CLOCK = "rosgraph_msgs/msg/Clock"
 TOPICS = (("joint_states", STATES), ("contacts", CONTACTS), ("certificate", STATUS), ("/clock", CLOCK))
 NEWEST = QoS(depth=1, reliable=False)  #: only the newest counts; hears writers of either reliability
 ALL = QoS(depth=100, reliable=False)  #: /tf has several writers
-PAUSED_AFTER = 0.3  #: wall seconds without progress of time after which no pace is shown
+PACE_SECONDS = 0.5  #: wall time over which the pace is measured
 
 
 class Follower:
@@ -58,9 +58,9 @@ class Follower:
     def __init__(self, world, drawing, backend="auto", namespace="", node_name="mb_contact", ros_args=()):
         self._world, self._drawing = world, drawing
         self._q = np.array(world.q0)
-        self._newest, self._frames, self._changed = {}, {}, True
+        self._newest, self._changed = {}, True
         self._direct = {}  #: links whose pose in the world came as such
-        self._clock_seen, self._pace = (0.0, 0.0, time.perf_counter()), None
+        self._clock_mark, self._pace = (0.0, time.perf_counter()), None
         self._next, self._stop = 0.0, False
         self._message = f"waiting for the node {node_name}"
         self.node = create_node("mb_contact_view", backend, list(ros_args), namespace)
@@ -195,15 +195,13 @@ class Follower:
         return poses | {link: pose for link, pose in direct.items() if link in poses}
 
     def _clock(self):
-        """Simulated time [s]; also measures its pace."""
+        """Simulated time [s]; twice a second also its pace, None while it stands still."""
         message = self._decoded(CLOCK)
-        seconds = 0.0 if message is None else 1e-9 * stamp_ns(message.clock)
-        now, (last, since, wall) = time.perf_counter(), self._clock_seen
-        if seconds != last and now - wall >= 0.5 or seconds < since:
-            self._pace = max(0.0, (seconds - since) / max(now - wall, 1e-3))
-            self._clock_seen = seconds, seconds, now
-        elif now - wall >= 0.5 + PAUSED_AFTER:
-            self._pace, self._clock_seen = None, (seconds, seconds, now)
+        seconds, now = 0.0 if message is None else 1e-9 * stamp_ns(message.clock), time.perf_counter()
+        since, wall = self._clock_mark
+        if seconds < since or now - wall >= PACE_SECONDS:
+            self._pace = (seconds - since) / (now - wall) if seconds > since else None
+            self._clock_mark = seconds, now
         return seconds
 
     def _certificate(self):
