@@ -23,9 +23,9 @@ from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.initial import link_poses
-from mb_contact.viewer.drawing import scene_drawing, surface_drawing
+from mb_contact.viewer.drawing import Part, scene_drawing, surface_drawing
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.snapshot import FRAME_SECONDS, certificate_text, contact_points
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, certificate_text, contact_points
 
 ROOT = Path(__file__).resolve().parents[1]
 ARMS, CAN = ROOT / "config" / "dual_arm_lift.yaml", ROOT / "config" / "falling_can.yaml"
@@ -293,6 +293,20 @@ def test_shapes_can_be_hidden_and_collision_shapes_are_sent_when_asked_for(serve
     assert server.scene.get_handle_by_name("/links/can/collision_0").wireframe
     view.graph.show_visuals(False)
     assert not server.scene.get_handle_by_name("/links/can/visual_0").visible
+
+
+@NEEDS_VISER
+def test_objects_that_come_are_drawn_and_those_that_go_are_hidden(server, view):
+    view, _, _ = view
+    triangle = Part("new", np.eye(3), np.array([[0, 1, 2]]), (1.0, 0.0, 0.0))
+    view.graph.set_objects(Objects(1, frozenset({"ground"}), [triangle]))
+    view.graph.place({"new": (np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.0, 1.0]))})
+    np.testing.assert_allclose(drawn_pose(server, "new")[0], (1.0, 2.0, 3.0))
+    assert server.scene.get_handle_by_name("/links/new/visual_0").color == (255, 0, 0)
+    assert not server.scene.get_handle_by_name("/links/can").visible
+    view.graph.set_objects(Objects(2, frozenset({"ground", "can"}), []))
+    assert server.scene.get_handle_by_name("/links/new") is None
+    assert server.scene.get_handle_by_name("/links/can").visible
 
 
 @NEEDS_VISER

@@ -43,6 +43,7 @@ class View:
 
     def draw(self, snapshot):
         """Draw a Snapshot."""
+        self.graph.set_objects(snapshot.objects)
         self.graph.place(snapshot.poses)
         self.layer.draw(snapshot.contacts)
         self.panel.update(snapshot)
