@@ -368,8 +368,15 @@ def test_the_command_serves_and_ends(how):
         process.kill()
 
 
+WRONG_OPTIONS = [
+    (("--port", "0"), "port must be"),
+    (("--duration", "0"), "above zero"),
+    (("--host", "192.0.2.1"), "cannot listen on '192.0.2.1'"),
+]
+
+
 @NEEDS_VISER
-@pytest.mark.parametrize("wrong, words", [(("--port", "0"), "port must be"), (("--duration", "0"), "above zero")])
+@pytest.mark.parametrize("wrong, words", WRONG_OPTIONS)
 def test_impossible_options_are_refused_with_one_line(wrong, words, capsys):
     assert main(["view", str(CAN), *wrong]) == 2
     assert words in capsys.readouterr().err
