@@ -247,6 +247,19 @@ def test_nodes_are_where_the_simulator_has_the_links(server, view):
 
 
 @NEEDS_VISER
+def test_cameras_begin_where_what_moves_is_in_sight(server, view):
+    from mb_contact.viewer.view import extent
+
+    view, _, simulator = view
+    drawing = scene_drawing(simulator.scene, simulator.world)
+    middle, size = extent(drawing, link_poses(simulator.world))
+    places = np.array([simulator.link_pose(link)[0] for link in drawing.moving])
+    assert (np.abs(places - middle).max(axis=0) < size).all() and size < 1.0
+    np.testing.assert_allclose(server.initial_camera.look_at, middle)
+    assert np.linalg.norm(server.initial_camera.position - middle) > size
+
+
+@NEEDS_VISER
 def test_contacts_are_drawn_as_the_step_has_them(server, view):
     view, player, simulator = view
     assert not view.layer.points.visible
