@@ -61,17 +61,7 @@ def scene_drawing(scene, world):
     """Drawing of a Scene and its World."""
     read, missing = scene_visuals(scene, world)
     visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
-    seen, collisions, planes = {part.link for part in visuals}, [], []
-    colours = {}
-    for g, link in enumerate(world.geometry_links):
-        R, p = _in_link(world, g)
-        if int(world.geoms.kind[g]) == SHAPE_PLANE:
-            planes.append(Plane(link, R, p))
-            continue
-        vertices, triangles = shape_mesh(world.geoms, g, FIELD_ROWS)
-        fixed = world.frames[link].body == WORLD
-        colour = STILL if fixed else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
-        collisions.append(Part(link, vertices @ R.T + p, triangles, colour))
+    seen, (collisions, planes) = {part.link for part in visuals}, _collision_shapes(world)
     visuals += [part for part in collisions if part.link not in seen]
     drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
     moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
@@ -81,6 +71,21 @@ def scene_drawing(scene, world):
     objects = {link: {world.geometry_names[g] for g in rows} for link, rows in world.link_geometries.items()
                if link not in of_robots}  # fmt: skip
     return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects)
+
+
+def _collision_shapes(world):
+    """Parts and Planes of all geometries."""
+    parts, planes, colours = [], [], {}
+    for g, link in enumerate(world.geometry_links):
+        R, p = _in_link(world, g)
+        if int(world.geoms.kind[g]) == SHAPE_PLANE:
+            planes.append(Plane(link, R, p))
+            continue
+        vertices, triangles = shape_mesh(world.geoms, g, FIELD_ROWS)
+        fixed = world.frames[link].body == WORLD
+        colour = STILL if fixed else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
+        parts.append(Part(link, vertices @ R.T + p, triangles, colour))
+    return parts, planes
 
 
 def _in_link(world, g):
