@@ -163,6 +163,21 @@ def test_formats_and_scales(suffix, scale, tmp_path):
     is_sound(hull, hull.vertices + hull.centre)
 
 
+def test_a_texture_that_is_not_there_costs_a_collada_file_nothing(tmp_path):
+    """Blender leaves such references behind; ANYmal's shanks have them."""
+    text = write_box(tmp_path / "box.dae").read_text()
+    broken = (
+        '<profile_COMMON><newparam sid="s"><sampler2D><source>gone-surface</source></sampler2D></newparam>'
+        '<technique sid="common"><lambert><diffuse><texture texture="s" texcoord="t"/></diffuse></lambert></technique>'
+        "</profile_COMMON>"
+    )
+    assert "<profile_COMMON>" in text
+    start, end = text.index("<profile_COMMON>"), text.index("</profile_COMMON>") + len("</profile_COMMON>")
+    wanted, found = (read_mesh(t.encode(), "dae") for t in (text, text[:start] + broken + text[end:]))
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
 def test_the_unit_of_a_collada_file_counts(tmp_path):
     path = write_box(tmp_path / "box.dae")
     text = path.read_text()

@@ -23,9 +23,9 @@ from mb_contact.cli import main
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.initial import link_poses
-from mb_contact.viewer.drawing import scene_drawing, surface_drawing
+from mb_contact.viewer.drawing import Part, scene_drawing, surface_drawing
 from mb_contact.viewer.player import Player
-from mb_contact.viewer.snapshot import FRAME_SECONDS, certificate_text, contact_points
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, certificate_text, contact_points
 
 ROOT = Path(__file__).resolve().parents[1]
 ARMS, CAN = ROOT / "config" / "dual_arm_lift.yaml", ROOT / "config" / "falling_can.yaml"
@@ -247,6 +247,19 @@ def test_nodes_are_where_the_simulator_has_the_links(server, view):
 
 
 @NEEDS_VISER
+def test_cameras_begin_where_what_moves_is_in_sight(server, view):
+    from mb_contact.viewer.view import extent
+
+    view, _, simulator = view
+    drawing = scene_drawing(simulator.scene, simulator.world)
+    middle, size = extent(drawing, link_poses(simulator.world))
+    places = np.array([simulator.link_pose(link)[0] for link in drawing.moving])
+    assert (np.abs(places - middle).max(axis=0) < size).all() and size < 1.0
+    np.testing.assert_allclose(server.initial_camera.look_at, middle)
+    assert np.linalg.norm(server.initial_camera.position - middle) > size
+
+
+@NEEDS_VISER
 def test_contacts_are_drawn_as_the_step_has_them(server, view):
     view, player, simulator = view
     assert not view.layer.points.visible
@@ -293,6 +306,20 @@ def test_shapes_can_be_hidden_and_collision_shapes_are_sent_when_asked_for(serve
     assert server.scene.get_handle_by_name("/links/can/collision_0").wireframe
     view.graph.show_visuals(False)
     assert not server.scene.get_handle_by_name("/links/can/visual_0").visible
+
+
+@NEEDS_VISER
+def test_objects_that_come_are_drawn_and_those_that_go_are_hidden(server, view):
+    view, _, _ = view
+    triangle = Part("new", np.eye(3), np.array([[0, 1, 2]]), (1.0, 0.0, 0.0))
+    view.graph.set_objects(Objects(1, frozenset({"ground"}), [triangle]))
+    view.graph.place({"new": (np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.0, 1.0]))})
+    np.testing.assert_allclose(drawn_pose(server, "new")[0], (1.0, 2.0, 3.0))
+    assert server.scene.get_handle_by_name("/links/new/visual_0").color == (255, 0, 0)
+    assert not server.scene.get_handle_by_name("/links/can").visible
+    view.graph.set_objects(Objects(2, frozenset({"ground", "can"}), []))
+    assert server.scene.get_handle_by_name("/links/new") is None
+    assert server.scene.get_handle_by_name("/links/can").visible
 
 
 @NEEDS_VISER
@@ -354,8 +381,15 @@ def test_the_command_serves_and_ends(how):
         process.kill()
 
 
+WRONG_OPTIONS = [
+    (("--port", "0"), "port must be"),
+    (("--duration", "0"), "above zero"),
+    (("--host", "192.0.2.1"), "cannot listen on '192.0.2.1'"),
+]
+
+
 @NEEDS_VISER
-@pytest.mark.parametrize("wrong, words", [(("--port", "0"), "port must be"), (("--duration", "0"), "above zero")])
+@pytest.mark.parametrize("wrong, words", WRONG_OPTIONS)
 def test_impossible_options_are_refused_with_one_line(wrong, words, capsys):
     assert main(["view", str(CAN), *wrong]) == 2
     assert words in capsys.readouterr().err

@@ -21,6 +21,7 @@ pytest.importorskip("cyclonedds")
 from ros_support import Session, wait_until  # noqa: E402
 
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.embedded.messages import message_class  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.viewer.follower import Follower  # noqa: E402
@@ -43,6 +44,7 @@ def followed():
         follower = Follower(world, drawing, "embedded", "/cell", "sim")
         follower.start()
         thread.start()
+        node.peer = ros.peer()
         yield follower, node
         follower.stop()
         node.stop()
@@ -99,6 +101,26 @@ def test_step_reset_and_run_reach_the_node(followed):
     follower.run()
     wait_until(lambda: node.simulator.step_count > 10, "the run")
     assert frames_until(follower, lambda frame: frame.real_time_factor is not None).real_time_factor > 0.0
+
+
+def test_spawned_objects_come_and_deleted_ones_go(followed):
+    follower, node = followed
+    pose = message_class("geometry_msgs/msg/PoseStamped")()
+    pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 2.0, 3.0, 1.0
+    spawn, delete = (f"simulation_interfaces/srv/{name}Entity" for name in ("Spawn", "Delete"))
+    shape = "{shape: capsule, size: [0.1, 0.4], mass: 0.5, base: free}"
+    call = node.peer.call
+    answer = call("/cell/spawn_entity", spawn, name="pill", resource_string=shape, initial_pose=pose)
+    assert answer.result.result == 1, answer.result.error_message
+    frame = frames_until(follower, lambda frame: "pill" in frame.poses)
+    assert {part.link for part in frame.objects.spawned} == {"pill"} and len(frame.objects.spawned) == 3
+    corners = np.concatenate([part.vertices for part in frame.objects.spawned])
+    np.testing.assert_allclose(np.ptp(corners, axis=0), (0.2, 0.2, 0.6), atol=1e-3)
+    assert abs(frame.poses["pill"][0][0] - 2.0) < 1e-9 and "box" in frame.objects.present
+    for name in ("pill", "box"):
+        assert call("/cell/delete_entity", delete, entity=name).result.result == 1
+    frame = frames_until(follower, lambda frame: "box" not in frame.objects.present)
+    assert not frame.objects.spawned and "pill" not in frame.poses and "table" in frame.objects.present
 
 
 def test_without_a_node_it_waits_and_says_so():

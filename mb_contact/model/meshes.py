@@ -14,10 +14,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
 from mb_contact.model.hulls import DETAIL, FLAT, MOST_VERTICES, Hull, convex_hull
 
 FORMATS = ("stl", "obj", "dae", "ply")
+LOOKS = ("library_effects", "library_images", "library_materials", "bind_material")  #: elements of a Collada file
 METHODS = ("convex_hull", "convex_pieces")
 RULES = f"4 {DETAIL} {FLAT}"  #: what, beside the content, a kept hull depends on
 
@@ -87,6 +89,7 @@ def read_mesh(content, kind):
 
     try:
         unit = _collada_unit(content) if kind == "dae" else 1.0
+        content = _without_looks(content) if kind == "dae" else content
         loaded = trimesh.load(io.BytesIO(content), file_type=kind, process=False, force="scene", skip_materials=True)
         mesh = loaded.to_mesh() if hasattr(loaded, "to_mesh") else loaded.dump(concatenate=True)
         vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3)
@@ -100,6 +103,14 @@ def read_mesh(content, kind):
     if not np.isfinite(used).all():
         raise ValueError("has a vertex that is not finite")
     return unit * vertices, triangles
+
+
+def _without_looks(content):
+    """A Collada file without materials: a texture that is not there would cost it its triangles."""
+    root = etree.fromstring(content, etree.XMLParser(huge_tree=True))
+    for element in list(root.iter(*(f"{{*}}{name}" for name in LOOKS))):
+        element.getparent().remove(element)
+    return etree.tostring(root)
 
 
 def _collada_unit(content):

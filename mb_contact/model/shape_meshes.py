@@ -59,12 +59,17 @@ def turned(r, z, scale=(1.0, 1.0, 1.0)):
     return _merged(rings.reshape(-1, 3) * np.asarray(scale), triangles)
 
 
+def ball_profile():
+    """Radii and heights of a ball of radius one, for :func:`turned`."""
+    t = np.linspace(0.0, np.pi, ROUND // 2 + 1)
+    return np.sin(t), -np.cos(t)
+
+
 def _profile(kind, size):
     """(r, z, scale) of a round shape."""
     radius, half = float(size[0]), float(size[1])
     if kind in (SHAPE_SPHERE, SHAPE_ELLIPSOID):
-        t = np.linspace(0.0, np.pi, ROUND // 2 + 1)
-        return np.sin(t), -np.cos(t), np.full(3, radius) if kind == SHAPE_SPHERE else size
+        return *ball_profile(), np.full(3, radius) if kind == SHAPE_SPHERE else size
     if kind == SHAPE_CAPSULE:
         t = np.linspace(0.0, 0.5 * np.pi, ROUND // 4 + 1)
         r, z = radius * np.sin(t), radius * np.cos(t)

@@ -15,7 +15,7 @@ from mb_contact.checks import as_number
 from mb_contact.model.meshes import FORMATS, read_mesh
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
-from mb_contact.model.shape_meshes import box_mesh, turned
+from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
 FINE = 320  #: clusters along the longest side of such a mesh
@@ -92,8 +92,7 @@ def _geometry(geometry, start, package_dirs):
         return box_mesh(0.5 * _numbers(shape, "size", 3))
     (radius,) = _numbers(shape, "radius", 1)
     if shape.tag == "sphere":
-        t = np.linspace(0.0, np.pi, 17)
-        return turned(np.sin(t), -np.cos(t), np.full(3, radius))
+        return turned(*ball_profile(), np.full(3, radius))
     if shape.tag not in ("cylinder", "capsule"):
         raise ValueError(f"<{shape.tag}> is not drawn")
     (half,) = 0.5 * _numbers(shape, "length", 1)

@@ -11,12 +11,14 @@ import numpy as np
 
 from mb_contact.model.height_fields import grid_triangles
 from mb_contact.model.pairs import link_frictions
-from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.shape_meshes import ball_profile, box_mesh, shape_mesh, turned
 from mb_contact.model.visuals import read_visuals, scene_visuals
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 FIELD_ROWS = 256  #: and columns of a drawn height field at most
 SURFACE_ROWS = 40  #: and columns of a drawn chart
+CUBE, SPHERE, CYLINDER, TRIANGLES = 1, 2, 3, 11  #: types of visualization_msgs/Marker
 STILL = (0.62, 0.63, 0.64)  #: colour of what is welded to the world
 PALETTE = (  #: colours of objects, by turns
     (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
@@ -52,14 +54,28 @@ class Drawing(NamedTuple):
     friction: dict  #: coefficient of each pair of links that may touch
     missing: list  #: sentences about what cannot be drawn
     weight: float = 0.0  #: of a typical object [N]; 0 where there is none
+    objects: dict = {}  #: links of the scene's objects to the names of their shapes
 
 
 def scene_drawing(scene, world):
     """Drawing of a Scene and its World."""
     read, missing = scene_visuals(scene, world)
     visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
-    seen, collisions, planes = {part.link for part in visuals}, [], []
-    colours = {}
+    seen, (collisions, planes) = {part.link for part in visuals}, _collision_shapes(world)
+    visuals += [part for part in collisions if part.link not in seen]
+    drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
+    moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
+    weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
+    weight = float(np.median(weights)) if len(weights) else 0.0
+    of_robots = {link for model in world.robot_models for link in model.link_names}
+    objects = {link: {world.geometry_names[g] for g in rows} for link, rows in world.link_geometries.items()
+               if link not in of_robots}  # fmt: skip
+    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight, objects)
+
+
+def _collision_shapes(world):
+    """Parts and Planes of all geometries."""
+    parts, planes, colours = [], [], {}
     for g, link in enumerate(world.geometry_links):
         R, p = _in_link(world, g)
         if int(world.geoms.kind[g]) == SHAPE_PLANE:
@@ -68,19 +84,46 @@ def scene_drawing(scene, world):
         vertices, triangles = shape_mesh(world.geoms, g, FIELD_ROWS)
         fixed = world.frames[link].body == WORLD
         colour = STILL if fixed else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
-        collisions.append(Part(link, vertices @ R.T + p, triangles, colour))
-    visuals += [part for part in collisions if part.link not in seen]
-    drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
-    moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
-    weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
-    weight = float(np.median(weights)) if len(weights) else 0.0
-    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight)
+        parts.append(Part(link, vertices @ R.T + p, triangles, colour))
+    return parts, planes
 
 
 def _in_link(world, g):
     """Pose of geometry g in the frame of its link, from those of both in the frame of the body."""
     frame = world.frames[world.geometry_links[g]]
     return frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
+
+
+def marker_parts(markers, world_frame="world"):
+    """Parts of visualization_msgs/Marker of one shape each: cubes, spheres, cylinders, triangles; others are left out.
+
+    Those in ``world_frame`` do not move.
+    """
+    parts, colours = [], {}
+    for marker in markers:
+        mesh = _marker_mesh(marker)
+        if mesh is None:
+            continue
+        vertices, triangles = mesh
+        p, o, link = marker.pose.position, marker.pose.orientation, marker.header.frame_id
+        placed = vertices @ quat_to_matrix(np.array((o.x, o.y, o.z, o.w))).T + (p.x, p.y, p.z)
+        colour = STILL if link == world_frame else colours.setdefault(link, PALETTE[-1 - len(colours) % len(PALETTE)])
+        parts.append(Part(link, placed, triangles, colour))
+    return parts
+
+
+def _marker_mesh(marker):
+    half = 0.5 * np.array((marker.scale.x, marker.scale.y, marker.scale.z))
+    if marker.type == CUBE:
+        return box_mesh(half)
+    if marker.type == SPHERE:
+        return turned(*ball_profile(), half)
+    if marker.type == CYLINDER:
+        return turned(np.array([0.0, 1.0, 1.0, 0.0]), np.array([-1.0, -1.0, 1.0, 1.0]), half)
+    if marker.type == TRIANGLES and len(marker.points):
+        corners = np.array([(point.x, point.y, point.z) for point in marker.points])
+        return corners, np.arange(len(corners)).reshape(-1, 3)
+    return None
 
 
 def surface_drawing(simulator):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that somebody else runs, seen through its topics: joint_states, /tf, contacts, certificate."""
+"""A node that somebody else runs, seen through its topics: joint_states, /tf, contacts, certificate, object_markers."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.ros.backend import create_node
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns
-from mb_contact.ros.qos import QoS
+from mb_contact.ros.qos import LATCHED, QoS
 from mb_contact.types import JOINT_FLOATING, WORLD
-from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, certificate_text, contact_points
+from mb_contact.viewer.drawing import marker_parts
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, Snapshot, certificate_text, contact_points
 
 STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
 CONTACTS, STATUS = "ros_gz_interfaces/msg/Contacts", "diagnostic_msgs/msg/DiagnosticStatus"
-CLOCK = "rosgraph_msgs/msg/Clock"
-TOPICS = (("joint_states", STATES), ("contacts", CONTACTS), ("certificate", STATUS), ("/clock", CLOCK))
+MARKERS = "visualization_msgs/msg/MarkerArray"
+TOPICS = (("joint_states", STATES), ("contacts", CONTACTS), ("certificate", STATUS))
 NEWEST = QoS(depth=1, reliable=False)  #: only the newest counts; hears writers of either reliability
 ALL = QoS(depth=100, reliable=False)  #: /tf has several writers
-PAUSED_AFTER = 0.3  #: wall seconds without progress of time after which no pace is shown
+PACE_SECONDS = 0.5  #: wall time over which the pace is measured
 
 
 class Follower:
     """Snapshots of a running node.
 
-    The scene file says what there is; what the node has spawned since is not seen.  Joints that joint_states does not
-    have (planar, spherical, universal) move only where the node publishes all links (``link_tf``).
+    The scene file says what there is at first, object_markers what has been spawned or deleted since.  Joints that
+    joint_states does not have (planar, spherical, universal) move only where the node publishes all links (link_tf).
 
     Parameters
     ----------
@@ -58,9 +59,10 @@ class Follower:
     def __init__(self, world, drawing, backend="auto", namespace="", node_name="mb_contact", ros_args=()):
         self._world, self._drawing = world, drawing
         self._q = np.array(world.q0)
-        self._newest, self._frames, self._changed = {}, {}, True
+        self._newest, self._changed = {}, True
+        self._objects, self._spawned = Objects(0, frozenset(drawing.objects), []), set()
         self._direct = {}  #: links whose pose in the world came as such
-        self._clock_seen, self._pace = (0.0, 0.0, time.perf_counter()), None
+        self._clock_mark, self._pace = (0.0, time.perf_counter()), None
         self._next, self._stop = 0.0, False
         self._message = f"waiting for the node {node_name}"
         self.node = create_node("mb_contact_view", backend, list(ros_args), namespace)
@@ -72,11 +74,11 @@ class Follower:
         self._thread = threading.Thread(target=self._spin, name="ros executor", daemon=True)
 
     def _subscribe(self):
-        for topic, kind in TOPICS:
+        wanted = [(topic, kind, partial(self._keep, kind), NEWEST) for topic, kind in TOPICS]
+        for topic, kind, callback, qos in (*wanted, ("object_markers", MARKERS, self._on_markers, LATCHED)):
             try:
-                keep = partial(self._keep, kind)
-                self.node.create_subscription(kind, topic, keep, NEWEST, raw=True)
-            except CommunicationError as error:  # ros_gz_interfaces need not be installed
+                self.node.create_subscription(kind, topic, callback, qos, raw=True)
+            except CommunicationError as error:  # ros_gz_interfaces and visualization_msgs need not be installed
                 self.node.get_logger().warning(f"{topic} is not shown: {error}")
         self.node.create_subscription(TF, "/tf", self._on_tf, ALL, raw=True)
 
@@ -149,9 +151,21 @@ class Follower:
         frames = self._world.frames
         for transform in deserialize(data, TF).transforms:
             link = transform.child_frame_id
-            if link in frames and transform.header.frame_id not in frames:  # in the world, not in another link
+            known = link in frames or link in self._spawned
+            if known and transform.header.frame_id not in frames:  # in the world, not in another link
                 p, o = transform.transform.translation, transform.transform.rotation
                 self._direct[link] = np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w))
+        self._changed = True
+
+    def _on_markers(self, data):
+        """Objects have come or gone."""
+        markers = deserialize(data, MARKERS).markers
+        names, objects = {marker.ns for marker in markers}, self._drawing.objects
+        known = {name for shapes in objects.values() for name in shapes}
+        spawned = marker_parts([marker for marker in markers if marker.ns not in known])
+        self._spawned = {part.link for part in spawned}
+        present = frozenset(link for link, shapes in objects.items() if shapes & names)
+        self._objects = Objects(self._objects.version + 1, present, spawned)
         self._changed = True
 
     # --- the frame --------------------------------------------------------------------------------
@@ -166,7 +180,7 @@ class Follower:
         seconds = self._clock()
         if self._newest and self._message.startswith("waiting"):
             self._message = ""
-        return Snapshot(seconds, poses, self._contacts(states), certificate, self._pace, self._message)
+        return Snapshot(seconds, poses, self._contacts(states), certificate, self._pace, self._message, self._objects)
 
     def _take_joints(self):
         message, world = self._decoded(STATES), self._world
@@ -181,8 +195,8 @@ class Follower:
         """World poses of all links that move, from joint positions and the frames of the free bodies."""
         world, direct = self._world, dict(self._direct)
         for link, (p, quaternion) in direct.items():
-            frame = world.frames[link]
-            if frame.body != WORLD and world.tree.joint_type[frame.body] == JOINT_FLOATING:
+            frame = world.frames.get(link)
+            if frame is not None and frame.body != WORLD and world.tree.joint_type[frame.body] == JOINT_FLOATING:
                 R = quat_to_matrix(quaternion) @ frame.R.T
                 start = world.tree.q_start[frame.body]
                 self._q[start : start + 3], self._q[start + 3 : start + 7] = p - R @ frame.p, matrix_to_quat(R)
@@ -192,18 +206,16 @@ class Follower:
             frame = world.frames[link]
             R = R_body[frame.body]
             poses[link] = p_body[frame.body] + R @ frame.p, matrix_to_quat(R @ frame.R)
-        return poses | {link: pose for link, pose in direct.items() if link in poses}
+        return poses | {link: pose for link, pose in direct.items() if link in poses or link in self._spawned}
 
     def _clock(self):
-        """Simulated time [s]; also measures its pace."""
-        message = self._decoded(CLOCK)
-        seconds = 0.0 if message is None else 1e-9 * stamp_ns(message.clock)
-        now, (last, since, wall) = time.perf_counter(), self._clock_seen
-        if seconds != last and now - wall >= 0.5 or seconds < since:
-            self._pace = max(0.0, (seconds - since) / max(now - wall, 1e-3))
-            self._clock_seen = seconds, seconds, now
-        elif now - wall >= 0.5 + PAUSED_AFTER:
-            self._pace, self._clock_seen = None, (seconds, seconds, now)
+        """Time of the newest joint states [s]; twice a second also its pace, None while it stands still."""
+        message, now = self._decoded(STATES), time.perf_counter()
+        seconds = 0.0 if message is None else 1e-9 * stamp_ns(message.header.stamp)
+        since, wall = self._clock_mark
+        if seconds < since or now - wall >= PACE_SECONDS:
+            self._pace = (seconds - since) / (now - wall) if seconds > since else None
+            self._clock_mark = seconds, now
         return seconds
 
     def _certificate(self):

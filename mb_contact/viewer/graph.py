@@ -32,6 +32,7 @@ class SceneGraph:
     def __init__(self, server, drawing, poses):
         self._server, self._drawing = server, drawing
         self._collisions = None
+        self._spawned, self._version = [], None  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
         self.frames = {}  #: link to the handle of its frame
         with server.atomic():
@@ -66,6 +67,22 @@ class SceneGraph:
                 if link in self.frames:
                     self.frames[link].position = position
                     self.frames[link].wxyz = wxyz(quaternion)
+
+    def set_objects(self, objects):
+        """Show the objects that there are (Objects), those of the scene file and others."""
+        if objects is None or objects.version == self._version:
+            return
+        self._version = objects.version
+        with self._server.atomic():
+            for link in self._spawned:
+                self.frames.pop(link).remove()
+            self._spawned = list(dict.fromkeys(part.link for part in objects.spawned))
+            for link in self._spawned:
+                self.frames[link] = self._server.scene.add_frame(node_name(link), show_axes=False)
+            for i, part in enumerate(objects.spawned):
+                self._mesh(part, f"visual_{i}")
+            for link in self._drawing.objects:
+                self.frames[link].visible = link in objects.present
 
     def show_visuals(self, visible):
         """Show or hide the visual meshes."""

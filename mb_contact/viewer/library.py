@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from mb_contact.errors import InputError
 
 
@@ -34,7 +36,10 @@ def start_server(host="127.0.0.1", port=8080):
     viser = import_viser()
     if not 1 <= port <= 65535:
         raise InputError(f"the port must be from 1 to 65535, got {port}")
-    try:
-        return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
-    except (OSError, RuntimeError, AssertionError) as error:
-        raise InputError(f"the web view cannot listen on {host}:{port}: {error}") from None
+    try:  # viser would go on trying for ever
+        family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family) as probe:
+            probe.bind(address)
+    except OSError as error:
+        raise InputError(f"the web view cannot listen on '{host}': {error.strerror or error}") from None
+    return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)

@@ -28,6 +28,14 @@ class ContactPoints(NamedTuple):
     friction: np.ndarray  #: (c,)
 
 
+class Objects(NamedTuple):
+    """The objects of a node, which may come and go."""
+
+    version: int  #: changes with them
+    present: frozenset  #: links of the scene's objects that are there
+    spawned: list  #: of Part, those that the scene file does not know
+
+
 class Snapshot(NamedTuple):
     """One frame."""
 
@@ -37,6 +45,7 @@ class Snapshot(NamedTuple):
     certificate: dict  #: words to text, see CERTIFICATE
     real_time_factor: float | None = None  #: measured; None while there is nothing to measure
     message: str = ""  #: what the user has to know, such as why the simulation stopped
+    objects: Objects | None = None  #: None where none come or go
 
 
 def no_contacts():

@@ -39,10 +39,11 @@ class View:
         self.layer = ContactLayer(server, scale)
         self.panel = Panel(server, self.graph, self.layer, source, title)
         server.initial_camera.look_at = middle
-        server.initial_camera.position = middle + size * np.array([0.6, -0.55, 0.4])
+        server.initial_camera.position = middle + size * np.array([0.75, -0.7, 0.5])
 
     def draw(self, snapshot):
         """Draw a Snapshot."""
+        self.graph.set_objects(snapshot.objects)
         self.graph.place(snapshot.poses)
         self.layer.draw(snapshot.contacts)
         self.panel.update(snapshot)
@@ -56,9 +57,9 @@ class View:
 
 
 def extent(drawing, poses):
-    """Middle (3,) and diagonal of the box around all that is drawn [m]."""
+    """Middle (3,) and diagonal of the box around what moves, or where nothing does all that is drawn [m]."""
     corners = [np.zeros((1, 3))]
-    for part in drawing.visuals:
+    for part in [part for part in drawing.visuals if part.link in drawing.moving] or drawing.visuals:
         p, quaternion = poses.get(part.link, ORIGIN)
         box = np.array([part.vertices.min(axis=0), part.vertices.max(axis=0)])
         corners.append(box[CORNERS, range(3)] @ quat_to_matrix(quaternion).T + p)
