@@ -14,8 +14,9 @@ need it.
 
 from __future__ import annotations
 
-from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, attempt, prepare_newton
+from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, WARM_STEPS, attempt, prepare_newton
 from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.cone.proximal import proximal_problem
 from mb_contact.core.jit import kernel
 
 CONE_SOLVED = 0
@@ -74,7 +75,11 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
     point = 0
     while point < points and best > tolerance:
         point += 1
-        now, more, newtons = _point(blocks, q, units, factors, S, N, near, work, weight, point > 1, tolerance)
+        steps_first = WARM_STEPS if point > 1 else 0
+        now, more, newtons = proximal_problem(
+            blocks, q, units, factors, S, N, work, weight, steps_first, 0.1 * tolerance, PROXIMAL_LIMIT, FORCE,
+            tolerance,
+        )
         interior += more
         steps += newtons
         if now > min(LOOSE, FRACTION * outer):
@@ -94,38 +99,3 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
             for a in range(r.shape[0]):
                 r[a] = work[0, a]
     return (CONE_SOLVED if best <= tolerance else CONE_LIMIT), best, interior, steps, point
-
-
-@kernel
-def _point(blocks, q, units, factors, S, N, near, work, weight, warm, tolerance):
-    """One proximal problem around ``near``; its solution goes to ``work[3]``."""
-    _diagonal(blocks, work[5], False)
-    for a in range(q.shape[0]):
-        work[4, a] = q[a] - weight * work[1, a] * near[a]
-        work[3, a] = work[5, a] + weight * work[1, a]
-    _diagonal(blocks, work[3], True)
-    for a in range(q.shape[0]):
-        work[3, a] = near[a]
-    prepare_newton(blocks, work[4], units, N)
-    result = attempt(
-        blocks, work[4], units, factors, S, N, work[3], work[0], warm, FORCE, VELOCITY, PROXIMAL_LIMIT, tolerance
-    )
-    _diagonal(blocks, work[5], True)
-    prepare_newton(blocks, q, units, N)
-    return result
-
-
-@kernel
-def _diagonal(blocks, diagonal, write):
-    """Read or write the diagonal of the matrix."""
-    for i in range(blocks.start.shape[0] - 1):
-        n = blocks.start[i]
-        d = blocks.start[i + 1] - n
-        for b in range(blocks.first[i], blocks.first[i + 1]):
-            if blocks.column[b] == i:
-                for k in range(d):
-                    o = blocks.offset[b] + k * d + k
-                    if write:
-                        blocks.value[o] = diagonal[n + k]
-                    else:
-                        diagonal[n + k] = blocks.value[o]

@@ -7,6 +7,7 @@ Rows, W and q are those of the polyhedral step, with rows for torsion and rollin
 
     NEWTON          from the last step's impulses
     FROM_PYRAMID    from the impulses that pivoting finds for the polyhedral cone
+    CONTINUATION    along proximal problems from the best of these
     INTERIOR        the interior point, ended by Newton, from two starts
     PROXIMAL        proximal points
     FROM_LADDER     from what the whole polyhedral ladder finds
@@ -22,6 +23,7 @@ import numpy as np
 
 from mb_contact.core.cone.judge import INFEASIBLE, NATURAL, VIOLATION, judge_units
 from mb_contact.core.cone.problem import scale_problem, scale_velocities, unit_scales
+from mb_contact.core.cone.proximal import continuation
 from mb_contact.core.cone.rows import cone_units, contact_moments, moment_rows, turn_frames, warm_impulses
 from mb_contact.core.cone.solver import solve_cone
 from mb_contact.core.cone.workspace import blocks_view, factors_view, interior_view, newton_view, units_view
@@ -35,11 +37,12 @@ from mb_contact.types import NOT_FINITE, OK
 NONE = 0  #: what ended the climb
 NEWTON = 1
 FROM_PYRAMID = 2
-INTERIOR = 3
-PROXIMAL = 4
-FROM_LADDER = 5
-BEST = 6
-NO_PUSH_OUT = 7
+CONTINUATION = 3
+INTERIOR = 4
+PROXIMAL = 5
+FROM_LADDER = 6
+BEST = 7
+NO_PUSH_OUT = 8
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
@@ -47,7 +50,7 @@ STILL = 1e-9  #: slip up to which a contact sticks [m/s]
 LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
-MANY = 180  #: rows above which the dense rungs (2 and 5) take seconds and are passed over
+MANY = 180  #: rows above which the dense rungs (FROM_PYRAMID and FROM_LADDER) take seconds and are passed over
 LEAST_DENSE = 48  #: rows below which they never are
 
 
@@ -135,11 +138,14 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
             least = _consider(h, c, units, plain, least)
         for a in range(rows):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
-        steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
-        points = POINTS if rung == PROXIMAL else 0
-        _, _, interior, newton, _ = solve_cone(
-            blocks, q, units, factors, S, N, r, work, steps == 0, steps, points, TOLERANCE
-        )
+        if rung == CONTINUATION:
+            _, interior, newton = continuation(blocks, q, units, factors, S, N, r, work, TOLERANCE, LIMIT)
+        else:
+            steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
+            points = POINTS if rung == PROXIMAL else 0
+            _, _, interior, newton, _ = solve_cone(
+                blocks, q, units, factors, S, N, r, work, steps == 0, steps, points, TOLERANCE
+            )
         total += interior + newton
         for a in range(step_rows):
             sol.r[a] = 0.0
