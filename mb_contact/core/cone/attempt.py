@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.cone.interior import interior_step, start_interior
-from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.cone.newton import PATIENCE, measure, newton
 from mb_contact.core.jit import kernel
 
 TARGET = 1e-12  #: relative natural residual to aim at
@@ -60,7 +60,7 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, li
     steps = 0
     best = np.inf
     if warm:
-        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance)
+        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance, PATIENCE)
         if best <= tolerance or limit == 0:
             return best, interior, steps
     start_interior(units, S, force, velocity)
@@ -81,7 +81,8 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, li
             tried = gap
             for a in range(r.shape[0]):
                 trial[a] = r[a] if end else S.r[a]
-            now, more = newton(blocks, q, units, factors, N, trial, FINISH_STEPS if end else TRY_STEPS, TARGET)
+            limit_now = FINISH_STEPS if end else TRY_STEPS
+            now, more = newton(blocks, q, units, factors, N, trial, limit_now, TARGET, PATIENCE)
             steps += more
             if now < best:
                 best = now

@@ -14,25 +14,30 @@ often ends short.
 from __future__ import annotations
 
 from mb_contact.core.cone.attempt import TARGET, attempt, prepare_newton
-from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.cone.newton import LONG_PATIENCE, measure, newton
+from mb_contact.core.cone.problem import worst_residual
 from mb_contact.core.jit import kernel
 
 FIRST_WEIGHT = 1e-2  #: eps of the first problem of a continuation
 LEAST_WEIGHT = 1e-8
-SHRINK = 0.1
-GROW = 4.0  #: after a problem that Newton did not solve
-STEPS = 16  #: of Newton a problem
-PROBLEMS = 14  #: at most
-FAILURES = 4  #: that end a continuation
+FAST = 0.1  #: factor of eps after a problem that took Newton few steps
+SLOW = 0.3  #: after others
+FEW = 6
+GROW = 3.0  #: after a problem that was not solved
+STEPS = 30  #: of Newton a problem
+DOWN = 0.1  #: of the residual of r_k: what the solution of its problem must reach
+STUBBORN = 2  #: failures in a row after which the interior point takes over, every second time
+FAILURES = 7  #: in a row, that end a continuation
+BUDGET = 500  #: systems, that end it too
 FORCE = 1.0  #: scaled impulses from which the interior point starts
 VELOCITY = 1.0
-DOWN = 0.1  #: of the residual of r_k: what the solution of its problem must reach
 
 
 @kernel
-def continuation(blocks, q, units, factors, S, N, r, work, tolerance, interior_limit):
-    """From r, which becomes the best point; the interior point solves what Newton does not, if ``interior_limit`` > 0.
+def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, interior_limit):
+    """From r, which becomes the best point, until the relative residual is ``tolerance`` or each unit's ``enough``.
 
+    The interior point, with at most ``interior_limit`` steps, takes the problems that Newton does not solve.
     ``work`` (6, rows) is a workspace.  Returns (relative natural residual, interior-point steps, Newton steps).
     """
     prepare_newton(blocks, q, units, N)
@@ -45,21 +50,19 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, interior_l
     interior = 0
     steps = 0
     failures = 0
-    problem = 0
-    while problem < PROBLEMS and failures < FAILURES and best > tolerance:
-        problem += 1
-        limit = interior_limit if failures == 1 else 0
+    while best > tolerance and failures < FAILURES and interior + steps < BUDGET:
+        limit = interior_limit if failures >= STUBBORN and failures % 2 == 0 else 0
         now, more, newtons = proximal_problem(
-            blocks, q, units, factors, S, N, work, weight, STEPS, TARGET, limit, FORCE, tolerance
+            blocks, q, units, factors, S, N, work, weight, STEPS, TARGET, LONG_PATIENCE, limit, FORCE, tolerance
         )
         interior += more
         steps += newtons
         if now > max(DOWN * last, tolerance):
             failures += 1
-            if limit > 0 or interior_limit == 0:
-                weight = min(GROW * weight, 1.0)
+            weight = min(GROW * weight, 1.0)
             continue
         failures = 0
+        weight = max((FAST if newtons <= FEW else SLOW) * weight, LEAST_WEIGHT)
         for a in range(r.shape[0]):
             work[2, a] = work[3, a]
         last = measure(blocks, q, units, N, work[2])
@@ -67,12 +70,13 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, interior_l
             best = last
             for a in range(r.shape[0]):
                 r[a] = work[2, a]
-        weight = max(SHRINK * weight, LEAST_WEIGHT)
+            if worst_residual(units, r, N.u, N.length, N.slope) <= enough:
+                break
     return best, interior, steps
 
 
 @kernel
-def proximal_problem(blocks, q, units, factors, S, N, work, weight, steps, target, limit, force, tolerance):
+def proximal_problem(blocks, q, units, factors, S, N, work, weight, steps, target, patience, limit, force, tolerance):
     """The problem around ``work[2]`` with eps = ``weight``; its solution goes to ``work[3]``.
 
     At most ``steps`` Newton steps from ``work[2]`` down to ``target``, then at most ``limit`` of the interior point
@@ -92,7 +96,7 @@ def proximal_problem(blocks, q, units, factors, S, N, work, weight, steps, targe
     interior = 0
     newtons = 0
     if steps > 0:
-        now, newtons = newton(blocks, work[4], units, factors, N, work[3], steps, target)
+        now, newtons = newton(blocks, work[4], units, factors, N, work[3], steps, target, patience)
     if now > tolerance and limit > 0:
         now, interior, more = attempt(
             blocks, work[4], units, factors, S, N, work[3], work[0], False, force, VELOCITY, limit, tolerance

@@ -15,7 +15,7 @@ need it.
 from __future__ import annotations
 
 from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, WARM_STEPS, attempt, prepare_newton
-from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.cone.newton import PATIENCE, measure, newton
 from mb_contact.core.cone.proximal import proximal_problem
 from mb_contact.core.jit import kernel
 
@@ -77,8 +77,8 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
         point += 1
         steps_first = WARM_STEPS if point > 1 else 0
         now, more, newtons = proximal_problem(
-            blocks, q, units, factors, S, N, work, weight, steps_first, 0.1 * tolerance, PROXIMAL_LIMIT, FORCE,
-            tolerance,
+            blocks, q, units, factors, S, N, work, weight, steps_first, 0.1 * tolerance, PATIENCE, PROXIMAL_LIMIT,
+            FORCE, tolerance,
         )
         interior += more
         steps += newtons
@@ -92,7 +92,7 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
         weight *= shrink
         shrink = max(SHRINK, RECOVER * shrink)
         outer = measure(blocks, q, units, N, near)
-        now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET)
+        now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET, PATIENCE)
         steps += more
         if now < best:
             best = now

@@ -6,8 +6,8 @@
 Four points of a face are more than a rigid body needs, so their rows of W depend on each other, and q must depend in
 the same way if all four are to carry.  Two things spoil that in the last digits:
 
-* points midway between two faces that are parallel to within a rounding error lie at unequal heights along the normal,
-  so that tilting the faces together would slide the points apart;
+* points midway between two faces that are not quite parallel lie at unequal heights along the normal, so that turning
+  the faces together would slide the points apart;
 * gaps are known to about 1e-12 m, and approaching and parting gaps count differently in the offsets.
 
 Coulomb's law then has three points carry the body and the fourth float 1e-11 m above: a solution that is nobody's
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from mb_contact.core.jit import kernel
 
-LEVEL = 1e-5  #: heights of a manifold's points that differ by less are one height [m]
 SAME_GAP = 1e-9  #: changes of a gap that do not count [m]
 
 
@@ -49,24 +48,23 @@ def _height(contacts, i):
 
 @kernel
 def level_points(contacts):
-    """Move the points of every flat manifold to their mean height along the normal, where that is at most LEVEL."""
+    """Move the points of every flat manifold along the normal to the height of its deepest one.
+
+    A point stands for two, one on each surface, so its height was free within the gap.
+    """
     i = 0
     while i < contacts.count[0]:
         end = _last_of_face(contacts, i)
-        if end > i + 1:
-            lowest = _height(contacts, i)
-            highest = lowest
-            mean = 0.0
-            for j in range(i, end):
-                height = _height(contacts, j)
-                lowest = min(lowest, height)
-                highest = max(highest, height)
-                mean += height / (end - i)
-            if highest - lowest <= LEVEL:
-                for j in range(i, end):
-                    move = mean - _height(contacts, j)
-                    for k in range(3):
-                        contacts.point[j, k] += move * contacts.normal[j, k]
+        deepest = i
+        for j in range(i + 1, end):
+            if contacts.gap[j] < contacts.gap[deepest]:
+                deepest = j
+        height = _height(contacts, deepest)
+        for j in range(i, end):
+            if j != deepest:
+                move = height - _height(contacts, j)
+                for k in range(3):
+                    contacts.point[j, k] += move * contacts.normal[j, k]
         i = end
 
 

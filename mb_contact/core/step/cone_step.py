@@ -46,6 +46,7 @@ NO_PUSH_OUT = 8
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
+SURE = 0.5  #: of GOOD in scaled units: they differ from the judge's by the root of 3 at most
 STILL = 1e-9  #: slip up to which a contact sticks [m/s]
 LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
@@ -84,11 +85,12 @@ def _climb(h, c, plain, rows, groups):
     m = h.cones.count[0]
     sol = h.sol
     units = units_view(c, m, rows, groups)
-    number, entries = gather_blocks(sol.W, c.source, units.start, c.blocks)
+    adjacent = c.adjacent[: m * m].reshape((m, m))
+    number, entries = gather_blocks(sol.W, c.source, units.start, adjacent, c.blocks)
     blocks = blocks_view(c, m, number, entries)
     later, filled, dense = _order(c, blocks, m, rows, entries)
     factors = factors_view(c, m, rows, later, number, filled, dense)
-    place_factors(blocks, c.adjacent[: m * m].reshape((m, m)), c.order_work[0], factors)
+    place_factors(blocks, adjacent, c.order_work[0], factors)
     unit_scales(blocks, units)
     q = c.q[:rows]
     _gather(sol.q, c.source, q)
@@ -139,7 +141,8 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
         for a in range(rows):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
         if rung == CONTINUATION:
-            _, interior, newton = continuation(blocks, q, units, factors, S, N, r, work, TOLERANCE, LIMIT)
+            enough = SURE * GOOD / units.unit[0]
+            _, interior, newton = continuation(blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT)
         else:
             steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
             points = POINTS if rung == PROXIMAL else 0
