@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One attempt at the exact-cone problem: Newton from a warm start, else interior-point steps with Newton to finish.
+"""One attempt at the exact-cone problem: interior-point steps with Newton to finish.
 
 The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the
 contacts are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no
@@ -49,20 +49,13 @@ def prepare_newton(blocks, q, units, N):
 
 
 @kernel
-def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, limit, tolerance):
-    """Solve from r (if ``warm``) or from ``force`` and ``velocity`` on the axes; r becomes the best point.
-
-    With ``limit`` 0 interior-point steps Newton from r is all.
+def attempt(blocks, q, units, factors, S, N, r, trial, best, force, velocity, limit, tolerance):
+    """Solve from ``force`` and ``velocity`` on the axes; r, whose measure is ``best``, becomes the best point.
 
     Returns (relative natural residual, interior-point steps, Newton steps).
     """
     interior = 0
     steps = 0
-    best = np.inf
-    if warm:
-        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance, PATIENCE)
-        if best <= tolerance or limit == 0:
-            return best, interior, steps
     start_interior(units, S, force, velocity)
     tried = np.inf
     short = 0

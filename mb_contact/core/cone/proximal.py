@@ -13,6 +13,8 @@ often ends short.
 
 from __future__ import annotations
 
+import numpy as np
+
 from mb_contact.core.cone.attempt import TARGET, attempt, prepare_newton
 from mb_contact.core.cone.newton import LONG_PATIENCE, measure, newton
 from mb_contact.core.cone.problem import worst_residual
@@ -28,7 +30,7 @@ STEPS = 30  #: of Newton a problem
 DOWN = 0.1  #: of the residual of r_k: what the solution of its problem must reach
 STUBBORN = 2  #: failures in a row after which the interior point takes over, every second time
 FAILURES = 7  #: in a row, that end a continuation
-BUDGET = 500  #: systems, that end it too
+BUDGET = 300  #: systems, that end it too
 FORCE = 1.0  #: scaled impulses from which the interior point starts
 VELOCITY = 1.0
 
@@ -92,14 +94,14 @@ def proximal_problem(blocks, q, units, factors, S, N, work, weight, steps, targe
     for a in range(q.shape[0]):
         work[3, a] = near[a]
     prepare_newton(blocks, work[4], units, N)
-    now = 1e300
+    now = np.inf
     interior = 0
     newtons = 0
     if steps > 0:
         now, newtons = newton(blocks, work[4], units, factors, N, work[3], steps, target, patience)
     if now > tolerance and limit > 0:
         now, interior, more = attempt(
-            blocks, work[4], units, factors, S, N, work[3], work[0], False, force, VELOCITY, limit, tolerance
+            blocks, work[4], units, factors, S, N, work[3], work[0], now, force, VELOCITY, limit, tolerance
         )
         newtons += more
     write_diagonal(blocks, work[5])

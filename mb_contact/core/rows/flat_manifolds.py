@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from mb_contact.core.jit import kernel
 
-SAME_GAP = 1e-9  #: changes of a gap that do not count [m]
+SAME_GAP = 1e-9  #: gaps that differ by less are equal, and the gap of a contact that touches is zero [m]
 
 
 @kernel

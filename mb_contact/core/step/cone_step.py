@@ -100,13 +100,19 @@ def _climb(h, c, plain, rows, groups):
     for a in range(h.cones.rows[0]):
         sol.r[a] = 0.0
     warm = warm_impulses(h.contacts, h.frames, h.memory, c.extra, c.surfaces, sol.r)
-    rung, total = _rungs(h, c, blocks, q, units, factors, S, N, plain, NEWTON if warm else FROM_PYRAMID)
-    if rung == BEST and drop_push_out(h):
-        _gather(sol.q, c.source, q)
-        scale_velocities(q, units)
-        rung, more = _rungs(h, c, blocks, q, units, factors, S, N, plain, FROM_PYRAMID)
-        total += more
-        rung = rung if rung == BEST else NO_PUSH_OUT
+    last = INTERIOR if rows > MANY else BEST  # where the rungs above take seconds, the push-out goes before them
+    first = NEWTON if warm else FROM_PYRAMID
+    rung, total = _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last)
+    if rung == BEST:
+        dropped = drop_push_out(h)
+        if dropped:
+            _gather(sol.q, c.source, q)
+            scale_velocities(q, units)
+        if dropped or last < BEST:
+            first = FROM_PYRAMID if dropped else last
+            rung, more = _rungs(h, c, blocks, q, units, factors, S, N, plain, first, BEST)
+            total += more
+            rung = NO_PUSH_OUT if dropped and rung != BEST else rung
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = total
 
@@ -119,8 +125,11 @@ def _gather(x, source, y):
 
 
 @entry
-def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
-    """From rung ``first`` up, starting with ``h.sol.r``; returns what ended the climb and the iterations."""
+def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
+    """From rung ``first`` up to the one before ``last``, starting with ``h.sol.r``.
+
+    Returns what ended the climb, BEST if nothing did, and the iterations.
+    """
     sol = h.sol
     rows = q.shape[0]
     step_rows = h.cones.rows[0]
@@ -132,7 +141,7 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
     least = np.inf
     total = 0
     end = BEST
-    for rung in range(first, BEST):
+    for rung in range(first, last):
         if rung == FROM_PYRAMID or rung == FROM_LADDER:
             if rows > MANY:
                 continue
