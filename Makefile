@@ -20,12 +20,13 @@ unexport PYTHONHOME
 
 help:
 	@echo "make run    set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
+	@echo "            VIEW=1 shows it in the browser too"
 	@echo "make test   set up $(VENV), then run the whole test suite (ARGS=... goes to pytest)"
 	@echo "make lint   ruff"
 	@echo "make clean  remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
-run: $(VENV)/.ready-run
+run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view)
 	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view)
 
 test: $(VENV)/.ready-test
@@ -44,10 +45,15 @@ $(VENV)/.ready-run: $(SETUP_FILES) | $(BIN)/python
 	@$(PIP_INSTALL) --editable '.[plot]'
 	@touch $@
 
+$(VENV)/.ready-view: $(VENV)/.ready-run
+	@echo "Installing the web view into $(VENV) (once)"
+	@$(PIP_INSTALL) --editable '.[viewer]'
+	@touch $@
+
 $(VENV)/.ready-test: $(SETUP_FILES) | $(BIN)/python
 	@echo "Installing mb_contact, its libraries and the test tools into $(VENV) (once; some minutes)"
 	@$(PIP_INSTALL) --editable '.[test]'
-	@touch $(VENV)/.ready-run $@
+	@touch $(VENV)/.ready-run $(VENV)/.ready-view $@
 
 # Each refusal is one line that says what to do.
 define refuse

@@ -28,7 +28,8 @@ REQUIRED = [
     'cyclonedds>=11.0.1; platform_machine == "x86_64" and python_version < "3.14"',
 ]
 PLOT = ["matplotlib>=3.8"]
-TEST = PLOT + [
+VIEWER = ["viser>=1.1,<2"]
+TEST = PLOT + VIEWER + [
     "pytest>=7.4",
     "hypothesis>=6.90",
     "mpmath>=1.3",  # references of 40 and 60 digits: test/extended_precision.py, benchmarks/formulation_stiffness.py
@@ -83,7 +84,7 @@ setup(
     extras_require={
         "plot": PLOT,
         "test": TEST,
-        "viewer": ["viser>=0.2"],
+        "viewer": VIEWER,
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },

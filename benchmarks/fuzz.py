@@ -3,12 +3,14 @@
 
 """Mutated URDFs, SRDFs and scenes: each is read, or refused with a sentence that names a place.
 
-    python benchmarks/fuzz.py [--cases 20000] [--seed 6] [--kind urdf|srdf|scene] [--show N]
+    python benchmarks/fuzz.py [--cases 20400] [--seed 6] [--kind urdf|srdf|scene|surface] [--show N]
 
-A case is one file of the corpus with one to three mutations: of bytes, of XML or YAML nodes, of numbers.  Wrong are:
-an exception that is no MbContactError; a refusal without file and line; more than LIMIT seconds; and nonsense that is
-accepted: a world whose arrays are not finite, whose masses are negative or whose tree is none, or a file in which a
-single number was replaced by what is no number.  Exit code 1 if anything is wrong.
+A case is one file of the corpus with one to three mutations: of bytes, of XML or YAML nodes, of numbers.  The corpus is
+every scene and robot of the checkout, laid out as there, and small ones that use every key.  Wrong are:
+an exception that is no MbContactError; a refusal without file and line; more than LIMIT seconds of CPU time or
+WALL_LIMIT of wall time; and nonsense that is accepted: a world whose arrays are not finite, whose masses are negative
+or whose tree is none, or a file in which a single number was replaced by what is no number.  Exit code 1 if anything
+is wrong.
 """
 
 from __future__ import annotations
@@ -30,10 +32,14 @@ from lxml import etree
 
 import mb_contact as mb
 from mb_contact.errors import MbContactError
+from mb_contact.surfaces.scene_file import is_surface_scene
+from mb_contact.surfaces.tree_scene import build_surface_scene
 from mb_contact.types import JOINT_FLOATING
 
 ROOT = Path(__file__).resolve().parents[1]
+KINDS = ("urdf", "scene", "srdf", "surface")
 LIMIT = 5.0  #: [s] of CPU time for one case, so that a busy machine is no hang; the slowest sane one takes 0.1
+WALL_LIMIT = 60.0  #: [s] of wall time for one case, to catch one that is asleep; generous for the same reason
 PLACE = re.compile(r"\S+:\d+: ")  #: file and line
 NO_NUMBER = ("nan", "inf", "-inf", "", "up", "1,5", "1_0", "0x1f", "\u0661", "1e400", "--1", "1e", "1.2.3")
 NASTY = (*NO_NUMBER, "0", "-0", "-1", "1e-300", "1e300", "1e30", "1 2", "1 2 3", "1 2 3 4", "1e-320", " 7 ", "9" * 400,
@@ -217,7 +223,12 @@ def spoil_scene(rng):
 
 
 def nonsense(world):
-    """What is wrong with a World or Model that was accepted, or None."""
+    """What is wrong with a World, a Model or a simulation of surfaces that was accepted, or None."""
+    if hasattr(world, "energy"):
+        try:
+            return None if np.isfinite(world.energy()) else "the energy is not finite"
+        except MbContactError as error:
+            return f"it has no energy: {error}"
     tree = world.tree
     arrays = {name: getattr(tree, name) for name in ("R_joint", "p_joint", "axis", "mass", "com", "inertia", "damping")}
     if hasattr(world, "geoms"):
@@ -242,28 +253,31 @@ def nonsense(world):
 
 
 class Overdue(Exception):
-    """A case took longer than LIMIT."""
+    """A case took longer than LIMIT or WALL_LIMIT."""
 
 
-def judge(read, spoiled):
+def judge(read, spoiled, timed=True):
     """(verdict, words) of one case: ``accepted`` and ``refused`` are fine, everything else is not."""
 
-    def stop(*_):
-        raise Overdue
+    def stop(number, _):
+        raise Overdue(f"{LIMIT} s of CPU time" if number == signal.SIGPROF else f"{WALL_LIMIT} s of wall time")
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT if timed else 0.0)
+    signal.setitimer(signal.ITIMER_REAL, WALL_LIMIT if timed else 0.0)
     try:
         result = read()
     except MbContactError as error:
         words = str(error)
         return ("refused" if PLACE.search(words) and "\n" not in words else "no place"), words
-    except Overdue:
-        return "hang", f"longer than {LIMIT} s"
+    except Overdue as late:
+        return "hang", f"longer than {late}"
     except Exception as error:  # whatever it is, it is a crash
         return "crash", f"{type(error).__name__}: {error}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
     if spoiled:
         return "nonsense", "what is no number was accepted"
     wrong = nonsense(result)
@@ -277,41 +291,71 @@ class Fuzzer:
     """Makes and judges cases in a folder of its own; case number k of a seed is always the same."""
 
     def __init__(self, folder, seed):
-        self.folder, self.seed = Path(folder), seed
-        self.urdfs = [SMALL, *(file.read_text() for file in sorted((ROOT / "urdf").glob("*.urdf")))]
-        self.scenes = [SCENE, SCENE, *(file.read_text() for file in sorted((ROOT / "config").glob("*.yaml")))]
+        self.folder, self.seed = Path(folder) / "config", seed
+        self.folder.mkdir()
+        for name in ("urdf", "config/meshes", "config/nets"):  # what the scenes of the checkout name
+            (Path(folder) / name).symlink_to(ROOT / name)
+        scenes = [file for file in sorted((ROOT / "config").glob("*.yaml")) if file.name != "node.yaml"]
+        surfaces = [file for file in scenes if is_surface_scene(file)]
+        self.corpus = {
+            "urdf": [SMALL, *(file.read_text() for file in sorted((ROOT / "urdf").glob("*.urdf")))],
+            "srdf": [SRDF],
+            "scene": [SCENE, SCENE, *(file.read_text() for file in scenes if file not in surfaces)],
+            "surface": [file.read_text() for file in surfaces],
+        }
 
     def case(self, kind, k):
         """(verdict, words, text) of case k."""
         rng = random.Random(f"{self.seed} {kind} {k}")
-        for name, text in (("small.urdf", SMALL), ("small.srdf", SRDF), ("scene.yaml", SCENE)):
-            self._write(name, text)
-        spoiled = kind != "srdf" and rng.random() < 0.2
-        if spoiled:
-            text = spoil_number(rng) if kind == "urdf" else spoil_scene(rng)
-        else:
-            text = rng.choice({"urdf": self.urdfs, "srdf": [SRDF], "scene": self.scenes}[kind])
-            for _ in range(rng.choice((1, 1, 1, 2, 3))):
-                steps = (mutate_tree, mutate_tree, mutate_tree, mutate_lines) if kind == "scene" else (mutate_xml,)
-                text = rng.choice(steps)(text, rng) if rng.random() < 0.85 else mutate_bytes(text, rng)
-        file = {"urdf": "small.urdf", "srdf": "small.srdf", "scene": "scene.yaml"}[kind]
-        self._write(file, text)
+        spoiled = kind in ("urdf", "scene") and rng.random() < 0.2
+        text = self._spoil(kind, rng) if spoiled else self._mutate(kind, rng)
         if kind == "urdf":
             options = {"mimic": rng.choice(("error", "independent")), "inertia_errors": rng.choice(("error", "warn"))}
-            read = lambda: mb.load_urdf(self.folder / file, floating=rng.random() < 0.5, **options)  # noqa: E731
+            options["floating"] = rng.random() < 0.5
         else:
-            read = lambda: mb.build_world(mb.load_scene(self.folder / "scene.yaml"))  # noqa: E731
-        return *judge(read, spoiled), text
+            options = {}
+        return *self.judge(kind, text, spoiled, **options), text
+
+    def refused_seeds(self, kinds):
+        """Wrong cases of the corpus itself: what is refused unmutated would be refused whatever is done to it.
+
+        Without time limits: kernels may have to be compiled, once.
+        """
+        judged = [(kind, *self.judge(kind, text, timed=False), text) for kind in kinds for text in self.corpus[kind]]
+        return [(kind, "of the corpus", *rest) for kind, *rest in judged if rest[0] != "accepted"]
+
+    def judge(self, kind, text, spoiled=False, timed=True, **options):
+        """(verdict, words) of a file."""
+        for name, content in (("small.urdf", SMALL), ("small.srdf", SRDF), ("scene.yaml", SCENE)):
+            self._write(name, content)
+        file = {"urdf": "small.urdf", "srdf": "small.srdf"}.get(kind, "scene.yaml")
+        self._write(file, text)
+        if kind == "urdf":
+            return judge(lambda: mb.load_urdf(self.folder / file, **options), spoiled, timed)
+        if kind == "surface":
+            return judge(lambda: build_surface_scene(self.folder / file)[1], spoiled, timed)
+        return judge(lambda: mb.build_world(mb.load_scene(self.folder / "scene.yaml")), spoiled, timed)
+
+    def _spoil(self, kind, rng):
+        return spoil_number(rng) if kind == "urdf" else spoil_scene(rng)
+
+    def _mutate(self, kind, rng):
+        text = rng.choice(self.corpus[kind])
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            steps = (mutate_xml,) if kind in ("urdf", "srdf") else (mutate_tree, mutate_tree, mutate_tree, mutate_lines)
+            text = rng.choice(steps)(text, rng) if rng.random() < 0.85 else mutate_bytes(text, rng)
+        return text
 
     def _write(self, name, text):
         (self.folder / name).write_bytes(text.encode("utf-8", errors="surrogateescape"))
 
 
-def run(cases, seed, kinds=("urdf", "scene", "srdf"), show=0):
+def run(cases, seed, kinds=KINDS, show=0):
     """Judge ``cases`` cases shared among the kinds; returns the count of each (kind, verdict) and the wrong ones."""
     counts, wrong = Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         fuzzer = Fuzzer(folder, seed)
+        wrong += fuzzer.refused_seeds(kinds)
         for k in range(cases):
             kind = kinds[k % len(kinds)]
             verdict, words, text = fuzzer.case(kind, k)
@@ -326,13 +370,13 @@ def run(cases, seed, kinds=("urdf", "scene", "srdf"), show=0):
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=20000)
+    parser.add_argument("--cases", type=int, default=20400)
     parser.add_argument("--seed", type=int, default=6)
-    parser.add_argument("--kind", choices=("urdf", "scene", "srdf"))
+    parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the verdicts of the first N cases")
     arguments = parser.parse_args()
     start = time.perf_counter()
-    kinds = (arguments.kind,) if arguments.kind else ("urdf", "scene", "srdf")
+    kinds = (arguments.kind,) if arguments.kind else KINDS
     counts, wrong = run(arguments.cases, arguments.seed, kinds, arguments.show)
     for (kind, verdict), count in sorted(counts.items()):
         print(f"{kind:6} {verdict:9} {count}")

@@ -12,16 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mb_contact.types import (
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CONVEX,
-    SHAPE_CYLINDER,
-    SHAPE_ELLIPSOID,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_SPHERE,
-)
+from mb_contact.model.shape_meshes import shape_mesh
 
 AMBIENT = 0.42  #: light in the shade
 LAMP = np.array([0.35, -0.55, 0.76])  #: direction to the lamp, a unit vector but for rounding
@@ -30,7 +21,6 @@ FLOOR = (0.86, 0.87, 0.885)
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
 FINE = 2  #: samples a pixel along each axis
 CHUNK = 2_000_000  #: samples that are worked on at once
-ROUND = 32  #: sides of what is round
 
 
 @dataclass(frozen=True)
@@ -171,40 +161,5 @@ def _draw(rows, screen, nearness, low, size, width, height, which, near):
 
 def shape_triangles(geoms, g):
     """Triangles (t, 3, 3) of geometry g in its own frame; none of a plane."""
-    kind, size = int(geoms.kind[g]), geoms.size[g]
-    if kind == SHAPE_BOX:
-        return _hull(np.array(np.meshgrid(*[(-s, s) for s in size])).reshape(3, -1).T)
-    if kind == SHAPE_CONVEX:
-        return _hull(geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]])
-    if kind == SHAPE_HEIGHT_FIELD:
-        vertices = geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]]
-        first, last = geoms.first_corner[geoms.first_face[g]], geoms.first_corner[geoms.first_face[g + 1]]
-        return vertices[geoms.corners[first:last].reshape(-1, 3)]
-    radius, half = size[0], size[1]
-    if kind in (SHAPE_SPHERE, SHAPE_ELLIPSOID):
-        t = np.linspace(0.0, np.pi, ROUND // 2 + 1)
-        ball = _turned(np.sin(t), -np.cos(t))
-        return ball * (radius if kind == SHAPE_SPHERE else size)
-    if kind == SHAPE_CAPSULE:
-        t = np.linspace(0.0, 0.5 * np.pi, ROUND // 4 + 1)
-        r, z = radius * np.sin(t), radius * np.cos(t)
-        return _turned(np.concatenate([r, r[::-1]]), np.concatenate([-half - z, (half + z)[::-1]]))
-    if kind == SHAPE_CYLINDER:
-        return _turned(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]))
-    if kind == SHAPE_CONE:
-        return _turned(np.array([0.0, radius, 0.0]), np.array([-half, -half, half]))
-    return np.zeros((0, 3, 3))
-
-
-def _turned(r, z):
-    """Triangles of a profile (r, z) turned about the z axis."""
-    angle = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
-    p = np.stack([r[:, None] * np.cos(angle), r[:, None] * np.sin(angle), np.repeat(z[:, None], ROUND + 1, axis=1)], -1)
-    a, b, c, d = p[:-1, :-1], p[:-1, 1:], p[1:, 1:], p[1:, :-1]
-    return np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
-
-
-def _hull(points):
-    from scipy.spatial import ConvexHull
-
-    return points[ConvexHull(points).simplices]
+    vertices, triangles = shape_mesh(geoms, g)
+    return vertices[triangles]

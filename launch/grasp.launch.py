@@ -16,8 +16,8 @@ from mb_contact.ros import launching
 
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 ARGUMENTS = (
-    "scene", "controller", "lockstep", "real_time_factor", "paused", "duration", "params_file", "state_publisher",
-    "rviz", "rviz_config", "view", "record", "namespace",
+    "scene", "controller", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
+    "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
 )  # fmt: skip
 
 

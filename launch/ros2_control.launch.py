@@ -29,10 +29,12 @@ REMAPPINGS = {
     "joint_commands": "robot_joint_commands",
     "robot_description": "simulator_description",  # the controllers' description has the ros2_control part
 }
+#: what no controller moves yet must not fall meanwhile
+PARAMETERS = {"command_timeout_policy": "gravity_compensation"}
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
 ARGUMENTS = (
-    "scene", "robot", "controllers", "lockstep", "real_time_factor", "paused", "duration", "params_file", "rviz",
-    "rviz_config", "view", "record",
+    "scene", "robot", "controllers", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
+    "rviz", "rviz_config", "view", "record",
 )  # fmt: skip
 
 
@@ -41,7 +43,7 @@ def _actions(context):
     robot, controllers = (find_resource(launching.text_of(context, name)) for name in ("robot", "controllers"))
     description = ParameterValue(Command(["xacro ", str(robot)]), value_type=str)
     simulated = {"use_sim_time": True}
-    actions = launching.simulation(context, launching.text_of(context, "scene"), None, REMAPPINGS, False)
+    actions = launching.simulation(context, launching.text_of(context, "scene"), None, REMAPPINGS, False, PARAMETERS)
     actions += [
         Node(
             package="robot_state_publisher",
@@ -55,7 +57,8 @@ def _actions(context):
             output="screen",
         ),
     ]
-    spawner = ["--param-file", str(controllers)]
+    # as a group: a message in which some joint has no effort yet is refused whole
+    spawner = ["--param-file", str(controllers), "--activate-as-group"]
     actions.append(Node(package="controller_manager", executable="spawner", arguments=[*SPAWNED, *spawner]))
     return actions
 

@@ -16,8 +16,8 @@ from launch import LaunchDescription
 from mb_contact.ros import launching
 
 ARGUMENTS = (
-    "scene", "urdf", "base", "height", "lockstep", "real_time_factor", "paused", "duration", "params_file",
-    "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
+    "scene", "urdf", "base", "height", "lockstep", "real_time_factor", "clock_rate", "paused", "duration",
+    "params_file", "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
 )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def build_parser():
     )
     parser.add_argument("--version", action="version", version=f"mb_contact {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_record, _add_replay, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
+    for add in (_add_run, _add_view, _add_record, _add_replay, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
         add(commands)
     return parser
 
@@ -57,8 +57,9 @@ def _add_run(commands):
     parser.epilog = "Everything from --ros-args on goes to ROS (-r, -p, --params-file)."
     add_run_arguments(parser)
     known = parser.format_help()
-    if "--headless" not in known:
-        parser.add_argument("--headless", action="store_true", help="no view (what happens anyway)")
+    view = parser.add_mutually_exclusive_group()
+    view.add_argument("--view", action="store_true", help="show the node in the browser too (needs viser)")
+    view.add_argument("--headless", action="store_true", help="no view (the default)")
     if "--seed" not in known:
         text = "seed of NumPy's random numbers; the simulation itself draws none"
         parser.add_argument("--seed", type=int, metavar="N", help=text)
@@ -79,7 +80,14 @@ def _run(arguments):
         scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
     else:
         build_world(load_scene(scene))  # what is wrong with the scene comes before any word of progress
-    return run_and_report(scene, options_from_arguments(arguments, arguments.ros_args))
+    options = options_from_arguments(arguments, arguments.ros_args)
+    if not arguments.view:
+        return run_and_report(scene, options)
+    from mb_contact.viewer.process import NodeView
+
+    with NodeView(arguments.scene) as view:
+        options.ready = view.start
+        return run_and_report(scene, options)
 
 
 def _seed(seed):
@@ -88,6 +96,25 @@ def _seed(seed):
     if not 0 <= seed < 2**32:
         raise InputError(f"--seed must be from 0 to {2**32 - 1}, got {seed}")
     np.random.seed(seed)  # noqa: NPY002 (the global generator is the one that a user's code may share)
+
+
+# --- view -----------------------------------------------------------------------------------------
+
+
+def _add_view(commands):
+    from mb_contact.viewer.options import add_view_arguments
+
+    text = "show a scene in the browser, simulated here or, with --follow, by a node"
+    parser = _command(commands, "view", _view, text)
+    parser.epilog = "Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS."
+    add_view_arguments(parser)
+
+
+def _view(arguments):
+    from mb_contact.viewer.command import run_view
+    from mb_contact.viewer.options import options_from_arguments
+
+    return run_view(arguments.scene, options_from_arguments(arguments, arguments.ros_args))
 
 
 # --- record, replay -------------------------------------------------------------------------------
@@ -120,7 +147,7 @@ def _add_replay(commands):
     parser = _command(commands, "replay", _replay, text)
     parser.add_argument("scene", metavar="SCENE", help="the scene file that was recorded")
     parser.add_argument("bag", metavar="BAG", help="MCAP file, or a folder of ros2 bag")
-    parser.epilog = "Pushes, spawned objects and states set from outside are not in a recording and are not replayed."
+    parser.epilog = "Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record."
 
 
 def _replay(arguments):
@@ -147,7 +174,7 @@ def _add_demo(commands):
     pace = lift.add_mutually_exclusive_group()
     pace.add_argument("--realtime", action="store_true", help="pace at real time (the default)")
     pace.add_argument("--as-fast-as-possible", action="store_true", help="do not pace")
-    lift.add_argument("--view", action="store_true", help="open the web view")
+    lift.add_argument("--view", action="store_true", help="show it in the browser too (needs viser)")
     patch = _command(demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures")
     patch.add_argument("--out", default="out", metavar="DIR", help="folder for patch.png (default: out)")
     lift.add_argument(
@@ -164,13 +191,12 @@ def _demo_patch(arguments):
 def _demo_lift(arguments):
     from mb_contact.demo.lift import LiftOptions, run_lift
 
-    if arguments.view:
-        print("the web view is not available yet: running without it", flush=True)
     options = LiftOptions(
         out=arguments.out,
         backend=arguments.backend,
         real_time=not arguments.as_fast_as_possible,
         controller=arguments.controller,
+        view=arguments.view,
     )
     return run_lift(options)
 
@@ -314,7 +340,7 @@ def main(argv=None):
     """Entry point; returns the exit code (argparse exits by itself for --help and wrong options)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     ros_args = []
-    if argv[:1] == ["run"]:
+    if argv[:1] in (["run"], ["view"]):
         from mb_contact.ros.main import split_ros_arguments
 
         argv, ros_args = split_ros_arguments(argv)

@@ -216,6 +216,17 @@ def foxglove_folder(config):
     return folder
 
 
+def installed_program(package, name):
+    """The path of a program of a ROS package; skips where that is not installed."""
+    index = pytest.importorskip("ament_index_python", reason="no sourced ROS 2 here")
+    try:
+        path = Path(index.get_package_prefix(package)) / "lib" / package / name
+    except index.PackageNotFoundError:
+        pytest.skip(f"this ROS 2 lacks {package}")
+    assert path.is_file(), path
+    return path
+
+
 def wait_until(condition, what, timeout=TIMEOUT):
     """Wait for something that DDS discovery does in the background (it gives no event for it)."""
     deadline = time.monotonic() + timeout
@@ -276,5 +287,6 @@ __all__ = [
     "Session",
     "dds_raw",
     "foxglove_folder",
+    "installed_program",
     "wait_until",
 ]

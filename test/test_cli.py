@@ -44,7 +44,7 @@ def problem(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("lcp",), ("bench",)]
+    "command", [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("lcp",), ("bench",), ("view",)]
 )
 def test_help(capsys, command):
     code, out, err = call(capsys, *command, "--help")
@@ -55,13 +55,13 @@ def test_help(capsys, command):
 def test_help_names_every_command_and_is_quick():
     answer = run("--help")
     assert answer.returncode == 0
-    for name in ("run", "demo", "check", "info", "lcp", "bench"):
+    for name in ("run", "view", "demo", "check", "info", "lcp", "bench"):
         assert f"\n    {name} " in answer.stdout
     code = "import sys; from mb_contact import cli; cli.build_parser(); print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert {"numba", "coal", "rosbags", "cyclonedds", "matplotlib", "scipy"}.isdisjoint(
+    assert {"numba", "coal", "rosbags", "cyclonedds", "matplotlib", "scipy", "viser"}.isdisjoint(
         modules.stdout.split()
     )
 

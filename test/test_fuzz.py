@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,11 @@ def fuzz():
         sys.path.remove(str(BENCHMARKS))
 
 
-@pytest.mark.parametrize("kind", ["urdf", "scene", "srdf"])
-def test_mutated_files_are_read_or_refused_with_a_place(kind, fuzz):
-    counts, wrong = fuzz.run(200, seed=1, kinds=(kind,))
+@pytest.mark.parametrize("kind, cases", [("urdf", 200), ("scene", 120), ("srdf", 200), ("surface", 60)])
+def test_mutated_files_are_read_or_refused_with_a_place(kind, cases, fuzz):
+    counts, wrong = fuzz.run(cases, seed=1, kinds=(kind,))
     assert [case[:4] for case in wrong] == []
-    assert counts[kind, "accepted"] > 5 and counts[kind, "refused"] > 20
+    assert counts[kind, "accepted"] > 3 and counts[kind, "refused"] > 20
 
 
 def test_the_judge_sees_what_is_wrong(fuzz, tmp_path):
@@ -49,6 +50,17 @@ def test_the_judge_sees_what_is_wrong(fuzz, tmp_path):
     heavy = fuzz.copy.copy(model)
     object.__setattr__(heavy, "tree", model.tree._replace(mass=-model.tree.mass))
     assert fuzz.judge(lambda: heavy, False) == ("nonsense", "a negative mass or damping")
+
+
+def test_a_case_that_spins_and_one_that_sleeps_are_hangs(fuzz, monkeypatch):
+    def spin():
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz, "LIMIT", 0.02)
+    assert fuzz.judge(spin, False) == ("hang", "longer than 0.02 s of CPU time")
+    monkeypatch.setattr(fuzz, "WALL_LIMIT", 0.02)
+    assert fuzz.judge(lambda: time.sleep(30.0), False) == ("hang", "longer than 0.02 s of wall time")
 
 
 def test_a_case_is_the_same_every_time(fuzz, tmp_path):

@@ -248,3 +248,67 @@ def test_bodies_come_to_rest_on_rough_ground(shape):
         assert np.abs(simulator.v).max() < 0.02
     assert result.certificate.penetration < 1e-4
     assert simulator.q[2] > 0.0
+
+
+# --- from event to event ----------------------------------------------------------------------------
+
+G = 9.81
+
+
+def bouncing(terrain, at, eps, velocity=(0.0, 0.0, 0.0), mu=0.0, model="coulomb_polyhedral"):
+    """Simulator of a ball of 0.1 m over a terrain, under the event scheme."""
+    ball = Primitive("ball", "sphere", (0.1,), Pose(at), "free", 2.0, None, "rubber", Velocity(linear=velocity))
+    floor = {"primitives": (ball,), "ground": Ground(material="rubber")}
+    if terrain is not None:
+        field = Primitive("floor", "height_field", (3.0, 2.0), heights=terrain, material="rubber")
+        floor = {"primitives": (field, ball)}
+    materials = {"rubber": Material(mu, restitution=eps)}
+    return mb.Simulator(Scene(**floor, materials=materials, collision_scheme="event", friction_model=model))
+
+
+def bounces(sim, seconds):
+    """(time, speed before) of every impact."""
+    events = [event for _ in range(round(seconds / sim.time_step)) for event in sim.step().events]
+    return np.array([(event.time, event.speeds.min()) for event in events])
+
+
+@pytest.mark.parametrize("model", ["coulomb_polyhedral", "coulomb_cone"])
+def test_bounces_on_a_flat_field_are_those_on_a_plane_and_of_the_formula(model):
+    """Falls from 0.4 m with eps = 0.6: impacts at t_1 (1 + 2 eps + 2 eps^2 ...), speeds g t_1 eps^k."""
+    at, eps = (0.33, -0.21, 0.5), 0.6
+    found, plane = (bounces(bouncing(terrain, at, eps, model=model), 1.1) for terrain in (FLAT, None))
+    assert len(found) == len(plane) >= 4
+    np.testing.assert_allclose(found, plane, rtol=0.0, atol=1e-9)
+    first = np.sqrt(2.0 * 0.4 / G)
+    k = np.arange(4)
+    times = np.array([first * (1.0 + 2.0 * sum(eps**j for j in range(1, n + 1))) for n in k])
+    np.testing.assert_allclose(found[:4], np.column_stack([times, -G * first * eps**k]), atol=1e-7)
+
+
+def test_an_impact_on_a_slope_turns_the_velocity_about_its_normal():
+    slope = Heights(generator="ramp", resolution=0.25, amplitude=0.9)
+    sim = bouncing(slope, (0.1, 0.05, 1.2), 0.5)
+    while not (events := sim.step().events):
+        pass
+    (event,) = events
+    normal = np.array([-0.9, 0.0, 3.0]) / np.hypot(0.9, 3.0)
+    np.testing.assert_allclose(np.abs(event.normals[0] @ normal), 1.0, atol=1e-12)
+    before = np.array([0.0, 0.0, -G * event.time])
+    after = before - 1.5 * (before @ normal) * normal
+    np.testing.assert_allclose(sim.v[3:] + [0.0, 0.0, G * (sim.time - event.time)], after, atol=1e-9)
+    centre = np.array([0.1, 0.05, 1.2 - 0.5 * G * event.time**2])
+    assert abs((centre - [0.0, 0.0, 0.45]) @ normal - 0.1) < 1e-9  # it touched when it was told to have
+
+
+def test_a_ball_among_hills_loses_energy_at_every_bounce_and_stays_above():
+    hills = Heights(generator="hills", resolution=0.1, amplitude=0.1, wavelength=0.8, seed=4)
+    sim = bouncing(hills, (0.1, 0.0, 0.6), 0.7, (0.2, -0.1, 0.0), mu=0.4)
+    events, energy = [], sim.energy()
+    for _ in range(1500):
+        step = sim.step()
+        events += step.events
+        assert sim.energy() <= energy + 1e-9
+        energy = sim.energy()
+        assert step.certificate.penetration < 1e-6 and step.certificate.residual < 1e-9
+    assert len(events) >= 5
+    assert all(event.energy_after <= event.energy_before + 1e-12 for event in events)

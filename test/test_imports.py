@@ -35,9 +35,9 @@ ALLOWED = {
     "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"surfaces"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
-    "viewer": BELOW_SIMULATION | {"simulation"},
+    "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "bench": BELOW_SIMULATION | {"simulation", "sko", "ros"},
-    "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
+    "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
     "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "sko"},
 }
@@ -61,7 +61,7 @@ CONFINED = {
     "rclpy": {"ros/rclpy_backend.py"},
     "cyclonedds": {"ros"},
     "matplotlib": {"bench", "demo"},
-    "viser": {"viewer"},
+    "viser": {"viewer/library.py"},
     "pinocchio": set(),
     "mujoco": set(),
 }

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.scene import Closure, Ground, Pose, Scene, SceneModel
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene import Closure, Gear, Ground, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel
 
 LINK = '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/><inertia ixx="{3}" iyy="{4}" izz="{5}" ' \
     'ixy="0.0001" ixz="0" iyz="-0.00005"/></inertial>{6}</link>'  # fmt: skip
@@ -43,8 +46,6 @@ def tip_height():
     sim = mb.Simulator(scene(), warm_up=False)
     sim.reset()
     p, quaternion = sim.link_pose("tool")
-    from mb_contact.model.rotations import quat_to_matrix
-
     return float((p + quat_to_matrix(quaternion) @ [0.05, 0.0, 0.08])[2]) - 0.02
 
 
@@ -132,3 +133,164 @@ def test_a_loop_carries_its_part():
     for _ in range(5):
         sim.step()
     np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, 9.81], atol=1e-6)
+
+
+# --- couplings ----------------------------------------------------------------------------------------
+PAIR = (
+    '<robot name="pair"><link name="frame"/>'
+    + LINK.format("drive", "0.1 0 0.2", 1.5, 0.03, 0.02, 0.01, "")
+    + LINK.format("driven", "0 0.2 0.1", 0.8, 0.01, 0.02, 0.015, "")
+    + JOINT.format("first", "revolute", "frame", "drive", "0 0 1", "0.2 0 0", "0 1 0")
+    + JOINT.format("second", "revolute", "drive", "driven", "0.3 0 0", "0 0.4 0", "0.6 0 0.8")
+    + "</robot>"
+)
+MIMIC = PAIR.replace("0.6 0 0.8\"/>", '0.6 0 0.8"/><mimic joint="first" multiplier="-1.5"/>')
+BEAM = (
+    '<robot name="beam"><link name="post"/>'
+    '<link name="beam"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>'
+    '<inertia ixx="0.01" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    + JOINT.format("hinge", "revolute", "post", "beam", "0 0 1", "0 0 0", "0 1 0")
+    + "</robot>"
+)
+BEAM_END = Closure("point", "beam", "world", pose_a=Pose((1.0, 0.0, 0.0)))
+
+
+def all_joints(sim):
+    """Positions and velocities of all joints by name, those that follow included."""
+    names = [*sim.world.joint_names, *sim.world.follower_names]
+    parts = [sim.joint_positions(), sim.joint_velocities()]
+    if sim.world.follower_names:
+        parts = [np.concatenate(pair) for pair in zip(parts, sim.follower_state())]
+    return {name: (q, v) for name, q, v in zip(names, *parts)}
+
+
+@pytest.mark.parametrize("beam", [False, True], ids=["alone", "beside a loop"])
+@pytest.mark.parametrize("coupling", ["mimic", "gear"])
+def test_coupled_joints_agree_with_pinocchio(coupling, beam):
+    """Pinocchio's inverse dynamics of the uncoupled tree: a coupling acts along the axes, as a motor in each joint."""
+    pin = pytest.importorskip("pinocchio", reason="no Pinocchio here to compare with")
+    models = (SceneModel(MIMIC if coupling == "mimic" else PAIR, joints={"first": 0.4}),)
+    gears = () if coupling == "mimic" else (Gear("second", "first", -1.5),)
+    models += (SceneModel(BEAM, pose=Pose((5.0, 0.0, 0.0))),) if beam else ()
+    if coupling == "gear":
+        models[0].joints["second"] = -0.6
+    closures = (BEAM_END,) if beam else ()
+    sim = mb.Simulator(Scene(models=models, gears=gears, loop_closures=closures))
+    peer = pin.buildModelFromXML(PAIR)
+    data = peer.createData()
+    for _ in range(15):
+        before = all_joints(sim)
+        sim.step([0.0 if name == "hinge" else 0.8 for name in sim.world.joint_names])
+        after = all_joints(sim)
+        q, v, a = (np.zeros(2) for _ in range(3))
+        for name in ("first", "second"):
+            i = peer.joints[peer.getJointId(name)].idx_v
+            q[i], v[i] = before[name]
+            a[i] = (after[name][1] - v[i]) / sim.time_step
+        pin.rnea(peer, data, q, v, a)
+        for name in ("first", "second"):
+            f = data.f[peer.getJointId(name)]
+            expected = np.concatenate((f.angular, f.linear))
+            np.testing.assert_allclose(sim.joint_wrench(name), expected, rtol=1e-9, atol=1e-9)
+    assert after["second"][0] == pytest.approx(-1.5 * after["first"][0], abs=1e-6)
+    assert abs(sim.joint_wrench("second")[:3] @ [0.6, 0.0, 0.8]) > 0.01  # what the coupling carries
+    if beam:
+        np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, 9.81], atol=1e-6)
+
+
+# --- other ways to step ---------------------------------------------------------------------------------
+def swinging(dt, **more):
+    """The arm in full swing, one step on under constant efforts."""
+    sim = mb.Simulator(dataclasses.replace(scene(), time_step=dt, **more), warm_up=False)
+    sim.reset()
+    sim.set_state(sim.q, [2.0, -3.0, 4.0])
+    sim.step([1.0, -2.0, 0.5])
+    return sim
+
+
+AXES = {"shoulder": [0.0, 1.0, 0.0], "elbow": [0.6, 0.8, 0.0], "knuckle": [1.0, 0.0, 0.0]}
+WAYS = [{"integrator": name} for name in ("rk4", "midpoint", "adaptive")] + [{"collision_scheme": "event"}]
+
+
+@pytest.mark.parametrize("more", WAYS, ids=lambda more: next(iter(more.values())))
+def test_second_order_under_other_integrators(more):
+    """Along its axis a joint carries its effort, and the base all momentum that is gained: errors fall by four."""
+    errors = []
+    for dt in (1e-3, 5e-4):
+        sim = swinging(dt, **more)
+        axial = [np.dot(sim.joint_wrench(name)[:3], axis) for name, axis in AXES.items()]
+        model = mb.load_urdf(urdf())
+        q0 = mb.Simulator(scene(), warm_up=False).q
+        masses = np.asarray(model.tree.mass)
+
+        def momentum(q, v):
+            return sum(m * com_jacobian(model, q, k) @ v for k, m in enumerate(masses))  # noqa: B023
+
+        gained = (momentum(sim.q, sim.v) - momentum(q0, np.array([2.0, -3.0, 4.0]))) / dt
+        R = mb.frame_pose(model, 0.5 * (q0 + sim.q), "upper")[0]
+        force = R @ sim.joint_wrench("shoulder")[3:] - masses.sum() * np.array([0.0, 0.0, 9.81])
+        errors.append([np.abs(np.subtract(axial, [1.0, -2.0, 0.5])).max(), np.abs(force - gained).max()])
+    coarse, fine = np.array(errors)
+    assert (fine < 1e-2).all() and (fine > 1e-7).all()
+    np.testing.assert_allclose(coarse / fine, 4.0, rtol=0.15)
+
+
+def test_from_event_to_event_a_collision_goes_through_the_joints():
+    """The tool hits the ground inside of a step: the base feels what Newton's law says, to first order."""
+    errors = []
+    for dt in (1e-3, 5e-4):
+        touching = dataclasses.replace(scene(tip_height() - 1e-4 * dt), time_step=dt, collision_scheme="event")
+        sim = mb.Simulator(touching, warm_up=False)
+        sim.reset()
+        v0, q0 = np.array([0.5, 0.3, 0.0]), sim.q
+        sim.set_state(q0, v0)
+        step = sim.step()
+        model = mb.load_urdf(urdf())
+        masses = np.asarray(model.tree.mass)
+        gained = sum(m * (com_jacobian(model, sim.q, k) @ sim.v - com_jacobian(model, q0, k) @ v0)
+                     for k, m in enumerate(masses))  # fmt: skip
+        R = mb.frame_pose(model, 0.5 * (q0 + sim.q), "upper")[0]
+        carried = dt * (R @ sim.joint_wrench("shoulder")[3:])
+        quat = sim.link_pose("tool")[1]
+        impulse = quat_to_matrix(quat) @ sim.contact_impulse("tool")[3:]
+        assert len(step.events) == 1 and np.linalg.norm(impulse) > 0.1
+        balance = carried + impulse - masses.sum() * np.array([0.0, 0.0, 9.81]) * dt - gained
+        errors.append(np.linalg.norm(balance) / np.linalg.norm(impulse))
+    assert errors[0] < 5e-3 and errors[1] < 0.6 * errors[0]
+
+
+@pytest.mark.parametrize("balls", [False, True], ids=["alone", "beside bouncing balls"])
+def test_loops_from_event_to_event(balls):
+    """Half of the beam's weight on its hinge, into however many stretches balls cut the steps."""
+    more = [Primitive(f"ball_{i}", "sphere", (0.1,), Pose((9.0, i, 0.11 + 0.003 * i)), "free", 1.0, material="bouncy")
+            for i in range(3)] if balls else []  # fmt: skip
+    materials = {"bouncy": Material(friction=0.5, restitution=0.9)} if balls else {}
+    sim = mb.Simulator(
+        Scene(
+            models=(SceneModel(BEAM),), loop_closures=(BEAM_END,), primitives=tuple(more), materials=materials,
+            ground=Ground(0.0, "bouncy") if balls else None, collision_scheme="event",
+        )
+    )  # fmt: skip
+    collisions = 0
+    for _ in range(80):
+        collisions += len(sim.step().events)
+        np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, 9.81], atol=1e-4)
+    assert (collisions > 2) == balls
+
+
+def test_an_impact_goes_through_a_loop():
+    """A ball bounces off the middle of the beam within a time step: hinge and loop take half of its impulse each."""
+    shape = '<collision><origin xyz="0.5 0 0"/><geometry><box size="1 0.2 0.1"/></geometry></collision>'
+    middle = BEAM.replace("</inertial>", f"</inertial>{shape}")
+    ball = Primitive("ball", "sphere", (0.1,), Pose((0.5, 0.0, 1.2)), "free", 1.0, material="bouncy")
+    materials = {"bouncy": Material(friction=0.5, restitution=0.8)}
+    model = SceneModel(middle, materials=ModelMaterials("bouncy"))
+    sim = mb.Simulator(Scene(models=(model,), loop_closures=(BEAM_END,), primitives=(ball,), materials=materials))
+    struck = 0.0
+    for _ in range(200):
+        sim.step()
+        impulse = -sim.contact_impulse("beam")[5]
+        expected = 9.81 + 0.5 * impulse / sim.time_step
+        np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, expected], rtol=1e-3, atol=1e-3)
+        struck = max(struck, impulse)
+    assert struck > 1.0

@@ -15,7 +15,7 @@ import mb_contact as mb
 from mb_contact.contact.loops import LoopClosure, loop_rows
 from mb_contact.contact.state import BodyState
 from mb_contact.core.step import step as _step
-from mb_contact.model.scene import Closure, Ground, Pose, Primitive, Scene, SceneModel, Velocity
+from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.simulation.study import posed_problem
 from mb_contact.types import CLOSURE_NAMES, CLOSURE_ROWS
@@ -352,3 +352,38 @@ def test_python_scenes_are_checked_too():
         check_scene(Scene(loop_closures=(Closure("point", "a", "b", Pose((0.0, np.nan, 0.0))),)))
 
 
+# --- impacts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3], ids=["flat", "tilted"])
+@pytest.mark.parametrize("law", ["papers", "newton", "anitescu_potra"])
+@pytest.mark.parametrize("scheme", ["time_stepping", "event"])
+def test_two_welded_balls_bounce_as_one_body(scheme, law, tilt):
+    """A frictionless impact of a rigid dumbbell: J = (1 + eps) v / (1/M + a^2/I) at the arm a from its centre."""
+    half, mass, radius, eps = 0.3, 1.0, 0.1, 0.5
+    away = half * np.array([np.cos(tilt), 0.0, np.sin(tilt)])
+    balls = tuple(
+        Primitive(name, "sphere", (radius,), Pose(tuple(sign * away + [0, 0, 0.8]), rpy=(0, -tilt, 0)), "free", mass,
+                  material="steel")
+        for name, sign in (("low", -1.0), ("high", 1.0))
+    )  # fmt: skip
+    weld = Closure("weld", "low", "high", Pose((half, 0, 0)), Pose((-half, 0, 0)))
+    sim = mb.Simulator(
+        Scene(primitives=balls, ground=Ground(material="steel"), materials={"steel": Material(0.0, restitution=eps)},
+              loop_closures=(weld,), collision_scheme=scheme, restitution_law=law)
+    )  # fmt: skip
+    while not (step := sim.step()).events:
+        pass
+    (event,) = step.events
+    v, arm = -event.speeds[0], away[0] if tilt else 0.0
+    whole, inertia = 2.0 * mass, 2.0 * (0.4 * mass * radius**2 + mass * half**2)
+    yielding = 1.0 / whole + arm**2 / inertia
+    assert event.impulses[:, 2].sum() == pytest.approx((1.0 + eps) * v / yielding, rel=1e-9)
+    lost = event.energy_before - event.energy_after
+    assert lost == pytest.approx(0.5 * (1.0 - eps**2) * v**2 / yielding, rel=1e-9)
+    spins = sim.v.reshape(2, 6)[:, 1]
+    np.testing.assert_allclose(spins, (1.0 + eps) * v / yielding * arm / inertia, rtol=1e-4, atol=1e-12)
+    assert step.certificate.loop_residual < 1e-12 and step.certificate.closure_error < 1e-4
+    residual, closure, _ = run(sim, 0.2)
+    assert residual < 1e-9 and closure < 1e-3
+    assert np.linalg.norm(sim.q.reshape(2, 7)[0, :3] - sim.q.reshape(2, 7)[1, :3]) == pytest.approx(2 * half, abs=1e-3)

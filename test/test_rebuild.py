@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.scene import Pose, Primitive
+from mb_contact.model.scene import Pose, Primitive, SceneModel
 
 SCENE = Path(__file__).resolve().parents[1] / "config" / "box_on_table.yaml"
 FAR = Primitive("far", "sphere", (0.1,), Pose((5.0, 0.0, 9.0)), "free", 1.0)
@@ -60,6 +60,33 @@ def test_what_stays_goes_on_bit_for_bit(scene, first):
     fall = 9.0 - sim.link_pose("far")[0][2]
     assert fall == pytest.approx(0.5 * 9.81 * 0.1 * 0.101, rel=1e-9)  # the scheme's fall in 100 steps
     back = sim.rebuilt(scene)
+    np.testing.assert_array_equal(back.q, alone.q)
+    np.testing.assert_array_equal(back.v, alone.v)
+
+
+HINGE = (
+    '<robot name="{0}"><link name="{0}"/><link name="{0}_bob"><inertial><origin xyz="0.3 0 0"/><mass value="1"/>'
+    '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="{0}_hinge" '
+    'type="continuous"><parent link="{0}"/><child link="{0}_bob"/><axis xyz="0 1 0"/></joint></robot>'
+)
+
+
+def test_robots_come_and_go(scene):
+    """Each swings on bit for bit while the other appears before it in every array, and disappears."""
+    one, two = (SceneModel(HINGE.format(name), name=name, pose=Pose((9.0, y, 3.0))) for y, name in ((0, "a"), (2, "b")))
+    alone = mb.Simulator(dataclasses.replace(scene, models=(one,)))
+    effort = np.array([0.7])
+    for _ in range(50):
+        alone.step(effort)
+    sim = alone.rebuilt(dataclasses.replace(scene, models=(two, one)))
+    assert sim.world.joint_names == ("b_hinge", "a_hinge")
+    for _ in range(50):
+        alone.step(effort)
+        sim.step(np.array([0.0, 0.7]))
+    assert sim.joint_positions()[1] == alone.joint_positions()[0] != 0.0
+    assert sim.joint_velocities()[1] == alone.joint_velocities()[0]
+    np.testing.assert_array_equal(sim.link_pose("box")[0], alone.link_pose("box")[0])
+    back = sim.rebuilt(dataclasses.replace(scene, models=(one,)))
     np.testing.assert_array_equal(back.q, alone.q)
     np.testing.assert_array_equal(back.v, alone.v)
 

@@ -163,6 +163,18 @@ def test_timeout_policies(policy, expected):
     assert rule.effort(1.3)[0] == 5.0 and not rule.active
 
 
+@pytest.mark.parametrize("policy, expected", [("hold", 0.0), ("zero", 0.0), ("gravity_compensation", 9.8)])
+def test_before_the_first_command_gravity_is_compensated_at_once(policy, expected):
+    """What no controller moves yet does not fall; with the other policies there is no effort."""
+    box, logger = inbox(), log()
+    options = NodeOptions(command_timeout=0.1, command_timeout_policy=policy)
+    rule = TimeoutPolicy(box, options, lambda: np.full(3, 9.8), logger)
+    assert rule.effort(0.0)[0] == expected and rule.active == (expected > 0.0)
+    assert rule.effort(0.2)[0] == expected and not logger.lines
+    box.on_joint_command(command(["a"], [4.0]))
+    assert rule.effort(0.3)[0] == 4.0 and not rule.active
+
+
 def test_no_timeout_when_it_is_zero():
     box = inbox()
     rule = TimeoutPolicy(box, NodeOptions(command_timeout=0.0, command_timeout_policy="zero"), None, log())

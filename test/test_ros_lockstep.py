@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
+from pathlib import Path
 
 from ros_support import JOINT_STATE, TRIGGER, Session
+
+from mb_contact.ros.embedded.messages import message_class, stamp_ns
+from mb_contact.ros.qos import COMMAND_LOCKSTEP
 
 
 def last_json(process):
@@ -113,3 +118,49 @@ def test_reset_under_load_keeps_time_running_forwards():
         node.signal(signal.SIGINT)
         assert node.wait() == 0, node.output()
         assert "0 lockstep timeouts" in node.output()
+
+
+def test_objects_spawned_and_deleted_in_lockstep_cost_no_state_and_no_command():
+    """Every state is answered once or more; a ball that comes and goes in between falls as it must from then on."""
+    step = 1_000_000
+    with Session() as ros:
+        scene = Path(__file__).resolve().parents[1] / "config" / "drawer.yaml"
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded")
+        node = ros.process(*command, scene, "--lockstep")
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        commands, stamps = peer.publisher("joint_commands"), []
+
+        def answer(state):
+            stamps.append(stamp_ns(state.header.stamp))
+            commands.publish(peer.joint_command(["drawer_joint"], [0.0], stamps[-1]))
+            with peer.changed:
+                peer.changed.notify_all()
+
+        peer.node.create_subscription(JOINT_STATE, "joint_states", answer, COMMAND_LOCKSTEP)
+        pose = message_class("geometry_msgs/msg/PoseStamped")()
+        pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 2.0, 3.0, 1.0
+
+        def answers(more):
+            start = len(stamps)
+            peer.until(lambda: len(stamps) > start + more)
+
+        for name in ("first", "second"):
+            answers(100)
+            spawned = peer.call(
+                "spawn_entity", "simulation_interfaces/srv/SpawnEntity", name=name, initial_pose=pose,
+                resource_string="{shape: sphere, size: [0.05], mass: 0.5}",
+            )  # fmt: skip
+            assert spawned.result.result == 1, spawned.result.error_message
+            answers(100)
+            state = peer.call("get_entity_state", "simulation_interfaces/srv/GetEntityState", entity=name).state
+            count = -state.twist.linear.z / (9.81 * 1e-3)  # steps since it came, by its speed
+            assert count > 50 and abs(count - round(count)) < 1e-6
+            assert abs(state.pose.position.z - (3.0 - 9.81e-6 * 0.5 * count * (count + 1.0))) < 1e-9
+            gone = peer.call("delete_entity", "simulation_interfaces/srv/DeleteEntity", entity=name)
+            assert gone.result.result == 1, gone.result.error_message
+        answers(100)
+        assert all(0 <= b - a <= step for a, b in zip(stamps, stamps[1:]))  # none missed, none older than the last
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+        assert "0 lockstep timeouts" in node.output() and "0 rejected" in node.output()

@@ -88,3 +88,23 @@ def test_shapes_sizes_and_frames(tmp_path):
 def test_robots_are_left_to_robot_description(name, objects):
     shown = {marker.ns for marker in markers(find_resource(f"package://mb_contact/config/{name}.yaml"))}
     assert shown and (objects is None or shown == objects)
+
+
+def test_height_fields_hulls_and_cones_are_triangles_where_the_shapes_are(tmp_path):
+    path = tmp_path / "field.yaml"
+    path.write_text(
+        "materials: {m: {friction: 0.5}}\nprimitives:\n"
+        "  - {name: hills, shape: height_field, size: [4, 2], material: m, pose: {position: [1, 0, 3]},\n"
+        "     heights: {generator: waves, amplitude: 0.1, wavelength: 1.0, resolution: 0.04}}\n"
+        "  - {name: hat, shape: cone, size: [0.2, 0.6], base: free, mass: 1.0, material: m}\n"
+    )
+    hills, hat = markers(path)
+    assert (hills.ns, hills.type, hills.header.frame_id) == ("hills", 11, "world")
+    points = np.array([(p.x, p.y, p.z) for p in hills.points]) + place(hills)
+    assert len(points) == 3 * 2 * 63 * 50  # 101 columns are thinned to 64, 51 rows are not
+    np.testing.assert_allclose(points[:, :2].min(axis=0), (-1.0, -1.0), atol=1e-12)
+    np.testing.assert_allclose(points[:, :2].max(axis=0), (3.0, 1.0), atol=1e-12)
+    assert 2.9 - 1e-12 <= points[:, 2].min() < 2.91 and 3.09 < points[:, 2].max() <= 3.1 + 1e-12
+    assert (hat.ns, hat.type, hat.header.frame_id) == ("hat", 11, "hat")
+    tips = np.array([(p.x, p.y, p.z) for p in hat.points])
+    np.testing.assert_allclose(np.ptp(tips, axis=0), (0.4, 0.4, 0.6), atol=1e-12)

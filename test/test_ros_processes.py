@@ -61,6 +61,17 @@ def test_signal_while_paused():
         assert "(0 steps)" in node.output()
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signal_after_the_end_of_a_run(number):
+    """What comes while the interpreter tidies up leaves the exit code alone."""
+    with Session() as ros:
+        node = ros.simulator("--duration", "0.1", "--as-fast-as-possible")
+        node.wait_for("lockstep timeouts")  # the summary
+        while node.popen.poll() is None:
+            node.signal(number)
+        assert node.wait() == 0, node.output()
+
+
 def test_signal_in_the_middle_of_a_lockstep_run():
     with Session() as ros:
         node = ros.simulator("--lockstep")

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rclpy backend against the embedded one, where a ROS 2 with rmw_cyclonedds is sourced.
+"""The rclpy backend against the embedded one, where a ROS 2 is sourced: rmw_cyclonedds and, for topics, rmw_fastrtps.
 
 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which newer pytests refuse.
 """
@@ -14,16 +14,37 @@ import pytest
 
 pytest.importorskip("rclpy", reason="no sourced ROS 2 here: the rclpy backend cannot run")
 
+from importlib.util import find_spec  # noqa: E402
+
+from ament_index_python import get_resources  # noqa: E402
 from ros_support import Session  # noqa: E402
 
-REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+
+def installed_rmw(vendor):
+    """Whether this ROS 2 has the middleware of a vendor."""
+    return f"rmw_{vendor}_cpp" in get_resources("rmw_typesupport")
+
+
+NODE = pytest.mark.skipif(not find_spec("tf2_msgs"), reason="this ROS 2 lacks tf2_msgs, which the node needs")
+RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", **RANGE}
+CYCLONE = pytest.mark.skipif(not installed_rmw("cyclonedds"), reason="this ROS 2 lacks rmw_cyclonedds_cpp")
+FAST = pytest.mark.skipif(not installed_rmw("fastrtps"), reason="this ROS 2 lacks rmw_fastrtps_cpp")
 
 
 @pytest.mark.parametrize(
-    "node, controller", [("rclpy", "embedded"), ("embedded", "rclpy"), ("rclpy", "rclpy")]
+    "node, controller, rmw",
+    [
+        pytest.param("rclpy", "embedded", "cyclonedds", marks=CYCLONE),
+        pytest.param("embedded", "rclpy", "cyclonedds", marks=CYCLONE),
+        pytest.param("rclpy", "rclpy", "cyclonedds", marks=CYCLONE),
+        pytest.param("embedded", "rclpy", "fastrtps", marks=FAST),
+        pytest.param("rclpy", "embedded", "fastrtps", marks=[FAST, NODE]),
+    ],
 )
-def test_lockstep_between_the_backends(node, controller):
-    with Session(**REAL) as ros:
+def test_lockstep_between_the_backends(node, controller, rmw):
+    """Every state answered, none lost, also where the other side is another vendor's DDS."""
+    with Session(RMW_IMPLEMENTATION=f"rmw_{rmw}_cpp", **RANGE) as ros:
         simulator = ros.simulator("--lockstep", "--duration", "1", "--joints", "26", backend=node)
         peer = ros.controller(1000, "--backend", controller)
         assert simulator.wait() == 0, simulator.output()
@@ -33,6 +54,7 @@ def test_lockstep_between_the_backends(node, controller):
         assert "0 lockstep timeouts" in simulator.output()
 
 
+@CYCLONE
 def test_services_and_latched_topics_of_the_rclpy_node():
     with Session(**REAL) as ros:
         simulator = ros.simulator("--joints", "2", "--ros-args", "-p", "clock_rate:=50.0", backend="rclpy")
@@ -52,6 +74,7 @@ def latched():
     return QoS(depth=1, latched=True)
 
 
+@CYCLONE
 def test_spawning_and_parameters_of_the_rclpy_node():
     """simulation_interfaces and live parameters over rclpy: a ball falls, pushes reach it, the clock's rate changes."""
     pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")

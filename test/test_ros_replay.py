@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import sys
 
@@ -15,7 +16,11 @@ from ros_support import Session
 from rosbags.highlevel import AnyReader
 
 from mb_contact.errors import CommunicationError, InputError
-from mb_contact.ros.replay import Recording, read_recording, replay
+from mb_contact.model.resources import find_resource
+from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.interventions import decode, do_again
+from mb_contact.ros.replay import Recording, _Player, read_recording, replay
+from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/box_on_table.yaml"
 
@@ -95,6 +100,81 @@ def test_the_real_simulator_replays_its_own_recording(tmp_path):
         again = ros.process(*command, "replay", SCENE, path)
         assert again.wait(900) == 0, again.output()
         assert "states bit for bit" in again.output()
+
+
+HINGE = (
+    '<robot name="hinge"><link name="world"/><link name="bob"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>'
+    '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="swing" '
+    'type="revolute"><parent link="world"/><child link="bob"/><axis xyz="0 1 0"/>'
+    '<limit lower="-9" upper="9" effort="5" velocity="99"/></joint></robot>'
+)
+
+
+def test_pushes_spawned_entities_and_set_states_are_replayed(tmp_path):
+    """A pushed box, a robot and a ball that come and go, a commanded joint, a reset: recorded at full speed."""
+    path = tmp_path / "events.mcap"
+    make = message_class
+    pose, push = make("geometry_msgs/msg/PoseStamped")(), make("geometry_msgs/msg/WrenchStamped")()
+    pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 0.55, 1.4, 1.0
+    push.wrench.force.x, push.wrench.torque.z = 7.3, 0.11
+    state = make("simulation_interfaces/msg/EntityState")()
+    state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 0.6, 1.1, 1.0
+    state.twist.angular.x = 0.7
+    with Session() as ros:
+        command = (sys.executable, "-m", "mb_contact.cli", "run", SCENE, "--backend", "embedded", "--record", path)
+        node = ros.process(*command, "--ros-args", "-p", "joint_state_rate:=1000.0")
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+
+        def call(service, **fields):
+            kind = "".join(word.capitalize() for word in service.split("_"))
+            answer = peer.call(service, f"simulation_interfaces/srv/{kind}", **fields)
+            assert answer.result.result == 1, answer.result.error_message
+
+        pushes = peer.publisher("external_wrench/box", "geometry_msgs/msg/WrenchStamped")
+        commands = peer.publisher("joint_commands")
+        for _ in range(2):
+            pushes.publish(push)
+            call("spawn_entity", name="arm", resource_string=HINGE, initial_pose=pose)
+            peer.send_until(
+                commands, peer.joint_command(["arm_swing"], [1.7]), lambda: 1.7 in list(states[-1].effort)
+            )  # fmt: skip
+            ball = "{shape: sphere, size: [0.05], mass: 0.3}"
+            call("spawn_entity", name="ball", resource_string=ball, initial_pose=pose)
+            peer.next_messages("joint_states", 50)
+            call("set_entity_state", entity="box", state=state)
+            peer.next_messages("joint_states", 50)
+            call("delete_entity", entity="ball")
+            pushes.publish(push)
+            peer.next_messages("joint_states", 50)
+            call("reset_simulation", scope=6)  # state and what was spawned
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+    recording = read_recording(path)
+    kinds = [kind for _, kind, _ in recording.events]
+    assert (kinds.count("spawn"), kinds.count("delete"), kinds.count("set")) == (4, 4, 2) and kinds.count("push") >= 3
+    result = replay(Simulator(find_resource(SCENE)), recording)
+    assert result.compared > 300 and result.equal == result.compared, result.text()
+    without = dataclasses.replace(recording, events=[e for e in recording.events if e[1] not in ("push", "set")])
+    assert box_of(recording) != box_of(without)  # the joints do not show what the box does
+
+
+def box_of(recording):
+    """Where the box is when the first robot goes."""
+    simulator = Simulator(find_resource(SCENE))
+    player = _Player(simulator, recording)
+    player.go_to(next(at for at, kind, _ in recording.events if kind == "delete"))
+    return player.simulator.link_pose("box")[0].tolist()
+
+
+@pytest.mark.parametrize("line", ["[]", "{", '{"kind": "push"}', "7"])
+def test_events_that_are_none_are_refused(line):
+    with pytest.raises(InputError, match="applied_events"):
+        decode(line)
+    for kind in ("push", "explode"):
+        with pytest.raises(InputError, match=kind):
+            do_again(None, kind, {})
 
 
 def test_what_is_no_recording_is_refused(tmp_path):

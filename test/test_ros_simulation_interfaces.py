@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ros_support import JOINT_STATE, Session
+from ros_support import JOINT_STATE, TIMEOUT, Session, wait_until
 
 from mb_contact.ros.embedded.definitions import RELEASE_VARIABLE
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
+from mb_contact.ros.qos import QoS
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENE = ROOT / "config" / "box_on_table.yaml"
@@ -25,6 +26,27 @@ CRATE = (
     'ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>'
     '<link name="lid"/><joint name="fix" type="fixed"><parent link="body"/><child link="lid"/></joint></robot>'
 )
+
+
+_PART = (
+    '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
+)
+
+
+def pendulum(root, body=""):
+    """A URDF of two hinges, the second of which follows the first; ``root`` 'world' welds it."""
+    joint = (
+        '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3} 0 0"/>'
+        '<axis xyz="0 1 0"/><limit lower="-9" upper="9" effort="5" velocity="99"/>{4}</joint>'
+    )
+    return (
+        f'<robot name="pendulum"><link name="{root}">{body}</link><link name="bob">{_PART}</link>'
+        f'<link name="tip">{_PART}</link>'
+        + joint.format("hinge", root, "bob", "0.5", "")
+        + joint.format("knee", "bob", "tip", "0.5", '<mimic joint="hinge" multiplier="-1"/>')
+        + "</robot>"
+    )
 
 
 class Simulation:
@@ -108,6 +130,65 @@ def test_stepping_only_while_paused_and_exactly(world):
     assert simulation.set_state(1) == OK and simulation.set_state(2) == OK
 
 
+def begun(peer, service, kind, **fields):
+    """A call that is under way."""
+    client = peer.node.create_client(kind, service)
+    assert client.wait_for_service(TIMEOUT)
+    return client.call_async(client.Request(**fields))
+
+
+STEP, MANY = "simulation_interfaces/srv/StepSimulation", 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    "end, word",
+    [
+        (lambda simulation: simulation.set_state(2), "paused"),
+        (lambda simulation: code(simulation("reset_simulation", scope=2)), "reset"),
+        (lambda simulation: simulation.set_state(1) and simulation.set_state(2), "the simulation goes on"),
+    ],
+)
+def test_many_steps_hold_up_nobody(world, end, word):
+    simulation, peer = world
+    states = peer.listen("joint_states", JOINT_STATE)
+    answer = begun(peer, "step_simulation", STEP, steps=MANY)
+
+    def stamp():
+        return stamp_ns(simulation("get_entity_state", entity="box").state.header.stamp)
+
+    before = stamp()
+    wait_until(lambda: stamp() > before, "time that goes on")
+    later = begun(peer, "/mb_contact/step", "std_srvs/srv/Trigger")
+    count = len(states)
+    peer.until(lambda: len(states) > count)
+    assert simulation.state() == 2 and not answer.done() and not later.done()
+    spawned = simulation.spawn("ball", BALL, (0.0, 0.0, 2.0))
+    assert code(spawned) == OK, spawned.result.error_message
+    before = stamp()
+    wait_until(lambda: stamp() > before, "time that goes on with the ball")
+    assert code(simulation("delete_entity", entity="ball")) == OK and not answer.done()
+    assert end(simulation) == OK
+    assert answer.wait(TIMEOUT) and later.wait(TIMEOUT)
+    result = answer.result().result
+    assert result.result == FAILED and result.error_message.startswith(f"{word} after ")
+    assert result.error_message.endswith(f" of {MANY} steps") and not later.result().success
+    assert simulation.state() == 2 and code(simulation("step_simulation", steps=2)) == OK
+    simulation("reset_simulation", scope=2)
+
+
+def test_the_end_in_the_middle_of_many_steps():
+    with Session() as ros:
+        node = ros.simulator("--joints", "2", "--ros-args", "-p", "start_paused:=true")
+        peer = ros.peer()
+        states = peer.listen("joint_states", JOINT_STATE)
+        answer = begun(peer, "step_simulation", STEP, steps=MANY)
+        peer.until(lambda: len(states) > 10)
+        node.signal()
+        assert node.wait() == 0, node.output()
+        assert answer.wait(TIMEOUT)
+        assert answer.result().result.error_message.startswith("the simulation ends after ")
+
+
 def test_reset_and_time(world):
     simulation, _ = world
 
@@ -152,6 +233,43 @@ def test_spawned_objects_fall_and_go(world):
     assert height(simulation, "crate") == pytest.approx(0.95, abs=2e-3)
     assert code(simulation("reset_simulation", scope=4)) == OK
     assert simulation.entities() == ["table", "box"]
+
+
+def test_spawned_robots_are_commanded_and_go(world):
+    """One welded by its root link 'world', one that falls; their joints appear in joint_states and disappear."""
+    simulation, peer = world
+    states = peer.listen("joint_states", JOINT_STATE)
+    box = height(simulation, "box")
+    answer = simulation.spawn("arm", pendulum("world"), (0.0, 3.0, 1.0))
+    assert code(answer) == OK, answer.result.error_message
+    answer = simulation.spawn("acrobat", pendulum("trunk", _PART), (0.0, 6.0, 5.0))
+    assert code(answer) == OK, answer.result.error_message
+    robot = message_class("simulation_interfaces/msg/EntityCategory")(category=1)
+    assert simulation.entities(categories=[robot]) == ["arm", "acrobat"]
+    names = ["arm_hinge", "acrobat_hinge", "arm_knee", "acrobat_knee"]
+    simulation("step_simulation", steps=1)
+    peer.until(lambda: list(states[-1].name) == names)
+    commands = peer.publisher("joint_commands", qos=QoS(1, reliable=False))
+    command = peer.joint_command(["acrobat_hinge", "arm_hinge"], [-0.5, 2.5])
+
+    def acts():
+        commands.publish(command)
+        simulation("step_simulation", steps=1)
+        return list(states[-1].effort[:2]) == [2.5, -0.5]
+
+    wait_until(acts, "efforts of the command")
+    simulation("step_simulation", steps=100)
+    peer.until(lambda: states[-1].position[0] != 0.0)
+    angles = np.asarray(states[-1].position)
+    np.testing.assert_array_equal(angles[2:], -angles[:2])
+    assert height(simulation, "arm") == 1.0 and height(simulation, "acrobat") < 4.99
+    assert height(simulation, "box") == pytest.approx(box, abs=1e-6)
+    assert code(simulation("delete_entity", entity="arm")) == OK
+    simulation("step_simulation", steps=1)
+    peer.until(lambda: list(states[-1].name) == names[1::2])
+    assert states[-1].effort[0] == -0.5  # the command stays with its joint
+    assert code(simulation("reset_simulation", scope=4)) == OK
+    peer.until(lambda: list(states[-1].name) == [])
 
 
 @pytest.mark.parametrize(

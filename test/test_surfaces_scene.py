@@ -79,6 +79,7 @@ WRONG = {
     "no inertia": ("    inertia: [0.008, 0.008, 0.008]\n", "", r"'inertia' is missing"),
     "bad inertia": ("[0.008, 0.008, 0.008]", "[0.008, 0.008, -1]", r":10: .*inertia must be symmetric"),
     "no net": ("{sphere: 0.1}", "{net: nowhere.yaml}", r":12: .*net"),
+    "endless name": ("{sphere: 0.1}", "{net: " + 300 * "a" + "}", r":12: .*net"),
     "negative": ("mass: 2.0", "mass: -2.0", r":13: .*mass: must be greater than 0"),
     "does not touch": ("[0.3, 0, 0.8]", "[3, 0, 0.8]", r":10: .*no point in common"),
     "rolls on ice": ("friction: 0.4", "friction: 0", r":10: .*start it with slide"),
@@ -198,6 +199,10 @@ WRONG_TREE = {
     "apart": ("[0.55, 0.05, 1.0]", "[5.5, 0.05, 1.0]", r":18: .*body: ball and tray's surface have no point in common"),
     "no mass": ("      mass: 1.0\n", "", r":9: surface_contacts\[0\].body: the key 'mass' is missing"),
     "no inertia": ("      inertia: [0.01, 0.02, 0.03]\n", "", r":9: .*the key 'inertia' is missing: .* bounded"),
+    "no weight": (  # such a number is no zero, and its moments are
+        "mass: 1.0\n      inertia: [0.01, 0.02, 0.03]", "mass: 1.0e-320\n      inertia: [1.0e-322, 1.0e-322, 1.0e-322]",
+        r":6: surface_contacts: the scene cannot begin to move: .*'tray' moves no inertia",
+    ),
     "none": (TREE[TREE.index("  - on"):], "  []\n", r"needs at least one contact"),
 }  # fmt: skip
 

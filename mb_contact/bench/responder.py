@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from mb_contact.ros import QoS, create_node
 
 _JOINT_STATE, _ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
 ENDED = threading.Event()
+_KEPT = 100_000  #: arrivals
 
 
 class Responder:
@@ -30,7 +32,7 @@ class Responder:
     def __init__(self, node, answer):
         self._node = node
         self.states = self.gaps = 0
-        self.arrivals = []
+        self.arrivals = deque(maxlen=_KEPT)  # a soak must not grow by being measured
         self._last = self._step = self._command = None
         self._bias = np.zeros(0)
         if answer:
@@ -67,7 +69,7 @@ class Responder:
 
     def report(self):
         """What arrived."""
-        between = np.diff(self.arrivals[-100_000:]) * 1e3
+        between = np.diff(self.arrivals) * 1e3
         times = percentiles(between) if len(between) else {}
         return {"states": self.states, "missed": self.gaps, "interval_ms": times}
 

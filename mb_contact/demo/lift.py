@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mb_contact.errors import CommunicationError
-from mb_contact.model.resources import find_resource
+from mb_contact.model.resources import child_environment, find_resource
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/dual_arm_lift.py"
@@ -22,6 +21,7 @@ BOX = "box"
 HANDS = ("left_tcp", "right_tcp")
 INTERRUPTED = 130  #: exit code after Ctrl-C, as shells have it
 _GRACE = 3.0  #: seconds for the controller to end after SIGTERM
+_LOOK = 20.0  #: seconds to wait for a browser before the lift begins
 _PATIENCE = 10.0  #: wall seconds to wait for one command: a busy machine must not end the demonstration
 
 
@@ -39,12 +39,15 @@ class LiftOptions:
         Pace at real time; otherwise as fast as possible.
     controller : path, optional
         Another controller's script; it gets ``--backend`` and ``--wait``.
+    view : bool
+        Show the node in the browser too.
     """
 
     out: str = "out"
     backend: str = "auto"
     real_time: bool = True
     controller: str | None = None
+    view: bool = False
 
 
 def say(text):
@@ -71,7 +74,7 @@ class ControllerProcess:
         self._node = simulator_node
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace",
-            env=_environment(), start_new_session=True,
+            env=child_environment(), start_new_session=True,
         )  # fmt: skip
         self._thread = threading.Thread(target=self._follow, name="controller output", daemon=True)
         self._thread.start()
@@ -100,16 +103,6 @@ class ControllerProcess:
                 self._process.kill()
                 self._process.wait()
         self._thread.join(_GRACE)
-
-
-def _environment():
-    """The child's environment: this very package, also when it runs from a checkout that is not installed."""
-    environment = dict(os.environ, PYTHONUNBUFFERED="1")
-    root = Path(__file__).resolve().parents[2]
-    if (root / "package.xml").exists():
-        paths = [str(root), *filter(None, [environment.get("PYTHONPATH")])]
-        environment["PYTHONPATH"] = os.pathsep.join(paths)
-    return environment
 
 
 def _refuse_second_simulator(simulator_node):
@@ -142,7 +135,7 @@ def run_lift(options=None):
     script = _controller_script(options)
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    watched = child = summary = None
+    watched = child = summary = view = None
     old = _terminate_like_interrupt()
     try:
         say("Two arms lift a box: the simulator here, its controller in another process.")
@@ -152,6 +145,7 @@ def run_lift(options=None):
             find_resource(SCENE), BOX, HANDS, progress=lambda text: say(f"  {text}"), on_sample=_tell
         )
         child = ControllerProcess(script, options.backend, lambda: watched.time)
+        view = _start_view(options) if options.view else None
         summary = _run_node(watched, child, options, out / "lift.mcap")
     except KeyboardInterrupt:
         summary = None
@@ -159,12 +153,29 @@ def run_lift(options=None):
         ended_by_itself = child is not None and child.code is not None
         if child is not None:
             child.stop()
+        if view is not None:
+            view.stop()
         if old is not None:
             signal.signal(signal.SIGTERM, old)
     if summary is None or not ended_by_itself:
         say("interrupted: simulator and controller have ended")
         return INTERRUPTED
     return _report(watched, child, summary, out)
+
+
+def _start_view(options):
+    """The web view of the node, which begins to run when a browser looks, or some seconds later."""
+    from mb_contact.viewer.process import ViewProcess
+
+    view = ViewProcess(find_resource(SCENE), ["--backend", options.backend, "--open"], lambda line: say(f"  {line}"))
+    try:
+        view.start()
+        say(f"  open {view.address} in a browser; the lift begins then, or in {_LOOK:.0f} s")
+        view.wait_for_browser(_LOOK)
+    except BaseException:
+        view.stop()
+        raise
+    return view
 
 
 def _terminate_like_interrupt():

@@ -70,7 +70,7 @@ def height_field(heights, size, thickness=None):
     half = np.array([0.5 * size[0], 0.5 * size[1], 0.5 * (high - low + below)])
     x, y = np.meshgrid(np.linspace(-half[0], half[0], nx), np.linspace(-half[1], half[1], ny))
     vertices = np.column_stack([x.ravel(), y.ravel(), heights.ravel() - centre[2]])
-    triangles = _triangles(nx, ny)
+    triangles = grid_triangles(nx, ny)
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     faces = np.cross(b - a, c - a)
     faces /= np.linalg.norm(faces, axis=1)[:, None]
@@ -82,8 +82,8 @@ def height_field(heights, size, thickness=None):
     )
 
 
-def _triangles(nx, ny):
-    """Corners of both triangles of every cell."""
+def grid_triangles(nx, ny):
+    """Corners of both triangles of every cell of a grid whose points along x run fastest, int64 (t, 3)."""
     i, j = np.meshgrid(np.arange(nx - 1), np.arange(ny - 1))
     first = (j * nx + i).ravel()
     lower = np.column_stack([first, first + 1, first + nx + 1])

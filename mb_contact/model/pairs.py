@@ -232,3 +232,12 @@ def _means(scene, geometries, pairs, name):
         return _mean(scene, listed.get(frozenset(names)), names, name)
 
     return _of_kinds(geometries, pairs, mean)
+
+
+def link_frictions(world):
+    """Friction coefficient of each pair of links of a world that may touch, under both orders of their names."""
+    frictions = {}
+    for (a, b), mu in zip(world.geoms.pairs.tolist(), world.geoms.mu.tolist()):
+        a, b = world.geometry_links[a], world.geometry_links[b]
+        frictions[a, b] = frictions[b, a] = mu
+    return frictions

@@ -45,7 +45,7 @@ def find_resource(address, package_dirs=(), start=None):
         plain = Path(address[len("file://"):] if address.startswith("file://") else address).expanduser()
         candidates = [Path(start or ".") / plain]
     for candidate in candidates:
-        if _exists(candidate):
+        if exists(candidate):
             return candidate
     if not address.startswith("package://"):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
@@ -56,10 +56,11 @@ def find_resource(address, package_dirs=(), start=None):
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
 
 
-def _exists(path):
+def exists(path):
+    """Whether there is such a file or folder; False for a name that no file can have."""
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):
         return False
 
 
@@ -99,3 +100,13 @@ def _own_folders():
 
 def _split(variable):
     return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+
+def child_environment():
+    """Environment of a Python child: this very package, also when it runs from a checkout that is not installed."""
+    environment = dict(os.environ, PYTHONUNBUFFERED="1")
+    root = Path(__file__).resolve().parents[2]
+    if (root / "package.xml").exists():
+        paths = [str(root), *filter(None, [environment.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment

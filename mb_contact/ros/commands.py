@@ -36,34 +36,43 @@ class CommandInbox:
     """
 
     def __init__(self, joint_names, actuated, logger):
-        self._index = {name: i for i, name in enumerate(joint_names)}
-        self._actuated = np.flatnonzero(actuated)
         self._logger = logger
-        self._held = np.zeros(len(joint_names))
+        self._index, self._held = {}, np.zeros(0)
         self.changed = threading.Condition()
         self.accepted = self.rejected = self.late = 0
         self._expected = self._epoch = 0
         self._answered = False
-        self._last_names = self._last_rows = None
+        self.set_joints(joint_names, actuated)
+
+    def set_joints(self, joint_names, actuated):
+        """Take commands for these joints from now on; those that were there keep their effort."""
+        with self.changed:
+            held = {name: self._held[i] for name, i in self._index.items()}
+            self._index = {name: i for i, name in enumerate(joint_names)}
+            self._actuated = np.flatnonzero(actuated)
+            self._held = np.array([held.get(name, 0.0) for name in joint_names])
+            self._last_names = self._last_rows = None
 
     # --- executor's side ----------------------------------------------------------------------
     def on_joint_command(self, message):
         """Take a sensor_msgs/JointState with ``name`` and ``effort``; a subset of the joints is allowed."""
-        rows = self._rows(message.name)
-        if isinstance(rows, str):
-            self._reject("joint_commands", rows)
-            return
         count = len(message.name)
         for field in ("position", "velocity"):
             if len(getattr(message, field)) not in (0, count):
                 self._reject("joint_commands", f"{field} must be empty or have {count} entries like name")
                 return
-        self._accept("joint_commands", message.effort, rows, stamp_ns(message.header.stamp))
+        with self.changed:  # or robots that come and go would change the rows meanwhile
+            rows = self._rows(message.name)
+            if not isinstance(rows, str):
+                self._accept("joint_commands", message.effort, rows, stamp_ns(message.header.stamp))
+                return
+        self._reject("joint_commands", rows)
 
     def on_effort_command(self, message):
         """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order, never stamped."""
         data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
-        self._accept("effort_commands", data, self._actuated, 0)
+        with self.changed:
+            self._accept("effort_commands", data, self._actuated, 0)
 
     def _rows(self, names):
         """Return the rows of these joints, or the reason why not; remembered, names rarely change."""
@@ -179,8 +188,10 @@ class TimeoutPolicy:
         held, accepted = self._inbox.held()
         if accepted != self._seen:
             self._seen, self._last = accepted, now
+        # before the first command there is none to hold: a robot that could stand would fall until the timeout
+        none_yet = accepted == 0 and self._policy == "gravity_compensation"
         # half a microsecond: sums of time steps are not exact
-        expired = force or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
+        expired = force or none_yet or (self._timeout > 0.0 and now - self._last > self._timeout + 5e-7)
         if expired and not self.active:
             self._warn(now)
         self.active = expired
@@ -190,7 +201,7 @@ class TimeoutPolicy:
 
     def _warn(self, now):
         self.activations += 1
-        if self._seen or self._policy == "gravity_compensation":
+        if self._seen:
             self._logger.warning(
                 f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"
             )

@@ -97,7 +97,7 @@ def refuse_lockstep(context):
         raise RuntimeError("lockstep:=true does not work with ros2_control: its commands answer no particular state")
 
 
-def simulation(context, scene, controller=None, remappings=None, state_publisher=None):
+def simulation(context, scene, controller=None, remappings=None, state_publisher=None, parameters=None):
     """The processes of one simulation.
 
     Parameters
@@ -110,6 +110,8 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
         Of the simulator's topics.
     state_publisher : bool, optional
         Whether to start robot_state_publisher; by default as the argument says.
+    parameters : dict, optional
+        Further parameters of the simulator; those of ``params_file`` win over them.
 
     Returns
     -------
@@ -118,7 +120,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     namespace = text_of(context, "namespace")
     with_controller = controller is not None and truth_of(context, "controller")
     lockstep = with_controller if text_of(context, "lockstep") == "auto" else truth_of(context, "lockstep")
-    simulator = _simulator(context, scene, namespace, lockstep, remappings)
+    simulator = _simulator(context, scene, namespace, lockstep, remappings, parameters)
     actions = [simulator, _ends_the_launch(simulator)]
     if state_publisher is False:
         pass  # the launch file starts its own
@@ -133,7 +135,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     if truth_of(context, "rviz"):
         actions.append(_rviz(text_of(context, "rviz_config"), namespace))
     if truth_of(context, "view"):
-        actions.append(_web_view(scene))
+        actions.append(_web_view(scene, namespace, remappings))
     return actions
 
 
@@ -142,14 +144,14 @@ def example(script):
     return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
 
 
-def _simulator(context, scene, namespace, lockstep, remappings):
+def _simulator(context, scene, namespace, lockstep, remappings, further):
     arguments = [str(scene), "--backend", "rclpy"]
     for name in ("record", "duration"):
         if text_of(context, name):
             arguments += [f"--{name}", text_of(context, name)]
     parameters = {
         "lockstep": lockstep,
-        "clock_rate": 1000.0,  # controllers on simulated time need the clock at every control period
+        "clock_rate": number_of(context, "clock_rate"),  # by default every control period: use_sim_time needs it
         "real_time_factor": number_of(context, "real_time_factor"),
         "start_paused": truth_of(context, "paused"),
         "link_tf": not _has_state_publisher(context),
@@ -160,7 +162,7 @@ def _simulator(context, scene, namespace, lockstep, remappings):
         executable="simulator_node",
         namespace=namespace,
         arguments=arguments,
-        parameters=[*([file] if file else []), parameters],
+        parameters=[further or {}, *([file] if file else []), parameters],
         remappings=list((remappings or {}).items()),
         output="screen",
         sigterm_timeout=_END_SECONDS,
@@ -214,7 +216,13 @@ def _rviz(config, namespace):
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
 
 
-def _web_view(scene):
-    if importlib.util.find_spec("mb_contact.viewer") is None:
-        return LogInfo(msg="view:=true, but this mb_contact has no web view")
-    return ExecuteProcess(cmd=["mb-contact", "view", str(scene)], output="screen")
+def _web_view(scene, namespace, remappings):
+    """The web view of the node, in a process of its own."""
+    if importlib.util.find_spec("viser") is None:
+        return LogInfo(msg="view:=true, but the web view needs viser: pip install 'mb_contact[viewer]'")
+    command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", "--backend", "rclpy"]
+    command.append("--open")
+    command += ["--namespace", namespace] if namespace else []
+    renamed = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]
+    command += ["--ros-args", *renamed] if renamed else []
+    return ExecuteProcess(cmd=command, name="web_view", output="screen")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import math
 import signal
@@ -225,12 +226,26 @@ def main(argv=None):
 
 def run_and_report(scene, options):
     """Run, print the summary or one line about what is wrong, and return the exit code."""
+    try:
+        return _reported(scene, options)
+    except KeyboardInterrupt:  # outside of the run itself, which handles the signal
+        return 0
+    finally:
+        atexit.register(_deaf)
+
+
+def _deaf():
+    """At the very end a signal would only turn the exit code of a good run into that of a killed one."""
+    with contextlib.suppress(ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _reported(scene, options):
     from mb_contact.errors import DynamicsError, SolverError
 
     try:
         summary = run_node(scene, options)
-    except KeyboardInterrupt:  # outside of the run itself, which handles the signal
-        return 0
     except MbContactError as error:
         print(f"mb-contact: error: {error}", file=sys.stderr)
         return 1 if isinstance(error, (DynamicsError, SolverError)) else 2

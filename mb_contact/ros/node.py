@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 
-from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.errors import MbContactError
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
@@ -23,6 +23,7 @@ from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
+from mb_contact.ros.stepping import Stepping
 
 _SLICE = 0.1  #: longest wait before the stop flag is looked at [s]
 
@@ -63,6 +64,7 @@ class SimulatorNode:
         self._stop = False
         self._interrupt = threading.Event()
         self._requests = []
+        self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
         self._started = False  #: whether the first lockstep command has come
@@ -71,6 +73,7 @@ class SimulatorNode:
         self._step = None
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
+        self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self.inputs = {}  #: absolute topic name to type of everything that comes in
         self._subscriptions = []
@@ -164,6 +167,8 @@ class SimulatorNode:
 
     def _hand_over(self, request):
         self._requests.append(request)
+        if self._stop:
+            request.cancel()  # nobody serves it any more
         self._interrupt.set()
         with self._inbox.changed:
             self._inbox.changed.notify_all()
@@ -189,12 +194,13 @@ class SimulatorNode:
             self._stop = True
             for request in self._requests:  # callers on the executor thread must not hold up the end
                 request.cancel()
+            self.stepping.end("the simulation ends")
             self.node.wake()
             executor.join(timeout=ANSWER_SECONDS)
         return self.summary()
 
     def _spin(self):
-        while not self._stop:
+        while not self._stop or self.stepping.awaited:
             try:
                 self.node.spin_once(_SLICE)
             except MbContactError as error:
@@ -207,7 +213,10 @@ class SimulatorNode:
         """Do one control period, or less when interrupted."""
         self._serve_requests()
         if self.paused:
-            self._interrupt.wait(_SLICE)
+            if self.stepping:
+                self.stepping.advance()
+            else:
+                self._interrupt.wait(_SLICE)
             self._pacer.resume(self.simulator.time)
             return
         if self._steps() % self._schedule.control == 0:
@@ -234,7 +243,7 @@ class SimulatorNode:
         if self.applied is not None:
             self.applied(self.stamp(), effort)
         if self.pushes is not None:
-            self.pushes.apply(self.simulator)
+            self.pushes.apply(self.simulator, self.tell)
         self._step = self.simulator.step(effort)
         self._record.add(self._step, self.simulator.time_step)
         self.outputs.accumulate()
@@ -298,6 +307,11 @@ class SimulatorNode:
         return self._stop or bool(self._requests)
 
     # --- what services ask for, on the physics thread ---------------------------------------------
+    def tell(self, kind, **fields):
+        """Something other than efforts acts on the state of now: see :mod:`mb_contact.ros.interventions`."""
+        if self.happened is not None:
+            self.happened(self.stamp(), kind, fields)
+
     def _serve_requests(self):
         self._interrupt.clear()
         while self._requests:
@@ -306,6 +320,7 @@ class SimulatorNode:
     def do_reset(self, rewind=None):
         """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
         stamp = self.stamp()
+        self.stepping.end("reset")
         self.simulator.reset()
         rewind = self.options.reset_rewinds_time if rewind is None else rewind
         # one step later, so that no two different states carry the same stamp
@@ -334,31 +349,26 @@ class SimulatorNode:
 
     def do_pause(self, paused):
         """Pause, or go on."""
+        self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused = bool(paused)
         self._pacer.resume(self.simulator.time)
         return "paused" if paused else "running"
 
-    def do_step(self, count=1):
-        """Take so many time steps while paused.
+    def _one_step(self, last):
+        """Take one time step while paused; the last one is published in any case."""
+        self._take_step(self._policy.effort(self.stamp() * 1e-9))
+        self._publish(force=last)
+        return self.whereabouts()
 
-        Raises
-        ------
-        CommunicationError
-            Not paused, or the node is about to end.
-        """
-        if not self.paused:
-            raise CommunicationError("step works only while paused: call ~/pause first")
-        for left in reversed(range(count)):
-            if self._stop:
-                raise CommunicationError("the simulation ends")
-            self._take_step(self._policy.effort(self.stamp() * 1e-9))
-            self._publish(force=left == 0)
+    def whereabouts(self):
+        """Published time as a sentence."""
         return f"at {self.stamp() * 1e-9:.6f} s"
 
     def replace_simulator(self, simulator):
-        """Go on with another simulator of the same robots, whose time is the same."""
+        """Go on with another simulator, whose time is the same and whose objects and robots may be others."""
         self.simulator = simulator
         self._step = None
+        self._inbox.set_joints(simulator.world.joint_names, simulator.world.effort_limit > 0.0)
         self.outputs.bind(simulator)
         if self.pushes is not None:
             counts = self.pushes.accepted, self.pushes.rejected

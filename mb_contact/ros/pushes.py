@@ -79,15 +79,17 @@ class PushInbox:
             f"rejected a message on {topic}: {reason} ({self.rejected} rejected so far)", throttle_duration_sec=1.0
         )
 
-    def apply(self, simulator):
-        """Hand the newest wrenches to the simulator; on the physics thread, before a step."""
+    def apply(self, simulator, tell):
+        """Hand the newest wrenches to the simulator and ``tell`` so; on the physics thread, before a step."""
         if not self._waiting:
             return
         with self._lock:
             waiting, self._waiting = self._waiting, {}
         for link, (wrench, axes) in waiting.items():
             if link in simulator.world.frames:  # an object may have been deleted meanwhile
-                simulator.set_external_wrench(link, wrench, self._options.external_wrench_duration, axes)
+                duration = self._options.external_wrench_duration
+                simulator.set_external_wrench(link, wrench, duration, axes)
+                tell("push", link=link, wrench=wrench, duration=duration, axes=axes)
 
     def clear(self):
         """Forget what waits (a reset)."""

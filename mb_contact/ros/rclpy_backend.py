@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from functools import cache
 
@@ -18,6 +19,7 @@ from mb_contact.ros.qos import MOST, as_qos
 try:
     import rclpy
     from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+    from rclpy.callback_groups import ReentrantCallbackGroup
     from rclpy.context import Context
     from rclpy.executors import ExternalShutdownException, ShutdownException, SingleThreadedExecutor
     from rclpy.node import Node
@@ -163,7 +165,9 @@ class RclpyNode(Node):
         return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
 
     def create_service(self, srv_type, srv_name, callback, **more):
-        """Serve; ``srv_type`` may be a type name."""
+        """Serve; ``srv_type`` may be a type name, ``callback`` a coroutine that lets the others work meanwhile."""
+        if inspect.iscoroutinefunction(callback):
+            more.setdefault("callback_group", ReentrantCallbackGroup())
         return super().create_service(_type(srv_type), srv_name, callback, **more)
 
     def create_client(self, srv_type, srv_name, **more):

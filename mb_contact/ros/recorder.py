@@ -21,6 +21,7 @@ import numpy as np
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class, serialize, type_store
+from mb_contact.ros.interventions import EVENTS, encode
 from mb_contact.ros.qos import STATE, QoS
 from mb_contact.ros.replay import APPLIED
 
@@ -97,7 +98,18 @@ class Recorder:
             record = self.add_topic(topic, type_name)
             simulator_node.node.create_subscription(type_name, topic, record, COMMAND_DEEP, raw=True)
         simulator_node.applied = self._applied(simulator_node.node)
+        simulator_node.happened = self._happened(simulator_node.node)
         simulator_node.outputs.describe()
+
+    def _happened(self, node):
+        """Return the function that records what acts beside efforts, for a replay."""
+        type_name = "std_msgs/msg/String"
+        record = self.add_topic(f"{node.get_fully_qualified_name()}/{EVENTS}", type_name)
+
+        def keep(stamp, kind, fields):
+            record(serialize(message_class(type_name)(data=encode(stamp, kind, fields)), type_name))
+
+        return keep
 
     def _applied(self, node):
         """Return the function that records the efforts that act whenever they change, for a replay."""
@@ -107,7 +119,7 @@ class Recorder:
 
         def record(stamp, effort):
             nonlocal last
-            if effort is not None and (effort is last or (last is not None and (effort == last).all())):
+            if effort is not None and last is not None and np.array_equal(effort, last):
                 return
             last = None if effort is None else effort.copy()
             self._queue.put((connection, stamp, (stamp, last)))  # encoded by the writing thread

@@ -5,22 +5,25 @@
 
 ``mb-contact run --record`` and ``mb-contact demo lift`` keep what acted on the joints in ``NODE/applied_efforts``:
 ``data`` is (sec, nanosec, efforts of all joints), written whenever the efforts change; a message without efforts
-marks a reset.  Any other bag, one of ``ros2 bag record`` for instance, is replayed from ``joint_commands``, each
-of which answers the state whose stamp it echoes: that is exact where lockstep was.
+marks a reset.  Pushes, entities that came and went and states that were set stand in ``NODE/applied_events``
+(:mod:`mb_contact.ros.interventions`).  Any other bag, one of ``ros2 bag record`` for instance, is replayed from
+``joint_commands``, each of which answers the state whose stamp it echoes: that is exact where lockstep was.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.interventions import EVENTS, decode, do_again
 
 APPLIED = "applied_efforts"  #: private name of the recorded topic
 _STATES, _COMMANDS = "/joint_states", "/joint_commands"
+_WANTED = (_STATES, _COMMANDS, f"/{APPLIED}", f"/{EVENTS}")
 
 
 @dataclass
@@ -35,11 +38,14 @@ class Recording:
         In order; names None: all joints in the model's order; efforts None: a reset.
     source : str
         'applied_efforts' or 'joint_commands'.
+    events : list of (stamp [ns], kind, fields)
+        What else acted, in order: :mod:`mb_contact.ros.interventions`.
     """
 
     states: list
     efforts: list
     source: str
+    events: list = field(default_factory=list)
 
 
 @dataclass
@@ -86,7 +92,7 @@ def read_recording(path):
         from rosbags.highlevel import AnyReader
 
         with AnyReader([Path(path)]) as reader:
-            wanted = [c for c in reader.connections if c.topic.endswith((_STATES, _COMMANDS, f"/{APPLIED}"))]
+            wanted = [c for c in reader.connections if c.topic.endswith(_WANTED)]
             for connection, _, data in reader.messages(wanted) if wanted else ():
                 topics.setdefault(connection.topic, []).append(reader.deserialize(data, connection.msgtype))
     except FileNotFoundError:
@@ -96,7 +102,9 @@ def read_recording(path):
     states = {stamp_ns(m.header.stamp): m for m in _only(path, topics, _STATES)}
     if any(name.endswith(f"/{APPLIED}") for name in topics):
         efforts = [_applied(message) for message in _only(path, topics, f"/{APPLIED}")]
-        return Recording(sorted(states.items()), efforts, APPLIED)
+        ending = f"/{EVENTS}"
+        told = _only(path, topics, ending) if any(name.endswith(ending) for name in topics) else ()
+        return Recording(sorted(states.items()), efforts, APPLIED, [decode(message.data) for message in told])
     commands = _only(path, topics, _COMMANDS)
     stamps = [stamp_ns(m.header.stamp) for m in commands]
     begun = next((i for i, stamp in enumerate(stamps) if stamp), 0)  # the first state's stamp is zero too
@@ -141,33 +149,61 @@ def replay(simulator, recording):
     InputError
         The recording is of another robot or another time step.
     """
-    result = Comparison(source=recording.source)
-    names = list(simulator.world.joint_names)
-    rows = {name: i for i, name in enumerate(names)}
-    dt = round(simulator.time_step * 1e9)
-    effort, first, pending = np.zeros(len(names)), 0, list(reversed(recording.efforts))
-    now = 0
+    player = _Player(simulator, recording)
+    result = player.result
     for stamp, state in recording.states:
-        while now <= stamp:
-            while pending and pending[-1][0] <= now:
-                at, who, values = pending.pop()
-                if values is None:
-                    simulator.reset()
-                    first, effort = at, np.zeros(len(names))
-                else:
-                    effort = _held(effort, who, values, rows)
-            if now == stamp:
-                break
-            if pending and pending[-1][2] is None and now < pending[-1][0] < now + 2 * dt:
-                now = pending[-1][0]  # a reset takes the place of a step
-                continue
-            simulator.step(effort)
-            result.steps += 1
-            now = first + simulator.step_count * dt
-        if now != stamp:
-            raise InputError(f"the recording has a state at {stamp} ns, no multiple of the scene's time step {dt} ns")
-        _compare(result, simulator, state, names, stamp)
+        player.go_to(stamp)
+        _compare(result, player.simulator, state, stamp)
     return result
+
+
+_RESET, _EVENT, _EFFORT = range(3)  #: in the order in which they act at one instant
+
+
+class _Player:
+    """Steps a simulator, and does what the recording says at each stamp."""
+
+    def __init__(self, simulator, recording):
+        self.simulator = simulator
+        self.result = Comparison(source=recording.source)
+        self._dt = round(simulator.time_step * 1e9)
+        self._now = self._first = 0
+        self._effort = np.zeros(len(simulator.world.joint_names))
+        todo = [(at, _RESET if values is None else _EFFORT, (who, values)) for at, who, values in recording.efforts]
+        todo += [(at, _EVENT, (kind, fields)) for at, kind, fields in recording.events]
+        self._todo = sorted(todo, key=lambda item: item[:2])[::-1]  # the next one last; equal ones keep their order
+
+    def go_to(self, stamp):
+        """Step until this stamp."""
+        while self._now <= stamp:
+            self._act()
+            if self._now == stamp:
+                return
+            if self._todo and self._todo[-1][1] == _RESET and self._todo[-1][0] < self._now + 2 * self._dt:
+                self._now = self._todo[-1][0]  # a reset takes the place of a step
+                continue
+            self.simulator.step(self._effort)
+            self.result.steps += 1
+            self._now = self._first + self.simulator.step_count * self._dt
+        message = f"the recording has a state at {stamp} ns, no multiple of the scene's time step {self._dt} ns"
+        raise InputError(message)
+
+    def _act(self):
+        """What the recording says up to now."""
+        while self._todo and self._todo[-1][0] <= self._now:
+            at, what, (first, second) = self._todo.pop()
+            if what == _RESET:
+                self.simulator.reset()
+                self._first, self._effort = at, np.zeros_like(self._effort)
+            elif what == _EFFORT:
+                self._effort = _held(self._effort, first, second, self._rows())
+            else:
+                held = dict(zip(self.simulator.world.joint_names, self._effort))
+                self.simulator = do_again(self.simulator, first, second)
+                self._effort = np.array([held.get(name, 0.0) for name in self.simulator.world.joint_names])
+
+    def _rows(self):
+        return {name: i for i, name in enumerate(self.simulator.world.joint_names)}
 
 
 def _held(effort, who, values, rows):
@@ -180,7 +216,8 @@ def _held(effort, who, values, rows):
     return effort
 
 
-def _compare(result, simulator, state, names, stamp):
+def _compare(result, simulator, state, stamp):
+    names = list(simulator.world.joint_names)
     if list(state.name)[: len(names)] != names:
         raise InputError(f"the recording is of another robot: its joints are {', '.join(state.name)}")
     mine = np.concatenate([simulator.joint_positions(), simulator.joint_velocities(), simulator.joint_efforts()])

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core.rows.bilateral import FIRST
 from mb_contact.core.step import events as _events
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.impact_times import normal_velocity
@@ -57,6 +58,7 @@ class EventScheme:
         turning = (geoms.kind != SHAPE_SPHERE) & (geoms.kind != SHAPE_PLANE)
         self._arm = np.where(turning, np.linalg.norm(geoms.size, axis=1), 0.0)
         self._moves = geoms.body != WORLD
+        self.loop_impulse = np.zeros(sim.world.couplings.rows)  #: of loops and gears, in the stretches of the last step
 
     def is_compiled(self):
         """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
@@ -372,6 +374,9 @@ class EventScheme:
             work.geom_impulse.copy(), length * work.joint_effort, work.ledger.copy(), work.contact_energy.copy(),
             judge.copy(), work.info.copy(),
         )  # fmt: skip
+        first = int(self._sim._bilateral.info[FIRST])
+        loops = self._sim._solution.r[first : first + len(self.loop_impulse)]
+        self.loop_impulse = loops + (0.0 if self._totals is None else self.loop_impulse)
         if self._totals is None:
             self._totals = now
             return

@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
+from mb_contact.core.rows.bilateral import FIRST
 from mb_contact.core.step import collisions as _collisions
 from mb_contact.core.step import impact_times as _times
 from mb_contact.core.step import step as _step
@@ -109,6 +110,7 @@ class Impacts:
         self._size = len(world.tree.parent), len(world.v0)
         self._work = None
         self._total = np.zeros((len(world.geoms.kind), 6))
+        self.loop_impulse = np.zeros(world.couplings.rows)  #: of loops and gears, by the impacts of this step
         self.time = 0.0
         self._clear()
 
@@ -117,8 +119,9 @@ class Impacts:
         self._imp = _collisions.make_impact_work(capacity, rows, *self._size)
         self._picked = make_contacts(capacity)
 
-    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links):
+    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links, bilateral):
         """The arrays behind the handle that the next steps use."""
+        self._bilateral = bilateral
         self._q = q
         self._settings = settings
         self._contacts, self._frames, self._rows, self._cones = contacts, frames, rows, cones
@@ -136,6 +139,7 @@ class Impacts:
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
         self._total[:] = 0.0
+        self.loop_impulse[:] = 0.0
         self._limits = {}
         self._energy = None
         if self._work is not None:
@@ -336,6 +340,8 @@ class Impacts:
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""
         imp, picked, count = self._imp, self._picked, int(self._picked.count[0])
+        first = int(self._bilateral.info[FIRST])
+        self.loop_impulse += imp.total[first : first + len(self.loop_impulse)]
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _collisions.impulse_vectors(picked, self._frames, p, out)

@@ -12,6 +12,7 @@ import numpy as np
 
 from mb_contact.collision import make_narrow_phase
 from mb_contact.model.model import tree_poses
+from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -69,6 +70,19 @@ def geometry_poses(world):
         if k != WORLD:
             R[g], p[g] = R_body[k] @ geoms.R[g], p_body[k] + R_body[k] @ geoms.p[g]
     return R, p
+
+
+def link_poses(world):
+    """Positions (3,) [m] and quaternions x y z w of all links and objects at a world's initial positions, by name."""
+    R, p = tree_poses(world.tree, world.q0)
+    poses = {}
+    for name, frame in world.frames.items():
+        if frame.body == WORLD:
+            poses[name] = frame.p.copy(), matrix_to_quat(frame.R)
+        else:
+            R_link = R[frame.body] @ frame.R
+            poses[name] = p[frame.body] + R[frame.body] @ frame.p, matrix_to_quat(R_link)
+    return poses
 
 
 def support(geoms, R, g, direction):

@@ -8,6 +8,8 @@ The inverse-dynamics sweep (core/tree/inverse_dynamics.py) at the state before t
 contacts and loop closures over dt, and external wrenches, on the links beyond the joint are taken away:
 
     f_joint = sum over links l beyond  phi(joint, l) (M_l alpha_l + b_l - p_l / dt - f_ext_l)
+
+Under other integrators, and from event to event, the state in the middle of the step stands for the one before it.
 """
 
 from __future__ import annotations
@@ -17,14 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.handle import make_tree_handle
-from mb_contact.core.rows.bilateral import COUNT, FIRST
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.urdf_xml import UrdfReader
-from mb_contact.types import CLOSURE_ROWS, WORLD
+from mb_contact.types import CLOSURE_ROWS, JOINT_FLOATING, JOINT_SPHERICAL, WORLD
 
 
 class Cut(NamedTuple):
@@ -65,13 +66,31 @@ class JointWrenches:
         """The link in whose axes, and about whose origin, the joint's wrench is given."""
         return self._cut(joint).link
 
-    def evaluate(self, q, v, v_next, dt, gravity):
-        """Inverse dynamics of the step from (q, v) to velocity ``v_next``; then ``wrench`` may be asked."""
-        effort = np.empty(len(v))
-        evaluate_inverse_dynamics(self._handle, q, v, (v_next - v) / dt, gravity, effort)
+    def evaluate(self, before, after, dt, gravity, exact):
+        """Inverse dynamics of the step between two states (q, v); then ``wrench`` may be asked.
+
+        ``exact``: at the first of them, as semi_implicit_euler has it; otherwise in the middle, which is right to
+        second order in the step where the motion is smooth.
+        """
+        (q, v), (q_next, v_next) = before, after
+        effort, v_dot = np.empty(len(v)), (v_next - v) / dt
+        if not exact:
+            q, v = self._middle(q, q_next), 0.5 * (v + v_next)
+        evaluate_inverse_dynamics(self._handle, q, v, v_dot, gravity, effort)
         self._gravity, self._dt = gravity, dt
 
-    def wrench(self, joint, geom_impulse, external, rows, solution, bilateral):
+    def _middle(self, q, q_next):
+        """Coordinates half-way; quaternions of unit length."""
+        tree, middle = self._world.tree, 0.5 * (q + q_next)
+        for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
+            start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
+            quaternion = slice(start, start + 4)
+            sign = np.copysign(1.0, q[quaternion] @ q_next[quaternion])
+            mean = q[quaternion] + sign * q_next[quaternion]
+            middle[quaternion] = mean / np.linalg.norm(mean)
+        return middle
+
+    def wrench(self, joint, geom_impulse, external, rows, first, loop_impulse):
         """Wrench (6,) that the parent link puts on the child link, child's axes and origin, moment first."""
         cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
         origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
@@ -86,7 +105,7 @@ class JointWrenches:
         for link, body, value in external:
             if link in cut.links:
                 total -= _moved(value, kin.p[body] - origin)
-        total -= self._closure_forces(cut, kin, origin, rows, solution, bilateral)
+        total -= self._closure_forces(cut, kin, origin, rows, first, loop_impulse)
         frame = world.frames[cut.link]
         R, p = (frame.R, frame.p) if cut.body == WORLD else (kin.R[cut.body] @ frame.R, kin.R[cut.body] @ frame.p)
         moment = total[:3] - np.cross(p, total[3:])
@@ -104,16 +123,15 @@ class JointWrenches:
         force = cut.mass * alpha[3:] + np.cross(alpha[:3], mc) + np.cross(spin, np.cross(spin, mc))
         return np.concatenate((moment, force))
 
-    def _closure_forces(self, cut, kin, origin, rows, solution, bilateral):
-        """Sum of what loop closures put on the links beyond, about ``origin``."""
+    def _closure_forces(self, cut, kin, origin, rows, first, impulse):
+        """Sum of what loop closures put on the links beyond, about ``origin``; their rows begin with ``first``."""
         total = np.zeros(6)
-        first = int(bilateral.info[FIRST])
-        for i, links in enumerate(self._closures[: int(bilateral.info[COUNT])]):
+        for i, links in enumerate(self._closures):
             r = first + i
             sides = ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r]))
             for link, (body, direction) in zip(links, sides):
                 if link in cut.links and body != WORLD:
-                    total += _moved(direction * solution.r[r] / self._dt, kin.p[body] - origin)
+                    total += _moved(direction * impulse[i] / self._dt, kin.p[body] - origin)
         return total
 
     def _cut(self, joint):

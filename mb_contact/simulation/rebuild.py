@@ -43,7 +43,7 @@ def rows_of(old, new):
 
 
 def carry_over(old, new):
-    """Put the state of simulator ``old`` into ``new``, whose scene has other objects, and the same robots.
+    """Put the state of simulator ``old`` into ``new``, whose scene has other objects or robots.
 
     Positions, velocities, efforts, warm starts, external wrenches, time, gravity and the energy's books go over;
     bodies that ``old`` does not have stay as their scene puts them, and the energy they bring counts as work done.

@@ -12,7 +12,7 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.contact.os import contact_problem
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.handle import make_step_handle
-from mb_contact.core.rows.bilateral import COUNT, INDEPENDENT, make_bilateral_work, make_closing_work
+from mb_contact.core.rows.bilateral import COUNT, FIRST, INDEPENDENT, make_bilateral_work, make_closing_work
 from mb_contact.core.rows.loop_rows import make_loop_work
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import close_loops
@@ -236,15 +236,15 @@ class Simulator:
         self._energy_start = state.energy_start
 
     def rebuilt(self, scene):
-        """Another Simulator of ``scene``, which has other objects, going on from this one's state and time.
+        """Another Simulator of ``scene``, which has other objects or robots, going on from this one's state and time.
 
-        What both scenes have keeps its state, warm starts included; new objects begin as their scene says.  This
-        simulator is left as it is.
+        What both scenes have, by the names of links, keeps its state, warm starts included; what is new begins as its
+        scene says.  This simulator is left as it is.
 
         Raises
         ------
         InputError
-            The robots are others, or a method of the simulation is.
+            A method of the simulation is another.
         SceneError, ModelError
             The new scene is impossible.
         """
@@ -252,8 +252,6 @@ class Simulator:
         for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")
-        if new.world.joint_names != self.world.joint_names:
-            raise InputError("rebuilt needs a scene with the same robots: the joints differ")
         new.reset()
         carry_over(self, new)
         return new
@@ -387,8 +385,8 @@ class Simulator:
         """Mean wrench (6,) [N m, N] through a joint of a robot in the last step; zero before the first step.
 
         That which the parent link puts on the child link, in the child's axes about its origin, moment first.  Exact
-        for semi_implicit_euler, where its part along the axis is the joint's effort; to first order in the time step
-        for the other integrators.
+        for semi_implicit_euler, where its part along the axis is the joint's effort; to second order in the time step
+        for the other integrators and between the collisions of the event scheme, to first order in a step with one.
 
         Raises
         ------
@@ -401,10 +399,18 @@ class Simulator:
             return np.zeros(6)
         if self._wrenches_of != self._state_count:
             q, v, gravity = self._before
-            monitor.evaluate(q, v, self._v, self._last_dt, gravity)
+            exact = self._events is None and self.scene.integrator == "semi_implicit_euler"
+            monitor.evaluate((q, v), (self._q, self._v), self._last_dt, gravity, exact)
             self._wrenches_of = self._state_count
         applied, work = self._wrenches.applied, self._work
-        return monitor.wrench(joint, work.geom_impulse, applied, self._rows, self._solution, self._bilateral)
+        first = int(self._bilateral.info[FIRST])
+        return monitor.wrench(joint, work.geom_impulse, applied, self._rows, first, self._loop_impulse(first))
+
+    def _loop_impulse(self, first):
+        """Impulses of the rows of loops and gears in the last step, whose first row is ``first``."""
+        rows = self.world.couplings.rows
+        held = self._solution.r[first : first + rows] if self._events is None else self._events.loop_impulse
+        return held if self._impacts is None else held + self._impacts.loop_impulse
 
     def contact_impulse(self, link):
         """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
@@ -665,7 +671,7 @@ class Simulator:
             self._impacts.allocate(capacity, rows)
             self._impacts.attach(
                 self._settings, self._contacts, self._frames, self._rows, self._cones, self._q, self._v, work,
-                self._pair_links,
+                self._pair_links, self._bilateral,
             )
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,

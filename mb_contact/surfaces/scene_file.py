@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from mb_contact.errors import DynamicsError, InputError, SceneError
+from mb_contact.model.resources import exists
 from mb_contact.model.scene import DEFAULT_RATES, Pose, Velocity
 from mb_contact.model.scene_yaml import (
     RATES,
@@ -252,7 +253,7 @@ def surface_of(scene, shape, key, name):
 def _near(scene, name):
     """A file beside the scene, or what ``find_resource`` finds."""
     beside = None if scene.path is None else Path(scene.path).parent / name
-    return beside if beside is not None and beside.exists() else name
+    return beside if beside is not None and exists(beside) else name
 
 
 def describe_motion_scene(path):

@@ -111,7 +111,7 @@ def build_tree(scene):
     ------
     SceneError
         A robot that cannot be read, a joint or a link that does not exist, a surface with none or several of its kinds,
-        a body without mass properties, one that does not touch.
+        a body without mass properties or too light to move, one that does not touch.
     """
     model = _model(scene)
     joints = []
@@ -129,6 +129,10 @@ def build_tree(scene):
     if not joints:
         raise scene.error(TREE_KEY, "needs at least one contact")
     start_tree(tree, scene)
+    try:
+        tree.energy()
+    except DynamicsError as error:  # a body so light that nothing resists its joint
+        raise scene.error(TREE_KEY, f"the scene cannot begin to move: {error}; correct mass or inertia") from None
     return tree
 
 

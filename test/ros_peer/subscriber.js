@@ -6,12 +6,30 @@
 // prints one JSON line per decoded message, COUNT per topic, then ends.
 "use strict";
 
+const path = require("path");
 const { RosNode } = require("@foxglove/ros2");
 const { UdpSocketNode } = require("@foxglove/ros2/nodejs");
 const { Durability, HistoryKind, Reliability } = require("@foxglove/rtps");
 const { MessageReader } = require("@foxglove/rosmsg2-serialization");
 const { parse } = require("@foxglove/rosmsg");
 const { ros2jazzy } = require("@foxglove/rosmsg-msgs-common");
+
+// The library (1.6.0, Participant.sendChangesTo) fills a packet with its discovery data up to 1400 bytes and only then
+// adds the heartbeat that ends it: how many data wait at that moment decides whether it still fits.  Its datagrams hold
+// 1480 bytes behind their header; with these there is always room.
+const INSIDE = path.dirname(require.resolve("@foxglove/rtps"));
+const { SubMessageGroup } = require(path.join(INSIDE, "messaging", "SubMessageGroup.js"));
+const PACKET = 1480;
+const write = SubMessageGroup.prototype.writeSubmessage;
+SubMessageGroup.prototype.writeSubmessage = function (submessage) {
+  if (this.buffer.byteLength < PACKET) {
+    const larger = new Uint8Array(PACKET);
+    larger.set(new Uint8Array(this.buffer));
+    this.buffer = larger.buffer;
+    this.view = new DataView(this.buffer);
+  }
+  write.call(this, submessage);
+};
 
 const LOOPBACK = "127.0.0.1";
 const INFINITE = { sec: 0x7fffffff, nsec: 0xffffffff };

@@ -61,6 +61,7 @@ class EmbeddedNode:
         self._clock = Clock()
         self._publishers, self._sources, self._timers = [], [], []
         self._ready = deque()
+        self._coroutines = []  #: of services, with what takes their answers
         self._order = itertools.count()
         self._closed = False
         self.undecodable = 0  #: messages that did not fit their type
@@ -133,7 +134,7 @@ class EmbeddedNode:
         return self._parameters.get(name)
 
     def get_clock(self):
-        """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers keep wall time."""
+        """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers go by it too."""
         return self._clock
 
     def get_logger(self):
@@ -185,7 +186,7 @@ class EmbeddedNode:
         return self._add(Subscription(self, type_name, topic, callback, qos, raw))
 
     def create_service(self, srv_type, srv_name, callback):
-        """Return a :class:`Service`; ``callback(request, response) -> response``."""
+        """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
         return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
 
     def create_client(self, srv_type, srv_name):
@@ -193,8 +194,8 @@ class EmbeddedNode:
         return self._add(Client(self, type_name_of(srv_type), srv_name))
 
     def create_timer(self, timer_period_sec, callback):
-        """Call ``callback()`` every so many seconds while the node is spun."""
-        timer = Timer(timer_period_sec, callback)
+        """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
+        timer = Timer(timer_period_sec, callback, self._clock)
         self._timers.append(timer)
         self.wake()
         return timer
@@ -224,20 +225,35 @@ class EmbeddedNode:
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._collect()
-        while not self._ready and not self._closed:
+        while not self._ready and not self._closed and not self._coroutines:
             if self._fire_timers():
                 return
             remaining = _SLICE if deadline is None else min(_SLICE, deadline - time.monotonic())
             if self._timers:
-                remaining = min(remaining, min(t.next for t in self._timers) - time.monotonic())
+                remaining = min(remaining, min(timer.seconds() for timer in self._timers))
             woken = self._waitset.wait(dds_raw.nanoseconds(remaining)) and self._guard.take()
             self._collect()
             if woken or (deadline is not None and time.monotonic() >= deadline):
                 break
         while self._ready:
             _, _, source, data, handle = self._ready.popleft()
-            self._dispatch(source, data, handle)
+            self._dispatch(source.handle, data, handle)
+        self._resume()
         self._fire_timers()
+
+    def await_later(self, coroutine, done):
+        """Go on with a coroutine whenever the node is spun; its value goes to ``done``."""
+        self._coroutines.append((coroutine, done))
+
+    def _resume(self):
+        for _ in range(len(self._coroutines)):
+            coroutine, done = self._coroutines.pop(0)
+            try:
+                coroutine.send(None)
+            except StopIteration as end:
+                self._dispatch(done, end.value)
+            else:
+                self._coroutines.append((coroutine, done))
 
     def wake(self):
         """Make a waiting :meth:`spin_once` return, from any thread."""
@@ -269,9 +285,9 @@ class EmbeddedNode:
         batch.sort(key=lambda item: item[:2])
         self._ready.extend(batch)
 
-    def _dispatch(self, source, data, handle):
+    def _dispatch(self, handle, *arguments):
         try:
-            source.handle(data, handle)
+            handle(*arguments)
         except CommunicationError as error:
             self.undecodable += 1
             self._logger.warning(str(error), throttle_duration_sec=1.0)

@@ -38,22 +38,41 @@ class Clock:
 
 
 class Timer:
-    """A periodic call; periods missed while nobody spun are skipped, not made up."""
+    """A periodic call by a node's clock; periods missed while nobody spun, or when time jumps, are skipped.
 
-    def __init__(self, period, callback):
+    As in rclpy, simulated time drives it where the clock follows /clock: then it stands still with the simulation,
+    and begins a new period where time goes back.
+    """
+
+    def __init__(self, period, callback, clock):
         if not period > 0.0:
             raise CommunicationError(f"a timer's period must be greater than zero, got {period}")
-        self.period = period
+        self._period, self._clock = round(period * 1e9), clock
         self.callback = callback
-        self.next = time.monotonic() + period
+        self._restart()
+
+    def _now(self):
+        return self._clock.simulated if self._clock.follow else time.monotonic_ns()
+
+    def _restart(self):
+        self._follows, self._last = self._clock.follow, self._now()
+        self._next = self._last + self._period
 
     def due(self):
         """Whether to call now; schedules the next call."""
-        now = time.monotonic()
-        if now < self.next:
+        now = self._now()
+        if self._follows != self._clock.follow or now < self._last:
+            self._restart()
             return False
-        self.next = max(self.next + self.period, now)
+        self._last = now
+        if now < self._next:
+            return False
+        self._next += self._period * (1 + (now - self._next) // self._period)
         return True
+
+    def seconds(self):
+        """Wall seconds until it is due: infinite by simulated time, since a /clock message comes first."""
+        return float("inf") if self._clock.follow else 1e-9 * (self._next - time.monotonic_ns())
 
 
 class Logger:

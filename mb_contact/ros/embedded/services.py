@@ -10,6 +10,7 @@ another header and never gets its answer, exactly as from a real rmw_cyclonedds 
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import struct
 import threading
@@ -72,17 +73,23 @@ class _Endpoint:
 
 
 class Service(_Endpoint):
-    """Server side; ``callback(request, response) -> response``."""
+    """Server side; ``callback(request, response) -> response``, which may be a coroutine."""
 
     def __init__(self, node, service_type, name, callback):
         super().__init__(node, service_type, name, is_service=True)
-        self._callback = callback
+        self._callback, self._node = callback, node
 
     def handle(self, data, writer_handle):
-        """Answer one request."""
+        """Answer one request, at the end of a coroutine where the callback is one."""
         header, body = unpack(data)
         request = deserialize(body, self._incoming)
         response = self._callback(request, message_class(self._outgoing)())
+        if inspect.iscoroutine(response):
+            self._node.await_later(response, lambda value: self._answer(header, value, writer_handle))
+        else:
+            self._answer(header, response, writer_handle)
+
+    def _answer(self, header, response, writer_handle):
         self._await_client(writer_handle)
         dds_raw.write(self.writer, pack(header, serialize(response, self._outgoing)))
 

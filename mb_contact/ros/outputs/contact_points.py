@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from mb_contact.model.pairs import link_frictions
 from mb_contact.ros.outputs.arrays import wanted
 
 CONTACTS = "ros_gz_interfaces/msg/Contacts"
@@ -78,10 +79,7 @@ class ContactMarkers:
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
         self._drawn = {}  # markers on the screen by namespace
         world = simulator.world
-        self._friction = {}
-        geoms = getattr(world, "geoms", None)
-        for (a, b), mu in zip(geoms.pairs, geoms.mu) if geoms is not None else ():
-            self._friction[world.geometry_links[a], world.geometry_links[b]] = float(mu)
+        self._friction = link_frictions(world) if hasattr(world, "geoms") else {}
 
     def publish(self, stamp, last):
         """Send the contacts of the step that led to the state stamped ``stamp``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.shape_meshes import shape_mesh
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import (
     SHAPE_BOX,
@@ -24,7 +25,7 @@ from mb_contact.types import (
 
 _CUBE, _SPHERE, _CYLINDER, _TRIANGLES = 1, 2, 3, 11  #: visualization_msgs/Marker
 _PLANE = (4.0, 4.0, 1e-3)  #: extents of what stands for a half-space [m]
-_SIDES = 24  #: of a drawn cone
+_ROWS = 64  #: and columns of a drawn height field at most: 7938 triangles
 _FREE, _FIXED = (0.80, 0.60, 0.35, 1.0), (0.55, 0.57, 0.60, 0.6)  #: colours of free and of welded objects
 
 
@@ -61,12 +62,12 @@ class ObjectMarkers:
             radius, half = size[0], size[1]
             ends = [self._solid(number, k, _SPHERE, (2 * radius,) * 3, z) for k, z in ((1, -half), (2, half))]
             return [self._solid(number, 0, _CYLINDER, (2 * radius, 2 * radius, 2 * half)), *ends]
-        if kind in (SHAPE_CONE, SHAPE_CONVEX):
+        if kind in (SHAPE_CONE, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD):
             marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
-            marker.points = [self._point(p) for p in self._triangles(number, kind, size)]
+            vertices, triangles = shape_mesh(geoms, number, _ROWS)
+            points = [self._point(p) for p in vertices.tolist()]
+            marker.points = [points[corner] for corner in triangles.ravel().tolist()]
             return [marker]
-        if kind == SHAPE_HEIGHT_FIELD:
-            return []  # not drawn yet: tens of thousands of triangles; the node must start all the same
         drawn, extents = {
             SHAPE_BOX: (_CUBE, 2.0 * size),
             SHAPE_SPHERE: (_SPHERE, 2.0 * np.full(3, size[0])),
@@ -95,22 +96,7 @@ class ObjectMarkers:
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
         return marker
 
-    def _triangles(self, number, kind, size):
-        """Corners of a cone's or a hull's triangles, three by three, in the geometry's frame."""
-        if kind == SHAPE_CONE:
-            angles = np.linspace(0.0, 2.0 * np.pi, _SIDES + 1)
-            rim = np.column_stack([size[0] * np.cos(angles), size[0] * np.sin(angles), np.full(_SIDES + 1, -size[1])])
-            tip, foot = np.array([0.0, 0.0, size[1]]), np.array([0.0, 0.0, -size[1]])
-            return [p for a, b in zip(rim, rim[1:]) for p in (tip, a, b, foot, b, a)]
-        geoms = self._world.geoms
-        vertices = geoms.vertices[geoms.first_vertex[number] : geoms.first_vertex[number + 1]]
-        corners = []
-        for face in range(geoms.first_face[number], geoms.first_face[number + 1]):
-            ring = vertices[geoms.corners[geoms.first_corner[face] : geoms.first_corner[face + 1]]]
-            corners += [p for a, b in zip(ring[1:], ring[2:]) for p in (ring[0], a, b)]
-        return corners
-
     def _point(self, values):
         point = self._make.message("geometry_msgs/msg/Point")
-        point.x, point.y, point.z = (float(value) for value in values)
+        point.x, point.y, point.z = values
         return point

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import numpy as np
 
 from mb_contact.errors import MbContactError
 from mb_contact.model.scene import Pose
-from mb_contact.ros.services.resources import object_of
+from mb_contact.ros.services.resources import entries, object_of, with_entry, without
 from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered
 
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_./-]*$")
@@ -131,6 +130,7 @@ class EntityServices:
                 if not np.isfinite(velocity).all():
                     raise Refusal(self._codes.RESULT_OPERATION_FAILED, "the twist holds NaN or infinity")
             simulator.set_object(link, pose, velocity)
+            self._control.tell("set", link=link, pose=pose and [list(part) for part in pose], velocity=velocity)
             self._control.state_changed()
 
         return answered(self._node, answer, lambda: self._control.ask(act))
@@ -148,7 +148,7 @@ class EntityServices:
             self._check_rebuild()
             name = self._free_name(request, kind)
             if request.entity_namespace:
-                message = "objects have no interfaces of their own: leave the namespace empty"
+                message = "entities have no interfaces of their own: leave the namespace empty"
                 raise Refusal(kind.NAMESPACE_INVALID, message)
             self._check_frame(request.initial_pose.header.frame_id)
             position, quaternion = _pose(request.initial_pose.pose, kind.INVALID_POSE)
@@ -157,10 +157,12 @@ class EntityServices:
             resource = getattr(request, "entity_resource", request)
             key, entry = object_of(resource.uri, resource.resource_string, name, pose, scene, kind)
             try:
-                self._rebuild(dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)}))
+                self._rebuild(with_entry(scene, key, entry))
             except MbContactError as error:
                 raise Refusal(kind.RESOURCE_PARSE_ERROR, str(error)) from None
             self._spawned.append(name)
+            source = {"uri": resource.uri, "text": resource.resource_string}
+            self._control.tell("spawn", name=name, position=position, quaternion=quaternion, **source)
             return name
 
         def fill():
@@ -199,18 +201,13 @@ class EntityServices:
     def _remove(self, names):
         """Rebuild the world without these objects."""
         scene, robots = self._control.simulator.scene, self._control.simulator.world.robot_models
-        models = {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
+        models = entries(scene, robots)
         for name in names:
             if name in models and models[name].name not in self._spawned:
-                message = f"'{name}' is a robot of the scene: only objects can be deleted"
+                message = f"'{name}' is a robot of the scene: only objects and what was spawned can be deleted"
                 raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
-        self._rebuild(
-            dataclasses.replace(
-                scene,
-                models=tuple(entry for name, entry in models.items() if name not in names),
-                primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
-            )
-        )
+        self._rebuild(without(scene, robots, names))
+        self._control.tell("delete", names=list(names))
         self._spawned = [name for name in self._spawned if name not in names]
 
     def _rebuild(self, scene):

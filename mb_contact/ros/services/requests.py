@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from mb_contact.errors import CommunicationError, MbContactError
 
 ANSWER_SECONDS = 5.0  #: a caller gives up waiting for the physics thread to begin after this
+_POLL = 0.002  #: seconds for which a waiting service keeps the executor from its other work
 
 
 class Request:
@@ -19,30 +21,47 @@ class Request:
         self._action = action
         self._lock = threading.Lock()
         self._state = "waiting"
+        self._made = time.monotonic()
         self._done = threading.Event()
         self._value = self._error = None
 
     def run(self):
         """Do it, unless its caller has given up; on the physics thread."""
-        with self._lock:
-            if self._state != "waiting":
-                return
-            self._state = "running"
+        if not self._begin():
+            return
         try:
-            self._value = self._action()
-        except MbContactError as error:
-            self._error = error
-        except Exception as error:  # a bug must not end the simulation, and the caller must hear of it
-            self._error = CommunicationError(f"{type(error).__name__}: {error}")
+            value, error = self._action(), None
+        except MbContactError as raised:
+            value, error = None, raised
+        except Exception as raised:  # a bug must not end the simulation, and the caller must hear of it
+            value, error = None, CommunicationError(f"{type(raised).__name__}: {raised}")
+        self.finish(value, error)
+
+    def _begin(self):
+        """Whether it is to be done: nobody has given up or begun."""
+        with self._lock:
+            begins = self._state == "waiting"
+            self._state = "running" if begins else self._state
+        return begins
+
+    def finish(self, value=None, error=None):
+        """It is done, or has failed."""
+        self._value, self._error = value, error
         self._state = "done"
         self._done.set()
 
     def cancel(self):
-        """The simulation ends: whoever waits need not."""
+        """The simulation ends, or the caller gives up: it is not to be begun any more."""
         with self._lock:
             if self._state == "waiting":
                 self._state = "cancelled"
                 self._done.set()
+
+    def wait(self, seconds):
+        """Wait at most so long; whether it is over (given up when nothing begins for ANSWER_SECONDS)."""
+        if not self._done.wait(seconds) and time.monotonic() - self._made > ANSWER_SECONDS:
+            self.cancel()  # unless it has begun: do not do it behind the caller's back later
+        return self._done.is_set()
 
     def result(self):
         """Wait for the action's value.
@@ -52,14 +71,23 @@ class Request:
         MbContactError
             What the action raised, or that the physics thread did not come to it.
         """
-        if not self._done.wait(ANSWER_SECONDS):
-            with self._lock:
-                if self._state == "waiting":
-                    self._state = "cancelled"  # too late: do not do it behind the caller's back
-            if self._state == "running":
-                self._done.wait()
+        while not self.wait(ANSWER_SECONDS):
+            pass
         if self._state == "cancelled":
             raise CommunicationError("the simulation is not running")
         if self._error is not None:
             raise self._error
         return self._value
+
+    async def later(self):
+        """As :meth:`result`, for a service that lets its executor work on while it waits."""
+        while not self.wait(_POLL):
+            await _Yield()
+        return self.result()
+
+
+class _Yield:
+    """Awaited: back to the executor, which comes again."""
+
+    def __await__(self):
+        yield

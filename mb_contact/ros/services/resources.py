@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be spawned: a primitive in the words of a scene file, or a URDF whose links hang together rigidly."""
+"""What can be spawned: a primitive in the words of a scene file, or a URDF, of an object or of a robot."""
 
 from __future__ import annotations
 
@@ -96,27 +96,34 @@ def _primitive(text, name, pose, start, scene, codes):
 
 
 def _model(text, name, pose, start, codes):
-    """The SceneModel of a URDF; its links are renamed after the entity, since names are unique in a scene."""
+    """The SceneModel of a URDF; links and joints are renamed after the entity, since names are unique in a scene.
+
+    A root link called ``world`` stands for the world, as URDFs have it: the robot is welded where it is spawned.
+    """
     try:
         root = ElementTree.fromstring(text)
         if root.tag != "robot":
             raise Refusal(codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
-        moving = [j.get("name") for j in root.iter("joint") if j.get("type") not in ("fixed", None)]
-        if moving:
-            message = f"joint '{moving[0]}' moves: only URDFs of one rigid body can be spawned"
-            raise Refusal(codes.UNSUPPORTED_ASSETS, message)
-        model = load_urdf(_renamed(root, name, start), floating=True)
+        base = "weld" if "world" in _links(root) - _children(root) else "free"
+        model = load_urdf(_renamed(root, name, start), floating=base == "free")
     except ElementTree.ParseError as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is no XML: {error}") from None
     except ModelError as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from None
-    return SceneModel(model.urdf, name=name, pose=pose, base="free")
+    return SceneModel(model.urdf, name=name, pose=pose, base=base)
+
+
+def _links(root):
+    return {link.get("name") for link in root.findall("link")}
+
+
+def _children(root):
+    return {joint.find("child").get("link") for joint in root.iter("joint") if joint.find("child") is not None}
 
 
 def _renamed(root, name, start):
-    children = {joint.find("child").get("link") for joint in root.iter("joint") if joint.find("child") is not None}
-    links = [link.get("name") for link in root.findall("link")]
-    new = {link: f"{name}_{link}" if link in children else name for link in links}
+    children = _children(root)
+    new = {link: f"{name}_{link}" if link in children else name for link in _links(root)}
     for link in root.findall("link"):
         link.set("name", new[link.get("name")])
     for joint in root.findall("joint"):
@@ -125,9 +132,30 @@ def _renamed(root, name, start):
             element = joint.find(end)
             if element is not None and element.get("link") in new:
                 element.set("link", new[element.get("link")])
+        for mimic in joint.findall("mimic"):
+            mimic.set("joint", f"{name}_{mimic.get('joint')}")
     for mesh in root.iter("mesh"):
         address = mesh.get("filename") or ""
         if start is not None and "://" not in address and not Path(address).is_absolute():
             mesh.set("filename", str(start / address))
     root.set("name", name)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def with_entry(scene, key, entry):
+    """The scene with one more model or primitive."""
+    return dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)})
+
+
+def entries(scene, robots):
+    """Name to SceneModel of the robots, whose models are ``robots``."""
+    return {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
+
+
+def without(scene, robots, names):
+    """The scene without these entities."""
+    return dataclasses.replace(
+        scene,
+        models=tuple(entry for name, entry in entries(scene, robots).items() if name not in names),
+        primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
+    )

@@ -96,12 +96,19 @@ class SimulationServices:
 
         return answered(self._node, answer, lambda: self._control.ask(act))
 
-    def _step(self, request, answer):
-        def act():
-            self._stopped = False
-            return self._control.do_step(int(request.steps))
+    async def _step(self, request, answer):
+        """Commands, other services and the end are served meanwhile; a pause or a reset ends it early."""
+        self._stopped, failed = False, None
+        try:
+            await self._control.stepping.take(int(request.steps))
+        except MbContactError as error:
+            failed = error
 
-        return answered(self._node, answer, lambda: self._control.ask(act))
+        def act():
+            if failed is not None:
+                raise failed
+
+        return answered(self._node, answer, act)
 
     def _get_state(self, request, answer):
         answer.state.state = self.state()
@@ -116,7 +123,7 @@ class SimulationServices:
                 states.STATE_STOPPED, states.STATE_PLAYING, states.STATE_PAUSED, states.STATE_QUITTING
             ):  # fmt: skip
                 raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, f"there is no way into the state {wanted}")
-            if wanted == self.state():
+            if wanted == self.state() and not (self._control.stepping and wanted == states.STATE_PAUSED):
                 raise Refusal(kind.ALREADY_IN_TARGET_STATE, "the simulation is in this state already")
             if wanted == states.STATE_PAUSED and self.state() == states.STATE_STOPPED:
                 raise Refusal(kind.INCORRECT_TRANSITION, "a stopped simulation cannot be paused: play it first")
@@ -136,5 +143,5 @@ class SimulationServices:
         features = [name for name in FEATURES if self._entities.can_rebuild or not name.startswith(("SPAWN", "DELET"))]
         answer.features.features = [getattr(kind, name) for name in features]
         answer.features.spawn_formats = list(FORMATS) if self._entities.can_rebuild else []
-        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf one rigid body"
+        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf an object or a robot"
         return answer

@@ -17,10 +17,17 @@ class StandardServices:
         self._control = control = simulator_node
         make = control.node.create_service
         make(TRIGGER, "~/reset", lambda _, answer: self._answer(answer, control.do_reset))
-        make(TRIGGER, "~/step", lambda _, answer: self._answer(answer, control.do_step))
+        make(TRIGGER, "~/step", self._step)
         make(
             SET_BOOL, "~/pause", lambda request, answer: self._answer(answer, lambda: control.do_pause(request.data))
         )  # fmt: skip
+
+    async def _step(self, _, answer):
+        try:
+            answer.message, answer.success = await self._control.stepping.take(1), True
+        except MbContactError as error:
+            answer.success, answer.message = False, str(error)
+        return answer
 
     def _answer(self, answer, action):
         """Have the physics thread do ``action``, which returns a sentence, and fill in the answer."""

@@ -1,0 +1,154 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Visual meshes and shapes of a URDF, to draw a robot; the dynamics know nothing of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from lxml import etree
+
+from mb_contact.checks import as_number
+from mb_contact.model.meshes import FORMATS, read_mesh
+from mb_contact.model.resources import find_resource
+from mb_contact.model.rotations import rpy_to_matrix
+from mb_contact.model.shape_meshes import box_mesh, turned
+
+MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
+FINE = 320  #: clusters along the longest side of such a mesh
+LIGHT, DARK, ACCENT = (0.80, 0.81, 0.83), (0.32, 0.34, 0.38), (0.90, 0.55, 0.24)  #: where the file gives no colour
+
+
+class Visual(NamedTuple):
+    """What one ``<visual>`` draws."""
+
+    link: str
+    vertices: np.ndarray  #: (v, 3), in the link's frame [m]
+    triangles: np.ndarray  #: int64 (t, 3)
+    colour: tuple  #: red, green, blue, opacity, from 0 to 1
+
+
+def read_visuals(urdf, start=None, package_dirs=()):
+    """All visuals of a robot, and a sentence for each that cannot be drawn.
+
+    Parameters
+    ----------
+    urdf : str
+        Text of the URDF (``Model.urdf``).
+    start : path, optional
+        Folder that relative mesh files start from.
+    package_dirs : sequence of path
+
+    Returns
+    -------
+    visuals : list of Visual
+    missing : list of str
+    """
+    root = etree.fromstring(urdf.encode())
+    named = {entry.get("name"): entry for entry in root.findall("material")}
+    visuals, missing = [], []
+    for number, link in enumerate(root.findall("link")):
+        for visual in link.findall("visual"):
+            try:
+                vertices, triangles = _geometry(visual.find("geometry"), start, package_dirs)
+                R, p = _origin(visual.find("origin"))
+            except (ValueError, OSError) as error:
+                missing.append(f"link '{link.get('name')}': visual left out: {error}")
+                continue
+            colour = _colour(visual.find("material"), named, number)
+            visuals.append(Visual(link.get("name"), vertices @ R.T + p, triangles, colour))
+    return visuals, missing
+
+
+def scene_visuals(scene, world):
+    """The visuals of all robots of a scene, each relative to the file it comes from; as :func:`read_visuals`."""
+    folder = Path() if scene.path is None else Path(scene.path).parent
+    visuals, missing = [], []
+    for entry, model in zip(scene.models, world.robot_models):
+        start = folder
+        if not str(entry.urdf).lstrip().startswith("<"):
+            start = find_resource(entry.urdf, start=folder).parent
+        found, without = read_visuals(model.urdf, start)
+        visuals += found
+        missing += without
+    return visuals, missing
+
+
+# --- one visual -----------------------------------------------------------------------------------
+
+
+def _geometry(geometry, start, package_dirs):
+    """Vertices and triangles of a ``<geometry>``; ValueError or OSError says why not."""
+    shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
+    if len(shapes) != 1:
+        raise ValueError("it needs one shape")
+    shape = shapes[0]
+    if shape.tag == "mesh":
+        return _mesh(shape, start, package_dirs)
+    if shape.tag == "box":
+        return box_mesh(0.5 * _numbers(shape, "size", 3))
+    (radius,) = _numbers(shape, "radius", 1)
+    if shape.tag == "sphere":
+        t = np.linspace(0.0, np.pi, 17)
+        return turned(np.sin(t), -np.cos(t), np.full(3, radius))
+    if shape.tag not in ("cylinder", "capsule"):
+        raise ValueError(f"<{shape.tag}> is not drawn")
+    (half,) = 0.5 * _numbers(shape, "length", 1)
+    if shape.tag == "cylinder":
+        return turned(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]))
+    t = np.linspace(0.0, 0.5 * np.pi, 9)
+    r, z = radius * np.sin(t), half + radius * np.cos(t)
+    return turned(np.concatenate([r, r[::-1]]), np.concatenate([-z, z[::-1]]))
+
+
+def _mesh(shape, start, package_dirs):
+    path = find_resource(shape.get("filename") or "", package_dirs, start)
+    kind = path.suffix.lower()[1:]
+    if kind not in FORMATS:
+        raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
+    vertices, triangles = read_mesh(path.read_bytes(), kind)
+    return thinned(vertices * _numbers(shape, "scale", 3, np.ones(3)), triangles)
+
+
+def thinned(vertices, triangles, most=MOST):
+    """A mesh of more than ``most`` triangles with its vertices moved to a grid, and what vanishes left out."""
+    if len(triangles) <= most:
+        return vertices, triangles
+    low = vertices.min(axis=0)
+    cell = np.ptp(vertices, axis=0).max() / FINE
+    grid, index = np.unique(np.round((vertices - low) / cell).astype(np.int64), axis=0, return_inverse=True)
+    triangles = index.reshape(-1)[triangles]
+    a, b, c = triangles.T
+    return low + cell * grid, np.unique(triangles[(a != b) & (b != c) & (c != a)], axis=0)
+
+
+def _numbers(element, key, count, default=None):
+    text = None if element is None else element.get(key)
+    if text is None and default is not None:
+        return default
+    numbers = np.array([as_number(word) for word in (text or "").split()])
+    if len(numbers) != count:
+        raise ValueError(f"'{key}' needs {count} numbers, got '{text}'")
+    return numbers
+
+
+def _origin(element):
+    p = _numbers(element, "xyz", 3, np.zeros(3))
+    return rpy_to_matrix(_numbers(element, "rpy", 3, np.zeros(3))), p
+
+
+def _colour(material, named, number):
+    """Colour of a visual as its file gives it, or light and dark by turns."""
+    entry = material
+    if entry is not None and entry.find("color") is None:
+        entry = named.get(entry.get("name"))
+    if entry is not None and entry.find("color") is not None:
+        try:
+            rgba = _numbers(entry.find("color"), "rgba", 4)
+            return (*(float(x) for x in np.clip(rgba[:3], 0.08, 0.92)), float(np.clip(rgba[3], 0.0, 1.0)))
+        except ValueError:
+            pass  # a colour is not worth a refusal
+    return (*(LIGHT, DARK, LIGHT, ACCENT)[number % 4], 1.0)

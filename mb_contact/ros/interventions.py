@@ -1,0 +1,84 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What acts on a simulation beside efforts: pushes, entities that come and go, states that are set.
+
+A recording keeps each as one line of JSON (Python writes floats so that they come back bit for bit), and a replay does
+the same again.  ``NODE/applied_events``, std_msgs/String: ``{"stamp": ns, "kind": "push", ...}``.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from mb_contact.errors import InputError
+from mb_contact.model.scene import Pose
+from mb_contact.ros.services.resources import object_of, with_entry, without
+
+EVENTS = "applied_events"  #: private name of the recorded topic
+
+
+def encode(stamp, kind, fields):
+    """One line about what happened at published time ``stamp`` [ns]."""
+    return json.dumps({"stamp": stamp, "kind": kind, **fields}, default=lambda array: np.asarray(array).tolist())
+
+
+def decode(line):
+    """``(stamp, kind, fields)`` of a line.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    try:
+        fields = json.loads(line)
+        return int(fields.pop("stamp")), str(fields.pop("kind")), fields
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{EVENTS} of the recording hold what nobody has written: {error}") from None
+
+
+def do_again(simulator, kind, fields):
+    """Do it to a simulator; returns that, or the one which goes on instead.
+
+    Raises
+    ------
+    MbContactError
+        It does not fit this scene.
+    """
+    if kind not in _KINDS:
+        raise InputError(f"the recording has an event '{kind}'; known are {', '.join(_KINDS)}")
+    try:
+        return _KINDS[kind](simulator, **fields) or simulator
+    except TypeError as error:
+        raise InputError(f"the recording's event '{kind}' is incomplete: {error}") from None
+
+
+def _push(simulator, link, wrench, duration, axes):
+    simulator.set_external_wrench(link, wrench, duration, axes)
+
+
+def _set(simulator, link, pose, velocity):
+    simulator.set_object(link, pose, velocity)
+
+
+def _spawn(simulator, name, uri, text, position, quaternion):
+    pose = Pose(tuple(position), quat_xyzw=tuple(quaternion))
+    key, entry = object_of(uri, text, name, pose, simulator.scene, _NoCodes())
+    return simulator.rebuilt(with_entry(simulator.scene, key, entry))
+
+
+def _delete(simulator, names):
+    return simulator.rebuilt(without(simulator.scene, simulator.world.robot_models, names))
+
+
+_KINDS = {"push": _push, "set": _set, "spawn": _spawn, "delete": _delete}
+
+
+class _NoCodes:
+    """Stands for the result codes of an answer that nobody reads."""
+
+    def __getattr__(self, name):
+        return 0

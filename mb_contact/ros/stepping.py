@@ -1,0 +1,89 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps that are taken while paused: one after the other, with everything else served between them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.ros.services.requests import Request
+
+
+class Stepping:
+    """What services have asked for and is not yet done.
+
+    Parameters
+    ----------
+    simulator_node : SimulatorNode
+    hand_over : callable
+        Has the physics thread run a Request.
+    step : callable
+        Takes one time step and returns a sentence; called with whether it is the last one.
+    """
+
+    def __init__(self, simulator_node, hand_over, step):
+        self._node, self._hand_over, self._step = simulator_node, hand_over, step
+        self._queue = deque()
+        self.awaited = 0  #: services that wait for an answer
+
+    def __bool__(self):
+        return bool(self._queue)
+
+    async def take(self, count):
+        """Have so many time steps taken; the sentence about the last.  For coroutines on the executor's thread.
+
+        Raises
+        ------
+        MbContactError
+            Not paused, a step that failed, or what ended the steps early: a pause, going on, a reset, the end.
+        """
+        steps = _Steps(count, self._begin)
+        self._hand_over(steps)
+        self.awaited += 1
+        try:
+            return await steps.later()
+        finally:
+            self.awaited -= 1
+
+    # --- physics thread ---------------------------------------------------------------------------
+    def _begin(self, steps):
+        if not self._node.paused:
+            steps.finish(error=CommunicationError("step works only while paused: call ~/pause first"))
+        elif steps.left < 1:
+            steps.finish(self._node.whereabouts())
+        else:
+            self._queue.append(steps)
+
+    def advance(self):
+        """Take the next step."""
+        steps = self._queue[0]
+        steps.left -= 1
+        try:
+            sentence, error = self._step(steps.left == 0), None
+        except MbContactError as raised:
+            sentence, error = None, raised
+        if error is not None or steps.left == 0:
+            self._queue.popleft()
+            steps.finish(sentence, error)
+
+    def end(self, reason):
+        """Answer all who wait: nothing more comes."""
+        while self._queue:
+            steps = self._queue.popleft()
+            done = steps.count - steps.left
+            steps.finish(error=CommunicationError(f"{reason} after {done} of {steps.count} steps"))
+
+
+class _Steps(Request):
+    """A request that is not over when it has begun."""
+
+    def __init__(self, count, begin):
+        super().__init__(lambda: begin(self))
+        self.count = self.left = count
+
+    def run(self):
+        """Let it begin."""
+        if self._begin():
+            self._action()

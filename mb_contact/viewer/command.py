@@ -1,0 +1,125 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What ``mb-contact view`` does: a view of a scene that is simulated here, or of a node that runs elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import webbrowser
+
+from mb_contact.errors import InputError
+from mb_contact.simulation.initial import link_poses
+from mb_contact.viewer.drawing import scene_drawing, surface_drawing
+from mb_contact.viewer.library import import_viser, start_server
+from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.player import Player
+from mb_contact.viewer.view import View
+
+LISTENING = "web view at "  #: what the line that names the address has, for programs that wait for it
+SEEN = "a browser is looking"
+
+
+def run_view(scene, options=None):
+    """Show a scene until its duration is over, or SIGINT or SIGTERM comes; returns the exit code.
+
+    Raises
+    ------
+    MbContactError
+        viser is not installed, a bad scene, an impossible option.
+    """
+    options = options or ViewOptions()
+    import_viser()  # before anything that takes long
+    if options.duration is not None and not options.duration > 0.0:
+        raise InputError(f"--duration must be above zero, got {options.duration:g}")
+    ending = _Ending()
+    try:
+        source, drawing, poses, title = _follow(scene, options) if options.follow else _simulate(scene, options)
+        try:
+            _show(source, drawing, poses, title, options)
+        finally:
+            source.stop()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        ending.restore()
+    return 0
+
+
+class _Ending:
+    """SIGTERM ends the view as Ctrl-C does."""
+
+    def __init__(self):
+        self._old = None
+        try:
+            self._old = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        except ValueError:  # not the main thread: the caller owns the signals
+            pass
+
+    def restore(self):
+        """Give the signal back."""
+        if self._old is not None:
+            signal.signal(signal.SIGTERM, self._old)
+
+
+def _simulate(scene, options):
+    """(source, drawing, poses, title) of a scene that is simulated in this process."""
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    if is_surface_scene(scene):
+        from mb_contact.simulation.surface_tree_simulator import surface_simulator
+
+        simulator = surface_simulator(scene, _progress)
+        drawing = surface_drawing(simulator)
+        poses = {link: simulator.link_pose(link) for link in drawing.moving}
+    else:
+        from mb_contact.simulation.simulator import Simulator
+
+        simulator = Simulator(scene, progress=_progress)
+        drawing = scene_drawing(simulator.scene, simulator.world)
+        poses = {name: simulator.link_pose(name) for name in simulator.world.frames}
+    player = Player(simulator, drawing, options.factor, options.efforts, options.paused, options.duration)
+    return player, drawing, poses, simulator.scene.path.stem
+
+
+def _follow(scene, options):
+    """The same of a node."""
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.model.world import build_world
+    from mb_contact.viewer.follower import Follower
+
+    scene = load_scene(scene)
+    world = build_world(scene)
+    drawing = scene_drawing(scene, world)
+    follower = Follower(world, drawing, options.backend, options.namespace, options.node, options.ros_args)
+    return follower, drawing, link_poses(world), scene.path.stem
+
+
+def _show(source, drawing, poses, title, options):
+    for line in drawing.missing:
+        _progress(line)
+    server = start_server(options.host, options.port)
+    try:
+        view = View(server, drawing, poses, source, title)
+        server.on_client_connect(lambda _: _progress(SEEN))
+        address = f"http://{'localhost' if options.host == '127.0.0.1' else options.host}:{server.get_port()}"
+        _progress(f"{LISTENING}{address} (Ctrl-C ends it)")
+        if options.open and _screen():
+            webbrowser.open(address)
+        source.start()
+        while not source.done:
+            view.draw_next()
+        view.draw_next()
+    finally:
+        server.stop()
+
+
+def _screen():
+    """Whether a browser would have a window to open."""
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _progress(line):
+    print(f"mb-contact: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,113 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parts of a scene that can be drawn: visual meshes, collision shapes, planes, each fixed to a link."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.model.height_fields import grid_triangles
+from mb_contact.model.pairs import link_frictions
+from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.model.visuals import read_visuals, scene_visuals
+from mb_contact.types import SHAPE_PLANE, WORLD
+
+FIELD_ROWS = 256  #: and columns of a drawn height field at most
+SURFACE_ROWS = 40  #: and columns of a drawn chart
+STILL = (0.62, 0.63, 0.64)  #: colour of what is welded to the world
+PALETTE = (  #: colours of objects, by turns
+    (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
+    (0.93, 0.56, 0.60), (0.36, 0.70, 0.72), (0.70, 0.55, 0.38), (0.55, 0.60, 0.28), (0.45, 0.45, 0.55),
+)  # fmt: skip
+
+
+class Part(NamedTuple):
+    """Triangles fixed to a link."""
+
+    link: str
+    vertices: np.ndarray  #: (v, 3), in the link's frame [m]
+    triangles: np.ndarray  #: int64 (t, 3)
+    colour: tuple  #: red, green, blue from 0 to 1
+    opacity: float = 1.0
+
+
+class Plane(NamedTuple):
+    """A half-space: what is drawn is its surface, z = 0."""
+
+    link: str
+    R: np.ndarray  #: (3, 3), in the link's frame
+    p: np.ndarray  #: (3,) [m]
+
+
+class Drawing(NamedTuple):
+    """Everything that can be drawn of a scene."""
+
+    visuals: list  #: of Part: visual meshes, and collision shapes of links without any
+    collisions: list  #: of Part
+    planes: list  #: of Plane
+    moving: tuple  #: links that are drawn and move
+    friction: dict  #: coefficient of each pair of links that may touch
+    missing: list  #: sentences about what cannot be drawn
+    weight: float = 0.0  #: of a typical object [N]; 0 where there is none
+
+
+def scene_drawing(scene, world):
+    """Drawing of a Scene and its World."""
+    read, missing = scene_visuals(scene, world)
+    visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
+    seen, collisions, planes = {part.link for part in visuals}, [], []
+    colours = {}
+    for g, link in enumerate(world.geometry_links):
+        R, p = _in_link(world, g)
+        if int(world.geoms.kind[g]) == SHAPE_PLANE:
+            planes.append(Plane(link, R, p))
+            continue
+        vertices, triangles = shape_mesh(world.geoms, g, FIELD_ROWS)
+        fixed = world.frames[link].body == WORLD
+        colour = STILL if fixed else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
+        collisions.append(Part(link, vertices @ R.T + p, triangles, colour))
+    visuals += [part for part in collisions if part.link not in seen]
+    drawn = dict.fromkeys(part.link for part in (*visuals, *collisions, *planes))
+    moving = tuple(link for link in drawn if world.frames[link].body != WORLD)
+    weights = np.linalg.norm(world.gravity) * world.tree.mass[list(world.objects.values())]
+    weight = float(np.median(weights)) if len(weights) else 0.0
+    return Drawing(visuals, collisions, planes, moving, link_frictions(world), missing, weight)
+
+
+def _in_link(world, g):
+    """Pose of geometry g in the frame of its link, from those of both in the frame of the body."""
+    frame = world.frames[world.geometry_links[g]]
+    return frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
+
+
+def surface_drawing(simulator):
+    """Drawing of a simulator of smooth surfaces: every chart as a grid, a robot by its visuals."""
+    parts, missing = [], []
+    for i, (link, surface, opacity) in enumerate(_surfaces(simulator)):
+        colour = STILL if link == "world" else PALETTE[i % len(PALETTE)]
+        parts += [Part(link, *grid, colour, opacity) for grid in _grids(surface)]
+    for model in simulator.world.robot_models:
+        visuals, without = read_visuals(model.urdf, simulator.scene.path.parent)
+        parts += [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in visuals]
+        missing += without
+    moving = tuple(dict.fromkeys(part.link for part in parts if part.link != "world"))
+    return Drawing(parts, [], [], moving, {}, missing)
+
+
+def _surfaces(simulator):
+    """(link, surface, opacity) of all surfaces of a simulator of them; below, they are drawn a little transparent."""
+    if not hasattr(simulator, "tree"):
+        motion, (body, base) = simulator.motion, simulator.world.objects
+        return [(body, motion.body.surface, 1.0), (base, motion.base.surface, 0.8)]
+    tree = simulator.tree
+    bodies = [(contact.name, pair.surfaces[1], 1.0) for contact, pair in zip(tree.contacts, tree.pairs)]
+    return bodies + [(c.parent or "world", pair.surfaces[0], 0.8) for c, pair in zip(tree.contacts, tree.pairs)]
+
+
+def _grids(surface):
+    """Vertices and triangles of each chart of a surface, in the frame of its body."""
+    triangles = grid_triangles(SURFACE_ROWS, SURFACE_ROWS)
+    return [(surface.samples(chart, SURFACE_ROWS)[1], triangles) for chart in range(len(surface.charts))]

@@ -1,0 +1,237 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A node that somebody else runs, seen through its topics: joint_states, /tf, contacts, certificate."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+
+import numpy as np
+
+from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.model.model import tree_poses
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
+from mb_contact.ros.backend import create_node
+from mb_contact.ros.embedded.messages import deserialize, stamp_ns
+from mb_contact.ros.qos import QoS
+from mb_contact.types import JOINT_FLOATING, WORLD
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, certificate_text, contact_points
+
+STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
+CONTACTS, STATUS = "ros_gz_interfaces/msg/Contacts", "diagnostic_msgs/msg/DiagnosticStatus"
+CLOCK = "rosgraph_msgs/msg/Clock"
+TOPICS = (("joint_states", STATES), ("contacts", CONTACTS), ("certificate", STATUS), ("/clock", CLOCK))
+NEWEST = QoS(depth=1, reliable=False)  #: only the newest counts; hears writers of either reliability
+ALL = QoS(depth=100, reliable=False)  #: /tf has several writers
+PAUSED_AFTER = 0.3  #: wall seconds without progress of time after which no pace is shown
+
+
+class Follower:
+    """Snapshots of a running node.
+
+    The scene file says what there is; what the node has spawned since is not seen.  Joints that joint_states does not
+    have (planar, spherical, universal) move only where the node publishes all links (``link_tf``).
+
+    Parameters
+    ----------
+    world : World
+        Of the scene that the node runs.
+    drawing : Drawing
+    backend, namespace : str
+        As of :func:`~mb_contact.ros.create_node`.
+    node_name : str
+        Of the node to follow, for its services.
+    ros_args : sequence of str
+        Such as ``--ros-args -r joint_states:=robot_joint_states``.
+
+    Raises
+    ------
+    CommunicationError
+        The ROS domain cannot be joined.
+    """
+
+    can_pace = False
+
+    def __init__(self, world, drawing, backend="auto", namespace="", node_name="mb_contact", ros_args=()):
+        self._world, self._drawing = world, drawing
+        self._q = np.array(world.q0)
+        self._newest, self._frames, self._changed = {}, {}, True
+        self._direct = {}  #: links whose pose in the world came as such
+        self._clock_seen, self._pace = (0.0, 0.0, time.perf_counter()), None
+        self._next, self._stop = 0.0, False
+        self._message = f"waiting for the node {node_name}"
+        self.node = create_node("mb_contact_view", backend, list(ros_args), namespace)
+        self._subscribe()
+        self._clients = {
+            name: self.node.create_client(f"std_srvs/srv/{kind}", f"{node_name}/{name}")
+            for name, kind in (("pause", "SetBool"), ("step", "Trigger"), ("reset", "Trigger"))
+        }
+        self._thread = threading.Thread(target=self._spin, name="ros executor", daemon=True)
+
+    def _subscribe(self):
+        for topic, kind in TOPICS:
+            try:
+                keep = partial(self._keep, kind)
+                self.node.create_subscription(kind, topic, keep, NEWEST, raw=True)
+            except CommunicationError as error:  # ros_gz_interfaces need not be installed
+                self.node.get_logger().warning(f"{topic} is not shown: {error}")
+        self.node.create_subscription(TF, "/tf", self._on_tf, ALL, raw=True)
+
+    # --- as of a Player -------------------------------------------------------------------------
+    def start(self):
+        """Begin to listen."""
+        self._thread.start()
+
+    def stop(self):
+        """Leave the graph."""
+        self._stop = True
+        self.node.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.node.destroy_node()
+
+    done = False  #: a node that has ended may come back
+
+    def run(self):
+        """Ask the node to go on."""
+        self._call("pause", data=False)
+
+    def pause(self):
+        """Ask the node to pause."""
+        self._call("pause", data=True)
+
+    def step(self):
+        """Ask the node for one step."""
+        self._call("step")
+
+    def reset(self):
+        """Ask the node for its initial state."""
+        self._call("reset")
+
+    def _call(self, name, **fields):
+        client = self._clients[name]
+        if not client.service_is_ready():
+            self._message, self._changed = f"the node does not offer {name}: is it running?", True
+            return
+        message = (getattr(client, "Request", None) or client.srv_type.Request)()  # ours, or rclpy's
+        for field, value in fields.items():
+            setattr(message, field, value)
+        client.call_async(message)
+        self._message = ""
+
+    def frame(self, timeout):
+        """The next Snapshot, at most one every FRAME_SECONDS; None if nothing came within ``timeout`` seconds."""
+        deadline = time.perf_counter() + timeout
+        while time.perf_counter() < deadline and not self._stop:
+            now = time.perf_counter()
+            if now >= self._next and self._changed:
+                self._next, self._changed = now + FRAME_SECONDS, False
+                return self._snapshot()
+            time.sleep(max(0.001, min(self._next - now, deadline - now, 0.01)))
+        return None
+
+    # --- executor thread ------------------------------------------------------------------------
+    def _spin(self):
+        while not self._stop:
+            try:
+                self.node.spin_once(0.1)
+            except MbContactError as error:
+                self.node.get_logger().error(str(error), throttle_duration_sec=1.0)
+
+    def _keep(self, kind, data):
+        self._newest[kind] = data
+        self._changed = True
+
+    def _on_tf(self, data):
+        frames = self._world.frames
+        for transform in deserialize(data, TF).transforms:
+            link = transform.child_frame_id
+            if link in frames and transform.header.frame_id not in frames:  # in the world, not in another link
+                p, o = transform.transform.translation, transform.transform.rotation
+                self._direct[link] = np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w))
+        self._changed = True
+
+    # --- the frame --------------------------------------------------------------------------------
+    def _decoded(self, kind):
+        data = self._newest.get(kind)
+        return None if data is None else deserialize(data, kind)
+
+    def _snapshot(self):
+        self._take_joints()
+        poses = self._poses()
+        states, certificate = self._certificate()
+        seconds = self._clock()
+        if self._newest and self._message.startswith("waiting"):
+            self._message = ""
+        return Snapshot(seconds, poses, self._contacts(states), certificate, self._pace, self._message)
+
+    def _take_joints(self):
+        message, world = self._decoded(STATES), self._world
+        if message is None:
+            return
+        places = dict(zip(world.joint_names, world.joint_q)) | dict(zip(world.follower_names, world.follower_q))
+        for name, position in zip(message.name, message.position):
+            if name in places:
+                self._q[places[name]] = position
+
+    def _poses(self):
+        """World poses of all links that move, from joint positions and the frames of the free bodies."""
+        world, direct = self._world, dict(self._direct)
+        for link, (p, quaternion) in direct.items():
+            frame = world.frames[link]
+            if frame.body != WORLD and world.tree.joint_type[frame.body] == JOINT_FLOATING:
+                R = quat_to_matrix(quaternion) @ frame.R.T
+                start = world.tree.q_start[frame.body]
+                self._q[start : start + 3], self._q[start + 3 : start + 7] = p - R @ frame.p, matrix_to_quat(R)
+        R_body, p_body = tree_poses(world.tree, self._q)
+        poses = {}
+        for link in self._drawing.moving:
+            frame = world.frames[link]
+            R = R_body[frame.body]
+            poses[link] = p_body[frame.body] + R @ frame.p, matrix_to_quat(R @ frame.R)
+        return poses | {link: pose for link, pose in direct.items() if link in poses}
+
+    def _clock(self):
+        """Simulated time [s]; also measures its pace."""
+        message = self._decoded(CLOCK)
+        seconds = 0.0 if message is None else 1e-9 * stamp_ns(message.clock)
+        now, (last, since, wall) = time.perf_counter(), self._clock_seen
+        if seconds != last and now - wall >= 0.5 or seconds < since:
+            self._pace = max(0.0, (seconds - since) / max(now - wall, 1e-3))
+            self._clock_seen = seconds, seconds, now
+        elif now - wall >= 0.5 + PAUSED_AFTER:
+            self._pace, self._clock_seen = None, (seconds, seconds, now)
+        return seconds
+
+    def _certificate(self):
+        """(states of the contacts of each pair of links, shown fields as text) of the newest certificate."""
+        message = self._decoded(STATUS)
+        if message is None:
+            return {}, {}
+        values = {pair.key: pair.value for pair in message.values}
+        states = {}
+        for key, text in values.items():
+            if key.startswith("contact/"):
+                a, b, state, _ = text.split(" ")
+                states.setdefault((a, b), []).append(state)
+        return states, certificate_text(values)
+
+    def _contacts(self, states):
+        """ContactPoints; a pair whose points are not those of the certificate counts as sticking."""
+        message = self._decoded(CONTACTS)
+        rows = []
+        for pair in () if message is None else message.contacts:
+            links = pair.collision1.name, pair.collision2.name
+            named = states.get(links, ())
+            if len(named) != len(pair.positions):
+                named = ["stick"] * len(pair.positions)
+            for point, normal, wrench, state in zip(pair.positions, pair.normals, pair.wrenches, named):
+                rows.append((*links, _xyz(point), _xyz(normal), _xyz(wrench.body_1_wrench.force), state))
+        return contact_points(rows, self._drawing.moving, self._drawing.friction)
+
+
+def _xyz(vector):
+    return vector.x, vector.y, vector.z

@@ -1,0 +1,168 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.model.rotations import matrix_to_quat
+
+SHARP = 500  #: meshes of at most so many triangles show their edges
+COLLISION = (255, 120, 30)  #: colour of collision shapes
+COLOURS = {"stick": (25, 204, 51), "slip": (255, 128, 0), "separate": (153, 153, 153)}  #: by a contact's state
+POINT = 0.012  #: diameter of a contact point [m]
+NORMAL = 0.05  #: length of a drawn normal [m]
+SIDES = 16  #: of a drawn friction cone
+LARGEST = 1000.0  #: length at which a force arrow is cut off [m]
+
+
+class SceneGraph:
+    """Nodes of a Drawing below ``/links``, named after their links.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    drawing : Drawing
+    poses : dict
+        Link to position and quaternion x y z w, of every link that is drawn and of the fixed ones too.
+    """
+
+    def __init__(self, server, drawing, poses):
+        self._server, self._drawing = server, drawing
+        self._collisions = None
+        server.scene.set_up_direction("+z")
+        self.frames = {}  #: link to the handle of its frame
+        with server.atomic():
+            for link in dict.fromkeys(part.link for part in (*drawing.visuals, *drawing.collisions, *drawing.planes)):
+                self.frames[link] = server.scene.add_frame(node_name(link), show_axes=False)
+            self.place(poses)
+            self._visuals = [self._mesh(part, f"visual_{i}") for i, part in enumerate(drawing.visuals)]
+            for i, plane in enumerate(drawing.planes):
+                self._plane(plane, f"plane_{i}")
+
+    def _mesh(self, part, name):
+        return self._server.scene.add_mesh_simple(
+            f"{node_name(part.link)}/{name}", part.vertices, part.triangles, side="double",
+            color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
+            flat_shading=len(part.triangles) <= SHARP,
+        )  # fmt: skip
+
+    def _wires(self, part, name):
+        node = f"{node_name(part.link)}/{name}"
+        return self._server.scene.add_mesh_simple(node, part.vertices, part.triangles, color=COLLISION, wireframe=True)
+
+    def _plane(self, plane, name):
+        self._server.scene.add_grid(
+            f"{node_name(plane.link)}/{name}", infinite_grid=True, cell_size=0.1, section_size=1.0, fade_distance=15.0,
+            plane_color=(236, 236, 232), plane_opacity=0.9, wxyz=wxyz(matrix_to_quat(plane.R)), position=plane.p,
+        )  # fmt: skip
+
+    def place(self, poses):
+        """Move the links; those that are not named stay."""
+        with self._server.atomic():
+            for link, (position, quaternion) in poses.items():
+                if link in self.frames:
+                    self.frames[link].position = position
+                    self.frames[link].wxyz = wxyz(quaternion)
+
+    def show_visuals(self, visible):
+        """Show or hide the visual meshes."""
+        for mesh in self._visuals:
+            mesh.visible = visible
+
+    def show_collisions(self, visible):
+        """Show or hide the collision shapes, as wires; they are sent when they are first asked for."""
+        if self._collisions is None:
+            if not visible:
+                return
+            parts = enumerate(self._drawing.collisions)
+            self._collisions = [self._wires(part, f"collision_{i}") for i, part in parts]
+        for mesh in self._collisions:
+            mesh.visible = visible
+
+
+class ContactLayer:
+    """Contact points, their normals, forces and friction cones below ``/contacts``; green sticks, orange slips."""
+
+    def __init__(self, server, scale):
+        scene, none = server.scene, np.zeros((1, 2, 3))
+        self._server = server
+        self.scale = scale  #: length of a force arrow [m/N]
+        self.shown = {"points": True, "normals": False, "forces": True, "cones": False}
+        self.points = scene.add_point_cloud(
+            "/contacts/points", none[:, 0], np.zeros((1, 3), np.uint8), point_size=POINT, point_shape="circle",
+            precision="float32", visible=False,
+        )  # fmt: skip
+        self.normals = scene.add_line_segments(
+            "/contacts/normals", none, np.zeros((1, 2, 3), np.uint8), thickness=0.2 * POINT, visible=False
+        )
+        self.forces = scene.add_arrows(
+            "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * POINT,
+            head_radius=0.6 * POINT, head_length=1.2 * POINT, visible=False,
+        )  # fmt: skip
+        self.cones = None
+        self._last = None
+
+    def show(self, name, visible):
+        """Show or hide points, normals, forces or cones."""
+        self.shown[name] = visible
+        self.draw(self._last)
+
+    def draw(self, contacts):
+        """Draw the contact points of a step (ContactPoints), or none."""
+        self._last = contacts
+        some = contacts is not None and len(contacts.points) > 0
+        with self._server.atomic():
+            for name in ("points", "normals", "forces"):
+                getattr(self, name).visible = some and self.shown[name]
+            if some:
+                self._draw(contacts)
+            self._draw_cones(contacts if some and self.shown["cones"] else None)
+
+    def _draw(self, contacts):
+        colours = np.array([COLOURS[state] for state in contacts.states], np.uint8)
+        both = np.repeat(colours[:, None], 2, axis=1)
+        self.points.points, self.points.colors = contacts.points, colours
+        tips = contacts.points + NORMAL * contacts.normals
+        self.normals.points, self.normals.colors = np.stack([contacts.points, tips], axis=1), both
+        tips = contacts.points + np.clip(self.scale * contacts.forces, -LARGEST, LARGEST)
+        self.forces.points, self.forces.colors = np.stack([contacts.points, tips], axis=1), colours
+
+    def _draw_cones(self, contacts):
+        if contacts is None:
+            if self.cones is not None:
+                self.cones.visible = False
+            return
+        vertices, triangles = friction_cones(contacts, self.scale)
+        self.cones = self._server.scene.add_mesh_simple(  # again: the number of triangles changes
+            "/contacts/cones", vertices, triangles, color=COLOURS["slip"], opacity=0.3, side="double", cast_shadow=False
+        )
+
+
+def friction_cones(contacts, scale):
+    """Vertices and triangles of the forces that friction allows at the present normal forces, as long as the arrows."""
+    angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
+    vertices, triangles = [], []
+    for point, normal, force, mu in zip(contacts.points, contacts.normals, contacts.forces, contacts.friction):
+        height = min(LARGEST, scale * max(0.0, float(force @ normal)))
+        across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+        across /= np.linalg.norm(across)
+        rim = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
+        first = len(vertices) * (SIDES + 1)
+        vertices.append(np.vstack([point, point + height * (normal + mu * rim)]))
+        k = np.arange(SIDES)
+        triangles.append(first + np.column_stack([np.zeros(SIDES, int), 1 + k, 1 + (k + 1) % SIDES]))
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+def node_name(link):
+    """Name of a link's node; a slash would make a level of its own."""
+    return f"/links/{link.replace('/', '_')}"
+
+
+def wxyz(quaternion):
+    """The viewer's order of a quaternion x y z w."""
+    x, y, z, w = (float(c) for c in quaternion)
+    return w, x, y, z

@@ -1,0 +1,40 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The one place that imports viser, which is an optional library."""
+
+from __future__ import annotations
+
+from mb_contact.errors import InputError
+
+
+def import_viser():
+    """Return the module viser.
+
+    Raises
+    ------
+    InputError
+        It is not installed.
+    """
+    try:
+        import viser
+    except ImportError as error:
+        raise InputError(f"the web view needs viser ({error}): pip install 'mb_contact[viewer]'") from None
+    return viser
+
+
+def start_server(host="127.0.0.1", port=8080):
+    """Return a running viser server; where the port is taken it listens on the next free one (``get_port()``).
+
+    Raises
+    ------
+    InputError
+        viser is not installed, or the address cannot be listened on.
+    """
+    viser = import_viser()
+    if not 1 <= port <= 65535:
+        raise InputError(f"the port must be from 1 to 65535, got {port}")
+    try:
+        return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+    except (OSError, RuntimeError, AssertionError) as error:
+        raise InputError(f"the web view cannot listen on {host}:{port}: {error}") from None

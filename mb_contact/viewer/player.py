@@ -1,0 +1,212 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A simulator played in a thread of its own: run, pause, step, reset, always between two steps."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from mb_contact.checks import as_positive
+from mb_contact.errors import InputError, MbContactError
+from mb_contact.ros.pacing import Pacer
+from mb_contact.viewer.options import EFFORTS
+from mb_contact.viewer.snapshot import (
+    FRAME_SECONDS,
+    Snapshot,
+    certificate_text,
+    contact_points,
+    no_contacts,
+)
+
+SLICE = 0.05  #: longest wait before a request is looked at [s]
+LATE = 0.01  #: from which a step counts as late [s]; nothing depends on it here
+
+
+class Player:
+    """Steps a simulator at the pace of the wall clock and keeps the newest frame.
+
+    What the user asks for is done by the physics thread between two steps, so the states are those of a
+    :class:`~mb_contact.Simulator` that took as many steps, bit for bit, however it was paused.
+
+    Parameters
+    ----------
+    simulator : Simulator or surface simulator
+    drawing : Drawing
+        Tells which links to follow.
+    factor : float
+        Simulated seconds per second; 0: as fast as possible.
+    efforts : str
+        One of EFFORTS.
+    paused : bool
+    duration : float, optional
+        Simulated seconds after which it ends.
+    """
+
+    can_pace = True  #: the panel offers a real-time factor and efforts
+
+    def __init__(self, simulator, drawing, factor=1.0, efforts="zero", paused=False, duration=None):
+        self._simulator, self._drawing, self._duration = simulator, drawing, duration
+        self._requests, self._changed = [], threading.Condition()
+        self._frame, self._frame_due = None, 0.0
+        self._stop = False
+        self._message, self._step = "", None
+        self.paused = bool(paused)
+        self.failed = None  #: the MbContactError of the last step, until a reset
+        self._pacer = Pacer(0.0, LATE)
+        self._set_factor(factor)
+        self._set_efforts(efforts)
+        self._thread = threading.Thread(target=self._play, name="physics", daemon=True)
+
+    # --- from any thread ------------------------------------------------------------------------
+    def start(self):
+        """Begin."""
+        self._thread.start()
+
+    def stop(self):
+        """End the physics thread and wait for it."""
+        self._stop = True
+        self._ask(lambda: None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def factor(self):
+        """The real-time factor asked for."""
+        return self._factor
+
+    @property
+    def efforts(self):
+        """One of EFFORTS."""
+        return self._efforts
+
+    @property
+    def done(self):
+        """Whether the duration is over."""
+        return not self._thread.is_alive()
+
+    def run(self):
+        """Go on."""
+        self._ask(lambda: self._pause(False))
+
+    def pause(self):
+        """Stop after the step that is being taken."""
+        self._ask(lambda: self._pause(True))
+
+    def step(self, count=1):
+        """Take so many steps and be paused."""
+        self._ask(lambda: self._steps(count))
+
+    def reset(self):
+        """Back to the scene's initial state."""
+        self._ask(self._reset)
+
+    def set_factor(self, factor):
+        """Pace at another real-time factor."""
+        self._ask(lambda: self._set_factor(factor))
+
+    def set_efforts(self, efforts):
+        """Change what the joints' motors do."""
+        self._ask(lambda: self._set_efforts(efforts))
+
+    def frame(self, timeout):
+        """The newest Snapshot that was not handed out yet, or None after ``timeout`` seconds without any."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._frame is not None, timeout)
+            frame, self._frame = self._frame, None
+        return frame
+
+    def _ask(self, action):
+        with self._changed:
+            self._requests.append(action)
+            self._changed.notify_all()
+
+    # --- physics thread -------------------------------------------------------------------------
+    def _play(self):
+        self._pacer.resume(self._simulator.time)
+        self._show()
+        while not self._stop:
+            self._serve()
+            if self._over():
+                self._show()
+                return
+            if self.paused or self.failed is not None:
+                self._wait(SLICE)
+                self._pacer.resume(self._simulator.time)
+                continue
+            self._take_step()
+            self._wait(self._pacer.delay(self._simulator.time))
+            if time.perf_counter() >= self._frame_due:
+                self._show()
+
+    def _over(self):
+        half = 0.5 * self._simulator.time_step
+        return self._stop or (self._duration is not None and self._simulator.time > self._duration - half)
+
+    def _serve(self):
+        while self._requests:
+            action = self._requests.pop(0)
+            try:
+                action()
+            except MbContactError as error:
+                self._message = str(error)
+            self._pacer.resume(self._simulator.time)
+            self._show()
+
+    def _wait(self, seconds):
+        """Wait, or less when there is a request."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._requests or self._stop, seconds)
+
+    def _take_step(self):
+        try:
+            self._step = self._simulator.step(self._effort())
+        except MbContactError as error:  # the state is as it was
+            self.failed, self._message = error, f"stopped: {error}"
+            self._show()
+
+    def _effort(self):
+        if self._efforts == "zero" or not self._simulator.world.joint_names:
+            return None
+        return self._simulator.nonlinear_effects()
+
+    def _pause(self, paused):
+        self.paused = paused
+
+    def _steps(self, count):
+        self.paused = True
+        for _ in range(count):
+            if self.failed is None and not self._stop:
+                self._take_step()
+
+    def _reset(self):
+        self._simulator.reset()
+        self._step, self.failed, self._message = None, None, ""
+
+    def _set_factor(self, factor):
+        self._factor = 0.0 if factor == 0.0 else as_positive(factor, "the real-time factor")
+        self._pacer.set_factor(self._factor, self._simulator.time)
+
+    def _set_efforts(self, efforts):
+        if efforts not in EFFORTS:
+            raise InputError(f"efforts are {', '.join(EFFORTS)}, not '{efforts}'")
+        self._efforts = efforts
+
+    def _show(self):
+        """Make a frame of the present state."""
+        simulator, last = self._simulator, self._step
+        contacts, certificate = no_contacts(), {}
+        if last is not None:
+            found = last.contacts
+            forces = found["impulse"] / simulator.time_step
+            rows = zip(found["link_a"], found["link_b"], found["point"], found["normal"], forces, found["state"])
+            contacts = contact_points(rows, self._drawing.moving, self._drawing.friction)
+            certificate = certificate_text(last.certificate._asdict())
+        poses = {link: simulator.link_pose(link) for link in self._drawing.moving}
+        factor = self._pacer.factor_now if not self.paused else None
+        frame = Snapshot(simulator.time, poses, contacts, certificate, factor, self._message)
+        self._frame_due = time.perf_counter() + FRAME_SECONDS
+        with self._changed:
+            self._frame = frame
+            self._changed.notify_all()

@@ -1,0 +1,127 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``mb-contact view --follow`` as a child: a program that runs a node shows it in the browser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+from mb_contact.errors import CommunicationError, InputError
+from mb_contact.model.resources import child_environment
+from mb_contact.surfaces.scene_file import is_surface_scene
+from mb_contact.viewer.command import LISTENING, SEEN
+from mb_contact.viewer.library import import_viser
+
+TOPICS = ("joint_states", "contacts", "certificate")  #: relative ones that the view hears
+GRACE = 10.0  #: seconds for it to end after SIGTERM
+
+
+class ViewProcess:
+    """The web view of a node, in a process of its own so that drawing does not slow the physics down.
+
+    The child leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
+
+    Parameters
+    ----------
+    scene : path
+    options : sequence of str
+        More options of ``mb-contact view``, such as ``--namespace``.
+    say : callable
+        Called with its lines.
+
+    Raises
+    ------
+    InputError
+        viser is not installed.
+    """
+
+    def __init__(self, scene, options=(), say=print):
+        import_viser()
+        self._command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", *options]
+        self._say, self._process, self._thread = say, None, None
+        self._listening, self._seen = threading.Event(), threading.Event()
+        self.address = None  #: of the web page once it is there
+
+    def start(self, timeout=60.0):
+        """Start it and wait until it listens.
+
+        Raises
+        ------
+        CommunicationError
+            It ended, or does not listen within ``timeout`` seconds.
+        """
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            errors="replace", env=child_environment(), start_new_session=True,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._follow, name="view output", daemon=True)
+        self._thread.start()
+        if not self._listening.wait(timeout) or self.address is None:
+            self.stop()
+            raise CommunicationError("the web view did not start; its last line says why")
+
+    def wait_for_browser(self, timeout):
+        """Wait until a browser looks; returns whether one does."""
+        return self._seen.wait(timeout)
+
+    def _follow(self):
+        for line in self._process.stderr:
+            line = line.rstrip()
+            self._say(line)
+            if LISTENING in line:
+                self.address = line.split(LISTENING)[1].split()[0]
+                self._listening.set()
+            if SEEN in line:
+                self._seen.set()
+        self._listening.set()
+
+    def stop(self):
+        """End it if it still runs, and wait for it."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._thread.join(GRACE)
+
+
+class NodeView:
+    """The web view of a node that this process runs, as a context; ``start`` is what a run calls when it is ready.
+
+    Raises
+    ------
+    InputError
+        viser is not installed, or the scene is one of smooth surfaces, which a view shows only by itself.
+    """
+
+    def __init__(self, scene):
+        import_viser()
+        if is_surface_scene(scene):
+            raise InputError("--view does not show smooth surfaces; mb-contact view SCENE simulates and shows them")
+        self._scene, self._view = scene, None
+
+    def start(self, simulator_node):
+        """Show this node, whatever its names are."""
+        node = simulator_node.node
+        names = ["--backend", node.backend, "--namespace", node.get_namespace(), "--node", node.get_name()]
+        renamed = [word for topic in TOPICS for word in ("-r", f"{topic}:={node.resolve(topic)}")]
+        self._view = ViewProcess(self._scene, [*names, "--open", "--ros-args", *renamed], _say)
+        self._view.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._view is not None:
+            self._view.stop()
+
+
+def _say(line):
+    print(line, file=sys.stderr, flush=True)

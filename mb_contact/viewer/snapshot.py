@@ -1,0 +1,80 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What one frame of the view shows, whoever made it: a simulator here or a node elsewhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+FRAME_SECONDS = 1.0 / 30.0  #: between two frames, wall time
+#: Fields of the certificate that are shown, with their words; a residual is the worst of several
+CERTIFICATE = (
+    ("contacts", "contacts"), ("solver", "solver"), ("iterations", "iterations"), ("residual", "worst residual"),
+    ("penetration", "penetration [m]"), ("energy", "energy [J]"), ("energy_balance", "energy balance [J]"),
+)  # fmt: skip
+RESIDUALS = ("complementarity_gap", "infeasibility", "cone_violation", "loop_residual")
+
+
+class ContactPoints(NamedTuple):
+    """The contact points of a step, world axes, as one of the two links feels them: A, or B where only B moves."""
+
+    points: np.ndarray  #: (c, 3) [m]
+    normals: np.ndarray  #: (c, 3), towards that link
+    forces: np.ndarray  #: (c, 3), on that link, mean of the step [N]
+    states: tuple  #: stick, slip or separate
+    friction: np.ndarray  #: (c,)
+
+
+class Snapshot(NamedTuple):
+    """One frame."""
+
+    time: float  #: simulated [s]
+    poses: dict  #: link to position (3,) [m] and quaternion x y z w (4,)
+    contacts: ContactPoints
+    certificate: dict  #: words to text, see CERTIFICATE
+    real_time_factor: float | None = None  #: measured; None while there is nothing to measure
+    message: str = ""  #: what the user has to know, such as why the simulation stopped
+
+
+def no_contacts():
+    """ContactPoints of a step without any."""
+    return ContactPoints(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), (), np.zeros(0))
+
+
+def contact_points(rows, moving, friction):
+    """ContactPoints from rows of (link a, link b, point, normal from B to A, force on A, state).
+
+    Parameters
+    ----------
+    rows : iterable
+    moving : container of str
+        Links that move.
+    friction : dict
+        Coefficient of each pair of links that has one.
+    """
+    rows = list(rows)
+    if not rows:
+        return no_contacts()
+    a, b, points, normals, forces, states = zip(*rows)
+    side = np.array([-1.0 if y in moving and x not in moving else 1.0 for x, y in zip(a, b)])[:, None]
+    mu = np.array([friction.get(links, 0.0) for links in zip(a, b)])
+    return ContactPoints(np.array(points), side * normals, side * forces, states, mu)
+
+
+def certificate_text(values):
+    """The shown fields of a certificate as text; ``values`` is a mapping of its fields to numbers or text."""
+    values = dict(values)
+    known = [float(values[name]) for name in RESIDUALS if name in values]
+    if known:
+        values["residual"] = max(known)
+    return {words: _text(values[name]) for name, words in CERTIFICATE if name in values}
+
+
+def _text(value):
+    try:
+        return str(value) if isinstance(value, (int, np.integer)) else f"{float(value):.3g}"
+    except ValueError:
+        return str(value)

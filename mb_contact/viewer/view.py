@@ -1,0 +1,67 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A view: the scene graph, the contacts and the panel on one server, fed with frames."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.viewer.graph import ContactLayer, SceneGraph
+from mb_contact.viewer.panel import Panel
+
+ORIGIN = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+CORNERS = np.array([[k >> i & 1 for i in range(3)] for k in range(8)])  #: of a box, as rows of its two ends
+ARROW = 0.1  #: length of the arrow of a typical object's weight, as a part of the scene's size
+SCALE = 0.005  #: length of force arrows where nothing has a weight [m/N]
+WAIT = 0.1  #: longest wait for a frame before a signal is looked at [s]
+
+
+class View:
+    """Draws the frames of a source.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    drawing : Drawing
+    poses : dict
+        Of all drawn links at the start.
+    source : Player or Follower
+    title : str
+    """
+
+    def __init__(self, server, drawing, poses, source, title):
+        self.server, self._source = server, source
+        self.graph = SceneGraph(server, drawing, poses)
+        middle, size = extent(drawing, poses)
+        scale = ARROW * size / drawing.weight if drawing.weight > 0.0 else SCALE
+        self.layer = ContactLayer(server, scale)
+        self.panel = Panel(server, self.graph, self.layer, source, title)
+        server.initial_camera.look_at = middle
+        server.initial_camera.position = middle + size * np.array([0.6, -0.55, 0.4])
+
+    def draw(self, snapshot):
+        """Draw a Snapshot."""
+        self.graph.place(snapshot.poses)
+        self.layer.draw(snapshot.contacts)
+        self.panel.update(snapshot)
+
+    def draw_next(self):
+        """Draw the next frame of the source if there is one soon; returns whether there was."""
+        snapshot = self._source.frame(WAIT)
+        if snapshot is not None:
+            self.draw(snapshot)
+        return snapshot is not None
+
+
+def extent(drawing, poses):
+    """Middle (3,) and diagonal of the box around all that is drawn [m]."""
+    corners = [np.zeros((1, 3))]
+    for part in drawing.visuals:
+        p, quaternion = poses.get(part.link, ORIGIN)
+        box = np.array([part.vertices.min(axis=0), part.vertices.max(axis=0)])
+        corners.append(box[CORNERS, range(3)] @ quat_to_matrix(quaternion).T + p)
+    corners = np.concatenate(corners[1:] or corners)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return 0.5 * (low + high), max(0.1, float(np.linalg.norm(high - low)))

@@ -1,0 +1,132 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The web view of a node: it shows over DDS what the node's simulator has, and its buttons reach the node."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.viewer.drawing import scene_drawing
+
+pytest.importorskip("cyclonedds")
+
+from ros_support import Session, wait_until  # noqa: E402
+
+from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.node import SimulatorNode  # noqa: E402
+from mb_contact.ros.options import NodeOptions  # noqa: E402
+from mb_contact.viewer.follower import Follower  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+ARMS = ROOT / "config" / "dual_arm_lift.yaml"
+
+
+@pytest.fixture(scope="module")
+def followed():
+    """(Follower, SimulatorNode) of the two arms, in a domain and a namespace of their own."""
+    patch = pytest.MonkeyPatch()
+    with Session() as ros:
+        patch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        simulator = mb.Simulator(ARMS)
+        node = SimulatorNode(EmbeddedNode("sim", "/cell"), simulator, NodeOptions(real_time_factor=0.2))
+        thread = threading.Thread(target=node.run, daemon=True)
+        world = mb.build_world(simulator.scene)
+        drawing = scene_drawing(simulator.scene, world)
+        follower = Follower(world, drawing, "embedded", "/cell", "sim")
+        follower.start()
+        thread.start()
+        yield follower, node
+        follower.stop()
+        node.stop()
+        thread.join()
+        node.node.destroy_node()
+    patch.undo()
+
+
+def frames_until(follower, condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        frame = follower.frame(0.2)
+        if frame is not None and condition(frame):
+            return frame
+    pytest.fail("no such frame came")
+
+
+def test_a_paused_node_is_seen_as_it_is(followed):
+    follower, node = followed
+    frame = frames_until(follower, lambda frame: frame.time > 0.05 and len(frame.contacts.points))
+    assert not frame.message and len(frame.contacts.points) == 4
+    wait_until(lambda: all(client.service_is_ready() for client in follower._clients.values()), "the services")
+    follower.pause()
+    wait_until(lambda: node.paused, "the pause")
+    simulator, seconds = node.simulator, 1e-9 * node.stamp()
+
+    def settled(frame):
+        return all(np.abs(frame.poses[link][0] - simulator.link_pose(link)[0]).max() < 1e-12 for link in frame.poses)
+
+    node.ask(lambda: node.state_changed())  # once more, now that nothing moves
+    frame = frames_until(follower, settled)
+    assert set(frame.poses) == set(follower._drawing.moving) and seconds > 0.05
+    for link, (_, quaternion) in frame.poses.items():
+        np.testing.assert_allclose(np.abs(quaternion @ simulator.link_pose(link)[1]), 1.0, atol=1e-12)
+    forces = frame.contacts.forces.sum(axis=0)
+    np.testing.assert_allclose(forces, (0.0, 0.0, 9.81 * box_mass(simulator)), atol=1e-3)  # on the box
+    assert set(frame.contacts.states) == {"stick"} and (frame.contacts.friction > 0.0).all()
+    assert {"contacts", "solver", "worst residual"} <= set(frame.certificate)
+
+
+def box_mass(simulator):
+    return float(simulator.world.tree.mass[simulator.world.objects["box"]])
+
+
+def test_step_reset_and_run_reach_the_node(followed):
+    follower, node = followed
+    follower.pause()
+    wait_until(lambda: node.paused, "the pause")
+    before = node.simulator.step_count
+    follower.step()
+    wait_until(lambda: node.simulator.step_count == before + 1, "the step")
+    follower.reset()
+    wait_until(lambda: node.simulator.step_count == 0, "the reset")
+    follower.run()
+    wait_until(lambda: node.simulator.step_count > 10, "the run")
+    assert frames_until(follower, lambda frame: frame.real_time_factor is not None).real_time_factor > 0.0
+
+
+def test_without_a_node_it_waits_and_says_so():
+    scene = mb.load_scene(ARMS)
+    world = mb.build_world(scene)
+    with Session() as ros, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        follower = Follower(world, scene_drawing(scene, world), "embedded")
+        follower.start()
+        try:
+            assert follower.frame(1.0).message == "waiting for the node mb_contact"
+            follower.reset()
+            assert follower.frame(1.0).message == "the node does not offer reset: is it running?"
+        finally:
+            follower.stop()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
+def test_the_demonstration_starts_a_view_of_its_node(monkeypatch, capsys):
+    from mb_contact.demo import lift
+
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        monkeypatch.delenv("DISPLAY", raising=False)
+        monkeypatch.setattr(lift, "_LOOK", 0.1)
+        view = lift._start_view(lift.LiftOptions(backend="embedded", view=True))
+        try:
+            assert view.address.startswith("http://localhost:")
+        finally:
+            view.stop()
+    assert f"open {view.address} in a browser" in capsys.readouterr().out
