@@ -11,8 +11,8 @@ from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 
 #: What the certificate calls the rungs.
 SOLVER_NAMES = (
-    "none", "cone_newton", "cone_from_pyramid", "cone_interior_point", "cone_proximal", "cone_from_ladder",
-    "best_residual", "no_push_out",
+    "none", "cone_newton", "cone_from_pyramid", "cone_continuation", "cone_interior_point", "cone_proximal",
+    "cone_from_ladder", "best_residual", "no_push_out",
 )  # fmt: skip
 
 

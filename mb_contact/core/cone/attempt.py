@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One attempt at the exact-cone problem: Newton from a warm start, else interior-point steps with Newton to finish.
+"""One attempt at the exact-cone problem: interior-point steps with Newton to finish.
 
 The interior point finds which contacts separate, stick and slip within ten to thirty steps however redundant the
 contacts are, but the last digits cost it dearly (weakly active contacts leave sqrt(gap)).  Newton's method has no
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.cone.interior import interior_step, start_interior
-from mb_contact.core.cone.newton import measure, newton
+from mb_contact.core.cone.newton import PATIENCE, measure, newton
 from mb_contact.core.jit import kernel
 
 TARGET = 1e-12  #: relative natural residual to aim at
@@ -49,20 +49,13 @@ def prepare_newton(blocks, q, units, N):
 
 
 @kernel
-def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, limit, tolerance):
-    """Solve from r (if ``warm``) or from ``force`` and ``velocity`` on the axes; r becomes the best point.
-
-    With ``limit`` 0 interior-point steps Newton from r is all.
+def attempt(blocks, q, units, factors, S, N, r, trial, best, force, velocity, limit, tolerance):
+    """Solve from ``force`` and ``velocity`` on the axes; r, whose measure is ``best``, becomes the best point.
 
     Returns (relative natural residual, interior-point steps, Newton steps).
     """
     interior = 0
     steps = 0
-    best = np.inf
-    if warm:
-        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance)
-        if best <= tolerance or limit == 0:
-            return best, interior, steps
     start_interior(units, S, force, velocity)
     tried = np.inf
     short = 0
@@ -81,7 +74,8 @@ def attempt(blocks, q, units, factors, S, N, r, trial, warm, force, velocity, li
             tried = gap
             for a in range(r.shape[0]):
                 trial[a] = r[a] if end else S.r[a]
-            now, more = newton(blocks, q, units, factors, N, trial, FINISH_STEPS if end else TRY_STEPS, TARGET)
+            limit_now = FINISH_STEPS if end else TRY_STEPS
+            now, more = newton(blocks, q, units, factors, N, trial, limit_now, TARGET, PATIENCE)
             steps += more
             if now < best:
                 best = now

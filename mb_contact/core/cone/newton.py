@@ -24,7 +24,8 @@ from mb_contact.core.lcp.block_sparse import multiply, solve_once
 
 FIRST_WEIGHT = 1e-7
 LEAST_WEIGHT = 1e-10
-PATIENCE = 3  #: steps without improvement before going back to the best point with a larger eps
+PATIENCE = 3  #: steps without improvement before going back to the best point with a larger eps; of a proximal problem
+LONG_PATIENCE = 12  #: where the way out of a wrong guess of the states leads over a hill
 
 
 class Newton(NamedTuple):
@@ -59,8 +60,12 @@ def measure(blocks, q, units, N, r):
 
 
 @kernel
-def newton(blocks, q, units, factors, N, r, limit, target):
-    """Newton steps from r, which ends as the best point met; returns (its measure, steps)."""
+def newton(blocks, q, units, factors, N, r, limit, target, patience):
+    """Newton steps from r, which ends as the best point met; returns (its measure, steps).
+
+    After ``patience`` steps without improvement, or where the measure has risen by as many orders, it starts again from
+    the best point with a larger eps.
+    """
     now = measure(blocks, q, units, N, r)
     least = now
     for a in range(r.shape[0]):
@@ -88,7 +93,7 @@ def newton(blocks, q, units, factors, N, r, limit, target):
                 N.best[a] = r[a]
             continue
         failures += 1
-        if failures >= PATIENCE or not now < 1e3 * least:
+        if failures >= patience or not now < 10.0**patience * least:
             failures = 0
             weight = min(30.0 * weight, 1.0)
             for a in range(r.shape[0]):

@@ -116,34 +116,51 @@ def natural_residual(units, r, u, original, length, slope):
     """Norm of the natural map r - P(r - (u + s n)) from *scaled* r and u, in original units or in scaled ones."""
     total = 0.0
     for i in range(units.kind.shape[0]):
-        a = units.start[i]
-        c = units.scale[i] if original else 1.0
-        if units.kind[i] == FREE:
-            for k in range(a, units.start[i + 1]):
-                total += (u[k] / c) ** 2
-            continue
-        groups = units.group[i + 1] - units.group[i]
-        s = 0.0
-        for l in range(groups):
-            g = units.group[i] + l
-            f = c * units.mean[g] if original else 1.0
-            t = 0.0
-            v = 0.0
-            for k in range(units.row[g], units.row[g] + units.size[g]):
-                t += (f * r[k] - u[k] / f) ** 2
-                v += u[k] * u[k]
-            length[l] = np.sqrt(t)
-            slope[l] = units.mean[g] if original else 1.0
-            s += np.sqrt(v)
-        w = (u[a] + s) / c
-        n = project_unit(c * r[a] - w, length, slope, groups)
-        total += (c * r[a] - n) ** 2
-        for l in range(groups):
-            g = units.group[i] + l
-            f = c * units.mean[g] if original else 1.0
-            keep = 1.0
-            if length[l] > slope[l] * n:
-                keep = slope[l] * n / length[l]
-            for k in range(units.row[g], units.row[g] + units.size[g]):
-                total += (f * r[k] - keep * (f * r[k] - u[k] / f)) ** 2
+        total += _unit_square(units, i, r, u, original, length, slope)
     return np.sqrt(total)
+
+
+@kernel
+def worst_residual(units, r, u, length, slope):
+    """Largest norm of a unit's natural map, in scaled units."""
+    worst = 0.0
+    for i in range(units.kind.shape[0]):
+        worst = max(worst, _unit_square(units, i, r, u, False, length, slope))
+    return np.sqrt(worst)
+
+
+@kernel
+def _unit_square(units, i, r, u, original, length, slope):
+    """Square of the norm of unit i's natural map."""
+    total = 0.0
+    a = units.start[i]
+    c = units.scale[i] if original else 1.0
+    if units.kind[i] == FREE:
+        for k in range(a, units.start[i + 1]):
+            total += (u[k] / c) ** 2
+        return total
+    groups = units.group[i + 1] - units.group[i]
+    s = 0.0
+    for l in range(groups):
+        g = units.group[i] + l
+        f = c * units.mean[g] if original else 1.0
+        t = 0.0
+        v = 0.0
+        for k in range(units.row[g], units.row[g] + units.size[g]):
+            t += (f * r[k] - u[k] / f) ** 2
+            v += u[k] * u[k]
+        length[l] = np.sqrt(t)
+        slope[l] = units.mean[g] if original else 1.0
+        s += np.sqrt(v)
+    w = (u[a] + s) / c
+    n = project_unit(c * r[a] - w, length, slope, groups)
+    total += (c * r[a] - n) ** 2
+    for l in range(groups):
+        g = units.group[i] + l
+        f = c * units.mean[g] if original else 1.0
+        keep = 1.0
+        if length[l] > slope[l] * n:
+            keep = slope[l] * n / length[l]
+        for k in range(units.row[g], units.row[g] + units.size[g]):
+            total += (f * r[k] - keep * (f * r[k] - u[k] / f)) ** 2
+    return total

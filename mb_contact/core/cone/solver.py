@@ -1,21 +1,23 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exact-cone solver: an attempt at the problem itself, then proximal points, where each problem is easier.
+"""The exact-cone solver: attempts at the problem itself, proximal points from afar, a continuation.
 
     u = (W + eps D) r - eps D r_k + q,      r_{k+1} its solution,      D the diagonal of W
 
 For eps large the De Saxce term no longer spoils monotony (with W = 0 that holds for every mu < 2) and an attempt
 succeeds; where r_{k+1} = r_k the regularisation cancels.  eps falls after a solution and rises after a failure, and
-Newton
-on the original problem is tried from every point.  High friction, closed loops of contacts and mass ratios of 1e4
-need it.
+Newton on the original problem is tried from every point.  High friction, closed loops of contacts and mass ratios of
+1e4 need it.
 """
 
 from __future__ import annotations
 
-from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, attempt, prepare_newton
-from mb_contact.core.cone.newton import measure, newton
+import numpy as np
+
+from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, WARM_STEPS, attempt, prepare_newton
+from mb_contact.core.cone.newton import PATIENCE, measure, newton
+from mb_contact.core.cone.proximal import continuation, proximal_problem
 from mb_contact.core.jit import kernel
 
 CONE_SOLVED = 0
@@ -49,12 +51,19 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
         best = measure(blocks, q, units, N, r)
         if best <= TARGET:  # nothing touches
             return CONE_SOLVED, best, 0, 0, 0
-    best, interior, steps = attempt(
-        blocks, q, units, factors, S, N, r, work[0], warm, FORCE, VELOCITY, limit, tolerance
-    )
+    interior = 0
+    steps = 0
+    best = np.inf
+    if warm:
+        best, steps = newton(blocks, q, units, factors, N, r, WARM_STEPS, 0.1 * tolerance, PATIENCE)
+    if best > tolerance and limit > 0:
+        best, interior, newtons = attempt(
+            blocks, q, units, factors, S, N, r, work[0], best, FORCE, VELOCITY, limit, tolerance
+        )
+        steps += newtons
     if best > tolerance and limit > 0:  # once more from another point
         now, more, newtons = attempt(
-            blocks, q, units, factors, S, N, work[3], work[0], False, OTHER_FORCE, OTHER_VELOCITY, limit, tolerance
+            blocks, q, units, factors, S, N, work[3], work[0], np.inf, OTHER_FORCE, OTHER_VELOCITY, limit, tolerance
         )
         interior += more
         steps += newtons
@@ -74,7 +83,11 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
     point = 0
     while point < points and best > tolerance:
         point += 1
-        now, more, newtons = _point(blocks, q, units, factors, S, N, near, work, weight, point > 1, tolerance)
+        steps_first = WARM_STEPS if point > 1 else 0
+        now, more, newtons = proximal_problem(
+            blocks, q, units, factors, S, N, work, weight, steps_first, 0.1 * tolerance, PATIENCE, PROXIMAL_LIMIT,
+            FORCE, tolerance,
+        )
         interior += more
         steps += newtons
         if now > min(LOOSE, FRACTION * outer):
@@ -87,45 +100,14 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
         weight *= shrink
         shrink = max(SHRINK, RECOVER * shrink)
         outer = measure(blocks, q, units, N, near)
-        now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET)
+        now, more = newton(blocks, q, units, factors, N, work[0], TRY_STEPS, TARGET, PATIENCE)
         steps += more
         if now < best:
             best = now
             for a in range(r.shape[0]):
                 r[a] = work[0, a]
+    if best > tolerance and points > 0:
+        best, more, newtons = continuation(blocks, q, units, factors, S, N, r, work, tolerance, 0.0, limit)
+        interior += more
+        steps += newtons
     return (CONE_SOLVED if best <= tolerance else CONE_LIMIT), best, interior, steps, point
-
-
-@kernel
-def _point(blocks, q, units, factors, S, N, near, work, weight, warm, tolerance):
-    """One proximal problem around ``near``; its solution goes to ``work[3]``."""
-    _diagonal(blocks, work[5], False)
-    for a in range(q.shape[0]):
-        work[4, a] = q[a] - weight * work[1, a] * near[a]
-        work[3, a] = work[5, a] + weight * work[1, a]
-    _diagonal(blocks, work[3], True)
-    for a in range(q.shape[0]):
-        work[3, a] = near[a]
-    prepare_newton(blocks, work[4], units, N)
-    result = attempt(
-        blocks, work[4], units, factors, S, N, work[3], work[0], warm, FORCE, VELOCITY, PROXIMAL_LIMIT, tolerance
-    )
-    _diagonal(blocks, work[5], True)
-    prepare_newton(blocks, q, units, N)
-    return result
-
-
-@kernel
-def _diagonal(blocks, diagonal, write):
-    """Read or write the diagonal of the matrix."""
-    for i in range(blocks.start.shape[0] - 1):
-        n = blocks.start[i]
-        d = blocks.start[i + 1] - n
-        for b in range(blocks.first[i], blocks.first[i + 1]):
-            if blocks.column[b] == i:
-                for k in range(d):
-                    o = blocks.offset[b] + k * d + k
-                    if write:
-                        blocks.value[o] = diagonal[n + k]
-                    else:
-                        diagonal[n + k] = blocks.value[o]

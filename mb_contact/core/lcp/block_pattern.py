@@ -45,15 +45,32 @@ def fill_blocks(W, blocks):
 
 
 @kernel
-def gather_blocks(W, source, start, blocks):
-    """The nonzero blocks of W[source][:, source] into the leading parts of ``blocks``; returns (blocks, entries)."""
+def gather_blocks(W, source, start, marked, blocks):
+    """The nonzero blocks of W[source][:, source] into the leading parts of ``blocks``; returns (blocks, entries).
+
+    A block counts if it or its mirror image is not zero.  ``marked`` (m, m) uint8 is a workspace.
+    """
     m = start.shape[0] - 1
+    for i in range(m):
+        for j in range(m):
+            marked[i, j] = 0
+        marked[i, i] = 1
+    for i in range(m):  # along the rows of W: by blocks it takes ten times as long
+        for r in range(start[i], start[i + 1]):
+            s = source[r]
+            for j in range(m):
+                if marked[i, j] == 0:
+                    for c in range(start[j], start[j + 1]):
+                        if W[s, source[c]] != 0.0:
+                            marked[i, j] = 1
+                            marked[j, i] = 1
+                            break
     b = 0
     o = 0
     for i in range(m):
         blocks.first[i] = b
         for j in range(m):
-            if i != j and _zero_gathered(W, source, start, i, j):
+            if marked[i, j] == 0:
                 continue
             blocks.column[b] = j
             blocks.offset[b] = o
@@ -64,16 +81,6 @@ def gather_blocks(W, source, start, blocks):
             b += 1
     blocks.first[m] = b
     return b, o
-
-
-@kernel
-def _zero_gathered(W, source, start, i, j):
-    """Whether both the block and its mirror image are zero."""
-    for r in range(start[i], start[i + 1]):
-        for c in range(start[j], start[j + 1]):
-            if W[source[r], source[c]] != 0.0 or W[source[c], source[r]] != 0.0:
-                return False
-    return True
 
 
 @kernel

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.rows.flat_manifolds import SAME_GAP
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import cross
 from mb_contact.types import JOINT_REVOLUTE, LOWER, SLOWEST
@@ -153,6 +154,8 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
             body_b[row + d] = b
             dof[row + d] = -1
             offset[row + d] = 0.0
+        if abs(gap) <= SAME_GAP:
+            gap = 0.0
         offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3

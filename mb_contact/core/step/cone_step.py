@@ -7,6 +7,7 @@ Rows, W and q are those of the polyhedral step, with rows for torsion and rollin
 
     NEWTON          from the last step's impulses
     FROM_PYRAMID    from the impulses that pivoting finds for the polyhedral cone
+    CONTINUATION    along proximal problems from the best of these
     INTERIOR        the interior point, ended by Newton, from two starts
     PROXIMAL        proximal points
     FROM_LADDER     from what the whole polyhedral ladder finds
@@ -22,6 +23,7 @@ import numpy as np
 
 from mb_contact.core.cone.judge import INFEASIBLE, NATURAL, VIOLATION, judge_units
 from mb_contact.core.cone.problem import scale_problem, scale_velocities, unit_scales
+from mb_contact.core.cone.proximal import continuation
 from mb_contact.core.cone.rows import cone_units, contact_moments, moment_rows, turn_frames, warm_impulses
 from mb_contact.core.cone.solver import solve_cone
 from mb_contact.core.cone.workspace import blocks_view, factors_view, interior_view, newton_view, units_view
@@ -35,19 +37,21 @@ from mb_contact.types import NOT_FINITE, OK
 NONE = 0  #: what ended the climb
 NEWTON = 1
 FROM_PYRAMID = 2
-INTERIOR = 3
-PROXIMAL = 4
-FROM_LADDER = 5
-BEST = 6
-NO_PUSH_OUT = 7
+CONTINUATION = 3
+INTERIOR = 4
+PROXIMAL = 5
+FROM_LADDER = 6
+BEST = 7
+NO_PUSH_OUT = 8
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
+SURE = 0.5  #: of GOOD in scaled units: they differ from the judge's by the root of 3 at most
 STILL = 1e-9  #: slip up to which a contact sticks [m/s]
 LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
-MANY = 180  #: rows above which the dense rungs (2 and 5) take seconds and are passed over
+MANY = 180  #: rows above which the dense rungs (FROM_PYRAMID and FROM_LADDER) take seconds and are passed over
 LEAST_DENSE = 48  #: rows below which they never are
 
 
@@ -81,11 +85,12 @@ def _climb(h, c, plain, rows, groups):
     m = h.cones.count[0]
     sol = h.sol
     units = units_view(c, m, rows, groups)
-    number, entries = gather_blocks(sol.W, c.source, units.start, c.blocks)
+    adjacent = c.adjacent[: m * m].reshape((m, m))
+    number, entries = gather_blocks(sol.W, c.source, units.start, adjacent, c.blocks)
     blocks = blocks_view(c, m, number, entries)
     later, filled, dense = _order(c, blocks, m, rows, entries)
     factors = factors_view(c, m, rows, later, number, filled, dense)
-    place_factors(blocks, c.adjacent[: m * m].reshape((m, m)), c.order_work[0], factors)
+    place_factors(blocks, adjacent, c.order_work[0], factors)
     unit_scales(blocks, units)
     q = c.q[:rows]
     _gather(sol.q, c.source, q)
@@ -95,13 +100,19 @@ def _climb(h, c, plain, rows, groups):
     for a in range(h.cones.rows[0]):
         sol.r[a] = 0.0
     warm = warm_impulses(h.contacts, h.frames, h.memory, c.extra, c.surfaces, sol.r)
-    rung, total = _rungs(h, c, blocks, q, units, factors, S, N, plain, NEWTON if warm else FROM_PYRAMID)
-    if rung == BEST and drop_push_out(h):
-        _gather(sol.q, c.source, q)
-        scale_velocities(q, units)
-        rung, more = _rungs(h, c, blocks, q, units, factors, S, N, plain, FROM_PYRAMID)
-        total += more
-        rung = rung if rung == BEST else NO_PUSH_OUT
+    last = INTERIOR if rows > MANY else BEST  # where the rungs above take seconds, the push-out goes before them
+    first = NEWTON if warm else FROM_PYRAMID
+    rung, total = _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last)
+    if rung == BEST:
+        dropped = drop_push_out(h)
+        if dropped:
+            _gather(sol.q, c.source, q)
+            scale_velocities(q, units)
+        if dropped or last < BEST:
+            first = FROM_PYRAMID if dropped else last
+            rung, more = _rungs(h, c, blocks, q, units, factors, S, N, plain, first, BEST)
+            total += more
+            rung = NO_PUSH_OUT if dropped and rung != BEST else rung
     h.work.info[RUNG] = rung
     h.work.info[ITERATIONS] = total
 
@@ -114,8 +125,11 @@ def _gather(x, source, y):
 
 
 @entry
-def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
-    """From rung ``first`` up, starting with ``h.sol.r``; returns what ended the climb and the iterations."""
+def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
+    """From rung ``first`` up to the one before ``last``, starting with ``h.sol.r``.
+
+    Returns what ended the climb, BEST if nothing did, and the iterations.
+    """
     sol = h.sol
     rows = q.shape[0]
     step_rows = h.cones.rows[0]
@@ -127,7 +141,7 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
     least = np.inf
     total = 0
     end = BEST
-    for rung in range(first, BEST):
+    for rung in range(first, last):
         if rung == FROM_PYRAMID or rung == FROM_LADDER:
             if rows > MANY:
                 continue
@@ -135,11 +149,15 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first):
             least = _consider(h, c, units, plain, least)
         for a in range(rows):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
-        steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
-        points = POINTS if rung == PROXIMAL else 0
-        _, _, interior, newton, _ = solve_cone(
-            blocks, q, units, factors, S, N, r, work, steps == 0, steps, points, TOLERANCE
-        )
+        if rung == CONTINUATION:
+            enough = SURE * GOOD / units.unit[0]
+            _, interior, newton = continuation(blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT)
+        else:
+            steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
+            points = POINTS if rung == PROXIMAL else 0
+            _, _, interior, newton, _ = solve_cone(
+                blocks, q, units, factors, S, N, r, work, steps == 0, steps, points, TOLERANCE
+            )
         total += interior + newton
         for a in range(step_rows):
             sol.r[a] = 0.0

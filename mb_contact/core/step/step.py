@@ -52,6 +52,7 @@ from mb_contact.core.rows.contact_rows import (
     row_sides,
     row_velocities,
 )
+from mb_contact.core.rows.flat_manifolds import level_offsets, level_points
 from mb_contact.core.rows.joint_forces import friction_changes, pose_friction, spring_forces, stiffen
 from mb_contact.core.step.closing import mend_closures, refresh
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
@@ -77,9 +78,11 @@ def find_contacts(h, candidates):
     h.bil.info[ROUNDS] = 0
     for i in range(h.bil.state.shape[0]):
         h.bil.state[i] = h.memory.limit_state[i, RUB]
-    return build_contacts(
+    status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
+    level_points(h.contacts)
+    return status
 
 
 @entry
@@ -135,6 +138,7 @@ def pose_rows(h):
         h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
+    level_offsets(h.contacts, dt, h.rows.offset)
     for row in range(3 * h.contacts.count[0], h.cones.rows[0]):
         which = h.rows.dof[row] % 8
         if which == LOWER or which == UPPER:
