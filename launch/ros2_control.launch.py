@@ -32,6 +32,7 @@ REMAPPINGS = {
 #: what no controller moves yet must not fall meanwhile
 PARAMETERS = {"command_timeout_policy": "gravity_compensation"}
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
+SECONDS = "600"  #: a switch waits for simulated time, which begins after the kernels were compiled on the first run
 ARGUMENTS = (
     "scene", "robot", "controllers", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
     "rviz", "rviz_config", "view", "record",
@@ -58,7 +59,8 @@ def _actions(context):
         ),
     ]
     # as a group: a message in which some joint has no effort yet is refused whole
-    spawner = ["--param-file", str(controllers), "--activate-as-group"]
+    patience = ["--switch-timeout", SECONDS, "--service-call-timeout", SECONDS]
+    spawner = ["--param-file", str(controllers), "--activate-as-group", *patience]
     actions.append(Node(package="controller_manager", executable="spawner", arguments=[*SPAWNED, *spawner]))
     return actions
 
