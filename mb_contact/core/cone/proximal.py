@@ -30,16 +30,17 @@ STEPS = 30  #: of Newton a problem
 DOWN = 0.1  #: of the residual of r_k: what the solution of its problem must reach
 STUBBORN = 2  #: failures in a row after which the interior point takes over, every second time
 FAILURES = 7  #: in a row, that end a continuation
-BUDGET = 300  #: systems, that end it too
+BUDGET = 300  #: systems
 FORCE = 1.0  #: scaled impulses from which the interior point starts
 VELOCITY = 1.0
 
 
 @kernel
-def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, interior_limit):
+def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, interior_limit, budget):
     """From r, which becomes the best point, until the relative residual is ``tolerance`` or each unit's ``enough``.
 
-    The interior point, with at most ``interior_limit`` steps, takes the problems that Newton does not solve.
+    The interior point, with at most ``interior_limit`` steps, takes the problems that Newton does not solve; after
+    ``budget`` systems no problem is begun.
     ``work`` (6, rows) is a workspace.  Returns (relative natural residual, interior-point steps, Newton steps).
     """
     prepare_newton(blocks, q, units, N)
@@ -52,7 +53,7 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, in
     interior = 0
     steps = 0
     failures = 0
-    while best > tolerance and failures < FAILURES and interior + steps < BUDGET:
+    while best > tolerance and failures < FAILURES and interior + steps < budget:
         limit = interior_limit if failures >= STUBBORN and failures % 2 == 0 else 0
         now, more, newtons = proximal_problem(
             blocks, q, units, factors, S, N, work, weight, STEPS, TARGET, LONG_PATIENCE, limit, FORCE, tolerance

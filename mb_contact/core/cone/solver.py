@@ -17,7 +17,7 @@ import numpy as np
 
 from mb_contact.core.cone.attempt import TARGET, TRY_STEPS, WARM_STEPS, attempt, prepare_newton
 from mb_contact.core.cone.newton import PATIENCE, measure, newton
-from mb_contact.core.cone.proximal import continuation, proximal_problem
+from mb_contact.core.cone.proximal import BUDGET, continuation, proximal_problem
 from mb_contact.core.jit import kernel
 
 CONE_SOLVED = 0
@@ -107,7 +107,9 @@ def solve_cone(blocks, q, units, factors, S, N, r, work, warm, limit, points, to
             for a in range(r.shape[0]):
                 r[a] = work[0, a]
     if best > tolerance and points > 0:
-        best, more, newtons = continuation(blocks, q, units, factors, S, N, r, work, tolerance, 0.0, limit)
+        best, more, newtons = continuation(
+            blocks, q, units, factors, S, N, r, work, tolerance, 0.0, limit, BUDGET
+        )
         interior += more
         steps += newtons
     return (CONE_SOLVED if best <= tolerance else CONE_LIMIT), best, interior, steps, point

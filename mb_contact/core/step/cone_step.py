@@ -23,7 +23,7 @@ import numpy as np
 
 from mb_contact.core.cone.judge import INFEASIBLE, NATURAL, VIOLATION, judge_units
 from mb_contact.core.cone.problem import scale_problem, scale_velocities, unit_scales
-from mb_contact.core.cone.proximal import continuation
+from mb_contact.core.cone.proximal import BUDGET, continuation
 from mb_contact.core.cone.rows import cone_units, contact_moments, moment_rows, turn_frames, warm_impulses
 from mb_contact.core.cone.solver import solve_cone
 from mb_contact.core.cone.workspace import blocks_view, factors_view, interior_view, newton_view, units_view
@@ -52,6 +52,7 @@ LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
 MANY = 180  #: rows above which the dense rungs (FROM_PYRAMID and FROM_LADDER) take seconds and are passed over
+SHORT_BUDGET = 100  #: systems of a continuation before the push-out is dropped: 2 of 3 that end end by then
 LEAST_DENSE = 48  #: rows below which they never are
 
 
@@ -151,7 +152,10 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
         if rung == CONTINUATION:
             enough = SURE * GOOD / units.unit[0]
-            _, interior, newton = continuation(blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT)
+            budget = SHORT_BUDGET if last == INTERIOR else BUDGET
+            _, interior, newton = continuation(
+                blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT, budget
+            )
         else:
             steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
             points = POINTS if rung == PROXIMAL else 0
