@@ -196,6 +196,6 @@ class Contacts(NamedTuple):
     count: np.ndarray  #: int64 (1,)
     pair: np.ndarray  #: int64 (c,), row in Geoms.pairs
     feature: np.ndarray  #: int64 (c,), identity of the point within the pair, stable between steps
-    point: np.ndarray  #: (c, 3), midway between the two surfaces, world [m]
+    point: np.ndarray  #: (c, 3), between the two surfaces, world [m]; those of a flat face at one height
     normal: np.ndarray  #: (c, 3), unit, world
     gap: np.ndarray  #: (c,) [m]
