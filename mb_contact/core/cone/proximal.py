@@ -7,8 +7,7 @@
 
 Newton's method solves such a problem in five to ten steps from r_k while eps is large, and its solution is off by
 eps |r - r_k|.  The continuation starts at eps = 1e-2 and goes down by tens, each solution the next one's r_k, until
-what is left is rounding: 25 to 40 systems for the 600 contacts of a pile, where the interior point takes 30 to 60 and
-often ends short.
+what is left is rounding.
 """
 
 from __future__ import annotations

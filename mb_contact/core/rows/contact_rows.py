@@ -154,8 +154,7 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
             body_b[row + d] = b
             dof[row + d] = -1
             offset[row + d] = 0.0
-        if abs(gap) <= SAME_GAP:
-            gap = 0.0
+        gap = max(gap - SAME_GAP, 0.0) if gap > 0.0 else min(gap + SAME_GAP, 0.0)  # never a jump: it would split a face
         offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3

@@ -140,6 +140,8 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
     for a in range(step_rows):
         c.best[a] = 0.0
     least = np.inf
+    if first > FROM_PYRAMID:  # what a first climb has found
+        least = _consider(h, c, units, plain, least)
     total = 0
     end = BEST
     for rung in range(first, last):
