@@ -111,19 +111,8 @@ def test_only_contacts_of_one_face_are_levelled(what):
     assert abs((c.point[0] - c.point[2]) @ n) > 1e-9
 
 
-def rungs(scene, steps):
-    """How many steps of a scene each rung ended."""
-    sim = mb.Simulator(CONFIG / scene)
-    return Counter(sim.step().certificate.solver for _ in range(steps))
-
-
-def test_a_jammed_wedge_is_solved_by_the_first_rung():
-    """Eight corners between two walls have no solution that pushes the rounding of their gaps out as well."""
-    assert rungs("wedge.yaml", 300) == {"block_pivoting": 300}
-
-
 def test_a_held_box_is_solved_by_the_first_rung():
-    """Four gaps of a face converge to the edge of what counts as none together: no threshold may split them."""
+    """Nothing that is done to gaps may split the points of a face: a threshold at 1 nm cost a tenth of the steps."""
     run = Lift(mb.load_scene(CONFIG / "dual_arm_lift.yaml"))
     count = Counter(run.simulator.step(run.effort()).certificate.solver for _ in range(10800))
     assert count["block_pivoting"] + count["none"] > 10600

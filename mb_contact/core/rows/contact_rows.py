@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.rows.flat_manifolds import SAME_GAP
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import cross
 from mb_contact.types import JOINT_REVOLUTE, LOWER, SLOWEST
@@ -154,7 +153,6 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
             body_b[row + d] = b
             dof[row + d] = -1
             offset[row + d] = 0.0
-        gap = max(gap - SAME_GAP, 0.0) if gap > 0.0 else min(gap + SAME_GAP, 0.0)  # never a jump: it would split a face
         offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from mb_contact.core.jit import kernel
 
-SAME_GAP = 1e-10  #: gaps that differ by less are equal; all count as nearer to zero by it [m]
+SAME_GAP = 1e-10  #: changes of a gap that do not count [m]
 
 
 @kernel
