@@ -7,7 +7,7 @@ Rows, W and q are those of the polyhedral step, with rows for torsion and rollin
 
     NEWTON          from the last step's impulses
     FROM_PYRAMID    from the impulses that pivoting finds for the polyhedral cone
-    CONTINUATION    along proximal problems from the best of these
+    CONTINUATION    along proximal problems from the best of these, above MANY rows; below, INTERIOR is quicker
     INTERIOR        the interior point, ended by Newton, from two starts
     PROXIMAL        proximal points
     FROM_LADDER     from what the whole polyhedral ladder finds
@@ -145,6 +145,8 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
     total = 0
     end = BEST
     for rung in range(first, last):
+        if rung == CONTINUATION and rows <= MANY:
+            continue
         if rung == FROM_PYRAMID or rung == FROM_LADDER:
             if rows > MANY:
                 continue
