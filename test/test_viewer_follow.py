@@ -123,6 +123,38 @@ def test_spawned_objects_come_and_deleted_ones_go(followed):
     assert not frame.objects.spawned and "pill" not in frame.poses and "table" in frame.objects.present
 
 
+SPACED = """
+time_step: 0.001
+primitives:
+  - {name: my box, shape: box, size: [0.1, 0.1, 0.1], mass: 1.0, base: free, material: ice,
+     pose: {position: [0.0, 0.0, 0.05]}, velocity: {linear: [0.5, 0.0, 0.0]}}
+ground: {height: 0.0, material: ice}
+materials: {ice: {friction: 0.01}}
+"""
+
+
+def test_names_with_spaces_keep_the_states_of_their_contacts(tmp_path, monkeypatch):
+    scene = tmp_path / "spaced.yaml"
+    scene.write_text(SPACED, encoding="utf-8")
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        simulator = mb.Simulator(scene)
+        node = SimulatorNode(EmbeddedNode("mb_contact"), simulator, NodeOptions(real_time_factor=0.1))
+        world = mb.build_world(simulator.scene)
+        follower = Follower(world, scene_drawing(simulator.scene, world), "embedded")
+        thread = threading.Thread(target=node.run, daemon=True)
+        follower.start()
+        thread.start()
+        try:
+            frame = frames_until(follower, lambda frame: "slip" in frame.contacts.states)
+            assert set(frame.contacts.states) == {"slip"} and "my box" in frame.poses
+        finally:
+            follower.stop()
+            node.stop()
+            thread.join()
+            node.node.destroy_node()
+
+
 def test_without_a_node_it_waits_and_says_so():
     scene = mb.load_scene(ARMS)
     world = mb.build_world(scene)

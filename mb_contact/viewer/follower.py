@@ -219,7 +219,7 @@ class Follower:
         return seconds
 
     def _certificate(self):
-        """(states of the contacts of each pair of links, shown fields as text) of the newest certificate."""
+        """(states of the contacts of each "A B", shown fields as text) of the newest certificate."""
         message = self._decoded(STATUS)
         if message is None:
             return {}, {}
@@ -227,8 +227,8 @@ class Follower:
         states = {}
         for key, text in values.items():
             if key.startswith("contact/"):
-                a, b, state, _ = text.split(" ")
-                states.setdefault((a, b), []).append(state)
+                links, state, _ = text.rsplit(" ", 2)  # from the end: names may have spaces
+                states.setdefault(links, []).append(state)
         return states, certificate_text(values)
 
     def _contacts(self, states):
@@ -237,7 +237,7 @@ class Follower:
         rows = []
         for pair in () if message is None else message.contacts:
             links = pair.collision1.name, pair.collision2.name
-            named = states.get(links, ())
+            named = states.get(" ".join(links), ())
             if len(named) != len(pair.positions):
                 named = ["stick"] * len(pair.positions)
             for point, normal, wrench, state in zip(pair.positions, pair.normals, pair.wrenches, named):
