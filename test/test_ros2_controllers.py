@@ -85,7 +85,7 @@ class Robot:
 
     def follow(self, move):
         """Move the left arm through the controller's action; its report."""
-        program = HERE / "ros_follow_trajectory.py"
+        program = find_resource("package://mb_contact/examples/follow_trajectory.py")
         client = self.ros.process(sys.executable, program, "left_arm_controller", "--seconds", "1", "--move", *move)
         assert client.wait(LONG) == 0, client.output()
         return json.loads(client.lines[-1])
