@@ -69,10 +69,15 @@ class Client:
     def settle(self, tolerance):
         """Wait until the controller holds its joints within ``tolerance`` [rad]."""
         self._wait(lambda: self.state and self.joints, f"no joint_states and {self._name}/controller_state")
-        self._wait(
-            lambda: np.abs(self.state.error.positions).max() < tolerance,
-            f"its joints did not come within {tolerance:g} rad of where {self._name} wants them",
-        )
+        end = time.monotonic() + TIMEOUT
+        while not (errors := np.abs(self.state.error.positions)).max() < tolerance:
+            rclpy.spin_once(self._node, timeout_sec=0.1)
+            if time.monotonic() > end:
+                joint = self.state.joint_names[errors.argmax()]
+                raise FollowError(
+                    f"{self._name} does not hold its joints within --settled {tolerance:g} rad; after {TIMEOUT:g} s "
+                    f"{joint} is {errors.max():.3g} rad away"
+                )
 
     def follow(self, trajectory):
         """Send a goal and wait for its end; returns the result's error code."""
