@@ -67,7 +67,7 @@ CONFINED = {
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow
-NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl")
+NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl", "viser")
 
 
 def room_of(path, package=PACKAGE):

@@ -27,7 +27,7 @@ SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controll
 PACKAGES = (*SPAWNED[:1], "joint_trajectory_controller", "forward_command_controller",
             "joint_state_topic_hardware_interface")  # fmt: skip
 ARM = [f"left_arm_joint_{i}" for i in range(1, 8)]
-AWAY = ("-0.3", "0.4", "0.3", "-0.4", "0.3", "0.2", "-0.3")  #: from the box
+AWAY = (-0.3, 0.4, 0.3, -0.4, 0.3, 0.2, -0.3)  #: from the box
 LONG = 120.0  #: the robot is simulated slowly, so that a busy machine keeps up
 
 
@@ -83,9 +83,16 @@ class Robot:
         state = self.states[-1]
         return np.array([state.position[list(state.name).index(name)] for name in names])
 
+    def swing(self):
+        """Move the left arm away from the box, or back where it is away; its report, and where it should be."""
+        away = np.array(AWAY)
+        before = self.position(ARM)
+        move = -away if (before - self.start) @ away > 0.5 * (away @ away) else away
+        return self.follow([str(angle) for angle in move]), before + move
+
     def follow(self, move):
         """Move the left arm through the controller's action; its report."""
-        program = HERE / "ros_follow_trajectory.py"
+        program = find_resource("package://mb_contact/examples/follow_trajectory.py")
         client = self.ros.process(sys.executable, program, "left_arm_controller", "--seconds", "1", "--move", *move)
         assert client.wait(LONG) == 0, client.output()
         return json.loads(client.lines[-1])
@@ -128,11 +135,10 @@ def test_the_simulator_may_restart(robot):
 
 
 def test_a_trajectory_is_followed(robot):
-    before = robot.position(ARM)
-    report = robot.follow(AWAY)
+    report, goal = robot.swing()
     assert report["error_code"] == 0
     assert max(report["largest"]) < 0.2 and max(report["last"]) < 0.05
-    assert np.abs(robot.position(ARM) - before - np.array(AWAY, float)).max() < 0.1
+    assert np.abs(robot.position(ARM) - goal).max() < 0.1
 
 
 def test_forward_command_controllers_efforts_arrive_unchanged(robot):
@@ -162,4 +168,5 @@ def test_the_manager_may_restart(robot):
     robot.simulator.wait_for("policy 'gravity_compensation' applies")
     robot.manager = robot.start_manager()
     robot.spawn()
-    assert robot.follow([str(-float(x)) for x in AWAY])["error_code"] == 0
+    report, _ = robot.swing()
+    assert report["error_code"] == 0

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 import urllib.request
 from pathlib import Path
 
@@ -115,6 +116,19 @@ def test_a_step_that_fails_is_told_and_a_reset_mends_it(can, monkeypatch):
     assert not until(player, lambda frame: frame.time > 0.01).message
 
 
+def test_a_bug_in_a_step_ends_the_player_and_is_kept(can, monkeypatch):
+    player, simulator = can
+    bug = ZeroDivisionError("a bug")
+
+    def fail(effort=None):
+        raise bug
+
+    monkeypatch.setattr(simulator, "step", fail)
+    player.run()
+    player._thread.join(60.0)
+    assert player.done and player.crash is bug and player.failed is None
+
+
 def test_gravity_compensation_keeps_the_arms_up_and_without_it_they_fall():
     simulator = mb.Simulator(ARMS)
     drawing = scene_drawing(simulator.scene, simulator.world)
@@ -129,7 +143,7 @@ def test_gravity_compensation_keeps_the_arms_up_and_without_it_they_fall():
     assert falls["gravity_compensation"] < 1e-6 < 1e-2 < falls["zero"]
 
 
-@pytest.mark.parametrize("wrong, words", [({"factor": -1.0}, "real-time factor"), ({"efforts": "full"}, "not 'full'")])
+@pytest.mark.parametrize("wrong, words", [({"factor": -1.0}, "not below zero"), ({"efforts": "full"}, "not 'full'")])
 def test_impossible_settings_are_refused(wrong, words, can):
     player, simulator = can
     with pytest.raises(InputError, match=words):
@@ -381,8 +395,17 @@ def test_the_command_serves_and_ends(how):
         process.kill()
 
 
+@NEEDS_VISER
+def test_a_bug_in_a_step_ends_the_command_with_its_traceback(monkeypatch):
+    def fail(simulator, effort=None):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(mb.Simulator, "step", fail)
+    with pytest.raises(ZeroDivisionError, match="a bug"):  # exit code 1 of the interpreter
+        main(["view", str(CAN), "--port", str(free_port())])
+
+
 WRONG_OPTIONS = [
-    (("--port", "0"), "port must be"),
     (("--duration", "0"), "above zero"),
     (("--host", "192.0.2.1"), "cannot listen on '192.0.2.1'"),
 ]
@@ -393,6 +416,29 @@ WRONG_OPTIONS = [
 def test_impossible_options_are_refused_with_one_line(wrong, words, capsys):
     assert main(["view", str(CAN), *wrong]) == 2
     assert words in capsys.readouterr().err
+
+
+REFUSED_AT_ONCE = [
+    (("--port", "0"), "the port must be from 1 to 65535, got 0"),
+    (("--port", "99999"), "the port must be from 1 to 65535, got 99999"),
+    (("--port", "web"), "the port must be a whole number, got 'web'"),
+    (("--real-time-factor", "-1"), "not below zero (0: as fast as possible), got -1"),
+    (("--real-time-factor", "nan"), "not below zero (0: as fast as possible), got nan"),
+]
+
+
+@pytest.mark.parametrize("wrong, words", REFUSED_AT_ONCE)
+def test_impossible_numbers_are_refused_before_the_scene_is_looked_at(wrong, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["view", "there_is_none.yaml", *wrong])
+    assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_smooth_surfaces_cannot_be_followed_and_the_line_says_what_shows_them(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "viser", types.ModuleType("viser"))  # not reached
+    assert main(["view", str(ROOT / "config" / "three_patches.yaml"), "--follow"]) == 2
+    expected = "--follow does not show smooth surfaces; mb-contact view SCENE simulates and shows them"
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("links, side", [(("can", "ground"), 1.0), (("ground", "can"), -1.0), (("can", "ball"), 1.0)])

@@ -24,6 +24,8 @@ from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
 from mb_contact.ros.embedded.messages import message_class  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
 from mb_contact.ros.options import NodeOptions  # noqa: E402
+from mb_contact.ros.qos import LATCHED  # noqa: E402
+from mb_contact.viewer import follower as follower_module  # noqa: E402
 from mb_contact.viewer.follower import Follower  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -123,6 +125,38 @@ def test_spawned_objects_come_and_deleted_ones_go(followed):
     assert not frame.objects.spawned and "pill" not in frame.poses and "table" in frame.objects.present
 
 
+SPACED = """
+time_step: 0.001
+primitives:
+  - {name: my box, shape: box, size: [0.1, 0.1, 0.1], mass: 1.0, base: free, material: ice,
+     pose: {position: [0.0, 0.0, 0.05]}, velocity: {linear: [0.5, 0.0, 0.0]}}
+ground: {height: 0.0, material: ice}
+materials: {ice: {friction: 0.01}}
+"""
+
+
+def test_names_with_spaces_keep_the_states_of_their_contacts(tmp_path, monkeypatch):
+    scene = tmp_path / "spaced.yaml"
+    scene.write_text(SPACED, encoding="utf-8")
+    with Session() as ros:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        simulator = mb.Simulator(scene)
+        node = SimulatorNode(EmbeddedNode("mb_contact"), simulator, NodeOptions(real_time_factor=0.1))
+        world = mb.build_world(simulator.scene)
+        follower = Follower(world, scene_drawing(simulator.scene, world), "embedded")
+        thread = threading.Thread(target=node.run, daemon=True)
+        follower.start()
+        thread.start()
+        try:
+            frame = frames_until(follower, lambda frame: "slip" in frame.contacts.states)
+            assert set(frame.contacts.states) == {"slip"} and "my box" in frame.poses
+        finally:
+            follower.stop()
+            node.stop()
+            thread.join()
+            node.node.destroy_node()
+
+
 def test_without_a_node_it_waits_and_says_so():
     scene = mb.load_scene(ARMS)
     world = mb.build_world(scene)
@@ -136,6 +170,89 @@ def test_without_a_node_it_waits_and_says_so():
             assert follower.frame(1.0).message == "the node does not offer reset: is it running?"
         finally:
             follower.stop()
+
+
+def tf(link, quaternion=(0.0, 0.0, 0.0, 1.0), position=(0.0, 0.0, 0.0)):
+    transform = message_class("geometry_msgs/msg/TransformStamped")()
+    transform.header.frame_id, transform.child_frame_id = "world", link
+    p, o = transform.transform.translation, transform.transform.rotation
+    (p.x, p.y, p.z), (o.x, o.y, o.z, o.w) = position, quaternion
+    return message_class(follower_module.TF)(transforms=[transform])
+
+
+def certificate(**values):
+    pair = message_class("diagnostic_msgs/msg/KeyValue")
+    pairs = [pair(key=key.replace("__", "/"), value=value) for key, value in values.items()]
+    return message_class(follower_module.STATUS)(values=pairs)
+
+
+def two_corners():
+    marker, point = (message_class(kind)() for kind in ("visualization_msgs/msg/Marker", "geometry_msgs/msg/Point"))
+    marker.ns, marker.type, marker.points = "odd", 11, [point, point]
+    marker.pose.orientation.w = 1.0
+    return message_class(follower_module.MARKERS)(markers=[marker])
+
+
+NONSENSE = {
+    "no rotation": ("/tf", follower_module.TF, lambda: tf("box", (0.0, 0.0, 0.0, 0.0))),
+    "nowhere": ("/tf", follower_module.TF, lambda: tf("box", position=(np.nan, 0.0, 0.0))),
+    "two corners": ("object_markers", follower_module.MARKERS, two_corners),
+    "one word": ("certificate", follower_module.STATUS, lambda: certificate(contact__0="what")),
+    "unknown state": ("certificate", follower_module.STATUS, lambda: certificate(contact__0="a b flies sigma=1")),
+    "no number": ("certificate", follower_module.STATUS, lambda: certificate(infeasibility="much")),
+}
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """(Follower of a node that is not there, a peer that writes on its topics)."""
+    scene = mb.load_scene(ARMS)
+    world = mb.build_world(scene)
+    with Session() as ros, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(ros.domain))
+        follower = Follower(world, scene_drawing(scene, world), "embedded")
+        follower.start()
+        yield follower, ros.peer()
+        follower.stop()
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+def test_messages_that_make_no_sense_are_skipped_told_once_and_the_next_is_heard(what, alone, capsys, monkeypatch):
+    follower, peer = alone
+    monkeypatch.setattr(follower.node.get_logger(), "_last", {})
+    topic, kind, make = NONSENSE[what]
+    publisher = peer.publisher(topic, kind, LATCHED if topic == "object_markers" else None)
+    said = []
+
+    def told():
+        follower.frame(0.05)
+        said.append(capsys.readouterr().err)
+        return f"skipping a {kind}" in "".join(said)
+
+    peer.send_until(publisher, make(), told)
+    for _ in range(3):
+        publisher.publish(make())
+        told()
+    assert "".join(said).count("skipping") == 1 and follower._thread.is_alive()
+    good = peer.publisher("/tf", follower_module.TF)
+    place = (1.0 + list(NONSENSE).index(what), 2.0, 3.0)  # another one each time
+    seen = []
+
+    def moved():
+        seen.append(follower.frame(0.1))
+        return seen[-1] is not None and tuple(seen[-1].poses["box"][0]) == place
+
+    peer.send_until(good, tf("box", position=place), moved)
+
+
+@pytest.mark.parametrize("kind", [kind for _, kind in follower_module.TOPICS])
+def test_bytes_that_are_no_message_are_skipped(kind, alone, capsys, monkeypatch):
+    follower, _ = alone
+    monkeypatch.setattr(follower.node.get_logger(), "_last", {})
+    follower._newest.clear()
+    follower._keep(kind, b"\0\1\0\0\1\2\3")
+    assert follower.frame(1.0) is not None
+    assert f"skipping a {kind} that makes no sense" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")

@@ -29,6 +29,8 @@ def run_view(scene, options=None):
     ------
     MbContactError
         viser is not installed, a bad scene, an impossible option.
+    Exception
+        A bug in a step: what ended the simulation.
     """
     options = options or ViewOptions()
     import_viser()  # before anything that takes long
@@ -41,6 +43,8 @@ def run_view(scene, options=None):
             _show(source, drawing, poses, title, options)
         finally:
             source.stop()
+        if source.crash is not None:
+            raise source.crash
     except KeyboardInterrupt:
         pass
     finally:
@@ -84,12 +88,21 @@ def _simulate(scene, options):
     return player, drawing, poses, simulator.scene.path.stem
 
 
+def refuse_surfaces(scene, option):
+    """Raise InputError for a scene of smooth surfaces: no node runs one."""
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    if is_surface_scene(scene):
+        raise InputError(f"{option} does not show smooth surfaces; mb-contact view SCENE simulates and shows them")
+
+
 def _follow(scene, options):
     """The same of a node."""
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
     from mb_contact.viewer.follower import Follower
 
+    refuse_surfaces(scene, "--follow")
     scene = load_scene(scene)
     world = build_world(scene)
     drawing = scene_drawing(scene, world)

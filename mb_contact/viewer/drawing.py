@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_matrix
+from mb_contact.errors import InputError
 from mb_contact.model.height_fields import grid_triangles
 from mb_contact.model.pairs import link_frictions
 from mb_contact.model.rotations import quat_to_matrix
@@ -98,6 +100,11 @@ def marker_parts(markers, world_frame="world"):
     """Parts of visualization_msgs/Marker of one shape each: cubes, spheres, cylinders, triangles; others are left out.
 
     Those in ``world_frame`` do not move.
+
+    Raises
+    ------
+    InputError
+        A pose that is none, corners that are no triangles.
     """
     parts, colours = [], {}
     for marker in markers:
@@ -121,7 +128,10 @@ def _marker_mesh(marker):
     if marker.type == CYLINDER:
         return turned(np.array([0.0, 1.0, 1.0, 0.0]), np.array([-1.0, -1.0, 1.0, 1.0]), half)
     if marker.type == TRIANGLES and len(marker.points):
-        corners = np.array([(point.x, point.y, point.z) for point in marker.points])
+        points = [(point.x, point.y, point.z) for point in marker.points]
+        corners = as_matrix(points, (None, 3), f"marker '{marker.ns}'")
+        if len(corners) % 3:
+            raise InputError(f"marker '{marker.ns}' has {len(corners)} corners; triangles have three each")
         return corners, np.arange(len(corners)).reshape(-1, 3)
     return None
 

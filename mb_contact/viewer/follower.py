@@ -11,15 +11,23 @@ from functools import partial
 
 import numpy as np
 
+from mb_contact.checks import as_vector
 from mb_contact.errors import CommunicationError, MbContactError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.ros.backend import create_node
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns
 from mb_contact.ros.qos import LATCHED, QoS
-from mb_contact.types import JOINT_FLOATING, WORLD
+from mb_contact.types import CONTACT_STATE_NAMES, JOINT_FLOATING, WORLD
 from mb_contact.viewer.drawing import marker_parts
-from mb_contact.viewer.snapshot import FRAME_SECONDS, Objects, Snapshot, certificate_text, contact_points
+from mb_contact.viewer.snapshot import (
+    FRAME_SECONDS,
+    Objects,
+    Snapshot,
+    certificate_text,
+    contact_points,
+    no_contacts,
+)
 
 STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
 CONTACTS, STATUS = "ros_gz_interfaces/msg/Contacts", "diagnostic_msgs/msg/DiagnosticStatus"
@@ -28,6 +36,7 @@ TOPICS = (("joint_states", STATES), ("contacts", CONTACTS), ("certificate", STAT
 NEWEST = QoS(depth=1, reliable=False)  #: only the newest counts; hears writers of either reliability
 ALL = QoS(depth=100, reliable=False)  #: /tf has several writers
 PACE_SECONDS = 0.5  #: wall time over which the pace is measured
+TELL_SECONDS = 10.0  #: wall time between two lines about messages that are skipped
 
 
 class Follower:
@@ -55,6 +64,7 @@ class Follower:
     """
 
     can_pace = False
+    crash = None  #: see Player; bugs of callbacks are logged
 
     def __init__(self, world, drawing, backend="auto", namespace="", node_name="mb_contact", ros_args=()):
         self._world, self._drawing = world, drawing
@@ -75,12 +85,13 @@ class Follower:
 
     def _subscribe(self):
         wanted = [(topic, kind, partial(self._keep, kind), NEWEST) for topic, kind in TOPICS]
-        for topic, kind, callback, qos in (*wanted, ("object_markers", MARKERS, self._on_markers, LATCHED)):
+        markers = partial(self._hear, MARKERS, self._on_markers)
+        for topic, kind, callback, qos in (*wanted, ("object_markers", MARKERS, markers, LATCHED)):
             try:
                 self.node.create_subscription(kind, topic, callback, qos, raw=True)
             except CommunicationError as error:  # ros_gz_interfaces and visualization_msgs need not be installed
                 self.node.get_logger().warning(f"{topic} is not shown: {error}")
-        self.node.create_subscription(TF, "/tf", self._on_tf, ALL, raw=True)
+        self.node.create_subscription(TF, "/tf", partial(self._hear, TF, self._on_tf), ALL, raw=True)
 
     # --- as of a Player -------------------------------------------------------------------------
     def start(self):
@@ -142,24 +153,38 @@ class Follower:
                 self.node.spin_once(0.1)
             except MbContactError as error:
                 self.node.get_logger().error(str(error), throttle_duration_sec=1.0)
+            except Exception as error:  # a callback's bug must not leave the view deaf
+                text = f"{type(error).__name__} in a callback: {error}"
+                self.node.get_logger().error(text, throttle_duration_sec=1.0)
 
     def _keep(self, kind, data):
         self._newest[kind] = data
         self._changed = True
 
-    def _on_tf(self, data):
+    def _hear(self, kind, take, data):
+        """What ``take`` makes of a message; None if it cannot be read: anybody may write on a topic."""
+        try:
+            return take(deserialize(data, kind))
+        except Exception as error:
+            text = f"skipping a {kind} that makes no sense: {type(error).__name__}: {error}"
+            self.node.get_logger().warning(text, throttle_duration_sec=TELL_SECONDS)
+            return None
+
+    def _on_tf(self, message):
         frames = self._world.frames
-        for transform in deserialize(data, TF).transforms:
+        for transform in message.transforms:
             link = transform.child_frame_id
             known = link in frames or link in self._spawned
             if known and transform.header.frame_id not in frames:  # in the world, not in another link
                 p, o = transform.transform.translation, transform.transform.rotation
-                self._direct[link] = np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w))
+                position, quaternion = as_vector((p.x, p.y, p.z), 3, link), as_vector((o.x, o.y, o.z, o.w), 4, link)
+                quat_to_matrix(quaternion)  # refuses what is none
+                self._direct[link] = position, quaternion
         self._changed = True
 
-    def _on_markers(self, data):
+    def _on_markers(self, message):
         """Objects have come or gone."""
-        markers = deserialize(data, MARKERS).markers
+        markers = message.markers
         names, objects = {marker.ns for marker in markers}, self._drawing.objects
         known = {name for shapes in objects.values() for name in shapes}
         spawned = marker_parts([marker for marker in markers if marker.ns not in known])
@@ -169,27 +194,30 @@ class Follower:
         self._changed = True
 
     # --- the frame --------------------------------------------------------------------------------
-    def _decoded(self, kind):
+    def _read(self, kind, take, default=None):
+        """What ``take`` makes of the newest message of a kind; the default if there is none or it cannot be read."""
         data = self._newest.get(kind)
-        return None if data is None else deserialize(data, kind)
+        found = None if data is None else self._hear(kind, take, data)
+        return default if found is None else found
 
     def _snapshot(self):
-        self._take_joints()
+        seconds = self._read(STATES, self._take_joints, 0.0)
         poses = self._poses()
-        states, certificate = self._certificate()
-        seconds = self._clock()
+        states, certificate = self._read(STATUS, _take_certificate, ({}, {}))
+        contacts = self._read(CONTACTS, partial(self._take_contacts, states), no_contacts())
+        self._measure_pace(seconds)
         if self._newest and self._message.startswith("waiting"):
             self._message = ""
-        return Snapshot(seconds, poses, self._contacts(states), certificate, self._pace, self._message, self._objects)
+        return Snapshot(seconds, poses, contacts, certificate, self._pace, self._message, self._objects)
 
-    def _take_joints(self):
-        message, world = self._decoded(STATES), self._world
-        if message is None:
-            return
+    def _take_joints(self, message):
+        """Keep the positions that are numbers; returns the time of the state [s]."""
+        world = self._world
         places = dict(zip(world.joint_names, world.joint_q)) | dict(zip(world.follower_names, world.follower_q))
         for name, position in zip(message.name, message.position):
-            if name in places:
+            if name in places and np.isfinite(position):
                 self._q[places[name]] = position
+        return 1e-9 * stamp_ns(message.header.stamp)
 
     def _poses(self):
         """World poses of all links that move, from joint positions and the frames of the free bodies."""
@@ -208,36 +236,20 @@ class Follower:
             poses[link] = p_body[frame.body] + R @ frame.p, matrix_to_quat(R @ frame.R)
         return poses | {link: pose for link, pose in direct.items() if link in poses or link in self._spawned}
 
-    def _clock(self):
-        """Time of the newest joint states [s]; twice a second also its pace, None while it stands still."""
-        message, now = self._decoded(STATES), time.perf_counter()
-        seconds = 0.0 if message is None else 1e-9 * stamp_ns(message.header.stamp)
+    def _measure_pace(self, seconds):
+        """Twice a second: how fast the time of the joint states runs, None while it stands still."""
         since, wall = self._clock_mark
+        now = time.perf_counter()
         if seconds < since or now - wall >= PACE_SECONDS:
             self._pace = (seconds - since) / (now - wall) if seconds > since else None
             self._clock_mark = seconds, now
-        return seconds
 
-    def _certificate(self):
-        """(states of the contacts of each pair of links, shown fields as text) of the newest certificate."""
-        message = self._decoded(STATUS)
-        if message is None:
-            return {}, {}
-        values = {pair.key: pair.value for pair in message.values}
-        states = {}
-        for key, text in values.items():
-            if key.startswith("contact/"):
-                a, b, state, _ = text.split(" ")
-                states.setdefault((a, b), []).append(state)
-        return states, certificate_text(values)
-
-    def _contacts(self, states):
+    def _take_contacts(self, states, message):
         """ContactPoints; a pair whose points are not those of the certificate counts as sticking."""
-        message = self._decoded(CONTACTS)
         rows = []
-        for pair in () if message is None else message.contacts:
+        for pair in message.contacts:
             links = pair.collision1.name, pair.collision2.name
-            named = states.get(links, ())
+            named = states.get(" ".join(links), ())
             if len(named) != len(pair.positions):
                 named = ["stick"] * len(pair.positions)
             for point, normal, wrench, state in zip(pair.positions, pair.normals, pair.wrenches, named):
@@ -245,5 +257,18 @@ class Follower:
         return contact_points(rows, self._drawing.moving, self._drawing.friction)
 
 
+def _take_certificate(message):
+    """(states of the contacts of each "A B", shown fields as text) of a certificate."""
+    values = {pair.key: pair.value for pair in message.values}
+    states = {}
+    for key, text in values.items():
+        if key.startswith("contact/"):
+            links, state, _ = text.rsplit(" ", 2)  # from the end: names may have spaces
+            if state not in CONTACT_STATE_NAMES:
+                raise ValueError(f"'{state}' is no state of a contact")
+            states.setdefault(links, []).append(state)
+    return states, certificate_text(values)
+
+
 def _xyz(vector):
-    return vector.x, vector.y, vector.z
+    return as_vector((vector.x, vector.y, vector.z), 3, "a contact")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 
 from mb_contact.errors import InputError
+from mb_contact.viewer.options import as_port
 
 
 def import_viser():
@@ -34,8 +35,7 @@ def start_server(host="127.0.0.1", port=8080):
         viser is not installed, or the address cannot be listened on.
     """
     viser = import_viser()
-    if not 1 <= port <= 65535:
-        raise InputError(f"the port must be from 1 to 65535, got {port}")
+    port = as_port(port)
     try:  # viser would go on trying for ever
         family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import argparse
+import math
 from dataclasses import dataclass
 
+from mb_contact.errors import InputError
+
 EFFORTS = ("zero", "gravity_compensation")  #: what the joints' motors do, as the node's timeout policies call it
+FASTEST = "0: as fast as possible"  #: what that real-time factor means
+LAST_PORT = 65535
 
 
 @dataclass
@@ -28,16 +34,51 @@ class ViewOptions:
     open: bool = False
 
 
+def as_port(value):
+    """Return ``value``, a number or a text, as a port one can listen on, or raise InputError."""
+    try:
+        port = int(value)
+    except ValueError:
+        raise InputError(f"the port must be a whole number, got '{value}'") from None
+    if not 1 <= port <= LAST_PORT:
+        raise InputError(f"the port must be from 1 to {LAST_PORT}, got {port}")
+    return port
+
+
+def as_factor(value):
+    """Return ``value``, a number or a text, as a real-time factor, or raise InputError."""
+    try:
+        factor = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"the real-time factor must be a number, got '{value}'") from None
+    if not 0.0 <= factor < math.inf:
+        raise InputError(f"the real-time factor must be finite and not below zero ({FASTEST}), got {factor:g}")
+    return factor
+
+
+def _argument(check):
+    """A check as argparse wants it."""
+
+    def convert(text):
+        try:
+            return check(text)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
 def add_view_arguments(parser):
     """Add the options of a view to a parser."""
     default = ViewOptions()
     parser.add_argument("scene", metavar="SCENE", help="scene file (YAML), a path or package://")
-    parser.add_argument("--port", type=int, default=default.port, help="of the web page, or the next free one")
+    text = "of the web page, or the next free one"
+    parser.add_argument("--port", type=_argument(as_port), default=default.port, help=text)
     text = "address to listen on; 0.0.0.0 lets other machines look and press the buttons (default: this machine alone)"
     parser.add_argument("--host", default=default.host, help=text)
     parser.add_argument("--open", action="store_true", help="open a browser too, where there is a screen")
     parser.add_argument("--paused", action="store_true", help="begin paused")
-    parser.add_argument("--real-time-factor", dest="factor", type=float, default=1.0, help="0: as fast as possible")
+    parser.add_argument("--real-time-factor", dest="factor", type=_argument(as_factor), default=1.0, help=FASTEST)
     parser.add_argument("--efforts", choices=EFFORTS, default=default.efforts, help="what the joints' motors do")
     parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds (else until Ctrl-C)")
     follow = parser.add_argument_group("following a node", "show a node that runs this scene instead of simulating it")

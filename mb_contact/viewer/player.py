@@ -8,10 +8,9 @@ from __future__ import annotations
 import threading
 import time
 
-from mb_contact.checks import as_positive
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
-from mb_contact.viewer.options import EFFORTS
+from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
     Snapshot,
@@ -54,6 +53,7 @@ class Player:
         self._message, self._step = "", None
         self.paused = bool(paused)
         self.failed = None  #: the MbContactError of the last step, until a reset
+        self.crash = None  #: any other exception: it ends the physics thread
         self._pacer = Pacer(0.0, LATE)
         self._set_factor(factor)
         self._set_efforts(efforts)
@@ -83,7 +83,7 @@ class Player:
 
     @property
     def done(self):
-        """Whether the duration is over."""
+        """Whether the duration is over, or a crash ended it."""
         return not self._thread.is_alive()
 
     def run(self):
@@ -124,6 +124,12 @@ class Player:
 
     # --- physics thread -------------------------------------------------------------------------
     def _play(self):
+        try:
+            self._go_on()
+        except Exception as error:  # a bug: the main thread has to hear of it
+            self.crash = error
+
+    def _go_on(self):
         self._pacer.resume(self._simulator.time)
         self._show()
         while not self._stop:
@@ -185,7 +191,7 @@ class Player:
         self._step, self.failed, self._message = None, None, ""
 
     def _set_factor(self, factor):
-        self._factor = 0.0 if factor == 0.0 else as_positive(factor, "the real-time factor")
+        self._factor = as_factor(factor)
         self._pacer.set_factor(self._factor, self._simulator.time)
 
     def _set_efforts(self, efforts):

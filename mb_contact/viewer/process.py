@@ -9,10 +9,9 @@ import subprocess
 import sys
 import threading
 
-from mb_contact.errors import CommunicationError, InputError
+from mb_contact.errors import CommunicationError
 from mb_contact.model.resources import child_environment
-from mb_contact.surfaces.scene_file import is_surface_scene
-from mb_contact.viewer.command import LISTENING, SEEN
+from mb_contact.viewer.command import LISTENING, SEEN, refuse_surfaces
 from mb_contact.viewer.library import import_viser
 
 TOPICS = ("joint_states", "contacts", "certificate")  #: relative ones that the view hears
@@ -103,8 +102,7 @@ class NodeView:
 
     def __init__(self, scene):
         import_viser()
-        if is_surface_scene(scene):
-            raise InputError("--view does not show smooth surfaces; mb-contact view SCENE simulates and shows them")
+        refuse_surfaces(scene, "--view")
         self._scene, self._view = scene, None
 
     def start(self, simulator_node):

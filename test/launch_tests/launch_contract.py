@@ -215,12 +215,25 @@ class TestContract(unittest.TestCase):
     def test_a_bad_command_is_refused_and_counted(self):
         publisher = self.ros.publisher("/cell/joint_commands", reliable=False)
         told = self.ros.listen("/rosout", "rcl_interfaces/msg/Log", latched=True)
+        heard = self.ros.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+
+        def rejected():
+            """As the newest diagnostics count them."""
+            for message in reversed(heard):
+                for status in message.status:
+                    if status.name == f"{NODE}: simulation":
+                        return int({pair.key: pair.value for pair in status.values}["rejected_commands"])
+            return None
+
+        self.ros.until(lambda: rejected() is not None, "diagnostics of the node")
+        before = rejected()
 
         def refused():
             publisher.publish(effort_command(["nobody"], [1.0]))
             return any("unknown joint 'nobody'" in message.msg for message in told)
 
         self.ros.until(refused, "warning on /rosout")
+        self.ros.until(lambda: rejected() > before, "rejected command in /diagnostics")
 
 
 @post_shutdown_test()
