@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.fidelity.energy import motion_of, random_scene, run_scene, setting_of
+from mb_contact.core.rows.flat_manifolds import SAME_GAP
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Ground, Pose, Primitive
 
@@ -68,7 +69,8 @@ def test_contact_energy_is_what_the_impulses_add(seed):
         gap = step.contacts["gap"]
         push = np.where(gap < 0.0, np.minimum(-0.2 * gap / sim.time_step, 0.1), 0.0)
         normal = np.einsum("ij,ij->i", step.contacts["impulse"], step.contacts["normal"])
-        assert c.push_out_energy == pytest.approx(float(normal @ push), abs=1e-12)
+        noise = normal.sum() * SAME_GAP / sim.time_step  # by which offsets of one face are made to agree
+        assert c.push_out_energy == pytest.approx(float(normal @ push), abs=1e-12 + noise)
         pressed += c.contact_energy < 0.0
     assert pressed > 50
 
