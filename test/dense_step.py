@@ -18,6 +18,7 @@ from dense_oracle import Dense, cross, skew
 from mb_contact.types import WORLD
 
 PUSH_OUT = 0.1  # [rad/s, m/s] the scene's default
+SAME_GAP = 1e-10  # [m]
 PUSH_OUT_RATE = 0.2  # part of a penetration removed per step
 SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
 
@@ -132,8 +133,9 @@ class StepJudge:
         for row, (D, _), p in zip(rows, frames, contacts["impulse"]):
             left -= row.T @ (D @ p)
         worst = 0.0
+        offsets = self.offsets(contacts)
         for i, (row, (D, _)) in enumerate(zip(rows, frames)):
-            worst = max(worst, self.contact_residual(contacts[i], row @ inverse @ row.T, row @ v_next, D))
+            worst = max(worst, self.contact_residual(contacts[i], row @ inverse @ row.T, row @ v_next, D, offsets[i]))
         unit = np.sqrt(np.diag(inverse))
         residual, limits = self.limit_residual(q, v_next, left, unit)
         free = np.ones(len(v), bool)
@@ -170,12 +172,25 @@ class StepJudge:
         self.tangents = remembered
         return frames
 
-    def contact_residual(self, contact, W, u, D):
+    def offsets(self, contacts):
+        """What gaps ask of the normal velocities; of four points of a face the nearest motion's, within SAME_GAP."""
+        gap, speed = contacts["gap"], self.sim.scene.push_out_velocity
+        out = np.where(gap >= 0.0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, speed))
+        faces = {}
+        for i, contact in enumerate(contacts):
+            faces.setdefault((contact["link_a"], contact["link_b"], *contact["normal"]), []).append(i)
+        for face in faces.values():
+            if len(face) == 4:
+                motion = np.column_stack((np.ones(4), contacts["point"][face] - contacts["point"][face].mean(axis=0)))
+                fitted = motion @ np.linalg.lstsq(motion, out[face], rcond=1e-9)[0]
+                if np.abs(fitted - out[face]).max() * self.dt <= SAME_GAP:
+                    out[face] = fitted
+        return out
+
+    def contact_residual(self, contact, W, u, D, offset):
         """Rows (10a), (10b), (10c) of J14 with the gap in the normal row; W, u in the contact's frame."""
         p = D @ contact["impulse"]
-        gap = contact["gap"]
-        speed = self.sim.scene.push_out_velocity
-        w = u[0] + (gap / self.dt if gap >= 0 else -min(-PUSH_OUT_RATE * gap / self.dt, speed))
+        w = u[0] + offset
         s = np.sqrt(W[0, 0])
         worst = abs(min(p[0] * s, w / s))
         d = self.directions

@@ -11,6 +11,7 @@ import contextlib
 import math
 import signal
 import sys
+import time
 from dataclasses import dataclass, field
 
 from mb_contact.errors import MbContactError
@@ -226,12 +227,34 @@ def main(argv=None):
 
 def run_and_report(scene, options):
     """Run, print the summary or one line about what is wrong, and return the exit code."""
+    ending = _Ending()
     try:
         return _reported(scene, options)
     except KeyboardInterrupt:  # outside of the run itself, which handles the signal
         return 0
     finally:
+        ending.begin()
+
+
+class _Ending:
+    """Signals around a run: one before it interrupts, one after it leaves the exit code of a good run alone."""
+
+    TIDYING = 10.0  #: from then on a process that goes on can be interrupted again [s]
+
+    def __init__(self):
+        self._since = None
+        with contextlib.suppress(ValueError):  # not the main thread: the caller owns the signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self._handle)
+
+    def begin(self):
+        """The run is over."""
+        self._since = time.monotonic()
         atexit.register(_deaf)
+
+    def _handle(self, _number, _frame):
+        if self._since is None or time.monotonic() - self._since > self.TIDYING:
+            raise KeyboardInterrupt
 
 
 def _deaf():
