@@ -232,8 +232,8 @@ def solve(h):
 def drop_push_out(h):
     """Take the push-out velocities out of the problem; False where there are none.
 
-    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.  So that
-    it is for all contacts that touch, gaps below TOUCHING are none here.
+    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
+    It is so for all contacts that touch only if gaps below TOUCHING are none here.
     """
     found = False
     least = TOUCHING / h.settings[0]
