@@ -67,6 +67,7 @@ ITERATIONS = 1
 BAD_BODY = 2
 LANDED = 3
 CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
+TOUCHING = 1e-9  # [m]
 MANY = 60  # contacts and limits from which on Lemke's algorithm takes seconds: it comes last there
 SIGMA = 10  # entry of a row of StepWork.report
 
@@ -232,13 +233,17 @@ def drop_push_out(h):
     """Take the push-out velocities out of the problem; False where there are none.
 
     A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
+    It is so for all contacts that touch only if gaps below TOUCHING are none here.
     """
     found = False
+    least = TOUCHING / h.settings[0]
     for i in range(h.cones.rows[0]):
-        if h.rows.offset[i] < 0.0:
-            h.sol.q[i] -= h.rows.offset[i]
+        offset = h.rows.offset[i]
+        normal = i < 3 * h.contacts.count[0] and i % 3 == 0
+        if offset < 0.0 or (normal and 0.0 < offset < least):
+            found = found or offset < 0.0
+            h.sol.q[i] -= offset
             h.rows.offset[i] = 0.0
-            found = True
     return found
 
 
