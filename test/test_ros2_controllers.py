@@ -138,7 +138,8 @@ def test_a_trajectory_is_followed(robot):
     report, goal = robot.swing()
     assert report["error_code"] == 0
     assert max(report["largest"]) < 0.2 and max(report["last"]) < 0.05
-    assert np.abs(robot.position(ARM) - goal).max() < 0.1
+    # the goal counts from where the arm was when it was asked; its wrist was then still swinging from the restart
+    assert np.abs(robot.position(ARM) - goal).max() < 0.15
 
 
 def test_forward_command_controllers_efforts_arrive_unchanged(robot):
