@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mb_contact.errors import CommunicationError
 from mb_contact.model.resources import child_environment, find_resource
+from mb_contact.ros.children import end_child
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/dual_arm_lift.py"
@@ -95,13 +96,7 @@ class ControllerProcess:
         """End it if it still runs, and wait for it."""
         if self._process is None:
             return
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        end_child(self._process, _GRACE)
         self._thread.join(_GRACE)
 
 

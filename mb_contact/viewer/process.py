@@ -11,6 +11,7 @@ import threading
 
 from mb_contact.errors import CommunicationError
 from mb_contact.model.resources import child_environment
+from mb_contact.ros.children import end_child
 from mb_contact.viewer.command import LISTENING, SEEN, refuse_surfaces
 from mb_contact.viewer.library import import_viser
 
@@ -81,13 +82,7 @@ class ViewProcess:
         """End it if it still runs, and wait for it."""
         if self._process is None:
             return
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        end_child(self._process, GRACE)
         self._thread.join(GRACE)
 
 

@@ -11,7 +11,7 @@ the same way if all four are to carry.  Two things spoil that in the last digits
 * gaps are known to about 1e-12 m, and approaching and parting gaps count differently in the offsets.
 
 Coulomb's law then has three points carry the body and the fourth float 1e-11 m above: a solution that is nobody's
-physics, jumps from step to step, and lies 1e8 times as far from the next one as the data are from each other.
+physics, jumps from step to step, and lies orders of magnitude farther from the next one than the data from each other.
 """
 
 from __future__ import annotations
