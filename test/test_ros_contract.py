@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 
@@ -423,11 +424,14 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
         arguments = [f"{t.name}={t.type}{':latched' if t.latched else ''}" for t in OUT]
         subscriber = ros.process("node", folder / "subscriber.js", ros.domain, 1, *arguments)
         client = peer.node.create_client("rcl_interfaces/srv/SetParameters", "/cell/sim/set_parameters")
+        wrong = peer.node.create_publisher("sensor_msgs/msg/JointState", "/cell/joint_commands", QoS(10))
         deadline = time.monotonic() + TIMEOUT
-        while subscriber.popen.poll() is None and time.monotonic() < deadline:  # events until it has heard one
+        while subscriber.popen.poll() is None and time.monotonic() < deadline:  # until it has heard an event and a log
             client.call_async(client.Request(parameters=parameters(marker_scale=0.005)))
+            wrong.publish(message_class("sensor_msgs/msg/JointState")(name=["no_joint"], effort=[1.0]))
             time.sleep(0.1)
-        assert subscriber.wait(TIMEOUT) == 0, subscriber.output()
+        subscriber.signal(signal.SIGTERM)  # nothing where it has ended
+        assert subscriber.wait(TIMEOUT) == 0, subscriber.errors
     decoded = {entry["topic"]: entry["message"] for entry in map(json.loads, subscriber.lines)}
     assert set(decoded) == {topic.name for topic in OUT}
     assert decoded["/cell/joint_states"]["name"] == ["shoulder", "elbow"]
@@ -438,6 +442,7 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
     assert weight == pytest.approx(2.0 * 9.81, rel=1e-3)
     assert {m["ns"] for m in decoded["/cell/contact_markers"]["markers"]} >= {"points", "forces", "cones"}
     assert decoded["/parameter_events"]["node"] == "/cell/sim" and decoded["/rosout"]["name"] == "cell.sim"
+    assert "joints, steps of" in decoded["/rosout"]["msg"] or "no_joint" in decoded["/rosout"]["msg"]
     assert decoded["/cell/joint_wrenches/sensor"]["header"]["frame_id"] == "tool"
     assert decoded["/tf_static"]["transforms"][0]["child_frame_id"] == "base"
     assert len(decoded["/cell/mass_matrix"]["data"]) == 6

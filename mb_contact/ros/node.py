@@ -184,6 +184,7 @@ class SimulatorNode:
         """
         executor = threading.Thread(target=self._spin, name="ros executor", daemon=True)
         executor.start()
+        self._logger.info(self._what_runs())
         self._pacer.resume(self.simulator.time)
         last = None if duration is None else round(duration / self.simulator.time_step)
         try:
@@ -198,6 +199,14 @@ class SimulatorNode:
             self.node.wake()
             executor.join(timeout=ANSWER_SECONDS)
         return self.summary()
+
+    def _what_runs(self):
+        """The line by which a log tells one simulation from another."""
+        simulator, factor = self.simulator, self.options.real_time_factor
+        pace = f"at {factor:g} of real time" if factor > 0.0 else "as fast as possible"
+        waits = "in lockstep" if self.options.lockstep else "free running"
+        joints, step = len(simulator.world.joint_names), 1e3 * simulator.time_step
+        return f"{joints} joints, steps of {step:g} ms, {waits}, {pace}{', paused' if self.paused else ''}"
 
     def _spin(self):
         while not self._stop or self.stepping.awaited:

@@ -3,7 +3,8 @@
 
 // An independent ROS 2 subscriber on loopback (Foxglove's own RTPS and CDR code):
 //   node subscriber.js DOMAIN COUNT TOPIC=package/msg/Name[:latched] ...
-// prints one JSON line per decoded message, COUNT per topic, then ends.
+// prints one JSON line per decoded message, COUNT per topic, then ends.  Told to end before (SIGTERM) it says what it
+// still lacks.
 "use strict";
 
 const path = require("path");
@@ -111,6 +112,11 @@ async function main() {
     const reader = new MessageReader(definitions(type));
     wanted.set(`rt${topic}`, { topic, type, latched, reader, left: Number(count) });
   }
+  process.on("SIGTERM", () => {
+    const lacking = [...wanted.values()].filter((entry) => entry.left > 0);
+    process.stderr.write(`still lacks ${lacking.map((entry) => `${entry.left} of ${entry.topic}`).join(", ")}\n`);
+    process.exit(1);
+  });
   await node.start();
   const participant = node._participant; // its public subscribe never matches volatile writers
   participant.on("userData", (data) => {
