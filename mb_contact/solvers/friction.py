@@ -181,13 +181,15 @@ def _factors(blocks):
         order=order,
         first=first,
         later=np.zeros(later, np.int64),
-        place=np.zeros((m, m), np.int64),
+        place=np.zeros((m, m), np.int32),
         target=np.zeros(len(blocks.column), np.int64),
         value=np.zeros(entries),
         dense=np.zeros((rows, rows) if dense else (0, 0)),
         index=np.zeros(rows, np.int64),
         pivot=np.zeros((LARGEST, 2 * LARGEST)),
         rest=np.zeros(rows),
+        idle=np.zeros(m, bool),
+        near=np.zeros((2, m), np.int64),
     )
     place_factors(blocks, adjacent, np.zeros(m, np.int64), factors)
     return factors

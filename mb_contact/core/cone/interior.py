@@ -77,6 +77,7 @@ def interior_step(blocks, q, units, factors, S, slip):
         S.theta[g] = _scaling(S.z, S.y, S.v, S.root, o, 1 + units.size[g])
         _quadratic(S.root, S.z, S.lam, o, 1 + units.size[g], 1.0 / S.theta[g])
     _matrix(blocks, units, factors, S, slip)
+    factors.idle[:] = False
     if not factor(blocks, factors):
         return gap, 0.0
     # predictor: lam o (P dz + P^-1 dy) = -lam o lam

@@ -6,8 +6,9 @@
     u = (W + eps D) r - eps D r_k + q,      D the diagonal of W
 
 Newton's method solves such a problem in five to ten steps from r_k while eps is large, and its solution is off by
-eps |r - r_k|.  The continuation starts at eps = 1e-2 and goes down by tens, each solution the next one's r_k, until
-what is left is rounding.
+eps |r - r_k|.  The continuation starts at eps = 1e-2 and goes down, by tens where that is easy, each solution the next
+one's r_k, until what is left is rounding.  Where Newton fails is a floor for eps; near it a step of the continuation
+gains only a part of what is left, and many of them shift what a pile carries.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from mb_contact.core.jit import kernel
 
 FIRST_WEIGHT = 1e-2  #: eps of the first problem of a continuation
 LEAST_WEIGHT = 1e-8
-FAST = 0.1  #: factor of eps after a problem that took Newton few steps
-SLOW = 0.3  #: after others
+FAST = 0.1  #: factor of eps after a problem that took Newton at most FEW steps
+SLOW = 0.3  #: at most SOME
 FEW = 6
+SOME = 11
 GROW = 3.0  #: after a problem that was not solved
-STEPS = 30  #: of Newton a problem
-DOWN = 0.1  #: of the residual of r_k: what the solution of its problem must reach
+NEAR = 1.5  #: times the last eps that was not solved: not below
+AGAIN = 8  #: solutions after which that bound falls
+RELAX = 0.3  #: by this factor
+STEPS = 15  #: of Newton a problem
+DOWN = 0.1  #: of the residual of r_k: what its problem is solved to
 STUBBORN = 2  #: failures in a row after which the interior point takes over, every second time
 FAILURES = 7  #: in a row, that end a continuation
-BUDGET = 300  #: systems
+BUDGET = 1000  #: systems
 FORCE = 1.0  #: scaled impulses from which the interior point starts
 VELOCITY = 1.0
 
@@ -49,22 +54,32 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, in
         work[1, a] = N.diagonal[a]
         work[2, a] = r[a]
     weight = FIRST_WEIGHT
+    bound = 0.0
+    solved = 0
     interior = 0
     steps = 0
     failures = 0
     while best > tolerance and failures < FAILURES and interior + steps < budget:
         limit = interior_limit if failures >= STUBBORN and failures % 2 == 0 else 0
+        target = max(DOWN * last, TARGET)
         now, more, newtons = proximal_problem(
-            blocks, q, units, factors, S, N, work, weight, STEPS, TARGET, LONG_PATIENCE, limit, FORCE, tolerance
+            blocks, q, units, factors, S, N, work, weight, STEPS, target, LONG_PATIENCE, limit, FORCE, tolerance
         )
         interior += more
         steps += newtons
-        if now > max(DOWN * last, tolerance):
+        if now > max(target, tolerance):
             failures += 1
+            solved = 0
+            bound = NEAR * weight
             weight = min(GROW * weight, 1.0)
             continue
         failures = 0
-        weight = max((FAST if newtons <= FEW else SLOW) * weight, LEAST_WEIGHT)
+        solved += 1
+        if solved == AGAIN:
+            solved = 0
+            bound *= RELAX
+        lower = (FAST if newtons <= FEW else SLOW if newtons <= SOME else 1.0) * weight
+        weight = max(lower, min(weight, bound), LEAST_WEIGHT)
         for a in range(r.shape[0]):
             work[2, a] = work[3, a]
         last = measure(blocks, q, units, N, work[2])

@@ -84,9 +84,9 @@ def make_cone_work(surfaces, contacts, rows, units):
     )  # fmt: skip
     blocks = Blocks(layout.start, integers(m + 1), integers(m * m), integers(m * m), np.zeros(rows * rows))
     factors = Factors(
-        order=integers(m), first=integers(m + 1), later=integers(m * m), place=integers(m * m),
+        order=integers(m), first=integers(m + 1), later=integers(m * m), place=np.zeros(m * m, np.int32),
         target=integers(m * m), value=np.zeros(rows * rows), dense=np.zeros(rows * rows), index=integers(rows),
-        pivot=np.zeros((LARGEST, 2 * LARGEST)), rest=np.zeros(rows),
+        pivot=np.zeros((LARGEST, 2 * LARGEST)), rest=np.zeros(rows), idle=np.zeros(m, bool), near=integers(2, m),
     )  # fmt: skip
     interior = Interior(
         integers(groups + 1), *np.zeros((4, cones)), np.zeros(groups), *np.zeros((5, cones)), np.zeros(square),
@@ -127,6 +127,7 @@ def factors_view(c, m, rows, later, number, entries, dense):
     return Factors(
         x.order[:m], x.first[: m + 1], x.later[:later], x.place[: m * m].reshape((m, m)), x.target[:number],
         x.value[:entries], x.dense[: dense * dense].reshape((dense, dense)), x.index[:rows], x.pivot, x.rest[:rows],
+        x.idle[:m], x.near,
     )  # fmt: skip
 
 

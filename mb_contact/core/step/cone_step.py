@@ -52,7 +52,7 @@ LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
 MANY = 180  #: rows above which the dense rungs (FROM_PYRAMID and FROM_LADDER) take seconds and are passed over
-SHORT_BUDGET = 100  #: systems of a continuation before the push-out is dropped: 2 of 3 that end end by then
+SHORT_BUDGET = 1000  #: systems of a continuation before the push-out is dropped
 LEAST_DENSE = 48  #: rows below which they never are
 
 
