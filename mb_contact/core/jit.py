@@ -33,7 +33,7 @@ def source_digest():
 def cache_directory():
     """Folder of the compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
     base = os.environ.get("MB_CONTACT_CACHE_DIR")
-    if base is None:
+    if not base:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
     return Path(base) / source_digest()
 

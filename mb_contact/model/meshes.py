@@ -125,7 +125,7 @@ def _collada_unit(content):
 def _folder():
     """Folder of kept hulls; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
     base = os.environ.get("MB_CONTACT_CACHE_DIR")
-    if base is None:
+    if not base:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
     return Path(base) / "hulls"
 

@@ -34,6 +34,7 @@ STEPS = 15  #: of Newton a problem
 DOWN = 0.1  #: of the residual of r_k: what its problem is solved to
 STUBBORN = 2  #: failures in a row after which the interior point takes over, every second time
 FAILURES = 7  #: in a row, that end a continuation
+STALL = 20  #: solutions that do not halve the residual: there is none (a body squeezed between others, say)
 BUDGET = 1000  #: systems
 FORCE = 1.0  #: scaled impulses from which the interior point starts
 VELOCITY = 1.0
@@ -56,17 +57,19 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, in
     weight = FIRST_WEIGHT
     bound = 0.0
     solved = 0
+    mark = np.inf
+    stalled = 0
     interior = 0
     steps = 0
     failures = 0
-    while best > tolerance and failures < FAILURES and interior + steps < budget:
+    while best > tolerance and failures < FAILURES and stalled < STALL and interior + steps < budget:
         limit = interior_limit if failures >= STUBBORN and failures % 2 == 0 else 0
         target = max(DOWN * last, TARGET)
         now, more, newtons = proximal_problem(
             blocks, q, units, factors, S, N, work, weight, STEPS, target, LONG_PATIENCE, limit, FORCE, tolerance
         )
         interior += more
-        steps += newtons
+        steps += max(newtons, 1)  # none where eps D r_k makes |q| so large that r_k is good enough
         if now > max(target, tolerance):
             failures += 1
             solved = 0
@@ -83,6 +86,10 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, in
         for a in range(r.shape[0]):
             work[2, a] = work[3, a]
         last = measure(blocks, q, units, N, work[2])
+        stalled += 1
+        if last < 0.5 * mark:
+            mark = last
+            stalled = 0
         if last < best:
             best = last
             for a in range(r.shape[0]):

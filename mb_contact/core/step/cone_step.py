@@ -52,7 +52,6 @@ LIMIT = 60  #: interior-point steps of an attempt
 POINTS = 60  #: proximal points
 DENSE = 0.5  #: share of entries in the factors above which dense ones are faster
 MANY = 180  #: rows above which the dense rungs (FROM_PYRAMID and FROM_LADDER) take seconds and are passed over
-SHORT_BUDGET = 1000  #: systems of a continuation before the push-out is dropped
 LEAST_DENSE = 48  #: rows below which they never are
 
 
@@ -156,9 +155,8 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
             r[a] = sol.r[c.source[a]] / c.row_scale[a]
         if rung == CONTINUATION:
             enough = SURE * GOOD / units.unit[0]
-            budget = SHORT_BUDGET if last == INTERIOR else BUDGET
             _, interior, newton = continuation(
-                blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT, budget
+                blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT, BUDGET
             )
         else:
             steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
