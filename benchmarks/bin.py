@@ -4,7 +4,7 @@
 """Mixed bodies dropped into a bin: the scene, and a run that watches that none is lost or passes through a wall.
 
     python benchmarks/bin.py --write config/bin_of_200.yaml [--bodies 200]
-    python benchmarks/bin.py [--bodies 200] [--seconds 4]
+    python benchmarks/bin.py [--bodies 200] [--seconds 4] [--picture FILE.png]
 
 Spheres, boxes, cylinders, capsules, cones and ellipsoids by turns hang in layers above the floor, each turned at random
 (seed 1), and fall.  The run ends when all have lain still for 0.1 s; it prints a line every 0.1 s, then what it took.
@@ -124,12 +124,21 @@ def run(bodies, seconds, say=print):
     return sim, worst, deepest, lost, rungs, spent
 
 
+def _draw(sim, path):
+    from render import Camera
+    from scenes import HIDDEN, draw, save
+
+    side = 0.5 * side_of(len(sim.world.objects)) * PITCH
+    save(path, draw(sim, Camera((2.2 * side, -4.2 * side, 3.2 * side), (0.0, 0.0, 0.45 * side)), HIDDEN["bin_of_200"]))
+
+
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bodies", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--write", type=Path, metavar="FILE")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="of the bodies at the end")
     arguments = parser.parse_args()
     if arguments.write is not None:
         arguments.write.write_text(scene_text(arguments.bodies), encoding="utf-8")
@@ -137,6 +146,8 @@ def main():
     sim, worst, deepest, lost, rungs, spent = run(
         arguments.bodies, arguments.seconds, lambda line: print(line, flush=True)
     )
+    if arguments.picture is not None:
+        _draw(sim, arguments.picture)
     print(f"lost: {', '.join(sorted(lost)) or 'none'}; worst residual {worst:.1e}; deepest penetration {deepest:.1e} m")
     print(", ".join(f"{rung} {count}" for rung, count in rungs.most_common()) + f"; {spent:.0f} s for {sim.time:g} s")
     return 1 if lost or worst > GOOD else 0

@@ -76,7 +76,7 @@ def run(name, picture):
     seconds, when, eye, target = SCENES[name]
     sim = mb.Simulator(CONFIG / f"{name}.yaml")
     if picture is not None and when == 0.0:
-        _save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+        save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
     residual, contacts, rungs, spent = 0.0, 0, Counter(), 0.0
     for k in range(round(seconds / sim.time_step)):
         start = time.process_time()
@@ -86,11 +86,12 @@ def run(name, picture):
         contacts = max(contacts, certificate.contacts)
         rungs[certificate.solver] += 1
         if picture is not None and when > 0.0 and k + 1 == round(when / sim.time_step):
-            _save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+            save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
     return sim, residual, contacts, rungs, spent
 
 
-def _save(path, picture):
+def save(path, picture):
+    """Write a picture as PNG."""
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
