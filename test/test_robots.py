@@ -1,0 +1,27 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Real robots with their meshes hang and stand: a part of ``benchmarks/robots.py``, for one second each."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+robots = pytest.importorskip("robots", reason="the benchmarks draw with Pillow")
+
+
+@pytest.mark.parametrize("name", ["panda", "so100"])
+def test_an_arm_hangs_where_it_is(name):
+    found = robots.run(name, 1.0, 0.002)
+    assert found["pairs"] > 0 and found["residual"] < 1e-12
+    assert found["moved"] < 1e-12 and found["speed"] < 1e-12
+
+
+@pytest.mark.parametrize("name", ["solo12", "a1", "hyq", "anymal"])
+def test_a_legged_robot_stands_on_its_feet(name):
+    found = robots.run(name, 1.0, 0.002)
+    assert found["contacts"] >= 4 and found["residual"] < 1e-10
+    assert found["moved"] < 0.01  # [m, rad]; dropped by 1 mm; its springs give way a little
+    assert found["speed"] < 0.01
