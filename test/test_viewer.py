@@ -241,8 +241,8 @@ def view(server):
     player.stop()
 
 
-def drawn_pose(server, link):
-    handle = server.scene.get_handle_by_name(f"/links/{link}")
+def drawn_pose(server, link, root="/links"):
+    handle = server.scene.get_handle_by_name(f"{root}/{link}")
     return np.array(handle.position), np.roll(np.array(handle.wxyz), -1)
 
 
@@ -328,11 +328,24 @@ def test_objects_that_come_are_drawn_and_those_that_go_are_hidden(server, view):
     triangle = Part("new", np.eye(3), np.array([[0, 1, 2]]), (1.0, 0.0, 0.0))
     view.graph.set_objects(Objects(1, frozenset({"ground"}), [triangle]))
     view.graph.place({"new": (np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.0, 1.0]))})
-    np.testing.assert_allclose(drawn_pose(server, "new")[0], (1.0, 2.0, 3.0))
-    assert server.scene.get_handle_by_name("/links/new/visual_0").color == (255, 0, 0)
+    np.testing.assert_allclose(drawn_pose(server, "new", "/spawned")[0], (1.0, 2.0, 3.0))
+    assert server.scene.get_handle_by_name("/spawned/new/visual_0").color == (255, 0, 0)
     assert not server.scene.get_handle_by_name("/links/can").visible
     view.graph.set_objects(Objects(2, frozenset({"ground", "can"}), []))
-    assert server.scene.get_handle_by_name("/links/new") is None
+    assert server.scene.get_handle_by_name("/spawned/new") is None
+    assert server.scene.get_handle_by_name("/links/can").visible
+
+
+@NEEDS_VISER
+def test_an_object_may_come_under_the_name_of_one_that_went(server, view):
+    view, _, _ = view
+    triangle = Part("can", np.eye(3), np.array([[0, 1, 2]]), (1.0, 0.0, 0.0))
+    view.graph.set_objects(Objects(1, frozenset({"ground"}), [triangle]))
+    view.graph.place({"can": (np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 0.0, 1.0]))})
+    np.testing.assert_allclose(drawn_pose(server, "can", "/spawned")[0], (1.0, 2.0, 3.0))
+    assert not server.scene.get_handle_by_name("/links/can").visible
+    view.graph.set_objects(Objects(2, frozenset({"ground", "can"}), []))  # and the first one again
+    assert server.scene.get_handle_by_name("/spawned/can") is None
     assert server.scene.get_handle_by_name("/links/can").visible
 
 

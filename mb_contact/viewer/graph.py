@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
 
+LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
 SHARP = 500  #: meshes of at most so many triangles show their edges
 COLLISION = (255, 120, 30)  #: colour of collision shapes
 COLOURS = {"stick": (25, 204, 51), "slip": (255, 128, 0), "separate": (153, 153, 153)}  #: by a contact's state
@@ -19,7 +20,7 @@ LARGEST = 1000.0  #: length at which a force arrow is cut off [m]
 
 
 class SceneGraph:
-    """Nodes of a Drawing below ``/links``, named after their links.
+    """Nodes of a Drawing below ``/links``, named after their links; those of spawned objects are below ``/spawned``.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class SceneGraph:
     def __init__(self, server, drawing, poses):
         self._server, self._drawing = server, drawing
         self._collisions = None
-        self._spawned, self._version = [], None  #: frames of objects that the scene file does not know
+        self._spawned, self._version = {}, None  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
         self.frames = {}  #: link to the handle of its frame
         with server.atomic():
@@ -43,9 +44,9 @@ class SceneGraph:
             for i, plane in enumerate(drawing.planes):
                 self._plane(plane, f"plane_{i}")
 
-    def _mesh(self, part, name):
+    def _mesh(self, part, name, root=LINKS):
         return self._server.scene.add_mesh_simple(
-            f"{node_name(part.link)}/{name}", part.vertices, part.triangles, side="double",
+            f"{node_name(part.link, root)}/{name}", part.vertices, part.triangles, side="double",
             color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
             flat_shading=len(part.triangles) <= SHARP,
         )  # fmt: skip
@@ -64,9 +65,10 @@ class SceneGraph:
         """Move the links; those that are not named stay."""
         with self._server.atomic():
             for link, (position, quaternion) in poses.items():
-                if link in self.frames:
-                    self.frames[link].position = position
-                    self.frames[link].wxyz = wxyz(quaternion)
+                for frames in (self.frames, self._spawned):  # a spawned object may bear the name of a deleted one
+                    if link in frames:
+                        frames[link].position = position
+                        frames[link].wxyz = wxyz(quaternion)
 
     def set_objects(self, objects):
         """Show the objects that there are (Objects), those of the scene file and others."""
@@ -74,13 +76,14 @@ class SceneGraph:
             return
         self._version = objects.version
         with self._server.atomic():
-            for link in self._spawned:
-                self.frames.pop(link).remove()
-            self._spawned = list(dict.fromkeys(part.link for part in objects.spawned))
-            for link in self._spawned:
-                self.frames[link] = self._server.scene.add_frame(node_name(link), show_axes=False)
+            for frame in self._spawned.values():
+                frame.remove()
+            self._spawned = {
+                link: self._server.scene.add_frame(node_name(link, SPAWNED), show_axes=False)
+                for link in dict.fromkeys(part.link for part in objects.spawned)
+            }
             for i, part in enumerate(objects.spawned):
-                self._mesh(part, f"visual_{i}")
+                self._mesh(part, f"visual_{i}", SPAWNED)
             for link in self._drawing.objects:
                 self.frames[link].visible = link in objects.present
 
@@ -174,9 +177,9 @@ def friction_cones(contacts, scale):
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
-def node_name(link):
+def node_name(link, root=LINKS):
     """Name of a link's node; a slash would make a level of its own."""
-    return f"/links/{link.replace('/', '_')}"
+    return f"{root}/{link.replace('/', '_')}"
 
 
 def wxyz(quaternion):
