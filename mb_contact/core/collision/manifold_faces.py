@@ -24,6 +24,8 @@ from mb_contact.core.collision.manifold_features import (
 from mb_contact.core.jit import kernel
 from mb_contact.types import SHAPE_CAPSULE
 
+LEVEL = 1e-9  #: by which the square of a radius may exceed 1
+HALVINGS = 50
 MAX_POINTS = 32  #: candidates of one pair before the reduction; 17 at most occur
 
 
@@ -232,7 +234,7 @@ def crossings(
 
 @kernel
 def rim_crossings(radius, side, side2, w_face, w_other, margin, tol, feature, points, ids, count):
-    """The two points where the rims of two caps cross (a tilted cap counts as a circle)."""
+    """The two points where the rims of two caps cross, seen along the face's normal."""
     r2 = math.sqrt(feature[1, 0] ** 2 + feature[1, 1] ** 2 + feature[1, 2] ** 2)
     cx = feature[0, 0]
     cy = feature[0, 1]
@@ -245,7 +247,37 @@ def rim_crossings(radius, side, side2, w_face, w_other, margin, tol, feature, po
         sign = 1.0 if (which == 0) == (w_face > w_other) else -1.0  # the same name seen from either cap
         x = (along * cx - sign * across * cy) / d
         y = (along * cy + sign * across * cx) / d
-        _, _, z = plane_coordinates(feature, x, y)
+        s, t, z = plane_coordinates(feature, x, y)
+        if s * s + t * t > 1.0 + LEVEL:  # a tilted cap is an ellipse within its circle
+            x, y = _under_the_rim(feature, x, y, radius * cx / d, radius * cy / d, radius)
+            s, t, z = plane_coordinates(feature, x, y)
+            if s * s + t * t > 1.0 + LEVEL:
+                continue
         code = (RIM + side2) * w_other + (RIM + side) * w_face + which
         count = add_point(points, ids, count, x, y, z, code, margin, tol)
     return count
+
+
+@kernel
+def _under_the_rim(feature, x0, y0, x1, y1, radius):
+    """The point of the disc's rim under the rim of the cap: from (x0, y0), beside the cap, towards (x1, y1).
+
+    By halving; where the whole way lies beside the cap, the end comes back.
+    """
+    out = 0.0
+    inside = 1.0
+    x, y = x1, y1
+    for _ in range(HALVINGS):
+        middle = 0.5 * (out + inside)
+        px = x0 + middle * (x1 - x0)
+        py = y0 + middle * (y1 - y0)
+        length = math.sqrt(px * px + py * py)
+        px *= radius / length
+        py *= radius / length
+        s, t, _ = plane_coordinates(feature, px, py)
+        if s * s + t * t > 1.0:
+            out = middle
+        else:
+            inside = middle
+            x, y = px, py
+    return x, y
