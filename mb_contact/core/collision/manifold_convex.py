@@ -246,7 +246,7 @@ def flat_points(geoms, geom_R, geom_p, x, y, owner, face, margin, tol, work):
     if facing_face == NO_FLAT:
         count = round_feature(geoms, geom_R, geom_p, other, a, b, c, polygon, name)
         to_frame(frame, polygon[0], count)
-        if count == 1 and not is_over(polygon, corners, polygon[0, 0, 0], polygon[0, 0, 1], tol):
+        if count == 1 and not _is_over(geoms, owner, polygon, corners, polygon[0, 0, 0], polygon[0, 0, 1], tol):
             count = 0
         elif count == 2:
             count = clip_segment(polygon, name, corners, tol)
@@ -257,8 +257,8 @@ def flat_points(geoms, geom_R, geom_p, x, y, owner, face, margin, tol, work):
             edge[0, i] = name[0, i]
         count = clip_polygon(polygon, name, edge, count, corners, tol)
     found = polygon_points(polygon, name, count, 1 if owner == x else 2, margin, tol, work.points, work.ids)
-    if facing_face != NO_FLAT and geoms.kind[other] != SHAPE_BOX:
-        found = add_lowest(geoms, geom_R, geom_p, other, corners, found, margin, tol, work)
+    if _is_round(geoms, owner) or (facing_face != NO_FLAT and geoms.kind[other] != SHAPE_BOX):
+        found = add_lowest(geoms, geom_R, geom_p, owner, other, corners, found, margin, tol, work)
     points = work.points
     for j in range(found):
         u, v, gap = points[j, 0], points[j, 1], points[j, 2]
@@ -325,10 +325,11 @@ def round_feature(geoms, geom_R, geom_p, g, a, b, c, polygon, name):
 
 
 @kernel
-def add_lowest(geoms, geom_R, geom_p, g, corners, found, margin, tol, work):
+def add_lowest(geoms, geom_R, geom_p, owner, g, corners, found, margin, tol, work):
     """Append the point of g nearest to the plane of the face, if it is over the face and lower than all others.
 
-    The face that faces most need not hold it: the tip of a slender pyramid points at what it touches.
+    The face that faces most need not hold it: the tip of a slender pyramid points at what it touches.  And the outline
+    of a round face lies within its rim, so what is over the sliver between them has been clipped off.
     """
     frame, polygon = work.frame, work.polygon
     a, b, c = frame[2, 0], frame[2, 1], frame[2, 2]
@@ -338,7 +339,7 @@ def add_lowest(geoms, geom_R, geom_p, g, corners, found, margin, tol, work):
     for j in range(found):
         if work.points[j, 2] <= gap + tol:
             return found
-    if gap > margin or not is_over(polygon, corners, polygon[1, 0, 0], polygon[1, 0, 1], tol):
+    if gap > margin or not _is_over(geoms, owner, polygon, corners, polygon[1, 0, 0], polygon[1, 0, 1], tol):
         return found
     for i in range(3):
         work.points[found, i] = polygon[1, 0, i]
@@ -347,10 +348,46 @@ def add_lowest(geoms, geom_R, geom_p, g, corners, found, margin, tol, work):
 
 
 @kernel
+def _is_round(geoms, g):
+    """Whether the flat faces of shape g are discs."""
+    return geoms.kind[g] == SHAPE_CYLINDER or geoms.kind[g] == SHAPE_CONE
+
+
+@kernel
+def _is_over(geoms, owner, polygon, corners, x, y, tol):
+    """Whether (x, y) is inside the face whose outline is in row 2 of ``polygon``; a disc is one exactly."""
+    if not _is_round(geoms, owner):
+        return is_over(polygon, corners, x, y, tol)
+    opposite = corners // 2
+    x -= 0.5 * (polygon[2, 0, 0] + polygon[2, opposite, 0])
+    y -= 0.5 * (polygon[2, 0, 1] + polygon[2, opposite, 1])
+    return math.sqrt(x * x + y * y) <= geoms.size[owner, 0] + tol
+
+
+@kernel
 def support_point(geoms, geom_R, geom_p, g, d0, d1, d2, out):
-    """World point of a hull, cone or cylinder farthest along d, in row 0 of ``out``; returns its name."""
+    """World point of a shape farthest along d, in row 0 of ``out``; returns its name."""
     x, y, z = into_body(geom_R, g, d0, d1, d2)
     shape = geoms.kind[g]
+    if shape == SHAPE_BOX:
+        bits = (1 if x > 0.0 else 0) | (2 if y > 0.0 else 0) | (4 if z > 0.0 else 0)
+        place(
+            geom_R, geom_p, g,
+            geoms.size[g, 0] if bits & 1 else -geoms.size[g, 0],
+            geoms.size[g, 1] if bits & 2 else -geoms.size[g, 1],
+            geoms.size[g, 2] if bits & 4 else -geoms.size[g, 2],
+            out, 0,
+        )  # fmt: skip
+        return bits
+    if shape == SHAPE_ELLIPSOID:
+        s0, s1, s2 = geoms.size[g, 0] ** 2 * x, geoms.size[g, 1] ** 2 * y, geoms.size[g, 2] ** 2 * z
+        length = math.sqrt(x * s0 + y * s1 + z * s2)
+        place(geom_R, geom_p, g, s0 / length, s1 / length, s2 / length, out, 0)
+        return 0
+    if shape == SHAPE_SPHERE or shape == SHAPE_CAPSULE:
+        radius, half = geoms.size[g, 0], geoms.size[g, 1] if shape == SHAPE_CAPSULE else 0.0
+        place(geom_R, geom_p, g, radius * x, radius * y, radius * z + (half if z > 0.0 else -half), out, 0)
+        return 1 if z > 0.0 else 0
     if shape == SHAPE_CONE or shape == SHAPE_CYLINDER:
         radius, half = geoms.size[g, 0], geoms.size[g, 1]
         sine = math.sqrt(x * x + y * y)
