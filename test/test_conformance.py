@@ -12,6 +12,7 @@ from collision_cases import (
     Shape,
     convex,
     field,
+    half_widths,
     manifold,
     moved,
     random_rotation,
@@ -22,6 +23,7 @@ from collision_cases import (
 )
 
 from mb_contact.collision import ENGINES
+from mb_contact.model.rotations import quat_to_matrix
 
 ENGINE_NAMES = sorted(ENGINES)
 KINDS = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex")
@@ -158,6 +160,74 @@ def test_random_poses_are_certified(kinds, engine):
         np.testing.assert_allclose(other.gap, m.gap, atol=1e-12)
         np.testing.assert_allclose(other.normal, -m.normal, atol=1e-12)
     assert seen >= 4
+
+
+# --- nearly aligned ------------------------------------------------------------------------------
+
+
+def nearly_aligned(kinds, rng):
+    """Two shapes a gap apart whose faces, rims and edges are turned against each other by 1e-4 to 1 rad."""
+    a, b = random_shape(kinds[0], rng), random_shape(kinds[1], rng)
+    quarter = rotation(rng.permutation([1.0, 0.0, 0.0]), np.pi / 2 * rng.integers(2))
+    a = a._replace(R=b.R @ quarter @ rotation(rng.normal(size=3), 10.0 ** rng.uniform(-4, 0)))
+    direction = rng.choice([-1.0, 1.0]) * b.R[:, rng.integers(3)] + 0.3 * rng.normal(size=3)
+    direction /= np.linalg.norm(direction)
+    gap = rng.choice([2e-3, 1e-4, 0.0, -1e-4, -2e-3])
+    low, high = 0.0, 1.0
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        m = manifold(a._replace(p=middle * direction), b, margin=0.02)
+        low, high = (middle, high) if len(m.gap) and m.gap.min() < gap else (low, middle)
+    return a._replace(p=high * direction), b
+
+
+@pytest.mark.parametrize("kinds", [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:]], ids="-".join)
+def test_no_point_is_deeper_than_the_shapes_are(kinds):
+    """No gap is below the separation along the normal, and the deepest point lies on both surfaces."""
+    rng = np.random.default_rng([7, *map(KINDS.index, kinds)])
+    for _ in range(40):
+        a, b = nearly_aligned(kinds, rng)
+        m = manifold(a, b, margin=5e-3)
+        if len(m.gap) == 0:
+            continue
+        least = separations(a, b, m.normal[:1])[0]
+        assert m.gap.min() == pytest.approx(least, abs=1e-5) and m.gap.min() > least - 1e-9
+        i = m.gap.argmin()
+        offset = 0.5 * m.gap[i] * m.normal[i]
+        assert np.abs(surface_distance(a, m.point[i : i + 1] + offset)).max() < 5e-4
+        assert np.abs(surface_distance(b, m.point[i : i + 1] - offset)).max() < 5e-4
+
+
+def test_rims_of_caps_tilted_by_40_degrees_do_not_cross_below_them():
+    """Two cylinders 2 mm apart, met in a pile: the second point was 2.8 mm deep, where the rims' circles cross."""
+    a = Shape("cylinder", (0.03, 0.035), np.array([0.039271, 0.070588, -0.033985]),
+              quat_to_matrix([-0.572475, 0.415058, -0.062313, 0.704355]))  # fmt: skip
+    b = Shape("cylinder", (0.03, 0.035), np.zeros(3), quat_to_matrix([-0.743435, 0.519094, 0.002917, 0.421708]))
+    m = manifold(a, b, margin=5e-3)
+    assert len(m.gap) >= 1 and m.gap.min() == pytest.approx(true_distance(a, b, np.random.default_rng(0)), abs=1e-6)
+    assert m.gap.min() > 2e-3
+
+
+@pytest.mark.parametrize("owner", ["cone", "cylinder"])
+@pytest.mark.parametrize("other", ["box", "cone", "cylinder", "ellipsoid", "sphere", "capsule"])
+def test_what_touches_between_a_round_face_and_its_outline_is_found_where_it_is(owner, other):
+    """Its lowest point 0.3 mm inside the rim, midway between two corners of the outline (0.96 mm inside there)."""
+    size = {"box": 3, "ellipsoid": 3, "sphere": 1}.get(other, 2)
+    turned = rotation([1, 0, 0], np.pi if owner == "cone" else 0.0)
+    lower = Shape(owner, (0.05, 0.05), np.array([0.0, 0.0, -0.05]), turned)
+    angle = np.pi / 16
+    place_at = 0.0497 * np.array([np.cos(angle), np.sin(angle), 0.0])
+    upper = Shape(other, (0.04, 0.06, 0.05)[:size], np.zeros(3), rotation([1.0, 2.0, 0.5], 0.7))
+    n = np.array([0.0, 0.0, -1.0]) + 1e-6 * np.vstack([np.eye(3), -np.eye(3)])
+    lengths = np.linalg.norm(n, axis=1)
+    reach = lengths * half_widths(upper, n / lengths[:, None])
+    lowest = (reach[:3] - reach[3:]) / 2e-6  # the gradient of the support function is the support point
+    upper = upper._replace(p=place_at + [0.0, 0.0, 1e-4] - lowest)
+    m = manifold(upper, lower, margin=1e-3)
+    i = m.gap.argmin()
+    np.testing.assert_allclose(m.normal[i], (0.0, 0.0, 1.0), atol=1e-9)
+    assert m.gap[i] == pytest.approx(1e-4, abs=1e-8)
+    np.testing.assert_allclose(m.point[i], place_at + [0.0, 0.0, 0.5e-4], atol=1e-6)
 
 
 @pytest.mark.parametrize("engine", ENGINE_NAMES)
