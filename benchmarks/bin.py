@@ -8,7 +8,7 @@
 
 Spheres, boxes, cylinders, capsules, cones and ellipsoids by turns hang in layers above the floor, each turned at random
 (seed 1), and fall.  The run ends when all have lain still for 0.1 s; it prints a line every 0.1 s, then what it took.
-Exit code 1 if a body leaves the bin, or if any step's residual is above 1e-9 sqrt(N s m/s).
+Exit code 1 if a body leaves the bin, if any step's residual is above 1e-9 sqrt(N s m/s), or if they do not come to rest.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def outside(sim, half):
 
 
 def run(bodies, seconds, say=print):
-    """(simulator, worst residual, deepest penetration [m], names of lost bodies, rungs, wall time [s])."""
+    """(simulator, worst residual, deepest penetration [m], names of lost bodies, rungs, wall time [s], at rest)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bin.yaml"
         path.write_text(scene_text(bodies), encoding="utf-8")
@@ -121,7 +121,7 @@ def run(bodies, seconds, say=print):
         if still * sim.time_step >= 0.1:
             break
     lost.update(outside(sim, half))
-    return sim, worst, deepest, lost, rungs, spent
+    return sim, worst, deepest, lost, rungs, spent, still * sim.time_step >= 0.1
 
 
 def _draw(sim, path):
@@ -143,14 +143,15 @@ def main():
     if arguments.write is not None:
         arguments.write.write_text(scene_text(arguments.bodies), encoding="utf-8")
         return 0
-    sim, worst, deepest, lost, rungs, spent = run(
+    sim, worst, deepest, lost, rungs, spent, rests = run(
         arguments.bodies, arguments.seconds, lambda line: print(line, flush=True)
     )
     if arguments.picture is not None:
         _draw(sim, arguments.picture)
     print(f"lost: {', '.join(sorted(lost)) or 'none'}; worst residual {worst:.1e}; deepest penetration {deepest:.1e} m")
     print(", ".join(f"{rung} {count}" for rung, count in rungs.most_common()) + f"; {spent:.0f} s for {sim.time:g} s")
-    return 1 if lost or worst > GOOD else 0
+    print("all lie still" if rests else "not at rest")
+    return 1 if lost or worst > GOOD or not rests else 0
 
 
 if __name__ == "__main__":

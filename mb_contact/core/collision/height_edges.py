@@ -15,7 +15,8 @@ import math
 from mb_contact.core.collision.convex import NO_FLAT, face_normal, facing, outline, reach
 from mb_contact.core.collision.convex_point import core_support
 from mb_contact.core.collision.height_grid import add_field_point, grid_point, length_of, triangle_normal
-from mb_contact.core.collision.manifold_convex import any_line, set_flat_frame
+from mb_contact.core.collision.manifold_convex import any_line
+from mb_contact.core.collision.manifold_flat import set_flat_frame
 from mb_contact.core.collision.manifold_polygon import clip_segment, to_frame
 from mb_contact.core.jit import kernel
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CONVEX, SHAPE_CYLINDER
