@@ -45,6 +45,7 @@ BEST = 7
 NO_PUSH_OUT = 8
 
 TOLERANCE = 1e-10  #: natural residual asked of the solver, relative to the scaled q
+ROUNDING = 1e-12  #: of the continuation, which ends where every contact is good enough: |q| is large while bodies fall
 GOOD = 1e-9  #: natural residual of a unit, in sqrt(N s m/s), up to which a step counts as solved
 SURE = 0.5  #: of GOOD in scaled units: they differ from the judge's by the root of 3 at most
 STILL = 1e-9  #: slip up to which a contact sticks [m/s]
@@ -156,7 +157,7 @@ def _rungs(h, c, blocks, q, units, factors, S, N, plain, first, last):
         if rung == CONTINUATION:
             enough = SURE * GOOD / units.unit[0]
             _, interior, newton = continuation(
-                blocks, q, units, factors, S, N, r, work, TOLERANCE, enough, LIMIT, BUDGET
+                blocks, q, units, factors, S, N, r, work, ROUNDING, enough, LIMIT, BUDGET
             )
         else:
             steps = LIMIT if rung == INTERIOR or rung == PROXIMAL else 0
