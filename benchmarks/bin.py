@@ -8,7 +8,7 @@
 
 Spheres, boxes, cylinders, capsules, cones and ellipsoids by turns hang in layers above the floor, each turned at random
 (seed 1), and fall.  The run ends when all have lain still for 0.1 s; it prints a line every 0.1 s, then what it took.
-Exit code 1 if a body leaves the bin, if any step's residual is above 1e-9 sqrt(N s m/s), or if they do not come to rest.
+Exit code 1 if a body leaves the bin, if they do not come to rest, or if a step's residual is above 1e-9 sqrt(N s m/s).
 """
 
 from __future__ import annotations

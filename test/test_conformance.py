@@ -185,17 +185,20 @@ def nearly_aligned(kinds, rng):
 def test_no_point_is_deeper_than_the_shapes_are(kinds):
     """No gap is below the separation along the normal, and the deepest point lies on both surfaces."""
     rng = np.random.default_rng([7, *map(KINDS.index, kinds)])
+    seen = 0
     for _ in range(40):
         a, b = nearly_aligned(kinds, rng)
         m = manifold(a, b, margin=5e-3)
         if len(m.gap) == 0:
             continue
+        seen += 1
         least = separations(a, b, m.normal[:1])[0]
         assert m.gap.min() == pytest.approx(least, abs=1e-5) and m.gap.min() > least - 1e-9
         i = m.gap.argmin()
         offset = 0.5 * m.gap[i] * m.normal[i]
         assert np.abs(surface_distance(a, m.point[i : i + 1] + offset)).max() < 5e-4
         assert np.abs(surface_distance(b, m.point[i : i + 1] - offset)).max() < 5e-4
+    assert seen > 30
 
 
 def test_rims_of_caps_tilted_by_40_degrees_do_not_cross_below_them():
@@ -209,25 +212,30 @@ def test_rims_of_caps_tilted_by_40_degrees_do_not_cross_below_them():
 
 
 @pytest.mark.parametrize("owner", ["cone", "cylinder"])
-@pytest.mark.parametrize("other", ["box", "cone", "cylinder", "ellipsoid", "sphere", "capsule"])
+@pytest.mark.parametrize("other", ["box", "cone", "cylinder", "ellipsoid", "sphere", "capsule", "convex"])
 def test_what_touches_between_a_round_face_and_its_outline_is_found_where_it_is(owner, other):
-    """Its lowest point 0.3 mm inside the rim, midway between two corners of the outline (0.96 mm inside there)."""
-    size = {"box": 3, "ellipsoid": 3, "sphere": 1}.get(other, 2)
+    """A lowest point slides out midway between two corners of the outline, which ends 0.96 mm inside the rim there."""
+    size = {"box": 3, "ellipsoid": 3, "sphere": 1, "convex": 0}.get(other, 2)
     turned = rotation([1, 0, 0], np.pi if owner == "cone" else 0.0)
     lower = Shape(owner, (0.05, 0.05), np.array([0.0, 0.0, -0.05]), turned)
-    angle = np.pi / 16
-    place_at = 0.0497 * np.array([np.cos(angle), np.sin(angle), 0.0])
-    upper = Shape(other, (0.04, 0.06, 0.05)[:size], np.zeros(3), rotation([1.0, 2.0, 0.5], 0.7))
+    tilted = rotation([1.0, 2.0, 0.5], 0.7)
+    upper = Shape(other, (0.04, 0.06, 0.05)[:size], np.zeros(3), tilted)
+    if other == "convex":
+        upper = convex(PRISM, R=tilted)._replace(p=np.zeros(3))
     n = np.array([0.0, 0.0, -1.0]) + 1e-6 * np.vstack([np.eye(3), -np.eye(3)])
     lengths = np.linalg.norm(n, axis=1)
     reach = lengths * half_widths(upper, n / lengths[:, None])
     lowest = (reach[:3] - reach[3:]) / 2e-6  # the gradient of the support function is the support point
-    upper = upper._replace(p=place_at + [0.0, 0.0, 1e-4] - lowest)
-    m = manifold(upper, lower, margin=1e-3)
-    i = m.gap.argmin()
-    np.testing.assert_allclose(m.normal[i], (0.0, 0.0, 1.0), atol=1e-9)
-    assert m.gap[i] == pytest.approx(1e-4, abs=1e-8)
-    np.testing.assert_allclose(m.point[i], place_at + [0.0, 0.0, 0.5e-4], atol=1e-6)
+    identities = set()
+    for radius in (0.0485, 0.0497):
+        at = radius * np.array([np.cos(np.pi / 16), np.sin(np.pi / 16), 0.0])
+        m = manifold(upper._replace(p=at + [0.0, 0.0, 1e-4] - lowest), lower, margin=1e-3)
+        i = m.gap.argmin()
+        np.testing.assert_allclose(m.normal[i], (0.0, 0.0, 1.0), atol=1e-9)
+        assert m.gap[i] == pytest.approx(1e-4, abs=1e-8)
+        np.testing.assert_allclose(m.point[i], at + [0.0, 0.0, 0.5e-4], atol=1e-6)
+        identities.add(int(m.feature[i]))
+    assert len(identities) == 1
 
 
 @pytest.mark.parametrize("engine", ENGINE_NAMES)

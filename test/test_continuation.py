@@ -12,7 +12,7 @@ import scipy.sparse
 from mb_contact.core.cone.attempt import WARM_STEPS, prepare_newton
 from mb_contact.core.cone.newton import PATIENCE, measure, newton
 from mb_contact.core.cone.problem import worst_residual
-from mb_contact.core.cone.proximal import BUDGET, continuation
+from mb_contact.core.cone.proximal import BUDGET, STEPS, continuation
 from mb_contact.solvers.friction import FrictionSolver
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.residuals import cone_residual
@@ -82,8 +82,20 @@ def test_a_small_budget_ends_it_with_the_best_point(pile):
     r = pile.start(True)
     before = pile.residual(r).relative
     _, systems = run(pile, r, budget=10)
-    assert 10 <= systems < 45  # no problem is begun after the budget; each has at most 30 steps
+    assert 10 <= systems < 10 + STEPS  # no problem is begun after the budget
     assert pile.residual(r).relative < before
+
+
+def test_a_body_squeezed_between_two_walls_that_push_has_no_solution_and_that_is_noticed():
+    """v >= 1 and -v >= 1: every solution of a proximal problem is as far off as the one before."""
+    J = np.vstack([np.eye(3), np.diag([-1.0, 1.0, 1.0])])
+    q = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
+    s = FrictionSolver(J @ J.T, q, ConeLayout.contacts(np.full(2, FRICTION)))
+    r, work = np.zeros(6), np.zeros((6, 6))
+    arguments = s.blocks, s.q, s.units, s.factors, s.interior, s.newton
+    best, interior, steps = continuation(*arguments, r, work, 1e-12, 0.0, 60, BUDGET)
+    assert best > 0.1 and np.isfinite(r).all()
+    assert interior + steps < BUDGET / 2
 
 
 def test_it_leaves_the_problem_as_it_was(pile):

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from pinocchio_peer import example_robots
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-robots = pytest.importorskip("robots", reason="the benchmarks draw with Pillow")
+import robots  # noqa: E402
+
+pytestmark = pytest.mark.skipif(example_robots() is None, reason="example-robot-data is not installed")
 
 
 @pytest.mark.parametrize("name", ["panda", "so100"])

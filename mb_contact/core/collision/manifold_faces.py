@@ -234,7 +234,10 @@ def crossings(
 
 @kernel
 def rim_crossings(radius, side, side2, w_face, w_other, margin, tol, feature, points, ids, count):
-    """The two points where the rims of two caps cross, seen along the face's normal."""
+    """The two points where the rims of two caps cross, seen along the face's normal.
+
+    A tilted cap's are looked for on this side of its centre only.
+    """
     r2 = math.sqrt(feature[1, 0] ** 2 + feature[1, 1] ** 2 + feature[1, 2] ** 2)
     cx = feature[0, 0]
     cy = feature[0, 1]
@@ -272,6 +275,8 @@ def _under_the_rim(feature, x0, y0, x1, y1, radius):
         px = x0 + middle * (x1 - x0)
         py = y0 + middle * (y1 - y0)
         length = math.sqrt(px * px + py * py)
+        if length == 0.0:  # the two are opposite
+            return x, y
         px *= radius / length
         py *= radius / length
         s, t, _ = plane_coordinates(feature, px, py)

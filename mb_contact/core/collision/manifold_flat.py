@@ -13,8 +13,15 @@ import math
 
 import numpy as np
 
-from mb_contact.core.collision.convex import NO_FLAT, face_normal, facing, into_body, outline, place
-from mb_contact.core.collision.manifold_polygon import clip_polygon, clip_segment, is_over, polygon_points, to_frame
+from mb_contact.core.collision.convex import COS_CAP, NO_FLAT, face_normal, facing, into_body, outline, place
+from mb_contact.core.collision.manifold_polygon import (
+    TOP,
+    clip_polygon,
+    clip_segment,
+    is_over,
+    polygon_points,
+    to_frame,
+)
 from mb_contact.core.jit import kernel
 from mb_contact.types import (
     SHAPE_BOX,
@@ -53,7 +60,8 @@ def flat_points(geoms, geom_R, geom_p, x, y, owner, face, margin, tol, work):
         count = clip_polygon(polygon, name, edge, count, corners, tol)
     found = polygon_points(polygon, name, count, 1 if owner == x else 2, margin, tol, work.points, work.ids)
     if _is_round(geoms, owner) or (facing_face != NO_FLAT and geoms.kind[other] != SHAPE_BOX):
-        found = add_lowest(geoms, geom_R, geom_p, owner, other, corners, found, margin, tol, work)
+        weight = TOP if owner == x else 2 * TOP
+        found = add_lowest(geoms, geom_R, geom_p, owner, other, corners, found, weight, margin, tol, work)
     points = work.points
     for j in range(found):
         u, v, gap = points[j, 0], points[j, 1], points[j, 2]
@@ -120,11 +128,12 @@ def round_feature(geoms, geom_R, geom_p, g, a, b, c, polygon, name):
 
 
 @kernel
-def add_lowest(geoms, geom_R, geom_p, owner, g, corners, found, margin, tol, work):
+def add_lowest(geoms, geom_R, geom_p, owner, g, corners, found, weight, margin, tol, work):
     """Append the point of g nearest to the plane of the face, if it is over the face and lower than all others.
 
     The face that faces most need not hold it: the tip of a slender pyramid points at what it touches.  And the outline
-    of a round face lies within its rim, so what is over the sliver between them has been clipped off.
+    of a round face lies within its rim, so what is over the sliver between them has been clipped off.  ``weight`` and
+    the point's name within g make its identity, the same as before the clipping.
     """
     frame, polygon = work.frame, work.polygon
     a, b, c = frame[2, 0], frame[2, 1], frame[2, 2]
@@ -138,7 +147,7 @@ def add_lowest(geoms, geom_R, geom_p, owner, g, corners, found, margin, tol, wor
         return found
     for i in range(3):
         work.points[found, i] = polygon[1, 0, i]
-    work.ids[found] = name
+    work.ids[found] = weight + name
     return found + 1
 
 
@@ -161,7 +170,8 @@ def _is_over(geoms, owner, polygon, corners, x, y, tol):
 
 @kernel
 def support_point(geoms, geom_R, geom_p, g, d0, d1, d2, out):
-    """World point of a shape farthest along d, in row 0 of ``out``; returns its name."""
+    """World point of a shape farthest along d, in row 0 of ``out``; returns its name, that of ``outline`` or
+    ``round_feature`` where they have it."""
     x, y, z = into_body(geom_R, g, d0, d1, d2)
     shape = geoms.kind[g]
     if shape == SHAPE_BOX:
@@ -188,12 +198,13 @@ def support_point(geoms, geom_R, geom_p, g, d0, d1, d2, out):
         sine = math.sqrt(x * x + y * y)
         if shape == SHAPE_CYLINDER and sine > 1e-12:
             place(geom_R, geom_p, g, radius * x / sine, radius * y / sine, half if z > 0.0 else -half, out, 0)
-            return NEAREST_RIM + (1 if z > 0.0 else 0)
+            side = 1 if z > 0.0 else 0
+            return side if abs(z) < COS_CAP else NEAREST_RIM + side
         if half * z >= radius * sine - half * z or sine <= 1e-12:
             place(geom_R, geom_p, g, 0.0, 0.0, half if z > 0.0 else -half, out, 0)
-            return 0
+            return 1
         place(geom_R, geom_p, g, radius * x / sine, radius * y / sine, -half, out, 0)
-        return 1
+        return NEAREST_RIM if z <= -COS_CAP else 0
     best, chosen = -np.inf, 0
     vertices = geoms.vertices
     for v in range(geoms.first_vertex[g], geoms.first_vertex[g + 1]):

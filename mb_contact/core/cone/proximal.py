@@ -78,7 +78,7 @@ def continuation(blocks, q, units, factors, S, N, r, work, tolerance, enough, in
             continue
         failures = 0
         solved += 1
-        if solved == AGAIN:
+        if solved == AGAIN or newtons + more == 0:
             solved = 0
             bound *= RELAX
         lower = (FAST if newtons <= FEW else SLOW if newtons <= SOME else 1.0) * weight
@@ -121,7 +121,7 @@ def proximal_problem(blocks, q, units, factors, S, N, work, weight, steps, targe
     newtons = 0
     if steps > 0:
         now, newtons = newton(blocks, work[4], units, factors, N, work[3], steps, target, patience)
-    if now > tolerance and limit > 0:
+    if now > max(target, tolerance) and limit > 0:
         now, interior, more = attempt(
             blocks, work[4], units, factors, S, N, work[3], work[0], now, force, VELOCITY, limit, tolerance
         )
