@@ -1,0 +1,363 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator by bodies: W = J M^-1 J* without forming it, and Newton steps by a sparse factorisation.
+
+    dr = c - G J dv,    (M + J* G J) dv = J* c,
+
+which is the same step as (1 + G W) dr = c.  The matrix has a block of 6 x 6 for each pair of pieces that a contact or
+a tree couples; it is not symmetric where contacts slip.  Pieces are eliminated in the order of least degree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.solve.laws import friction_group
+from mb_contact.core.solve.system import PIECE
+
+
+@kernel
+def invert_masses(bodies, c0, c1):
+    """M^-1 of the trees of the pieces c0 <= c < c1 of an island."""
+    for c in range(c0, c1):
+        t = bodies.tree_of[bodies.pieces[c]]
+        if bodies.pieces[c] == bodies.tree[t]:
+            _invert(bodies.M, bodies.M_inv, bodies.mass_at[t], PIECE * (bodies.tree[t + 1] - bodies.tree[t]))
+
+
+@kernel
+def _invert(M, X, at, n):
+    """X = M^-1 of a positive definite matrix of n rows, both stored row after row from ``at`` on."""
+    for i in range(n):  # Cholesky factor L in the lower part of X
+        for j in range(i + 1):
+            t = M[at + i * n + j]
+            for k in range(j):
+                t -= X[at + i * n + k] * X[at + j * n + k]
+            X[at + i * n + j] = np.sqrt(t) if i == j else t / X[at + j * n + j]
+    for j in range(n):  # L^-1 in place, column by column
+        X[at + j * n + j] = 1.0 / X[at + j * n + j]
+        for i in range(j + 1, n):
+            t = 0.0
+            for k in range(j, i):
+                t -= X[at + i * n + k] * X[at + k * n + j]
+            X[at + i * n + j] = t / X[at + i * n + i]
+    for i in range(n):  # L^-* L^-1, the upper part first
+        for j in range(i, n):
+            t = 0.0
+            for k in range(j, n):
+                t += X[at + k * n + i] * X[at + k * n + j]
+            X[at + i * n + j] = t
+    for i in range(n):
+        for j in range(i):
+            X[at + i * n + j] = X[at + j * n + i]
+
+
+@kernel
+def gather(start, bodies, b0, b1, c0, c1, x, f):
+    """f = J* x on the pieces of an island."""
+    for c in range(c0, c1):
+        at = PIECE * bodies.pieces[c]
+        for k in range(PIECE):
+            f[at + k] = 0.0
+    J = bodies.J
+    for b in range(b0, b1):
+        i = start[b]
+        size = start[b + 1] - i
+        for e in range(bodies.entry[b], bodies.entry[b + 1]):
+            at = PIECE * bodies.piece[e]
+            row = bodies.at[e]
+            for a in range(size):
+                t = x[i + a]
+                if t != 0.0:
+                    for k in range(PIECE):
+                        f[at + k] += J[row + a, k] * t
+
+
+@kernel
+def scatter(start, bodies, b0, b1, v, u):
+    """u = J v of the rows of an island."""
+    J = bodies.J
+    for b in range(b0, b1):
+        i = start[b]
+        size = start[b + 1] - i
+        for a in range(size):
+            t = 0.0
+            for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                at = PIECE * bodies.piece[e]
+                row = bodies.at[e] + a
+                t += (
+                    J[row, 0] * v[at] + J[row, 1] * v[at + 1] + J[row, 2] * v[at + 2]
+                    + (J[row, 3] * v[at + 3] + J[row, 4] * v[at + 4] + J[row, 5] * v[at + 5])
+                )  # fmt: skip
+            u[i + a] = t
+
+
+@kernel
+def weigh(bodies, c0, c1, f, v):
+    """v = M^-1 f on the pieces of an island."""
+    for c in range(c0, c1):
+        piece = bodies.pieces[c]
+        t = bodies.tree_of[piece]
+        base = PIECE * bodies.tree[t]
+        n = PIECE * bodies.tree[t + 1] - base
+        at = bodies.mass_at[t] + (PIECE * piece - base) * n
+        for k in range(PIECE):
+            x = 0.0
+            for j in range(n):
+                x += bodies.M_inv[at + j] * f[base + j]
+            v[PIECE * piece + k] = x
+            at += n
+
+
+@kernel
+def apply_bodies(start, bodies, work, b0, b1, c0, c1, x, y):
+    """y = W x of the rows of an island."""
+    gather(start, bodies, b0, b1, c0, c1, x, work.f)
+    weigh(bodies, c0, c1, work.f, work.v)
+    scatter(start, bodies, b0, b1, work.v, y)
+
+
+@kernel
+def order_pieces(bodies, factors, b0, b1, c0, c1):
+    """Order of elimination by least degree, the pattern of the factors and their slots; -1 where they do not fit."""
+    count = c1 - c0
+    slot = factors.slot
+    for i in range(count):
+        a = bodies.pieces[c0 + i]
+        for j in range(count):
+            slot[a, bodies.pieces[c0 + j]] = -1
+    for i in range(count):
+        a = bodies.pieces[c0 + i]
+        t = bodies.tree_of[a]
+        for c in range(bodies.tree[t], bodies.tree[t + 1]):
+            slot[a, c] = 0
+    for b in range(b0, b1):
+        for e in range(bodies.entry[b], bodies.entry[b + 1]):
+            for f in range(bodies.entry[b], bodies.entry[b + 1]):
+                slot[bodies.piece[e], bodies.piece[f]] = 0
+    for i in range(count):
+        a = bodies.pieces[c0 + i]
+        factors.rank[a] = -1
+        factors.degree[a] = 0
+        for j in range(count):
+            if slot[a, bodies.pieces[c0 + j]] == 0:
+                factors.degree[a] += 1
+    factors.first[0] = 0
+    used = 0
+    for k in range(count):
+        best = -1
+        for i in range(count):
+            a = bodies.pieces[c0 + i]
+            if factors.rank[a] < 0 and (best < 0 or factors.degree[a] < factors.degree[best]):
+                best = a
+        factors.rank[best] = k
+        factors.order[k] = best
+        begin = factors.first[k]
+        end = begin
+        if begin + count > factors.later.shape[0]:
+            return -1
+        for i in range(count):
+            a = bodies.pieces[c0 + i]
+            if factors.rank[a] < 0 and slot[best, a] == 0:
+                factors.later[end] = a
+                end += 1
+        factors.first[k + 1] = end
+        for i in range(begin, end):
+            a = factors.later[i]
+            factors.degree[a] -= 1
+            for j in range(begin, end):
+                c = factors.later[j]
+                if slot[a, c] < 0:
+                    slot[a, c] = 0
+                    factors.degree[a] += 1
+    used = count + 2 * factors.first[count]
+    if used > factors.L.shape[0]:
+        return -1
+    used = 0
+    for k in range(count):
+        a = factors.order[k]
+        slot[a, a] = used
+        used += 1
+        for i in range(factors.first[k], factors.first[k + 1]):
+            c = factors.later[i]
+            slot[a, c] = used
+            slot[c, a] = used + 1
+            used += 2
+    return used
+
+
+@kernel
+def factor_bodies(blocks, bodies, G, factors, used, b0, b1, c0, c1):
+    """LU factors of the Newton matrix M + J* G J of an island, in ``used`` slots; False where it is singular."""
+    L = factors.L
+    slot = factors.slot
+    for s in range(used):
+        for k in range(PIECE * PIECE):
+            L[s, k] = 0.0
+    for i in range(c0, c1):
+        a = bodies.pieces[i]
+        t = bodies.tree_of[a]
+        base = bodies.tree[t]
+        n = PIECE * (bodies.tree[t + 1] - base)
+        for c in range(base, bodies.tree[t + 1]):
+            s = slot[a, c]
+            at = bodies.mass_at[t] + PIECE * (a - base) * n + PIECE * (c - base)
+            for k in range(PIECE):
+                for j in range(PIECE):
+                    L[s, PIECE * k + j] = bodies.M[at + k * n + j]
+    for b in range(b0, b1):
+        _add_block(blocks, bodies, G, slot, L, b)
+    count = c1 - c0
+    return _factor(L, slot, factors.order, factors.later, factors.first, count)
+
+
+@kernel
+def _add_block(blocks, bodies, G, slot, L, b):
+    """J* G J of one block onto the matrix."""
+    i = blocks.start[b]
+    size = blocks.start[b + 1] - i
+    J = bodies.J
+    for row in range(i, i + size):
+        g0 = G[row, 0]
+        g1 = G[row, 1]
+        g2 = G[row, 2]
+        if g0 == 0.0 and g1 == 0.0 and g2 == 0.0:
+            continue
+        at, two = friction_group(blocks, b, row)
+        k = at - i
+        l = k + 1 if two == 2 else k
+        for f in range(bodies.entry[b], bodies.entry[b + 1]):
+            o = bodies.at[f]
+            t0 = g0 * J[o, 0] + g1 * J[o + k, 0] + g2 * J[o + l, 0]
+            t1 = g0 * J[o, 1] + g1 * J[o + k, 1] + g2 * J[o + l, 1]
+            t2 = g0 * J[o, 2] + g1 * J[o + k, 2] + g2 * J[o + l, 2]
+            t3 = g0 * J[o, 3] + g1 * J[o + k, 3] + g2 * J[o + l, 3]
+            t4 = g0 * J[o, 4] + g1 * J[o + k, 4] + g2 * J[o + l, 4]
+            t5 = g0 * J[o, 5] + g1 * J[o + k, 5] + g2 * J[o + l, 5]
+            for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                s = slot[bodies.piece[e], bodies.piece[f]]
+                r = bodies.at[e] + row - i
+                for a in range(PIECE):
+                    x = J[r, a]
+                    if x != 0.0:
+                        L[s, PIECE * a] += x * t0
+                        L[s, PIECE * a + 1] += x * t1
+                        L[s, PIECE * a + 2] += x * t2
+                        L[s, PIECE * a + 3] += x * t3
+                        L[s, PIECE * a + 4] += x * t4
+                        L[s, PIECE * a + 5] += x * t5
+
+
+@sweep
+def _multiply(X, x, A, a, B, b, sign):
+    """X[x] = A[a] B[b], or X[x] -= A[a] B[b] where sign is not zero; blocks of 6 x 6."""
+    for i in range(0, 36, 6):
+        p = A[a, i]
+        q = A[a, i + 1]
+        r = A[a, i + 2]
+        s = A[a, i + 3]
+        t = A[a, i + 4]
+        u = A[a, i + 5]
+        c0 = p * B[b, 0] + q * B[b, 6] + r * B[b, 12] + (s * B[b, 18] + t * B[b, 24] + u * B[b, 30])
+        c1 = p * B[b, 1] + q * B[b, 7] + r * B[b, 13] + (s * B[b, 19] + t * B[b, 25] + u * B[b, 31])
+        c2 = p * B[b, 2] + q * B[b, 8] + r * B[b, 14] + (s * B[b, 20] + t * B[b, 26] + u * B[b, 32])
+        c3 = p * B[b, 3] + q * B[b, 9] + r * B[b, 15] + (s * B[b, 21] + t * B[b, 27] + u * B[b, 33])
+        c4 = p * B[b, 4] + q * B[b, 10] + r * B[b, 16] + (s * B[b, 22] + t * B[b, 28] + u * B[b, 34])
+        c5 = p * B[b, 5] + q * B[b, 11] + r * B[b, 17] + (s * B[b, 23] + t * B[b, 29] + u * B[b, 35])
+        if sign:
+            c0 = X[x, i] - c0
+            c1 = X[x, i + 1] - c1
+            c2 = X[x, i + 2] - c2
+            c3 = X[x, i + 3] - c3
+            c4 = X[x, i + 4] - c4
+            c5 = X[x, i + 5] - c5
+        X[x, i] = c0
+        X[x, i + 1] = c1
+        X[x, i + 2] = c2
+        X[x, i + 3] = c3
+        X[x, i + 4] = c4
+        X[x, i + 5] = c5
+
+
+@sweep
+def _factor(L, slot, order, later, first, count):
+    """Block LU factors in place; diagonal blocks are replaced by their inverses."""
+    spare = np.uint64(L.shape[0] - 1)
+    for k in range(count):
+        a = order[k]
+        d = np.uint64(slot[a, a])
+        if not _invert_block(L, d):
+            return False
+        for i in range(first[k], first[k + 1]):
+            row = later[i]
+            below = np.uint64(slot[row, a])
+            _multiply(L, spare, L, below, L, d, False)
+            for e in range(36):
+                L[below, e] = L[spare, e]
+            for j in range(first[k], first[k + 1]):
+                column = later[j]
+                _multiply(L, np.uint64(slot[row, column]), L, below, L, np.uint64(slot[a, column]), True)
+    return True
+
+
+@kernel
+def _invert_block(L, d):
+    """Inverse of a block of 6 x 6 in place, by Gauss-Jordan steps down the diagonal."""
+    for k in range(PIECE):
+        p = L[d, 7 * k]
+        if not abs(p) > 0.0:
+            return False
+        p = 1.0 / p
+        L[d, 7 * k] = 1.0
+        for j in range(PIECE):
+            L[d, PIECE * k + j] *= p
+        for i in range(PIECE):
+            if i != k:
+                t = L[d, PIECE * i + k]
+                L[d, PIECE * i + k] = 0.0
+                for j in range(PIECE):
+                    L[d, PIECE * i + j] -= t * L[d, PIECE * k + j]
+    return True
+
+
+@kernel
+def _subtract(L, s, x, at, y, to):
+    """y[to:] -= L[s] x[at:]."""
+    for i in range(PIECE):
+        t = y[to + i]
+        for j in range(PIECE):
+            t -= L[s, PIECE * i + j] * x[at + j]
+        y[to + i] = t
+
+
+@kernel
+def substitute_bodies(start, bodies, factors, b0, b1, c0, c1, c, dv):
+    """dv = (M + J* G J)^-1 J* c on the pieces."""
+    gather(start, bodies, b0, b1, c0, c1, c, dv)
+    count = c1 - c0
+    L = factors.L
+    for k in range(count):
+        a = factors.order[k]
+        for i in range(factors.first[k], factors.first[k + 1]):
+            row = factors.later[i]
+            _subtract(L, factors.slot[row, a], dv, PIECE * a, dv, PIECE * row)
+    for k in range(count - 1, -1, -1):
+        a = factors.order[k]
+        at = PIECE * a
+        for i in range(factors.first[k], factors.first[k + 1]):
+            column = factors.later[i]
+            _subtract(L, factors.slot[a, column], dv, PIECE * column, dv, at)
+        d = factors.slot[a, a]
+        x0 = dv[at]
+        x1 = dv[at + 1]
+        x2 = dv[at + 2]
+        x3 = dv[at + 3]
+        x4 = dv[at + 4]
+        x5 = dv[at + 5]
+        for i in range(PIECE):
+            dv[at + i] = (
+                L[d, PIECE * i] * x0 + L[d, PIECE * i + 1] * x1 + L[d, PIECE * i + 2] * x2
+                + (L[d, PIECE * i + 3] * x3 + L[d, PIECE * i + 4] * x4 + L[d, PIECE * i + 5] * x5)
+            )  # fmt: skip

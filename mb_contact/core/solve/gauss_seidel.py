@@ -1,0 +1,188 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Block Gauss-Seidel sweeps: each block in turn is solved by Newton steps on its own law, the others held."""
+
+from __future__ import annotations
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
+from mb_contact.core.solve.system import BY_ROWS, PIECE
+
+EPS = 1e-9  #: of a block's own Newton steps
+STEPS = 12  #: Newton steps for a block
+ENOUGH = 1e-13  #: residual at which a block counts as solved [sqrt(N s m/s)]
+BEST_R = 6  #: rows of Vectors.small
+BEST_U = 7
+
+
+@kernel
+def own_compliance(start, bodies, by_rows, W, source, b0, b1, own):
+    """W_bb of the blocks b0 <= b < b1 into ``own``."""
+    for b in range(b0, b1):
+        i = start[b]
+        for a in range(start[b + 1] - i):
+            for k in range(start[b + 1] - i):
+                own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else _through_bodies(bodies, b, a, k)
+
+
+@kernel
+def _through_bodies(bodies, b, a, k):
+    """Row a, column k of J M^-1 J* of one block."""
+    total = 0.0
+    J = bodies.J
+    for e in range(bodies.entry[b], bodies.entry[b + 1]):
+        t = bodies.tree_of[bodies.piece[e]]
+        base = bodies.tree[t]
+        n = PIECE * (bodies.tree[t + 1] - base)
+        for f in range(bodies.entry[b], bodies.entry[b + 1]):
+            if bodies.tree_of[bodies.piece[f]] != t:
+                continue
+            at = bodies.mass_at[t] + PIECE * (bodies.piece[e] - base) * n + PIECE * (bodies.piece[f] - base)
+            for i in range(PIECE):
+                x = J[bodies.at[e] + a, i]
+                if x != 0.0:
+                    for j in range(PIECE):
+                        total += x * bodies.M_inv[at + i * n + j] * J[bodies.at[f] + k, j]
+    return total
+
+
+@kernel
+def sweep_blocks(P, b0, b1, sweeps):
+    """So many sweeps over the blocks of an island, forwards and backwards by turns, from ``P.r``, ``P.u``."""
+    start = P.blocks.start
+    v = P.work.v
+    by_rows = P.face[0] == BY_ROWS
+    own_compliance(start, P.bodies, by_rows, P.W, P.source, b0, b1, P.work.own)
+    if not by_rows:
+        for b in range(b0, b1):
+            for e in range(P.bodies.entry[b], P.bodies.entry[b + 1]):
+                t = P.bodies.tree_of[P.bodies.piece[e]]
+                for k in range(PIECE * P.bodies.tree[t], PIECE * P.bodies.tree[t + 1]):
+                    v[k] = 0.0
+    for i in range(start[b0], start[b1]):
+        P.work.rest[i] = P.u[i]  # velocities at the start: those of bodies are counted from here
+    for n in range(sweeps):
+        for k in range(b0, b1):
+            b = k if n % 2 == 0 else b0 + b1 - 1 - k
+            _sweep_block(P, by_rows, b0, b1, b)
+
+
+@kernel
+def _sweep_block(P, by_rows, b0, b1, b):
+    """Solve block b with the others held."""
+    i = P.blocks.start[b]
+    size = P.blocks.start[b + 1] - i
+    r = P.r
+    u = P.u
+    dr = P.work.dr
+    bodies = P.bodies
+    if not by_rows:
+        for a in range(size):
+            t = P.work.rest[i + a]
+            for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                for k in range(PIECE):
+                    t += bodies.J[bodies.at[e] + a, k] * P.work.v[PIECE * bodies.piece[e] + k]
+            u[i + a] = t
+    if residual(P.blocks, r, u, b, b + 1) <= ENOUGH:
+        return
+    for a in range(size):
+        dr[i + a] = r[i + a]
+    _solve_block(P.blocks, r, u, P.work, b)
+    for a in range(size):
+        dr[i + a] = r[i + a] - dr[i + a]
+    if not by_rows:
+        for e in range(bodies.entry[b], bodies.entry[b + 1]):
+            _push(bodies, i, size, e, dr, P.work.v)
+        return
+    for a in range(size):
+        t = dr[i + a]
+        if t != 0.0:
+            for j in range(P.blocks.start[b0], P.blocks.start[b1]):
+                if j < i or j >= i + size:
+                    u[j] += P.W[P.source[i + a], P.source[j]] * t
+
+
+@kernel
+def _push(bodies, i, size, e, dr, v):
+    """Velocities of a whole tree from the impulses of a block on one of its pieces."""
+    piece = bodies.piece[e]
+    t = bodies.tree_of[piece]
+    base = bodies.tree[t]
+    n = PIECE * (bodies.tree[t + 1] - base)
+    for k in range(PIECE):
+        f = 0.0
+        for a in range(size):
+            f += bodies.J[bodies.at[e] + a, k] * dr[i + a]
+        if f != 0.0:
+            at = bodies.mass_at[t] + (PIECE * (piece - base) + k) * n
+            for j in range(n):
+                v[PIECE * base + j] += bodies.M_inv[at + j] * f
+
+
+@kernel
+def _solve_block(blocks, r, u, work, b):
+    """Newton steps on block b alone; the impulses of the least residual that they meet."""
+    i = blocks.start[b]
+    size = blocks.start[b + 1] - i
+    own = work.own[b]
+    small = work.small
+    least = residual(blocks, r, u, b, b + 1)
+    for a in range(size):
+        small[BEST_R, a] = r[i + a]
+        small[BEST_U, a] = u[i + a]
+    for _ in range(STEPS):
+        linearise(blocks, r, u, EPS, RHO, b, b + 1, work.c, work.G)
+        for a in range(size):
+            at, two = friction_group(blocks, b, i + a)
+            g0 = work.G[i + a, 0]
+            g1 = work.G[i + a, 1]
+            g2 = work.G[i + a, 2]
+            scale = 1.0 / (1.0 + (abs(g0) + abs(g1) + abs(g2)) * blocks.D[i + a])
+            k = at - i
+            l = k + 1 if two == 2 else k
+            for j in range(size):
+                small[a, j] = scale * (g0 * own[0, j] + g1 * own[k, j] + g2 * own[l, j])
+            small[a, a] += scale
+            small[a, size] = scale * work.c[i + a]
+        if not _eliminate(small, size):
+            break
+        for a in range(size):
+            r[i + a] += small[a, size]
+            for k in range(size):
+                u[i + a] += own[a, k] * small[k, size]
+        now = residual(blocks, r, u, b, b + 1)
+        if now < least:
+            least = now
+            for a in range(size):
+                small[BEST_R, a] = r[i + a]
+                small[BEST_U, a] = u[i + a]
+            if now <= ENOUGH:
+                break
+    for a in range(size):
+        r[i + a] = small[BEST_R, a]
+        u[i + a] = small[BEST_U, a]
+
+
+@kernel
+def _eliminate(A, n):
+    """Solve A[:, :n] x = A[:, n] in place; False where A is singular."""
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[p, k]):
+                p = i
+        if not abs(A[p, k]) > 0.0:
+            return False
+        for j in range(k, n + 1):
+            t = A[k, j]
+            A[k, j] = A[p, j]
+            A[p, j] = t
+        for i in range(n):
+            t = A[i, k] / A[k, k]
+            if i != k and t != 0.0:
+                for j in range(k, n + 1):
+                    A[i, j] -= t * A[k, j]
+    for k in range(n):
+        A[k, n] /= A[k, k]
+    return True

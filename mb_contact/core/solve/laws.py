@@ -1,0 +1,294 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law of each kind of block: its natural map, and its linearisation for a Newton step.
+
+With z = r - rho w / D and P the projection on the admissible impulses, a block is solved where r = P(z).  The bound of
+friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A friction group is
+worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is the disc, or the
+regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
+
+The problem that is linearised is anchored at r_k: w = u + eps D (r - r_k).  Each law gives dr = c - G du:
+
+    separate                    c = theta - r,            G = 0
+    normal, stick, equality     c = -w / (eps D),         G = 1 / (eps D)
+    slip along t                c = -f.t + k_c c_n,       G_n = k_c G_nn + rho / D_n    (radius follows the normal)
+    slip across t               c = -f / (1 - k (1 - rho eps)),    G = k rho / D / (1 - k (1 - rho eps))
+
+with f = y - z_n t the distance from the bound and k = z_n / |z|; for a vertex of the polygon k = 0, along an edge the
+row across t sticks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY
+
+RHO = 3.0  #: weight of velocities in the choice of a block's state: fewest Newton steps of 1, 2, 3, 5
+
+
+@kernel
+def residual(blocks, r, w, first, last):
+    """Worst natural map of the blocks first <= b < last for velocities w [sqrt(N s m/s)]; infinite beside a NaN.
+
+    An impulse far beyond u / D hides the velocity in the map, so what is violated is asked for by itself too.
+    """
+    worst = 0.0
+    for b in range(first, last):
+        i = blocks.start[b]
+        kind = blocks.kind[b]
+        s = np.sqrt(blocks.D[i])
+        x = w[i] / s
+        y = r[i] * s
+        if kind == EQUALITY:
+            e = abs(x + blocks.mu[i] * r[i] / s)
+        elif kind == BOX:
+            bound = blocks.mu[i] * s
+            e = abs(y - min(max(y - x, -bound), bound))
+        else:
+            e = max(abs(min(x, y)), -x)
+            if kind == CONTACT:
+                e = max(e, _friction_residual(blocks, r, w, b))
+        if not e <= worst:
+            worst = e if e < np.inf else np.inf
+    return worst
+
+
+@kernel
+def _friction_residual(blocks, r, w, b):
+    """Worst natural map of the friction groups of a contact."""
+    n = blocks.start[b]
+    end = blocks.start[b + 1]
+    radius = max(r[n], 0.0)
+    worst = 0.0
+    i = n + 1
+    while i < end:
+        size = _group(end - n, i - n)
+        y0, y1, z0, z1, d = _group_point(blocks, r, w, i, size, 1.0)
+        if d > 0.0:
+            p0, p1 = _nearest(z0, z1, radius, blocks.n_f[b] if i == n + 1 else 0)
+            e = np.sqrt(d) * np.sqrt((y0 - p0) ** 2 + (y1 - p1) ** 2)
+            if not e <= worst:
+                worst = e if e < np.inf else np.inf
+        for k in range(i, i + size):
+            if blocks.mu[k] == 0.0:
+                worst = max(worst, abs(r[k]) * np.sqrt(blocks.D[k]))
+        i += size
+    return worst
+
+
+@kernel
+def _group(size, at):
+    """Rows of the friction group that starts at row ``at`` of a contact of so many rows: 2, or 1 for torsion."""
+    return 1 if at == 3 and size != 5 else 2
+
+
+@kernel
+def _group_point(blocks, r, w, i, size, rho):
+    """(y, z, scale) of a friction group in units of its coefficients; scale 0 where all of them are zero."""
+    y0 = y1 = z0 = z1 = d = 0.0
+    if blocks.mu[i] > 0.0:
+        y0 = r[i] / blocks.mu[i]
+        d = blocks.mu[i] * blocks.mu[i] * blocks.D[i]
+        z0 = y0 - rho * blocks.mu[i] * w[i] / d
+    if size == 2 and blocks.mu[i + 1] > 0.0:
+        y1 = r[i + 1] / blocks.mu[i + 1]
+        d = blocks.mu[i + 1] * blocks.mu[i + 1] * blocks.D[i + 1]
+        z1 = y1 - rho * blocks.mu[i + 1] * w[i + 1] / d
+    return y0, y1, z0, z1, d
+
+
+@kernel
+def _nearest(z0, z1, radius, n_f):
+    """The point of the disc (n_f = 0) or of the regular polygon of this radius that is nearest to z."""
+    if n_f == 0:
+        size = np.sqrt(z0 * z0 + z1 * z1)
+        if size <= radius:
+            return z0, z1
+        return radius * z0 / size, radius * z1 / size
+    state, e0, e1, a = _polygon_state(z0, z1, radius, n_f)
+    if state == STICK:
+        return z0, z1
+    if state == VERTEX:
+        return radius * e0, radius * e1
+    along = a * radius - (e0 * z0 + e1 * z1)
+    return z0 + along * e0, z1 + along * e1
+
+
+STICK = 0
+SLIP = 1  #: on the disc's rim
+VERTEX = 2
+EDGE = 3
+
+
+@kernel
+def _polygon_state(z0, z1, radius, n_f):
+    """(state, direction, distance of the edge for a unit radius) of a point beside the polygon."""
+    step = 2.0 * np.pi / n_f
+    k = np.floor(np.arctan2(z1, z0) / step)
+    a = np.cos(0.5 * step)
+    e0 = np.cos((k + 0.5) * step)
+    e1 = np.sin((k + 0.5) * step)
+    if e0 * z0 + e1 * z1 <= a * radius:
+        return STICK, e0, e1, a
+    along = e0 * z1 - e1 * z0
+    half = radius * np.sin(0.5 * step)
+    if abs(along) <= half:
+        return EDGE, e0, e1, a
+    if along > 0.0:
+        k += 1.0
+    return VERTEX, np.cos(k * step), np.sin(k * step), 1.0
+
+
+@kernel
+def linearise(blocks, r, w, eps, rho, first, last, c, G):
+    """dr = c - G du of the blocks first <= b < last, for the problem anchored with weight eps, w its velocities."""
+    for b in range(first, last):
+        i = blocks.start[b]
+        kind = blocks.kind[b]
+        d = blocks.D[i]
+        G[i, 1] = 0.0
+        G[i, 2] = 0.0
+        if kind == EQUALITY:
+            G[i, 0] = 1.0 / (eps * d + blocks.mu[i])
+            c[i] = -(w[i] + blocks.mu[i] * r[i]) * G[i, 0]
+            continue
+        z = r[i] - rho * w[i] / d
+        if kind == BOX:
+            bound = blocks.mu[i]
+            if abs(z) >= bound:
+                c[i] = (bound if z > 0.0 else -bound) - r[i]
+                G[i, 0] = 0.0
+            else:
+                G[i, 0] = 1.0 / (eps * d)
+                c[i] = -w[i] * G[i, 0]
+            continue
+        least = blocks.mu[i]
+        if z > least:
+            G[i, 0] = 1.0 / (eps * d)
+            c[i] = -w[i] * G[i, 0]
+        else:
+            G[i, 0] = 0.0
+            c[i] = least - r[i]
+        if kind == CONTACT:
+            if z > least or least > 0.0:
+                _linearise_friction(blocks, r, w, eps, rho, b, max(z, least), z > least, c, G)
+            else:
+                for k in range(i + 1, blocks.start[b + 1]):
+                    c[k] = -r[k]
+                    for a in range(3):
+                        G[k, a] = 0.0
+
+
+@kernel
+def _linearise_friction(blocks, r, w, eps, rho, b, radius, presses, c, G):
+    """The rows of friction of a contact that presses with z_n = ``radius``."""
+    n = blocks.start[b]
+    end = blocks.start[b + 1]
+    keep = 1.0 - rho * eps
+    slope = keep * G[n, 0] + rho / blocks.D[n] if presses else 0.0
+    i = n + 1
+    while i < end:
+        size = _group(end - n, i - n)
+        y0, y1, z0, z1, d = _group_point(blocks, r, w, i, size, rho)
+        t0 = 1.0
+        t1 = 0.0
+        a = 1.0
+        k = 0.0
+        state = STICK
+        n_f = blocks.n_f[b] if i == n + 1 else 0
+        if n_f > 0:
+            state, t0, t1, a = _polygon_state(z0, z1, radius, n_f)
+        else:
+            length = np.sqrt(z0 * z0 + z1 * z1)
+            if length > radius:
+                state = SLIP
+                t0 = z0 / length
+                t1 = z1 / length
+                k = radius / length
+        soft = 1.0 / (eps * d) if d > 0.0 else 0.0
+        c_t = 0.0  # along t and across it
+        c_s = 0.0
+        G_tn = 0.0
+        G_t = soft
+        G_s = soft
+        if state != STICK:
+            f0 = y0 - a * radius * t0
+            f1 = y1 - a * radius * t1
+            G_t = 0.0
+            G_tn = a * slope
+            c_t = -(f0 * t0 + f1 * t1) + (a * keep * c[n] if presses else 0.0)
+            if state == EDGE:
+                c_s = -((y1 - z1) * t0 - (y0 - z0) * t1) * d / rho * soft
+            else:
+                part = 1.0 / (1.0 - k * keep)
+                c_s = -(f1 * t0 - f0 * t1) * part
+                G_s = k * rho / d * part
+        for e in range(size):
+            row = i + e
+            m = blocks.mu[row]
+            if m == 0.0:
+                c[row] = -r[row]
+                for x in range(3):
+                    G[row, x] = 0.0
+                continue
+            if state == STICK:
+                c[row] = -w[row] / (eps * blocks.D[row])
+                G[row, 0] = 0.0
+                G[row, 1] = 0.0
+                G[row, 2] = 0.0
+                G[row, 1 + e] = 1.0 / (eps * blocks.D[row])
+                continue
+            t = t0 if e == 0 else t1
+            s = -t1 if e == 0 else t0
+            c[row] = m * (c_t * t + c_s * s)
+            G[row, 0] = m * G_tn * t
+            G[row, 1] = m * (G_t * t * t0 - G_s * s * t1) * blocks.mu[i]
+            G[row, 2] = m * (G_t * t * t1 + G_s * s * t0) * blocks.mu[i + 1] if size == 2 else 0.0
+        i += size
+
+
+@kernel
+def friction_group(blocks, b, row):
+    """First row of the friction group of ``row`` in block b, and its size: (row, 1) where it has none."""
+    n = blocks.start[b]
+    if blocks.kind[b] != CONTACT or row == n:
+        return row, 1
+    end = blocks.start[b + 1]
+    i = n + 1
+    while i < end:
+        size = _group(end - n, i - n)
+        if row < i + size:
+            return i, size
+        i += size
+    return row, 1
+
+
+@kernel
+def apart_from_cones(blocks, d, first, last):
+    """Farthest that the direction d is from those in which the blocks' impulses may grow for ever, times root D."""
+    worst = 0.0
+    for b in range(first, last):
+        i = blocks.start[b]
+        kind = blocks.kind[b]
+        if kind == EQUALITY:
+            continue
+        s = np.sqrt(blocks.D[i])
+        if kind == BOX:
+            worst = max(worst, abs(d[i]) * s)
+            continue
+        worst = max(worst, -d[i] * s)
+        k = i + 1
+        while k < blocks.start[b + 1]:
+            size = friction_group(blocks, b, k)[1]
+            square = 0.0
+            for row in range(k, k + size):
+                if blocks.mu[row] > 0.0:
+                    square += (d[row] / blocks.mu[row]) ** 2
+                else:
+                    worst = max(worst, abs(d[row]) * np.sqrt(blocks.D[row]))
+            worst = max(worst, (np.sqrt(square) - max(d[i], 0.0)) * s)
+            k += size
+    return worst

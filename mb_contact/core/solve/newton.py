@@ -1,0 +1,283 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Proximal Newton steps on the exact laws, island by island: the solver of every contact problem.
+
+Redundant contacts make W singular, so the problem that is solved is anchored at impulses r_k,
+
+    u + eps D (r - r_k) and r fulfil the laws,
+
+and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step is one
+linearisation (``laws.py``), one factorisation and substitution (``by_rows.py``, ``by_bodies.py``).  Where steps go
+round in circles eps rises, the states are chosen with another weight rho, and block Gauss-Seidel sweeps move the start.
+
+A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
+problems run along d = r - r_k with W d = 0, d admissible and q.d < 0, and the residual stays where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.jit import kernel
+from mb_contact.core.solve.by_bodies import (
+    apply_bodies,
+    factor_bodies,
+    invert_masses,
+    order_pieces,
+    scatter,
+    substitute_bodies,
+)
+from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
+from mb_contact.core.solve.gauss_seidel import sweep_blocks
+from mb_contact.core.solve.laws import RHO, apart_from_cones, friction_group, linearise, residual
+from mb_contact.core.solve.system import BY_ROWS
+
+SOLVED = 0  #: status of an island
+OVER_BUDGET = 1  #: the best impulses of so many Newton steps
+NO_MOTION = 2  #: there is a ray: no velocity fulfils the rows
+TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
+
+FIRST_EPS = 1e-3
+PROBE_EPS = 1e-7  #: of the one step that is tried first
+NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
+LEAST_EPS = 1e-9
+PROBE_FROM = 1e-3  #: residual below which the probe is worth its step
+OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
+PATIENCE = 12  #: steps on one anchored problem
+WARM_SWEEPS = 5  #: sweeps from the warm start, twice
+STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row
+CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
+RAYS = 3  #: times that a ray must show itself
+RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
+RAY_APART = 1e-5  #: distance of a ray from the cones, relative
+
+
+@kernel
+def _apply(P, b0, b1, c0, c1, x, y):
+    """y = W x of an island."""
+    if P.face[0] == BY_ROWS:
+        apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
+    else:
+        apply_bodies(P.blocks.start, P.bodies, P.work, b0, b1, c0, c1, x, y)
+
+
+@kernel
+def _evaluate(P, b0, b1, c0, c1, r):
+    """Take the impulses r of an island into P.r, their velocities into P.u; returns the residual."""
+    first = P.blocks.start[b0]
+    last = P.blocks.start[b1]
+    for i in range(first, last):
+        P.r[i] = r[i]
+    _apply(P, b0, b1, c0, c1, P.r, P.u)
+    for i in range(first, last):
+        P.u[i] += P.q[i]
+    return residual(P.blocks, P.r, P.u, b0, b1)
+
+
+@kernel
+def _substitute(P, b0, b1, c0, c1, c, dr):
+    """dr = (1 + G W)^-1 c with the factors at hand; may overwrite work.du, f and v."""
+    if P.face[0] == BY_ROWS:
+        substitute_rows(P.factors, P.blocks.start[b0], P.blocks.start[b1], c, dr)
+        return
+    substitute_bodies(P.blocks.start, P.bodies, P.factors, b0, b1, c0, c1, c, P.work.v)
+    scatter(P.blocks.start, P.bodies, b0, b1, P.work.v, P.work.du)
+    _respond(P.blocks, P.work.G, b0, b1, c, P.work.du, dr)
+
+
+@kernel
+def _respond(blocks, G, b0, b1, c, du, dr):
+    """dr = c - G du."""
+    for b in range(b0, b1):
+        n = blocks.start[b]
+        for i in range(n, blocks.start[b + 1]):
+            at, size = friction_group(blocks, b, i)
+            dr[i] = c[i] - G[i, 0] * du[n] - G[i, 1] * du[at]
+            if size == 2:
+                dr[i] -= G[i, 2] * du[at + 1]
+
+
+@kernel
+def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
+    """One step of P.r on the problem anchored at work.anchor, P.u after it; the residual, infinite where singular."""
+    k = P.work
+    first = P.blocks.start[b0]
+    last = P.blocks.start[b1]
+    _anchored(P, first, last, eps)
+    linearise(P.blocks, P.r, k.w, eps, rho, b0, b1, k.c, k.G)
+    if P.face[0] == BY_ROWS:
+        good = factor_rows(P.blocks, P.W, P.source, b0, b1, k.G, P.factors)
+    else:
+        good = factor_bodies(P.blocks, P.bodies, k.G, P.factors, used, b0, b1, c0, c1)
+    if not good:
+        return np.inf
+    for i in range(first, last):
+        k.dr[i] = 0.0
+        k.rest[i] = k.c[i]
+    refinements = 0 if eps > NEAR_EPS else (1 if eps == NEAR_EPS else 2)
+    for n in range(refinements + 1):
+        _substitute(P, b0, b1, c0, c1, k.rest, k.w)
+        for i in range(first, last):
+            k.dr[i] += k.w[i]
+        if n < refinements:
+            _apply(P, b0, b1, c0, c1, k.dr, k.du)
+            _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.rest)
+            for i in range(first, last):
+                k.rest[i] -= k.dr[i]
+    for i in range(first, last):
+        k.dr[i] += P.r[i]
+    return _evaluate(P, b0, b1, c0, c1, k.dr)
+
+
+@kernel
+def _anchored(P, first, last, eps):
+    """work.w = u + eps D (r - r_k)."""
+    for i in range(first, last):
+        P.work.w[i] = P.u[i] + eps * P.blocks.D[i] * (P.r[i] - P.work.anchor[i])
+
+
+@kernel
+def _is_ray(P, b0, b1, c0, c1):
+    """Whether d = r - r_k is a ray; it is left in work.rest."""
+    d = P.work.rest
+    first = P.blocks.start[b0]
+    last = P.blocks.start[b1]
+    for i in range(first, last):
+        d[i] = P.r[i] - P.work.anchor[i]
+    _apply(P, b0, b1, c0, c1, d, P.work.du)
+    moved = 0.0
+    size = 0.0
+    against = 0.0
+    for i in range(first, last):
+        moved += d[i] * P.work.du[i]
+        size += d[i] * d[i] * P.blocks.D[i]
+        against += d[i] * P.q[i]
+    if not (against < 0.0 and abs(moved) <= RAY_STILL * size):
+        return False
+    return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
+
+
+@kernel
+def solve_island(P, island, c0, c1, tolerance, budget):
+    """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
+
+    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``budget`` a number of Newton steps.  Returns
+    (status, Newton steps, residual).
+    """
+    k = P.work
+    b0 = P.island[island]
+    b1 = P.island[island + 1]
+    first = P.blocks.start[b0]
+    last = P.blocks.start[b1]
+    now = _evaluate(P, b0, b1, c0, c1, P.r)
+    if now <= tolerance:
+        return SOLVED, 0, now
+    cold = residual(P.blocks, k.zero, P.q, b0, b1)
+    warm = now < cold
+    if not warm:
+        now = _evaluate(P, b0, b1, c0, c1, k.zero)
+        if now <= tolerance:
+            return SOLVED, 0, now
+    used = 0
+    if P.face[0] != BY_ROWS:
+        used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)
+        if used < 0:
+            return TOO_LARGE, 0, now
+    best = now
+    for i in range(first, last):
+        k.best[i] = P.r[i]
+        k.anchor[i] = P.r[i]
+    steps = 0
+    if now < PROBE_FROM:
+        steps = 1
+        probe = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+        if probe <= 0.1 * now:
+            best = now = probe
+            for i in range(first, last):
+                k.best[i] = P.r[i]
+                k.anchor[i] = P.r[i]
+        elif best > tolerance:
+            now = _evaluate(P, b0, b1, c0, c1, k.best)
+    eps = FIRST_EPS
+    rho = RHO
+    floor = 0.0
+    at_anchor = now
+    before = np.inf  # residuals of the last two steps on one anchored problem
+    before_that = np.inf
+    since = 0
+    accepted = 0
+    failures = 0
+    rays = 0
+    sweeps = 2 * WARM_SWEEPS if warm else 0
+    while best > tolerance and steps < budget:
+        if sweeps > 0:
+            sweep_blocks(P, b0, b1, WARM_SWEEPS if failures == 0 else sweeps)
+            for i in range(first, last):
+                k.anchor[i] = P.r[i]
+            now = at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            sweeps = sweeps - WARM_SWEEPS if failures == 0 else 0
+        else:
+            now = _newton_step(P, b0, b1, c0, c1, eps, rho, used)
+            steps += 1
+            since += 1
+        if now < best:
+            best = now
+            for i in range(first, last):
+                k.best[i] = P.r[i]
+        if since == 0:
+            continue
+        _anchored(P, first, last, eps)
+        near = residual(P.blocks, P.r, k.w, b0, b1)
+        circle = since > 3 and abs(now - before_that) < CIRCLE * now
+        if near <= 0.1 * at_anchor and 0.9 * at_anchor <= now < 1.5 * at_anchor and _is_ray(P, b0, b1, c0, c1):
+            rays += 1
+            if rays == RAYS:
+                for i in range(first, last):
+                    k.best[i] = k.rest[i]
+                return NO_MOTION, steps, best
+        if now < 0.9 * at_anchor:
+            part = 0.1 if since == 1 else (0.3 if since <= 4 else 1.0)
+            eps = min(eps, max(part * eps, max(NEAR_EPS, floor)))
+        elif near <= 0.1 * at_anchor and now < 10.0 * at_anchor:
+            eps = min(eps, max(0.1 * eps, max(LEAST_EPS, floor)))
+        elif since >= PATIENCE or circle or not now < np.inf:
+            rho = OTHER_RHO if rho == RHO else RHO
+            floor = 3.0 * eps
+            eps = min(5.0 * eps, 1.0)
+            failures += 1
+            sweeps = STUCK_SWEEPS * (failures - 1)
+            at_anchor = _evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
+            since = 0
+            before = before_that = np.inf
+            continue
+        else:
+            before_that = before
+            before = now
+            continue
+        for i in range(first, last):
+            k.anchor[i] = P.r[i]
+        at_anchor = now
+        since = 0
+        before = before_that = np.inf
+        failures = 0
+        accepted += 1
+        if accepted % 4 == 0:
+            floor *= 0.3
+    if now != best:
+        best = _evaluate(P, b0, b1, c0, c1, k.best)
+    return (SOLVED if best <= tolerance else OVER_BUDGET), steps, best
+
+
+@kernel
+def solve(P, tolerance, budget):
+    """All islands; what each came to stands in ``P.report``."""
+    for i in range(P.count[2]):
+        c0 = P.bodies.first_piece[i]
+        c1 = P.bodies.first_piece[i + 1]
+        if P.face[0] != BY_ROWS:
+            invert_masses(P.bodies, c0, c1)
+        status, steps, now = solve_island(P, i, c0, c1, tolerance, budget)
+        P.report[i, 0] = status
+        P.report[i, 1] = steps
+        P.report[i, 2] = now
