@@ -47,7 +47,7 @@ LOWER = 0  #: even ones act along the joint's rate, odd ones against it
 UPPER = 1
 SLOWEST = 2  #: velocity limits
 FASTEST = 3
-RUB = 4  #: friction, a bilateral row; only in Memory.limit_state
+RUB = 4  #: friction, or a coupling with another joint: bilateral rows
 JOINT_ROWS = 5
 
 # --- loop closures (core/rows/loop_rows.py) ----------------------------------------------------
@@ -68,8 +68,9 @@ SINGULAR_HINGE = 1  #: D(k) of an articulated-body sweep is not positive definit
 TOO_MANY_CONTACTS = 2
 NOT_FINITE = 3
 ZERO_QUATERNION = 4
-LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more, or with another state of a joint's friction
+LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
 STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
+SYSTEM_TOO_SMALL = 7  #: not an error: the contact problem needs larger workspaces
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 
@@ -80,16 +81,14 @@ SLIP = 2
 
 CONTACT_STATE_NAMES = ("separate", "stick", "slip")
 
-# --- which rung of the solver ladder produced a result -------------------------------------
-SOLVER_NONE = 0  #: no unilateral row in this step
-SOLVER_PIVOTING = 1
-SOLVER_PROXIMAL = 2
-SOLVER_LEMKE = 3
-SOLVER_REGULARISED = 4
-SOLVER_FAILED = 5  #: best residual found; the certificate says how bad it is
-SOLVER_NO_PUSH_OUT = 6  #: solved after the push-out velocities were dropped
+# --- how a step's contact problem was solved, worst island last (docs/contact.md) -----------
+SOLVER_NONE = 0  #: no row in this step
+SOLVER_WARM = 1  #: the impulses of the last step solve it
+SOLVER_NEWTON = 2  #: Newton steps
+SOLVER_NO_PUSH_OUT = 3  #: no motion fulfils the rows with their push-out velocities: solved without
+SOLVER_OVER_BUDGET = 4  #: the best impulses of the allowed Newton steps; the certificate says how good they are
 
-SOLVER_NAMES = ("none", "block_pivoting", "proximal", "lemke", "regularised", "best_residual", "no_push_out")
+SOLVER_NAMES = ("none", "warm_start", "newton", "no_push_out", "over_budget")
 
 
 class Tree(NamedTuple):

@@ -19,10 +19,9 @@ import numpy as np
 from mb_contact.contact.exact_cone import acceleration_forces, step_impulses, with_cone
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
 from mb_contact.contact.viscous import RESTING
-from mb_contact.core.lcp.ladder import solve_step
 from mb_contact.core.lcp.lemke import lemke
-from mb_contact.core.workspace import make_cones, make_lemke_work, make_pivot_work, make_solution
 from mb_contact.errors import InputError
+from mb_contact.solvers.blocks import CONTACT, solve_blocks
 
 SLIDING = 1e-6  #: tangential speed from which a contact slides at the acceleration level [m/s]
 
@@ -153,16 +152,11 @@ def _polygon(directions):
 
 
 def _polyhedral(W, e, mu, directions):
-    """Impulses (3 n,) of the polyhedral problem by the step's ladder, and its iterations; not believed."""
+    """Impulses (3 n,) of the polyhedral problem by the simulator's solver, and its Newton steps; not believed."""
     n = len(mu)
-    cones = make_cones(max(n, 1), directions)
-    cones.count[0], cones.rows[0] = n, 3 * n
-    cones.start[:n], cones.dim[:n], cones.mu[:n] = 3 * np.arange(n), 3, mu
-    sol = make_solution(max(3 * n, 1), max(n, 1))
-    sol.W[: 3 * n, : 3 * n], sol.q[: 3 * n] = 0.5 * (W + W.T), e
-    size = max((directions + 2) * n, 1)
-    _, iterations = solve_step(sol, cones, make_pivot_work(max(3 * n, 1)), make_lemke_work(size))
-    return sol.r[: 3 * n].copy(), int(iterations)
+    rough = np.outer(mu, [0.0, 1.0, 1.0]).ravel()
+    found = solve_blocks(0.5 * (W + W.T), e, [CONTACT] * n, [3] * n, rough, directions, tolerance=1e-12)
+    return found.r, found.steps
 
 
 def _forces(W, e, mu, slides, against, directions, own):

@@ -17,7 +17,7 @@ import scipy.sparse
 from mb_contact.checks import as_vector
 from mb_contact.contact.certificate import certify_formulation
 from mb_contact.contact.mixed import Condensed, natural_residual, polish, trusted_residual
-from mb_contact.contact.polyhedral import ladder_unknowns
+from mb_contact.contact.polyhedral import newton_unknowns
 from mb_contact.contact.step_problem import FLOOR
 from mb_contact.core.lcp.lemke import lemke
 from mb_contact.errors import InputError
@@ -26,10 +26,10 @@ from mb_contact.solvers import solve_lcp
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
 RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
 REGULARISATIONS = (1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one attempt each
-RUNGS = ("lemke", "regularised lemke", "restarted lemke", "ladder")
+RUNGS = ("lemke", "regularised lemke", "restarted lemke", "newton")
 RESTARTS = 20  #: covering vectors of the third rung
 RESTART_WEIGHT = 1e-10
-METHODS = ("auto", "lemke", "ladder")
+METHODS = ("auto", "lemke", "newton")
 
 
 class Forces(NamedTuple):
@@ -47,7 +47,7 @@ class StepSolution(NamedTuple):
     forces: Forces
     impulses: np.ndarray  #: (n_u, 3), F_u on A of each contact, world axes [N s] (Eq. 16)
     z: np.ndarray  #: the formulation's own unknowns
-    solver: str  #: rung that found z: "lemke", "regularised lemke", "ladder", each perhaps "polished"
+    solver: str  #: rung that found z: "lemke", "regularised lemke", "newton", each perhaps "polished"
     pivots: int  #: of Lemke's algorithm
     certificate: object  #: FormulationCertificate, recomputed from M, q and z
     formulation: str
@@ -139,7 +139,7 @@ class Formulation:
         ----------
         method : str
             ``"auto"``, the RUNGS in turn until the residual is within RUNG_TOLERANCE, the best one is kept;
-            ``"lemke"``, those with Lemke's algorithm; ``"ladder"``, the simulator's solvers.
+            ``"lemke"``, those with Lemke's algorithm; ``"newton"``, the simulator's solver.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class Formulation:
     def search(self, method="auto"):
         """Solve the complementarity problem alone: (z, solver, pivots), as for ``solve`` but not judged."""
         c, s = self.condensed(), np.concatenate(self.contact_scale())
-        rungs = {"auto": RUNGS, "lemke": RUNGS[:-1], "ladder": RUNGS[-1:]}[method]
+        rungs = {"auto": RUNGS, "lemke": RUNGS[:-1], "newton": RUNGS[-1:]}[method]
         y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, rungs)
         return self._refine(c, y, s), solver, pivots
 
@@ -217,7 +217,7 @@ def solve_condensed(problem, M, q, s, rungs):
     """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
 
     Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
-    that Lemke's ratio tests need; the same from other covering vectors; the simulator's ladder.  After each
+    that Lemke's ratio tests need; the same from other covering vectors; the simulator's solver.  After each
     attempt the active rows are solved once more without regularisation, and the residual decides.
     """
     best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
@@ -237,8 +237,8 @@ def solve_condensed(problem, M, q, s, rungs):
 def _attempts(rung, problem, scaled, right, s):
     """Candidates (z, pivots) of a rung, for the scaled problem."""
     n = len(right)
-    if rung == "ladder":
-        yield ladder_unknowns(problem, scaled * np.outer(s, s), right * s), 0
+    if rung == "newton":
+        yield newton_unknowns(problem, scaled * np.outer(s, s), right * s), 0
     elif rung == "restarted lemke":
         random = np.random.default_rng(0)  # other covering vectors: other paths to other solutions
         for _ in range(RESTARTS):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the unknowns [beta; sigma] to three rows a contact and back, so that the simulator's ladder can solve.
+"""From the unknowns [beta; sigma] to three rows a contact and back, so that the simulator's solver can solve.
 
 The condensed problem of every formulation is [[D* W D, E^], [E_, 0]] with W the compliance of the rows; D has
 full row rank, so W follows from it.
@@ -11,34 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.lcp.ladder import solve_step
-from mb_contact.core.workspace import make_cones, make_lemke_work, make_pivot_work, make_solution
+from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
 
 
-def ladder_unknowns(problem, M, q):
-    """[beta; sigma] of the condensed problem (M, q) by block pivoting and the rest of the ladder."""
-    if problem.n_u + problem.n_limits == 0:
+def newton_unknowns(problem, M, q):
+    """[beta; sigma] of the condensed problem (M, q) by the simulator's proximal Newton steps."""
+    n_u, limits = problem.n_u, problem.n_limits
+    if n_u + limits == 0:
         return np.zeros(0)
     m = problem.D_ul.shape[1]
     inverse = np.linalg.pinv(problem.D_ul)  # (m, rows): D inverse = 1
     W = inverse.T @ M[:m, :m] @ inverse
-    cones = rows_layout(problem)
-    R, units = 3 * problem.n_u + problem.n_limits, problem.n_u + problem.n_limits
-    sol = make_solution(R, units)
-    sol.W[:], sol.q[:] = 0.5 * (W + W.T), inverse.T @ q[:m]
-    solve_step(sol, cones, make_pivot_work(R), make_lemke_work(m + problem.n_u))
-    return np.concatenate(split(problem, sol.r, sol.W @ sol.r + sol.q))
-
-
-def rows_layout(problem):
-    """Cones of the contacts and limits of a StepProblem, for the kernels."""
-    units = problem.n_u + problem.n_limits
-    cones = make_cones(units, problem.n_f)
-    cones.dim[:] = [3] * problem.n_u + [1] * problem.n_limits
-    cones.start[:] = np.cumsum(cones.dim) - cones.dim
-    cones.mu[: problem.n_u] = problem.mu
-    cones.count[0], cones.rows[0] = units, 3 * problem.n_u + problem.n_limits
-    return cones
+    mu = np.concatenate([np.outer(problem.mu, [0.0, 1.0, 1.0]).ravel(), np.zeros(limits)])
+    kind, size = [CONTACT] * n_u + [UNILATERAL] * limits, [3] * n_u + [1] * limits
+    found = solve_blocks(0.5 * (W + W.T), inverse.T @ q[:m], kind, size, mu, problem.n_f, tolerance=1e-12)
+    return np.concatenate(split(problem, found.r, found.u))
 
 
 def split(problem, r, u):

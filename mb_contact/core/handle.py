@@ -44,9 +44,11 @@ STEP_FIELDS = (
     "memory",
     "cones",
     "sol",
-    "piv",
-    "lem",
     "work",
+    "system",
+    "draft",
+    "friction",
+    "solver",  # (3,): tolerance [sqrt(N s m/s)], Newton steps that an island may take, 1 for W by rows always
     "joints",
     "closures",
     "gears",
@@ -70,13 +72,15 @@ else:
 @entry
 def make_step_handle(
     tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
-    kin, art, com, rows, frames, memory, cones, sol, piv, lem, work,
+    kin, art, com, rows, frames, memory, cones, sol, work,
+    system, draft, friction, solver,
     joints, closures, gears, drift, loop, bil, closing,
 ):  # fmt: skip
     """A StepHandle; a kernel of ours because structref's own constructor is compiled anew in every process (4 s)."""
     return StepHandle(
         tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
-        kin, art, com, rows, frames, memory, cones, sol, piv, lem, work,
+        kin, art, com, rows, frames, memory, cones, sol, work,
+        system, draft, friction, solver,
         joints, closures, gears, drift, loop, bil, closing,
     )  # fmt: skip
 

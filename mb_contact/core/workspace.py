@@ -87,53 +87,19 @@ class Cones(NamedTuple):
     sine: np.ndarray  #: (n_f,)
 
 
-class PivotWork(NamedTuple):
-    """Workspace of block principal pivoting."""
-
-    A: np.ndarray
-    LU: np.ndarray
-    b: np.ndarray
-    x: np.ndarray
-    step: np.ndarray
-    order: np.ndarray
-    row: np.ndarray
-    terms: np.ndarray
-    row_weight: np.ndarray
-    column_weight: np.ndarray
-    proposal: np.ndarray
-    guess: np.ndarray
-    W_near: np.ndarray  #: W plus a proximal weight on its diagonal
-    q_near: np.ndarray
-    state_near: np.ndarray
-    scale: np.ndarray  #: units of a balanced problem
-
-
-class LemkeWork(NamedTuple):
-    """Workspace of Lemke's algorithm on the full problem with n_f + 2 unknowns a contact."""
-
-    M: np.ndarray
-    q: np.ndarray
-    T: np.ndarray
-    basis: np.ndarray
-    z: np.ndarray
-
-
 class Solution(NamedTuple):
-    """The complementarity problem of a step in scalar rows, and its solution."""
+    """The contact problem of a step in its scalar rows, and its solution."""
 
-    W: np.ndarray  #: (R, R), Delassus matrix B* Omega B [1/kg ...]
     q: np.ndarray  #: (R,), free velocity plus offset [m/s, rad/s]
     r: np.ndarray  #: (R,), impulses [N s, N m s]
-    u: np.ndarray  #: (R,), W r + q
-    state: np.ndarray  #: int64 (U,), see pivoting.py
-    before: np.ndarray  #: (R,), velocities of the rows at the start of the step
-    best_r: np.ndarray
-    best_state: np.ndarray
-    judge: np.ndarray  #: (4,), the last certificate: see certificate.py
+    u: np.ndarray  #: (R,), velocities of the rows after the step, plus offset
+    before: np.ndarray  #: (R,), and at its start
+    judge: np.ndarray  #: (4,), the last certificate: see solve/certificate.py
+    loops: np.ndarray  #: (2,), that of loops, gears and joint friction
 
 
 class Memory(NamedTuple):
-    """What a step leaves for the next: contact identities, frames and states (warm start)."""
+    """What a step leaves for the next: contact identities, frames and impulses (warm start)."""
 
     count: np.ndarray  #: int64 (1,)
     pair: np.ndarray  #: int64 (c,)
@@ -141,8 +107,8 @@ class Memory(NamedTuple):
     tangent: np.ndarray  #: (c, 3)
     impulse: np.ndarray  #: (c, 3), normal and two tangents
     moment: np.ndarray  #: (c, 3), torsion and rolling about the two tangents
-    state: np.ndarray  #: int64 (c,)
-    limit_state: np.ndarray  #: int64 (N, JOINT_ROWS), of the rows of each degree of freedom
+    joint: np.ndarray  #: (N, JOINT_ROWS), of the rows of each degree of freedom
+    loop: np.ndarray  #: (m,), of the bilateral rows
 
 
 class Frames(NamedTuple):
@@ -259,52 +225,13 @@ def make_cones(units, n_f):
     )
 
 
-def make_pivot_work(R):
-    return PivotWork(
-        A=np.zeros((R, R)),
-        LU=np.zeros((R, R)),
-        b=np.zeros(R),
-        x=np.zeros(R),
-        step=np.zeros(R),
-        order=np.zeros(R, np.int64),
-        row=np.zeros(R, np.int64),
-        terms=np.zeros(R, np.int64),
-        row_weight=np.zeros((R, 3)),
-        column_weight=np.zeros((R, 3)),
-        proposal=np.zeros(R, np.int64),
-        guess=np.zeros(R),
-        W_near=np.zeros((R, R)),
-        q_near=np.zeros(R),
-        state_near=np.zeros(R, np.int64),
-        scale=np.ones(R),
-    )
-
-
-def make_lemke_work(size):
-    return LemkeWork(
-        M=np.zeros((size, size)),
-        q=np.zeros(size),
-        T=np.zeros((size, 2 * size + 2)),
-        basis=np.zeros(size, np.int64),
-        z=np.zeros(size),
-    )
-
-
-def make_solution(R, units):
+def make_solution(R):
     return Solution(
-        W=np.zeros((R, R)),
-        q=np.zeros(R),
-        r=np.zeros(R),
-        u=np.zeros(R),
-        state=np.zeros(units, np.int64),
-        before=np.zeros(R),
-        best_r=np.zeros(R),
-        best_state=np.zeros(units, np.int64),
-        judge=np.zeros(4),
-    )
+        q=np.zeros(R), r=np.zeros(R), u=np.zeros(R), before=np.zeros(R), judge=np.zeros(4), loops=np.zeros(2)
+    )  # fmt: skip
 
 
-def make_memory(capacity, N):
+def make_memory(capacity, N, loops):
     return Memory(
         count=np.zeros(1, np.int64),
         pair=np.zeros(capacity, np.int64),
@@ -312,8 +239,8 @@ def make_memory(capacity, N):
         tangent=np.zeros((capacity, 3)),
         impulse=np.zeros((capacity, 3)),
         moment=np.zeros((capacity, 3)),
-        state=np.zeros(capacity, np.int64),
-        limit_state=np.full((N, JOINT_ROWS), -1, np.int64),
+        joint=np.zeros((N, JOINT_ROWS)),
+        loop=np.zeros(loops),
     )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A step after the narrow phase, stage by stage: the same for every friction model but for the problem it solves."""
+"""A step after the narrow phase, stage by stage."""
 
 from __future__ import annotations
 
@@ -12,21 +12,17 @@ from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
-    """Steps with Coulomb's polyhedral cone; the other friction models override ``solve`` and what belongs to it."""
+    """Steps of the operational-space formulation, under every friction model; studies override ``solve``."""
 
-    has_polyhedral_problem = True  #: whether a step leaves the problem of J14 (53) behind
-    solver_names = SOLVER_NAMES  #: what the certificate calls the rungs
+    solver_names = SOLVER_NAMES  #: what the certificate calls the ways to a solution
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     impacts = None  #: Impacts of the scene, where any pair has restitution
     integrator = None  #: how the state moves (integrators.py); the simulator sets it
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
-    rows_a_contact = 3  #: at most
+    only_rows = False  #: whether W has to be posed by rows
 
     def allocate(self, contacts, rows, units):
         """Workspaces of its own, for so many contacts, scalar rows, and contacts and limits."""
-
-    def attach(self, contacts, frames, memory, cones, solution, work):
-        """The arrays behind the handle that the next steps use."""
 
     def is_compiled(self):
         """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
@@ -34,8 +30,7 @@ class ContactStep:
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
-        _step.solve_contacts(handle)
-        return OK
+        return _step.solve_contacts(handle)
 
     def finish(self, handle, candidates):
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.
@@ -51,7 +46,6 @@ class ContactStep:
         if status != OK:
             return status
         self.integrator.conclude(handle)
-        self.after(handle)
         if self.impacts is not None:
             self.impacts.publish(handle)
         return OK
@@ -74,9 +68,6 @@ class ContactStep:
             if status == OK:
                 status = _step.settle(handle)
         return status
-
-    def after(self, handle):
-        """What a model has to add to the finished step's report."""
 
 
 def kernel_in_cache(kernel, name):

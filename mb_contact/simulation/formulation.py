@@ -14,8 +14,7 @@ import numpy as np
 
 from mb_contact.contact.formulation import RUNGS
 from mb_contact.contact.formulations import formulate
-from mb_contact.core.lcp.certificate import certify
-from mb_contact.core.lcp.lcp import states_of
+from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step import step as _step
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
@@ -37,7 +36,9 @@ class FormulationStep(ContactStep):
 
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
-        _step.assemble(handle)
+        status = _step.assemble(handle)
+        if status != OK:
+            return status
         problem = posed_problem(self._sim, self._sim.q, self._sim.v)
         self.last = solution = formulate(problem, self._name).solve()
         r = problem.D_ul @ solution.forces.beta
@@ -48,12 +49,13 @@ class FormulationStep(ContactStep):
             raise DynamicsError(
                 f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
             )
-        r[self._sim._bilateral.held[: len(r)] != 0] = 0.0  # what acts along directions that hinges hold is theirs
+        system = self._sim._system
+        count = int(system.count[ROWS])
         sol.r[: len(r)] = r
-        certify(sol.W, sol.q, cones, sol.r, sol.u, sol.judge)
-        z = np.concatenate([solution.forces.beta, solution.forces.sigma])
-        states_of(cones, z, len(z), sol.state)
-        self._sim._work.info[_step.RUNG] = self._rung(solution) if len(r) else 0
+        sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
+        sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
+        system.r[:count] = sol.r[system.source[:count]]
+        self._sim._work.info[_step.STAGE] = self._rung(solution) if len(r) else 0
         self._sim._work.info[_step.ITERATIONS] = solution.pivots
         return OK
 

@@ -24,9 +24,10 @@ class HingedStep(ContactStep):
     """Steps of free bodies with the hinges of a Pendulum."""
 
     any_integrator = False
+    only_rows = True
 
     def __init__(self, pendulum, solver, gamma, velocity_product):
-        self._links, self._n_f = pendulum.links, pendulum.friction_directions
+        self._links = pendulum.links
         self._mixed = solver == "mixed"
         half = 0.5 * pendulum.spacing * np.array([0.0, 0.0, 1.0])
         up = np.tile(-half, (self._links, 1))
@@ -39,7 +40,7 @@ class HingedStep(ContactStep):
         """Workspaces for so many contact rows and contacts."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
-            self._whole = _hinged.make_mixed_work(ROWS * self._links, rows, units, self._n_f)
+            self._whole = _hinged.make_mixed_system(ROWS * self._links, rows, units)
 
     def is_compiled(self):
         """Whether the kernel of these steps is in the cache."""
@@ -67,8 +68,8 @@ class HingedImpacts(Impacts):
         self._step = step
 
     def _compress(self, handle):
-        _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
-        super()._compress(handle)
+        status = _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
+        return super()._compress(handle) if status == OK else status
 
     def _apply(self, handle):
         status = super()._apply(handle)
@@ -84,8 +85,8 @@ class HingedBodies(Simulator):
     ----------
     pendulum : Pendulum
     solver : str
-        ``"eliminated"``: hinge impulses by a band factor, contacts by the ladder on what is left.  ``"mixed"``: hinge
-        impulses are unknowns of the same block pivoting that OS uses, in dense systems.
+        ``"eliminated"``: hinge impulses by a band factor, contacts by the step's solver on what is left.  ``"mixed"``:
+        hinge impulses are unknowns of the solver that OS uses, in dense systems.
     gamma : float
         Part of an open hinge that is taken back in a step (equations of NMC drift without it).
     velocity_product : bool

@@ -13,13 +13,10 @@ from mb_contact.core.rows.bilateral import FIRST
 from mb_contact.core.step import collisions as _collisions
 from mb_contact.core.step import impact_times as _times
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.collision_phases import certify_cone
 from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
 from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact
-from mb_contact.solvers.friction import FrictionSolver
-from mb_contact.solvers.layout import ConeLayout
 from mb_contact.types import OK
 
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
@@ -28,7 +25,6 @@ GAIN = 1e-12  #: part of the energy that counts as rounding
 ASTRAY = 0.05  #: most that the path behind an impact may change the energy, part of what the impact exchanges
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
-CONE_TOLERANCE = 1e-11  #: natural residual asked of the cone solver, relative to the scaled q
 
 
 def make_impacts(scene, world, contact_step):
@@ -48,8 +44,7 @@ def make_impacts(scene, world, contact_step):
     if not contact_step.has_impacts:
         key = "collision_scheme" if by_event else "materials"
         raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
-    kind = ConeImpacts if scene.friction_model == "coulomb_cone" else Impacts
-    return kind(scene, world)
+    return Impacts(scene, world)
 
 
 def _holds_impulses(scene):
@@ -92,7 +87,7 @@ def landing(time, pair_links, contacts, solution, work, limit, certificate):
 
 
 class Impacts:
-    """Finds and resolves impacts on the polyhedral cone; keeps what they did until the step's result is made."""
+    """Finds and resolves impacts; keeps what they did until the step's result is made."""
 
     together = False  #: whether all bodies are coupled by more than the tree knows of
 
@@ -119,9 +114,9 @@ class Impacts:
         self._imp = _collisions.make_impact_work(capacity, rows, *self._size)
         self._picked = make_contacts(capacity)
 
-    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links, bilateral):
+    def attach(self, settings, contacts, frames, rows, cones, q, v, work, pair_links, bilateral, friction):
         """The arrays behind the handle that the next steps use."""
-        self._bilateral = bilateral
+        self._bilateral, self._friction = bilateral, friction
         self._q = q
         self._settings = settings
         self._contacts, self._frames, self._rows, self._cones = contacts, frames, rows, cones
@@ -235,7 +230,7 @@ class Impacts:
 
     def _pose(self, handle, eps, touch, dt, pair):
         return _collisions.pose_impact(
-            handle, self._imp, self._picked, self._surfaces, eps, touch, self._threshold, self._lag, dt, pair,
+            handle, self._imp, self._picked, eps, touch, self._threshold, self._lag, dt, pair,
             self.together,
         )  # fmt: skip
 
@@ -272,9 +267,11 @@ class Impacts:
             return status, 1.0
         if at_once:
             imp.body_moment[:] = imp.first[:] = 0.0
-        self._compress(handle)
-        scale = self._decompress_safely(handle) if imp.eps[: self._picked.count[0]].any() else 1.0
-        status = self._apply(handle)
+        status, scale = self._compress(handle), 1.0
+        if status == OK and imp.eps[: self._picked.count[0]].any():
+            status, scale = self._decompress_safely(handle)
+        if status == OK:
+            status = self._apply(handle)
         if status == OK:
             _times.move_back(handle, imp)
         return status, scale
@@ -322,17 +319,16 @@ class Impacts:
         )
 
     def _decompress_safely(self, handle):
-        """Decompression without gain of energy, unless it is allowed; the factor on all restitutions."""
+        """Decompression without gain of energy, unless it is allowed; a status and the factor on all restitutions."""
         limit = GAIN * self._imp.energy[_collisions.BEFORE]
-        change = self._decompress(handle, 1.0)
-        if not self._refuse_gain or change <= limit:
-            return 1.0
-        scale = largest_factor(lambda factor: self._decompress(handle, factor), limit)
-        self._decompress(handle, scale)
-        return scale
+        status, change = self._decompress(handle, 1.0)
+        if status != OK or not self._refuse_gain or change <= limit:
+            return status, 1.0
+        scale = largest_factor(lambda factor: self._decompress(handle, factor)[1], limit)
+        return self._decompress(handle, scale)[0], scale
 
     def _compress(self, handle):
-        _collisions.compress(handle, self._imp)
+        return _collisions.compress(handle, self._imp)
 
     def _decompress(self, handle, scale):
         return _collisions.decompress(handle, self._imp, self._law, scale)
@@ -347,7 +343,7 @@ class Impacts:
             _collisions.impulse_vectors(picked, self._frames, p, out)
         _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
         _collisions.add_moments(
-            self._surfaces, self._geoms, picked, self._frames, imp.extra, imp.total, self._total
+            self._surfaces, self._geoms, picked, self._frames, self._friction.extra, imp.total, self._total
         )
         for row in self._cones.start[count : int(self._cones.count[0])].tolist():
             code = int(self._rows.dof[row])
@@ -378,69 +374,3 @@ class Impacts:
                 residual=float(max(imp.judge_c[:2].max(), imp.judge_d[:2].max())),
             )
         )
-
-
-class ConeImpacts(Impacts):
-    """The same on exact cones with torsion, rolling and unequal coefficients, by the solver of ``coulomb_cone``."""
-
-    def warm_up(self, handle, progress):
-        """Also the solver, which a warm-up without contacts does not reach."""
-        super().warm_up(handle, progress)
-        self._solve(np.eye(3), np.array([-1.0, 0.5, 0.0]), ConeLayout.contacts([0.3]), np.arange(3))
-
-    def _compress(self, handle):
-        imp, rows = self._imp, int(self._cones.rows[0])
-        imp.p_c[:rows] = self._solve(imp.W[:rows, :rows], imp.u[:rows], *self._layout())
-        _collisions.compressed(handle, imp)
-        self._certify(imp.u, imp.theta, imp.p_c, imp.q, imp.judge_c)
-
-    def _decompress(self, handle, scale):
-        imp, rows = self._imp, int(self._cones.rows[0])
-        _collisions.second_problem(handle, imp, self._law, scale)
-        W, q, theta = imp.W[:rows, :rows], imp.q[:rows], imp.theta[:rows]
-        layout, order = self._layout()
-        shifted = np.flatnonzero(theta) if self._law == _collisions.ANITESCU_POTRA else np.zeros(0, np.int64)
-        if len(shifted):
-            W, q = shifted_problem(W, q, theta, shifted)
-            layout += ConeLayout.unilateral(len(shifted))
-            order = np.concatenate([order, np.arange(rows, len(q))])
-        imp.p_d[:rows] = self._solve(W, q, layout, order)[:rows]
-        self._certify(imp.q, theta if len(shifted) else np.zeros(rows), imp.p_d, imp.total, imp.judge_d)
-        return _collisions.recovered(handle, imp, self._law)
-
-    def _certify(self, q, theta, r, u, judge):
-        imp = self._imp
-        certify_cone(imp.W, q, theta, self._surfaces, self._picked, self._cones, imp.mu, imp.extra, r, u, judge)
-
-    def _layout(self):
-        """Layout of the impact's rows for the solver, and these rows in its order."""
-        contacts = int(self._picked.count[0])
-        units, order = [ConeLayout.unilateral(int(self._cones.count[0]) - contacts)], []
-        for i in range(contacts):
-            pair, at = self._picked.pair[i], int(self._imp.extra[i])
-            torsion, rolling = float(self._surfaces.torsional[pair]), float(self._surfaces.rolling[pair])
-            more = {"torsion": [torsion]} if torsion > 0.0 else {}
-            more |= {"rolling": [rolling]} if rolling > 0.0 else {}
-            units.insert(i, ConeLayout.contacts(self._imp.mu[i : i + 1], **more))
-            order += [3 * i, 3 * i + 1, 3 * i + 2, *range(at, at + (torsion > 0.0) + 2 * (rolling > 0.0))]
-        order += self._cones.start[contacts : int(self._cones.count[0])].tolist()
-        return ConeLayout(tuple(unit for layout in units for unit in layout.units)), np.array(order, np.int64)
-
-    def _solve(self, W, q, layout, order):
-        """Impulses of all rows, in the order of the step."""
-        r = np.zeros(len(q))
-        r[order] = FrictionSolver(W[np.ix_(order, order)], q[order], layout).solve(None, CONE_TOLERANCE)[0]
-        return r
-
-
-def shifted_problem(W, q, theta, rows):
-    """Anitescu and Potra's decompression as one cone problem: [[W, -E], [E*, 0]] [r; s] + [q; -theta] with s >= 0.
-
-    s takes over the velocity of a contact that leaves, whose impulse then stays at theta; skew, so still monotone.
-    """
-    m, k = len(q), len(rows)
-    A = np.zeros((m + k, m + k))
-    A[:m, :m] = W
-    A[rows, m + np.arange(k)] = -1.0
-    A[m + np.arange(k), rows] = 1.0
-    return A, np.concatenate([q, -theta[rows]])

@@ -74,7 +74,7 @@ def _carry_memory(old, new, before, after):
         new._allocate(old._capacity)
     source, target = old._memory, new._memory
     for a, b in common:
-        target.limit_state[b] = source.limit_state[a]
+        target.joint[b] = source.joint[a]
         new._effort[b] = old._effort[a]
         new._work.joint_effort[b] = old._work.joint_effort[a]
     for i, j in rows_of(shapes_old, shapes_new):
@@ -83,7 +83,7 @@ def _carry_memory(old, new, before, after):
     target.count[0] = len(rows)
     for j, i in enumerate(rows):
         target.pair[j] = kept[int(source.pair[i])]
-        for name in ("feature", "tangent", "impulse", "moment", "state"):
+        for name in ("feature", "tangent", "impulse", "moment"):
             getattr(target, name)[j] = getattr(source, name)[i]
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.types import CONTACT_STATE_NAMES, SLIP, STICK
+from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
 STILL = 1e-10  #: slip speeds up to this are zero [m/s]
 
@@ -38,8 +38,8 @@ class Certificate(NamedTuple):
     infeasibility: float  #: largest negative part of any velocity, slack or normal impulse
     cone_violation: float  #: largest friction impulse beyond the pyramid [N s]
     penetration: float  #: deepest penetration at the start of the step [m]
-    solver: str  #: what ended the ladder, such as block_pivoting or best_residual (docs/contact.md)
-    iterations: int  #: linear solves and pivots
+    solver: str  #: how the step was solved: warm_start, newton, no_push_out or over_budget (docs/contact.md)
+    iterations: int  #: Newton steps
     contacts: int  #: contact points
     energy: float  #: mechanical energy after the step [J]
     energy_balance: float  #: energy minus initial energy minus all work done since the start [J]
@@ -50,7 +50,6 @@ class Certificate(NamedTuple):
     loop_velocity: float = 0.0  #: the same without the scale: how far G v+ + k is from zero [m/s, rad/s]
     closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]
     loop_rows: int = 0  #: rows of loops and gears
-    independent_rows: int = 0  #: of them, those that do not follow from the others
 
     @property
     def residual(self):
@@ -116,8 +115,7 @@ class Step:
         out["normal"] = table[:, 3:6]
         out["impulse"] = table[:, 6:9]
         out["gap"] = table[:, 9]
-        codes = np.clip(table[:, 11] + 1, 0, SLIP).astype(int)  # pivoting states: -1 separate, 0 stick, above slip
-        codes[(codes == SLIP) & (table[:, 10] <= STILL)] = STICK  # at the pyramid's edge, and yet sigma = 0
+        codes = table[:, 11].astype(int)
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
         out["sigma"] = np.where(codes == SLIP, table[:, 10], 0.0)
         return out

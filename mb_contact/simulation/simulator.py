@@ -9,13 +9,14 @@ import numpy as np
 
 from mb_contact.checks import as_positive, as_vector
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.contact.os import contact_problem
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.handle import make_step_handle
-from mb_contact.core.rows.bilateral import COUNT, FIRST, INDEPENDENT, make_bilateral_work, make_closing_work
+from mb_contact.core.rows.bilateral import COUNT, FIRST, make_bilateral_work
 from mb_contact.core.rows.loop_rows import make_loop_work
+from mb_contact.core.solve import assemble as _assemble
+from mb_contact.core.solve.system import make_factors, make_system
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.closing import close_loops
+from mb_contact.core.step.closing import close_loops, make_closing_work
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.pairs import PairLinks
@@ -23,8 +24,6 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
-from mb_contact.simulation import friction as _friction
-from mb_contact.simulation.cone import ConeStep
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
@@ -34,6 +33,7 @@ from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import carry_over, slots
 from mb_contact.simulation.results import Certificate, State, Step
+from mb_contact.simulation.study import posed_contact_problem
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
@@ -45,6 +45,7 @@ from mb_contact.types import (
     OK,
     SINGULAR_HINGE,
     STEP_TOO_SMALL,
+    SYSTEM_TOO_SMALL,
     TOO_MANY_CONTACTS,
     WORLD,
 )
@@ -56,6 +57,15 @@ ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the i
 ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
 ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
+SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sqrt(N s m/s)]
+BUDGET = 400  #: Newton steps that an island may take
+FRICTION_MODELS = {
+    "coulomb_cone": _assemble.COULOMB,
+    "coulomb_polyhedral": _assemble.COULOMB,
+    "no_slip": _assemble.NO_SLIP,
+    "viscous": _assemble.VISCOUS,
+    "coulomb_viscous": _assemble.COULOMB_VISCOUS,
+}
 
 
 class Simulator:
@@ -116,6 +126,8 @@ class Simulator:
             self._events = EventScheme(self, self._impacts)
         else:
             self._friction.impacts = self._impacts
+        self._fill = 1  # of the workspaces of sparse factors
+        self._layout = _assemble.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._allocate(FIRST_CAPACITY)
         self._monitors = {}
         self._joint_wrenches = None
@@ -490,8 +502,9 @@ class Simulator:
         count = _step.begin_step(self._handle)
         self._narrow.query(buffers.candidates, count, buffers.reach, buffers.geom_R, buffers.geom_p, buffers.witness)
         status = self._friction.finish(self._handle, count)
-        while status == TOO_MANY_CONTACTS:
-            self._allocate(2 * self._capacity)
+        while status in (TOO_MANY_CONTACTS, SYSTEM_TOO_SMALL):
+            self._fill *= 2 if status == SYSTEM_TOO_SMALL else 1
+            self._allocate(self._capacity * (2 if status == TOO_MANY_CONTACTS else 1))
             status = self._friction.finish(self._handle, count)
         return status
 
@@ -535,23 +548,17 @@ class Simulator:
 
     def _loop_certificate(self):
         """Fields of the certificate that tell of loops and gears."""
-        rows, picked = int(self._bilateral.info[COUNT]), int(self._bilateral.info[INDEPENDENT])
+        rows = int(self._bilateral.info[COUNT])
         if rows == 0:
             return {}
         residual, closure, speed = self._bilateral.judge.tolist()
-        return {
-            "loop_residual": residual, "loop_velocity": speed, "closure_error": closure,
-            "loop_rows": rows, "independent_rows": picked,
-        }  # fmt: skip
+        return {"loop_residual": residual, "loop_velocity": speed, "closure_error": closure, "loop_rows": rows}
 
     def contact_problem(self):
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
-        if not self._friction.has_polyhedral_problem:
-            model = self.scene.friction_model
-            raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
-        return contact_problem(self._cones, self._solution)
+        return posed_contact_problem(self)
 
     @property
     def last_formulation(self):
@@ -619,13 +626,8 @@ class Simulator:
         return R @ frame.R, self._kin.p[frame.body] + R @ frame.p
 
     def _make_contact_step(self):
-        """The ContactStep of the scene's friction model and formulation."""
-        model = self.scene.friction_model
-        if model in _friction.MODELS:
-            return _friction.FrictionStep(self.world, model)
-        if self.scene.formulation != "os":
-            return FormulationStep(self)
-        return ConeStep(self.world) if model == "coulomb_cone" else ContactStep()
+        """The ContactStep of the scene's formulation."""
+        return FormulationStep(self) if self.scene.formulation != "os" else ContactStep()
 
     def _make_integrator(self):
         integrator = make_integrator(self.scene, self.world, self._settings)
@@ -636,26 +638,31 @@ class Simulator:
 
     def _allocate(self, capacity):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
-        n_f = self.scene.friction_directions
+        n_f = 0 if self.scene.friction_model == "coulomb_cone" else self.scene.friction_directions
         sides = 4 if np.isfinite(self._joints.velocity_limit).any() else 2
         scalars = sides * int((self._tree.nv == 1).sum())  # limits of scalar joints
         couplings = self.world.couplings
         bilateral = couplings.rows + len(self._joints.rubbing)
         gears = len(couplings.gears.ratio)
-        rows = self._friction.rows_a_contact * capacity + scalars + bilateral + gears
+        surfaces = self.world.surfaces
+        rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
+        rows = rows_a_contact * capacity + scalars + bilateral + gears
         units = capacity + scalars
         self._capacity = capacity
         self._contacts = make_contacts(capacity)
         self._rows = _workspace.make_rows(self._n, rows)
         self._frames = _workspace.make_frames(capacity)
         self._cones = _workspace.make_cones(units, n_f)
-        self._solution = _workspace.make_solution(rows, units)
-        self._pivot = _workspace.make_pivot_work(rows)
-        self._lemke = _workspace.make_lemke_work((n_f + 2) * capacity + scalars)
+        self._solution = _workspace.make_solution(rows)
         self._loop = make_loop_work(self._n, bilateral)
-        self._bilateral = make_bilateral_work(self._n, self._N, rows, bilateral)
+        self._bilateral = make_bilateral_work(self._n, bilateral)
+        self._system, draft = self._make_system(capacity, rows, units + bilateral, surfaces)
+        friction = _assemble.make_friction(
+            FRICTION_MODELS[self.scene.friction_model], n_f, self.world.viscous, surfaces, capacity
+        )
+        solver = np.array([SOLVED, BUDGET, float(self._friction.only_rows)])
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
-        memory = _workspace.make_memory(capacity, self._N)
+        memory = _workspace.make_memory(capacity, self._N, bilateral)
         self._friction.allocate(capacity, rows, units)
         if self._memory is not None:
             work.energy[:] = self._work.energy
@@ -666,19 +673,32 @@ class Simulator:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self._memory = memory
         self._work = work
-        self._friction.attach(self._contacts, self._frames, memory, self._cones, self._solution, work)
         if self._impacts is not None:
             self._impacts.allocate(capacity, rows)
             self._impacts.attach(
                 self._settings, self._contacts, self._frames, self._rows, self._cones, self._q, self._v, work,
-                self._pair_links, self._bilateral,
+                self._pair_links, self._bilateral, friction,
             )
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
-            self._memory, self._cones, self._solution, self._pivot, self._lemke, self._work,
+            self._memory, self._cones, self._solution, self._work, self._system, draft, friction, solver,
             self._joints, couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
-            make_closing_work(self._n, self._N, bilateral, gears),
+            make_closing_work(self._n, self._N, bilateral, gears, *self._layout[1:]),
+        )  # fmt: skip
+
+    def _make_system(self, capacity, rows, blocks, surfaces):
+        """The contact problem's arrays and the draft of its blocks."""
+        tree, pieces, place = self._layout
+        if self.scene.friction_model in ("viscous", "no_slip", "coulomb_viscous"):
+            blocks, rows = blocks + 2 * capacity, rows + 2 * capacity  # tangents are blocks too
+        depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
+        dense = min(rows, _assemble.DENSE_LIMIT) if not self._friction.only_rows else rows
+        system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place)
+        total = int(pieces.sum())
+        fill = min(total * total, 24 * total * self._fill)
+        return system._replace(factors=make_factors(dense, total, fill)), _assemble.make_draft(
+            blocks, tree, pieces, self._N
         )  # fmt: skip
 
     def _assembled(self):
@@ -707,7 +727,8 @@ class Simulator:
     def _forget(self):
         self._solved = False
         self._memory.count[0] = 0
-        self._memory.limit_state[:] = -1
+        self._memory.joint[:] = 0.0
+        self._memory.loop[:] = 0.0
         self._work.joint_effort[:] = 0.0
         self._work.geom_impulse[:] = 0.0
 

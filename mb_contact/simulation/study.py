@@ -8,7 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.contact.loops import LoopClosure
+from mb_contact.contact.os import ContactProblem
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
+from mb_contact.core.solve.newton import apply_to_all
+from mb_contact.core.solve.system import ROWS
 from mb_contact.types import CLOSURE_NAMES, UPPER
 
 
@@ -53,6 +56,42 @@ def posed_problem(simulator, q, v, **options):
     effort = sim._work.effort.copy()
     settings.update(options)
     return StepProblem(sim.world, q, v, effort, _contacts(sim), _loops(sim), _limits(sim, q), **settings)
+
+
+def posed_contact_problem(simulator):
+    """ContactProblem of the step that a simulator has just taken: its contacts and limits, what holds them left out.
+
+    Loops, gears and the friction of joints are eliminated: their rows hold whatever the contacts do.
+    """
+    sim = simulator
+    system, cones, sol = sim._system, sim._cones, sim._solution
+    rows = int(system.count[ROWS])
+    source = system.source[:rows]
+    W, q = np.zeros((rows, rows)), sol.q
+    column, answer = np.zeros(len(system.q)), np.zeros(len(system.q))
+    for j in range(rows):
+        column[j] = 1.0
+        apply_to_all(system, column, answer)
+        column[j] = 0.0
+        W[:, j] = answer[:rows]
+    units = int(cones.count[0])
+    unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(cones.start[:units], cones.dim[:units])] or [[]])
+    where = np.full(len(sol.q), -1)
+    where[source] = np.arange(rows)
+    ours, held = where[unilateral.astype(int)], np.flatnonzero(~np.isin(source, unilateral))
+    free = W[np.ix_(held, held)]
+    inverse = np.linalg.pinv(free, hermitian=True) if len(held) else free
+    coupling = W[np.ix_(ours, held)] @ inverse
+    contacts = int(sim._contacts.count[0])
+    return ContactProblem(
+        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(held, ours)],
+        q=q[unilateral.astype(int)] - coupling @ q[source[held]],
+        mu=np.concatenate([sim.world.geoms.mu[sim._contacts.pair[:contacts]], np.zeros(units - contacts)]),
+        dim=cones.dim[:units].copy(),
+        directions=sim.scene.friction_directions,
+        impulses=sol.r[unilateral.astype(int)],
+        velocities=sol.u[unilateral.astype(int)],
+    )
 
 
 def _contacts(sim):

@@ -26,12 +26,12 @@ STAGES = {
     "contact manifolds": (step.find_contacts, (0,)),
     "articulated-body sweeps": (step.smooth_dynamics, ()),
     "operational-space compliance": (step.assemble, ()),
-    "complementarity solvers": (step.solve, ()),
+    "contact solver": (step.solve, ()),
     "contact problem": (step.solve_contacts, ()),
     "impulse sweep": (step.settle, ()),
     "the next state": (step.conclude, ()),
 }
-SECOND_PROCESS = ("complementarity solvers", "contact manifolds")
+SECOND_PROCESS = ("contact solver", "contact manifolds")
 _CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stages()"
 
 

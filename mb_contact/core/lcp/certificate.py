@@ -50,9 +50,10 @@ def certify_shifted(W, q, theta, part, cones, r, u, judge):
         finite = _finite(r, u, row, cones.dim[i]) and np.isfinite(cones.mu[i])
         if cones.dim[i] == 3 and finite:
             t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
-            g, f = _friction(cones, n_f, i, r, u, row, t, judge)
+            g, f, beyond = polygon_pairs(n_f, cones.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
+            judge[CONE] = max(judge[CONE], beyond)
         if not finite or not gap <= 1e300 or not infeasible <= 1e300:
             gap = 1e300
             infeasible = 0.0
@@ -82,29 +83,30 @@ def _pair(z, w):
 
 
 @kernel
-def _friction(cones, n_f, i, r, u, row, t, judge):
-    """Gap and infeasibility of the rows (10b), (10c) of a contact."""
-    fx = r[row + 1]
-    fy = r[row + 2]
+def polygon_pairs(n_f, mu, normal, fx, fy, ux, uy, t):
+    """(gap, infeasibility, friction beyond its bound) of the rows (10b), (10c) of a contact; t the root of W_tt.
+
+    The impulse (fx, fy) is split into the two neighbouring ones of n_f directions, the first along x.
+    """
+    step = 2.0 * np.pi / n_f
     angle = np.arctan2(fy, fx)
     if angle < 0.0:
         angle += 2.0 * np.pi
-    k = int(angle / (2.0 * np.pi / n_f)) % n_f
-    j = (k + 1) % n_f
-    det = cones.cosine[k] * cones.sine[j] - cones.sine[k] * cones.cosine[j]
-    b_k = (fx * cones.sine[j] - fy * cones.cosine[j]) / det
-    b_j = (cones.cosine[k] * fy - cones.sine[k] * fx) / det
-    slack = cones.mu[i] * r[row] - b_k - b_j
-    if -slack > judge[CONE]:
-        judge[CONE] = -slack
+    k = int(angle / step) % n_f
+    x = np.cos(k * step)
+    y = np.sin(k * step)
+    x_next = np.cos((k + 1) * step)
+    y_next = np.sin((k + 1) * step)
+    det = x * y_next - y * x_next
+    b_k = (fx * y_next - fy * x_next) / det
+    b_j = (x * fy - y * fx) / det
+    slack = mu * normal - b_k - b_j
     sigma = 0.0
     for d in range(n_f):
-        sigma = max(sigma, -(cones.cosine[d] * u[row + 1] + cones.sine[d] * u[row + 2]))
+        sigma = max(sigma, -(np.cos(d * step) * ux + np.sin(d * step) * uy))
     gap, infeasible = _pair(slack * t, sigma / t)
-    w_k = sigma + cones.cosine[k] * u[row + 1] + cones.sine[k] * u[row + 2]
-    w_j = sigma + cones.cosine[j] * u[row + 1] + cones.sine[j] * u[row + 2]
-    g, f = _pair(b_k * t, w_k / t)
+    g, f = _pair(b_k * t, (sigma + x * ux + y * uy) / t)
     gap = max(gap, g)
     infeasible = max(infeasible, f)
-    g, f = _pair(b_j * t, w_j / t)
-    return max(gap, g), max(infeasible, f)
+    g, f = _pair(b_j * t, (sigma + x_next * ux + y_next * uy) / t)
+    return max(gap, g), max(infeasible, f), -slack

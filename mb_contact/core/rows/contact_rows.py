@@ -111,13 +111,12 @@ def _point_velocity(k, V, origin, point, i):
 
 
 @kernel
-def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed, rows, cones, state):
-    """Rows, offsets and warm-start states of all contacts; resets the units first.
+def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, cones):
+    """Rows and offsets of all contacts; resets the units first.
 
     The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
     ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
     """
-    n_f = cones.cosine.shape[0]
     touched = rows.touched
     body_a = rows.body_a
     body_b = rows.body_b
@@ -156,15 +155,6 @@ def contact_rows(geoms, contacts, kin, frames, memory, dt, push_rate, push_speed
         offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3
-        cones.mu[i] = geoms.mu[pair[i]]
-        j = frames.known[i]
-        if j < 0:
-            state[i] = 0
-        elif memory.state[j] > 0 and frames.aligned[i] != 0:
-            # the frame follows the slip, so friction opposes its first direction: d_{n_f / 2}
-            state[i] = n_f // 2 + 1
-        else:
-            state[i] = memory.state[j]
     cones.count[0] = c
     cones.rows[0] = 3 * c
 
@@ -185,7 +175,7 @@ def limit_reach(speed, dt):
 
 
 @kernel
-def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, memory, rows, cones, state):
+def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows, cones):
     """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``.
 
     Past it the row asks for the push-out velocity of contacts, in rad/s or m/s.
@@ -205,14 +195,14 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, m
             gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
             if gap < reach:
                 offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
-                _limit(tree, kin, k, d, LOWER + side, offset, memory, rows, cones, state)
+                _limit(tree, kin, k, d, LOWER + side, offset, rows, cones)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):
-                _limit(tree, kin, k, d, SLOWEST + side, velocity_limit[d], memory, rows, cones, state)
+                _limit(tree, kin, k, d, SLOWEST + side, velocity_limit[d], rows, cones)
 
 
 @kernel
-def _limit(tree, kin, k, d, which, offset, memory, rows, cones, state):
+def _limit(tree, kin, k, d, which, offset, rows, cones):
     """The row of one limit of joint k, of position (LOWER, UPPER) or of velocity (SLOWEST, FASTEST)."""
     row = cones.rows[0]
     unit = cones.count[0]
@@ -221,8 +211,6 @@ def _limit(tree, kin, k, d, which, offset, memory, rows, cones, state):
     rows.offset[row] = offset
     cones.start[unit] = row
     cones.dim[unit] = 1
-    cones.mu[unit] = 0.0
-    state[unit] = memory.limit_state[d, which]
     cones.rows[0] = row + 1
     cones.count[0] = unit + 1
 

@@ -23,12 +23,18 @@ def own_compliance(start, bodies, by_rows, W, source, b0, b1, own):
         i = start[b]
         for a in range(start[b + 1] - i):
             for k in range(start[b + 1] - i):
-                own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else _through_bodies(bodies, b, a, k)
+                own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else _through_bodies(bodies, b, a, k, False)
 
 
 @kernel
-def _through_bodies(bodies, b, a, k):
-    """Row a, column k of J M^-1 J* of one block."""
+def own_terms(bodies, b, a):
+    """Sum of the absolute terms of the diagonal entry a of W_bb: where it is much larger, that entry is rounding."""
+    return _through_bodies(bodies, b, a, a, True)
+
+
+@kernel
+def _through_bodies(bodies, b, a, k, absolute):
+    """Row a, column k of J M^-1 J* of one block; of absolute terms on demand."""
     total = 0.0
     J = bodies.J
     for e in range(bodies.entry[b], bodies.entry[b + 1]):
@@ -43,7 +49,8 @@ def _through_bodies(bodies, b, a, k):
                 x = J[bodies.at[e] + a, i]
                 if x != 0.0:
                     for j in range(PIECE):
-                        total += x * bodies.M_inv[at + i * n + j] * J[bodies.at[f] + k, j]
+                        y = x * bodies.M_inv[at + i * n + j] * J[bodies.at[f] + k, j]
+                        total += abs(y) if absolute else y
     return total
 
 

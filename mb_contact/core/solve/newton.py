@@ -23,7 +23,6 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.solve.by_bodies import (
     apply_bodies,
     factor_bodies,
-    invert_masses,
     order_pieces,
     scatter,
     substitute_bodies,
@@ -31,7 +30,7 @@ from mb_contact.core.solve.by_bodies import (
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.gauss_seidel import sweep_blocks
 from mb_contact.core.solve.laws import RHO, apart_from_cones, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_ROWS
+from mb_contact.core.solve.system import BY_ROWS, ISLANDS
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
@@ -272,12 +271,17 @@ def solve_island(P, island, c0, c1, tolerance, budget):
 @kernel
 def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
-    for i in range(P.count[2]):
-        c0 = P.bodies.first_piece[i]
-        c1 = P.bodies.first_piece[i + 1]
-        if P.face[0] != BY_ROWS:
-            invert_masses(P.bodies, c0, c1)
-        status, steps, now = solve_island(P, i, c0, c1, tolerance, budget)
+    for i in range(P.count[ISLANDS]):
+        status, steps, now = solve_island(
+            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], tolerance, budget
+        )
         P.report[i, 0] = status
         P.report[i, 1] = steps
         P.report[i, 2] = now
+
+
+@kernel
+def apply_to_all(P, x, y):
+    """y = W x of all rows, for study."""
+    for i in range(P.count[ISLANDS]):
+        _apply(P, P.island[i], P.island[i + 1], P.bodies.first_piece[i], P.bodies.first_piece[i + 1], x, y)

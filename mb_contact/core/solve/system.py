@@ -97,6 +97,7 @@ class System(NamedTuple):
     count: np.ndarray  #: int64 (3,): blocks, rows, islands
     blocks: Blocks
     source: np.ndarray  #: int64 (R,), the caller's number of each row
+    immobile: np.ndarray  #: int64 (R,), 1 where nothing moves along a row: its compliance is rounding
     q: np.ndarray  #: (R,)
     r: np.ndarray  #: (R,)
     u: np.ndarray  #: (R,)
@@ -129,6 +130,7 @@ def make_system(rows, blocks, entries, dense, trees, place):
             mu=np.zeros(rows), D=np.ones(rows),
         ),
         source=np.zeros(rows, np.int64),
+        immobile=np.zeros(rows, np.int64),
         q=np.zeros(rows),
         r=np.zeros(rows),
         u=np.zeros(rows),

@@ -3,40 +3,69 @@
 
 """Closure errors at the level of positions: measured, and projected away by Gauss-Newton steps in minimal coordinates.
 
-    dq = -M^-1 G* (G M^-1 G*)^+ c,      q := q (+) dq,
+    dq = -M^-1 G* p,    G M^-1 G* p = c,    q := q (+) dq,
 
 which of all dq with G dq = -c is the one of least kinetic metric dq* M dq: loops close by the motion that the
-bodies' inertias resist least.  M^-1 is the articulated sweep, G M^-1 G* the compliance of the bilateral rows,
-redundant rows are left out; no mass matrix and no Jacobian is formed.
+bodies' inertias resist least.  It is a contact problem without contacts: equalities with velocities c, whatever rows
+follow from others.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
 
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import (
     CLOSURE,
     COUNT,
     GEARS,
+    BilateralWork,
     bilateral_rows,
-    combine_gears,
-    factor_bilateral,
-    measure_rows,
-    recover_impulses,
-    reduce_velocities,
+    make_bilateral_work,
+    partner_impulses,
     worst_closure,
 )
-from mb_contact.core.rows.contact_rows import row_impulses, row_sides
+from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.joint_forces import spring_energy
+from mb_contact.core.solve.assemble import set_velocities
+from mb_contact.core.solve.newton import solve_island
+from mb_contact.core.solve.system import ISLANDS, ROWS, System, make_system
+from mb_contact.core.step.problem import pose_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.workspace import Rows, make_rows
 from mb_contact.types import OK
 
 STRIDE = 0.5  # [rad, m] longest change of a coordinate in one Gauss-Newton step
 STEP_LIMIT = 5  # Gauss-Newton steps after a time step; it starts within the drift of one step
 LEDGER_LOOPS = 5  # entry of StepWork.ledger
+TOLERANCE = 1e-14  # of the linear problem [sqrt(N s m/s)]; its budget of Newton steps:
+BUDGET = 20
+
+
+class ClosingWork(NamedTuple):
+    """The m bilateral rows alone: to measure and to mend the closure error."""
+
+    rows: Rows
+    bil: BilateralWork
+    system: System
+    q: np.ndarray  #: (m + gears,)
+    r: np.ndarray  #: (m + gears,)
+    dq: np.ndarray  #: (N,)
+    nobody: np.ndarray  #: int64 (0,), joints with friction: none of them keeps a loop from closing
+
+
+def make_closing_work(n, N, m, gears, pieces, place):
+    """For n bodies, N degrees of freedom and m bilateral rows of which ``gears`` are couplings of joints."""
+    size = m + gears
+    return ClosingWork(
+        make_rows(n, size), make_bilateral_work(n, m), make_system(size, m, 0, size, pieces, place), np.zeros(size),
+        np.zeros(size), np.zeros(N), np.zeros(0, np.int64),
+    )  # fmt: skip
 
 
 @entry
@@ -105,19 +134,21 @@ def close_loops(h, tolerance, limit):
 def _newton_step(h):
     """One step of q from the errors in ``h.loop``, shortened to STRIDE."""
     c = h.closing
+    P = c.system
+    h.draft.count[0] = 0
+    pose_system(h, P, c.rows, c.bil, 0, 0, True)
     n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
-    count = mark_essential(h.tree, c.rows.touched, h.com)
-    compliance_sweep(h.tree, h.kin, h.art, h.com)
-    compliance_blocks(h.tree, h.com, count)
-    row_sides(h.com, c.rows, n_rows)
-    row_compliance(h.com, c.rows, n_rows, count, c.W)
-    combine_gears(c.W, c.bil)
-    measure_rows(h.com, c.rows, c.W, c.bil)
-    factor_bilateral(c.W, c.bil)
     for i in range(n_rows):
-        c.bil.u[i] = h.loop.error[i] if i < c.bil.info[COUNT] else 0.0
-    reduce_velocities(c.bil.u, c.bil)
-    recover_impulses(c.r, c.bil)
+        c.r[i] = 0.0
+        c.q[i] = h.loop.error[i] if i < c.bil.info[COUNT] else 0.0
+    set_velocities(P, c.q)
+    for i in range(P.count[ISLANDS]):
+        for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
+            P.r[row] = 0.0
+        solve_island(P, i, 0, 0, TOLERANCE, BUDGET)
+    for i in range(P.count[ROWS]):
+        c.r[P.source[i]] = P.r[i]
+    partner_impulses(c.r, c.bil)
     row_impulses(c.rows, n_rows, c.r, h.work.impulse)
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, c.dq)
     longest = 0.0

@@ -7,11 +7,13 @@
     foresee          when (``impact_times.py``)
     pose_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
     compress         J14 (54): the contact problem with dt = 0
-    decompress       J14 (57) with the friction of the chosen law; ``collision_phases.py``
+    decompress       J14 (57) with the friction of the chosen law
     apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
     move_back        positions as if v+ had been from the start, and the impact where it happened
 
-The rows, W and the solvers' workspaces are those of the step, which assembles its own problem afterwards.
+Both phases are the contact problem of the step (``h.system``) with other velocities q; the step poses its own later.
+Anitescu and Potra's decompression, r_n = theta + F_n with F_n >= 0 complementary to u_n and friction at most mu r_n, is
+that problem with a least normal impulse theta.
 """
 
 from __future__ import annotations
@@ -20,29 +22,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.cone.rows import moment_rows, turn_frames
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.lcp.certificate import certify
-from mb_contact.core.lcp.ladder import solve_step
-from mb_contact.core.rows.bilateral import (
-    bilateral_rows,
-    combine_gears,
-    combine_velocities,
-    factor_bilateral,
-    hold_rows,
-    measure_rows,
-    recover_impulses,
-    reduce_velocities,
-)
-from mb_contact.core.rows.contact_rows import (
-    _limit,
-    contact_frames,
-    contact_rows,
-    row_impulses,
-    row_sides,
-    row_velocities,
-)
-from mb_contact.core.step.collision_phases import recover, recover_more
+from mb_contact.core.rows.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
+from mb_contact.core.rows.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
+from mb_contact.core.rows.surface_rows import moment_rows, turn_frames
+from mb_contact.core.solve.assemble import draft_contacts, set_velocities
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.newton import TOO_LARGE, solve_island
+from mb_contact.core.solve.system import BLOCKS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.step.impact_times import (
     collides,
     foreseen,
@@ -54,13 +41,13 @@ from mb_contact.core.step.impact_times import (
     normal_velocity,
     spare,
 )
-from mb_contact.core.step.step import BAD_BODY, _add_impulse, rows_in_use
+from mb_contact.core.step.problem import pose_system, rows_in_use
+from mb_contact.core.step.step import BAD_BODY, _add_impulse
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import LOWER, NOT_FINITE, OK
+from mb_contact.types import LOWER, NOT_FINITE, OK, SYSTEM_TOO_SMALL
 
 ANITESCU_POTRA = 0
 PAPERS = 1
@@ -71,6 +58,7 @@ COMPRESSED = 1  # its change in compression,
 RECOVERED = 2  # and in decompression
 AFTER = 3  # recomputed from the new velocities
 
+TIGHTER = 0.1  # tolerance of a phase beside that of a step
 TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
 
 
@@ -80,21 +68,18 @@ class ImpactWork(NamedTuple):
     collides: np.ndarray  #: int64 (c,), marks of the step's contacts
     eps: np.ndarray  #: (c,), their restitution
     speed: np.ndarray  #: (c,), normal velocity before [m/s]
-    W: np.ndarray  #: (R, R)
     u: np.ndarray  #: (R,), velocities of the rows before
     p_c: np.ndarray  #: (R,), impulses of compression
     u_c: np.ndarray  #: (R,), velocities after it
     theta: np.ndarray  #: (R,), recovered normal impulses
     p_d: np.ndarray  #: (R,), recovered and additional impulses
-    q: np.ndarray  #: (R,), scratch
+    q: np.ndarray  #: (R,), velocities before the second phase
+    moved: np.ndarray  #: (R,), W times impulses
     total: np.ndarray  #: (R,), p_c + p_d
-    released: np.ndarray  #: int64 (R,), units whose normal impulse is the recovered one alone
     judge_c: np.ndarray  #: (4,), certificate of compression
     judge_d: np.ndarray  #: (4,), and of decompression
     energy: np.ndarray  #: (4,) [J]
     arm: np.ndarray  #: (c,), half of the gap that closes before they touch [m]
-    mu: np.ndarray  #: (c, 2), friction coefficients along both tangents
-    extra: np.ndarray  #: int64 (c,), first row of torsion and rolling, or -1
     when: np.ndarray  #: (c,), moments of the step's marked contacts, from its start [s]
     bend: np.ndarray  #: (c, 3), their relative accelerations until then [m/s^2]
     picked_bend: np.ndarray  #: (c, 3), of those that take part
@@ -112,21 +97,18 @@ def make_impact_work(capacity, rows, bodies, dof):
         collides=np.zeros(capacity, np.int64),
         eps=np.zeros(capacity),
         speed=np.zeros(capacity),
-        W=np.zeros((rows, rows)),
         u=np.zeros(rows),
         p_c=np.zeros(rows),
         u_c=np.zeros(rows),
         theta=np.zeros(rows),
         p_d=np.zeros(rows),
         q=np.zeros(rows),
+        moved=np.zeros(rows),
         total=np.zeros(rows),
-        released=np.zeros(rows, np.int64),
         judge_c=np.zeros(4),
         judge_d=np.zeros(4),
         energy=np.zeros(4),
         arm=np.zeros(capacity),
-        mu=np.zeros((capacity, 2)),
-        extra=np.full(capacity, -1),
         when=np.zeros(capacity),
         bend=np.zeros((capacity, 3)),
         picked_bend=np.zeros((capacity, 3)),
@@ -207,15 +189,13 @@ def next_pair(h, imp):
 
 
 @entry
-def pose_impact(h, imp, picked, surfaces, eps, touch, threshold, lag, dt, only_pair, together):
+def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
     """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
 
     Parameters
     ----------
     picked : Contacts, out
         Those that take part, with zero gaps.
-    surfaces : Surfaces
-        What the exact cone knows of each pair; rows of torsion and rolling stand behind those of limits.
     touch : float
         Gap up to which contacts touch [m].
     threshold, lag, dt : float
@@ -231,43 +211,30 @@ def pose_impact(h, imp, picked, surfaces, eps, touch, threshold, lag, dt, only_p
         h.work.info[BAD_BODY] = body
         return status
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
-    turn_frames(surfaces, h.geoms, picked, h.kin, h.frames, imp.mu)
-    contact_rows(h.geoms, picked, h.kin, h.frames, h.memory, 1.0, 0.0, 0.0, h.rows, h.cones, h.sol.state)
+    turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
+    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.cones)
     lengthen_arms(h, imp, picked)
     _reached_limits(h, imp, threshold, lag, dt)
-    moment_rows(surfaces, picked, h.frames, h.rows, h.cones, imp.extra)
+    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.cones, h.friction.extra)
     island_moments(h, imp, picked, together)
-    _row_system(h, imp, picked, lag, dt)
-    for i in range(h.cones.count[0]):
-        h.sol.state[i] = 0 if imp.u[h.cones.start[i]] < 0.0 else -1
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
+    )  # friction of the joints has no time to act
+    row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
+    foreseen(h, imp, picked, lag, dt)
+    combine_velocities(imp.u, h.bil)
+    for i in range(h.v.shape[0]):
+        h.draft.damping[i] = 0.0
+    draft_contacts(h.draft, picked, h.friction, 1.0)
+    status = pose_system(h, h.system, h.rows, h.bil, picked.count[0], h.cones.count[0], h.solver[2] != 0.0)
+    if status != OK:
+        return status
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
     for i in range(h.v.shape[0]):
         imp.v_before[i] = h.v[i]
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
-
-
-@entry
-def _row_system(h, imp, picked, lag, dt):
-    """W and u of the rows, what loops and gears leave of them; friction of the joints has no time to act."""
-    bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
-    )
-    n_rows = rows_in_use(h)
-    count = mark_essential(h.tree, h.rows.touched, h.com)
-    compliance_sweep(h.tree, h.kin, h.art, h.com)
-    compliance_blocks(h.tree, h.com, count)
-    row_sides(h.com, h.rows, n_rows)
-    row_compliance(h.com, h.rows, n_rows, count, imp.W)
-    combine_gears(imp.W, h.bil)
-    measure_rows(h.com, h.rows, imp.W, h.bil)
-    factor_bilateral(imp.W, h.bil)
-    row_velocities(h.rows, n_rows, h.kin.V, imp.u)
-    foreseen(h, imp, picked, lag, dt)
-    combine_velocities(imp.u, h.bil)
-    reduce_velocities(imp.u, h.bil)
-    hold_rows(h.cones, imp.u, h.bil)
 
 
 @entry
@@ -307,110 +274,131 @@ def _reached_limits(h, imp, threshold, lag, dt):
             if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
                 arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
                 imp.moment[h.cones.count[0]] = t if arrives else np.inf
-                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.memory, h.rows, h.cones, h.sol.state)
+                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.rows, h.cones)
 
 
 @entry
 def compress(h, imp):
-    """J14 (54) on the polyhedral cone: p_c and u_c."""
-    _load(imp.W, imp.u, h.cones.rows[0], h.sol)
-    solve_step(h.sol, h.cones, h.piv, h.lem)
-    for i in range(h.cones.rows[0]):
-        imp.p_c[i] = h.sol.r[i]
-    compressed(h, imp)
-    certify(imp.W, imp.u, h.cones, imp.p_c, imp.q, imp.judge_c)
-
-
-@entry
-def compressed(h, imp):
-    """u_c and the energy of compression, from p_c."""
-    energy = 0.0
-    for i in range(h.cones.rows[0]):
-        x = imp.u[i]
-        for j in range(h.cones.rows[0]):
-            x += imp.W[i, j] * imp.p_c[j]
-        imp.u_c[i] = x
-        energy += 0.5 * imp.p_c[i] * (imp.u[i] + x)
-        imp.p_d[i] = 0.0
+    """J14 (54): p_c, u_c and the energy of compression; a status."""
+    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
+    for i in range(n_rows):
         imp.theta[i] = 0.0
-    imp.energy[COMPRESSED] = energy
+        imp.p_d[i] = 0.0
+    status = _solve_phase(h, imp, imp.u, imp.p_c, imp.u_c, imp.judge_c)
+    imp.energy[COMPRESSED] = 0.0
+    for i in range(n_rows):
+        imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
     imp.energy[RECOVERED] = 0.0
     for a in range(4):
         imp.judge_d[a] = 0.0
-
-
-@kernel
-def _load(W, q, rows, sol):
-    for i in range(rows):
-        sol.q[i] = q[i]
-        for j in range(rows):
-            sol.W[i, j] = W[i, j]
+    return status
 
 
 @entry
-def second_problem(h, imp, law, scale):
-    """theta, and in ``imp.q`` the free velocities of the problem that the law poses after compression."""
-    rows = h.cones.rows[0]
-    for i in range(rows):
-        imp.theta[i] = 0.0
-        imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
-    for i in range(h.cones.count[0]):
-        row = h.cones.start[i]
-        if h.cones.dim[i] != 3:
-            continue
-        if law == NEWTON:  # u_n+ >= eps |u_n-|
-            imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
-        else:
-            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
-    if law == PAPERS:
-        for i in range(rows):
-            x = 0.0
-            for j in range(rows):
-                x += imp.W[i, j] * imp.theta[j]
-            imp.q[i] += x
+def _solve_phase(h, imp, q, r, u, judge):
+    """Impulses r of the posed rows with velocities q before, and normal impulses of at least theta; a status.
+
+    u gets the velocities after, ``judge`` the certificate.
+    """
+    P = h.system
+    set_velocities(P, q)
+    for b in range(P.count[BLOCKS]):
+        i = P.blocks.start[b]
+        if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
+            P.blocks.mu[i] = imp.theta[P.source[i]]
+    for i in range(P.count[ROWS]):
+        P.r[i] = 0.0
+    for i in range(P.count[ISLANDS]):
+        status, _, _ = solve_island(
+            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], TIGHTER * h.solver[0], int(h.solver[1])
+        )
+        if status == TOO_LARGE:
+            return SYSTEM_TOO_SMALL
+    for i in range(rows_in_use(h)):
+        r[i] = 0.0
+    for i in range(P.count[ROWS]):
+        r[P.source[i]] += P.r[i]
+    apply_compliance(h, imp, r, u)
+    for i in range(rows_in_use(h)):
+        u[i] += q[i]
+    for i in range(P.count[ROWS]):
+        if P.immobile[i] != 0:
+            u[P.source[i]] = P.q[i]
+    certify(P, u, h.bil.info[FIRST], judge, h.sol.loops)
+    return OK
+
+
+@entry
+def apply_compliance(h, imp, r, u):
+    """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
+    n_rows = rows_in_use(h)
+    if h.solver[2] != 0.0:
+        for i in range(n_rows):
+            u[i] = 0.0
+            for j in range(n_rows):
+                u[i] += h.system.W[i, j] * r[j]
+        return
+    partner_impulses(r, h.bil)
+    row_impulses(h.rows, n_rows, r, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    row_velocities(h.rows, n_rows, h.art.alpha, u)
+    combine_velocities(u, h.bil)
 
 
 @entry
 def decompress(h, imp, law, scale):
-    """J14 (57) with the friction of ``law`` on the polyhedral cone and all eps times ``scale``; p_d.
+    """J14 (57) with the friction of ``law`` and all eps times ``scale``: p_d.
 
-    Returns the change of kinetic energy over both phases [J].
+    Returns a status, and the change of kinetic energy over both phases [J].
     """
-    second_problem(h, imp, law, scale)
-    if law == ANITESCU_POTRA:
-        recover_more(imp.W, imp.q, imp.theta, h.cones, imp.released, h.sol, h.piv, h.lem, imp.p_d, imp.judge_d)
-    else:
-        recover(imp.W, imp.q, h.cones, h.sol, h.piv, h.lem, imp.p_d, imp.judge_d)
-    return recovered(h, imp, law)
+    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
+    for i in range(n_rows):
+        imp.theta[i] = 0.0
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        if h.cones.dim[i] == 3 and law != NEWTON:
+            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
+    for i in range(n_rows):
+        imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
+        imp.total[i] = imp.theta[i]
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        if h.cones.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
+            imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
+    if law == PAPERS:
+        apply_compliance(h, imp, imp.total, imp.moved)
+        for i in range(n_rows):
+            imp.q[i] += imp.moved[i]
+            imp.theta[i] = 0.0
+    status = _solve_phase(h, imp, imp.q, imp.p_d, imp.moved, imp.judge_d)
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        if h.cones.dim[i] == 3 and law == PAPERS:
+            imp.p_d[row] += scale * imp.eps[i] * imp.p_c[row]
+    return status, recovered(h, imp, law)
 
 
 @entry
 def recovered(h, imp, law):
-    """From the solution of the second problem in p_d to all that decompression adds; the energy of both phases."""
-    rows = h.cones.rows[0]
-    for i in range(rows):
-        if law == PAPERS:
-            imp.p_d[i] += imp.theta[i]
-        elif law == NEWTON:
+    """From the impulses of the second problem in p_d to all that decompression adds; the energy of both phases."""
+    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
+    for i in range(n_rows):
+        if law == NEWTON:
             imp.p_d[i] -= imp.p_c[i]
         imp.total[i] = imp.p_c[i] + imp.p_d[i]
-    energy = 0.0
-    for i in range(rows):
-        x = imp.u_c[i]
-        for j in range(rows):
-            x += imp.W[i, j] * imp.p_d[j]
-        energy += 0.5 * imp.p_d[i] * (imp.u_c[i] + x)
-    imp.energy[RECOVERED] = energy
-    return imp.energy[COMPRESSED] + energy
+    apply_compliance(h, imp, imp.p_d, imp.moved)
+    imp.energy[RECOVERED] = 0.0
+    for i in range(n_rows):
+        imp.energy[RECOVERED] += imp.p_d[i] * (imp.u_c[i] + 0.5 * imp.moved[i])
+    return imp.energy[COMPRESSED] + imp.energy[RECOVERED]
 
 
 @entry
 def apply_impact(h, imp):
     """Velocities after the impact and what follows from them, from p_c and p_d; a status."""
-    rows = h.cones.rows[0]
-    for i in range(rows):
+    for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
         imp.total[i] = imp.p_c[i] + imp.p_d[i]
-    recover_impulses(imp.total, h.bil)
+    partner_impulses(imp.total, h.bil)
     row_impulses(h.rows, rows_in_use(h), imp.total, h.work.impulse)
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
     for i in range(h.v.shape[0]):

@@ -28,7 +28,7 @@ from mb_contact.core.rows.bilateral import COUNT
 from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.joint_forces import spring_forces
 from mb_contact.core.step.closing import LEDGER_LOOPS, mend_closures
-from mb_contact.core.step.step import BAD_BODY, contact_impulses, keep_books, refresh, remember, report, rows_in_use
+from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -265,12 +265,9 @@ def end_is_finite(f):
 @entry
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
-    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
+    close_books(h)
     for c in range(5):
         h.work.ledger[c] = f.work[c]
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.bil, h.sol)
-    report(h)
     for i in range(h.q.shape[0]):
         h.q[i] = f.q_end[i]
     for i in range(h.v.shape[0]):

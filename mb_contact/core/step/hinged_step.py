@@ -6,24 +6,17 @@
     [ K M^-1 K*   K M^-1 D ] [ p_b ]   [ K V_free + ... ]   = 0
     [ D M^-1 K*   D M^-1 D ] [ p_u ] + [ D V_free + ... ]   complementary on the friction cone
 
-Two ways to solve it.  ``solve_eliminated`` factors the band K M^-1 K* and hands what is left to the step's own ladder:
-the best that can be done with these unknowns.  ``solve_mixed`` gives the whole problem to the same block pivoting
-that OS uses, with the hinge rows as unknowns of every basis, which is what a general solver has to do with it.
+Two ways to solve it.  ``solve_eliminated`` factors the band K M^-1 K* and hands what is left to the step's own solver:
+the best that can be done with these unknowns.  ``solve_mixed`` gives the whole problem to that solver, with the hinge
+rows as equalities, which is what a general solver has to do with it.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
-from mb_contact.core.lcp.certificate import certify
-from mb_contact.core.lcp.ladder import PIVOT_LIMIT, TOLERANCE, solve_step
-from mb_contact.core.lcp.linear import proximal_solve
-from mb_contact.core.lcp.pivoting import REGULARISATION, _basis_system, _expand, _unknowns, next_state
-from mb_contact.core.rows.bilateral import FLOOR
 from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.hinge_rows import (
     BAND,
@@ -33,54 +26,40 @@ from mb_contact.core.rows.hinge_rows import (
     hinge_rows,
     hinge_velocities,
 )
+from mb_contact.core.solve.assemble import FLOOR, spread_scales
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.newton import solve_island
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
 from mb_contact.core.step.collisions import energy_after
-from mb_contact.core.step.step import ITERATIONS, RUNG, assemble
+from mb_contact.core.step.step import ITERATIONS, STAGE, assemble, solve
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.workspace import Cones, PivotWork, make_cones, make_pivot_work
-from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_PIVOTING
+from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE
 
 HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
 
 
-class MixedWork(NamedTuple):
-    """The mixed problem: hinge rows first, each a unit of one row, then the contacts."""
-
-    W: np.ndarray  #: (5 n + R, 5 n + R)
-    q: np.ndarray  #: (5 n + R,)
-    r: np.ndarray
-    u: np.ndarray
-    state: np.ndarray  #: int64 (5 n + U,)
-    cones: Cones
-    piv: PivotWork
-
-
-def make_mixed_work(hinge_rows, R, units, n_f):
-    """Workspace for so many hinge rows, contact rows and contacts."""
-    m = hinge_rows + R
-    return MixedWork(
-        W=np.zeros((m, m)),
-        q=np.zeros(m),
-        r=np.zeros(m),
-        u=np.zeros(m),
-        state=np.zeros(hinge_rows + units, np.int64),
-        cones=make_cones(hinge_rows + units, n_f),
-        piv=make_pivot_work(m),
-    )
+def make_mixed_system(hinge_rows, R, units):
+    """The system of so many hinge rows, contact rows and contacts: hinge rows first, each a block of its own."""
+    rows, none = hinge_rows + R, np.zeros(0, np.int64)
+    return make_system(rows, hinge_rows + units, 0, rows, none, none)
 
 
 @entry
 def pose_hinged(h, g):
-    """Rows, compliances and free velocities of hinges and contacts, into ``g`` and ``h.sol``."""
-    assemble(h)
+    """Rows, compliances and free velocities of hinges and contacts, into ``g`` and ``h.system``; a status."""
+    status = assemble(h)
     hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[0], g)
     hinge_compliance(g)
     contact_coupling(h.rows, h.cones.rows[0], g)
+    return status
 
 
 @entry
 def solve_eliminated(h, g):
-    """Hinges by a band factor, contacts by the ladder on what they leave; a status."""
-    pose_hinged(h, g)
+    """Hinges by a band factor, contacts by the step's solver on what they leave; a status."""
+    status = pose_hinged(h, g)
+    if status != OK:
+        return status
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
@@ -89,17 +68,40 @@ def solve_eliminated(h, g):
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
-        _eliminate(g.C, g.y, h.cones, h.sol.W, h.sol.q, h.sol.before)
-    rung, iterations = solve_step(h.sol, h.cones, h.piv, h.lem)
-    h.work.info[RUNG] = rung
-    h.work.info[ITERATIONS] = iterations
+        _eliminate(g.C, g.y, h.cones, h.system.W, h.sol.q, h.sol.before)
+        take_matrix(h.system, h.sol.q)
+    status = solve(h)
+    _judge_hinged(h)
     for i in range(g.p.shape[0]):
         x = g.y[i]
         for r in range(n_rows):
             x += g.C[i, r] * h.sol.r[r]
         g.p[i] = -x
     band_backward(g.band, g.p)
-    return OK
+    return status
+
+
+@kernel
+def take_matrix(P, q):
+    """Scales and velocities of a system whose W has changed; all its islands become one."""
+    for i in range(P.count[ROWS]):
+        P.blocks.D[i] = P.W[P.source[i], P.source[i]]
+        P.q[i] = q[P.source[i]]
+        P.immobile[i] = 0
+    spread_scales(P.blocks, P.count[BLOCKS])
+    P.count[ISLANDS] = 1
+    P.island[1] = P.count[BLOCKS]
+
+
+@entry
+def _judge_hinged(h):
+    """Velocities and certificate of the impulses ``sol.r`` on what the hinges leave of W and q."""
+    n_rows = h.cones.rows[0]
+    for i in range(n_rows):
+        h.sol.u[i] = h.sol.q[i]
+        for j in range(n_rows):
+            h.sol.u[i] += h.system.W[i, j] * h.sol.r[j]
+    certify(h.system, h.sol.u, n_rows, h.sol.judge, h.sol.loops)
 
 
 @kernel
@@ -129,97 +131,62 @@ def _eliminate(Y, y, cones, W, q, free):
 
 @entry
 def solve_mixed(h, g, m):
-    """Hinges and contacts together, dense, by block pivoting with the hinge rows always active; a status.
-
-    Where block pivoting cycles, the step falls back on ``solve_eliminated``.
-    """
-    pose_hinged(h, g)
-    n_rows = h.cones.rows[0]
+    """Hinges and contacts together, dense, by the step's solver on the system m; a status."""
+    status = pose_hinged(h, g)
+    if status != OK:
+        return status
     hinges = g.q.shape[0]
-    _fill_mixed(h.sol.W, h.sol.q, h.sol.state, n_rows, h.cones, g, m)
-    solved, iterations = _mixed_pivots(m, hinges, PIVOT_LIMIT)
+    _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
+    _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]))
     for i in range(hinges):
         g.p[i] = m.r[i]
-    for r in range(n_rows):
-        h.sol.r[r] = m.r[hinges + r]
-        x = h.sol.q[r]
-        for i in range(hinges):
-            x += g.C[i, r] * g.p[i]
-        h.sol.q[r] = x
-    for i in range(h.cones.count[0]):
-        h.sol.state[i] = m.state[hinges + i]
-    h.work.info[RUNG] = SOLVER_PIVOTING if n_rows > 0 else 0
-    h.work.info[ITERATIONS] = iterations
-    residual = certify(h.sol.W, h.sol.q, h.cones, h.sol.r, h.sol.u, h.sol.judge)
-    if solved and residual <= TOLERANCE:
-        return OK
-    return solve_eliminated(h, g)
+    for i in range(h.system.count[ROWS]):
+        row = h.system.source[i]
+        h.system.r[i] = h.sol.r[row] = m.r[hinges + i]
+        for k in range(hinges):
+            h.sol.q[row] += g.C[k, row] * g.p[k]
+    h.work.info[STAGE] = SOLVER_NEWTON if h.cones.rows[0] > 0 else SOLVER_NONE
+    h.work.info[ITERATIONS] = steps
+    _judge_hinged(h)
+    return OK
 
 
 @kernel
-def _fill_mixed(W, q, state, n_rows, cones, g, m):
-    """The dense mixed problem from the band, the coupling and the contacts' own block."""
+def _fill_mixed(P, q, n_rows, g, m):
+    """The dense mixed problem from the band, the coupling and the contacts' own system."""
     hinges = g.q.shape[0]
-    rows = hinges + n_rows
+    count = P.count[ROWS]
     for i in range(hinges):
-        for j in range(rows):
+        for j in range(hinges + count):
             m.W[i, j] = 0.0
         for j in range(max(0, i - BAND), i + 1):
             m.W[i, j] = m.W[j, i] = g.band[i, BAND - i + j]
         m.q[i] = g.q[i]
-    for r in range(n_rows):
-        for i in range(hinges):
-            m.W[i, hinges + r] = m.W[hinges + r, i] = g.C[i, r]
-        for s in range(n_rows):
-            m.W[hinges + r, hinges + s] = W[r, s]
-        m.q[hinges + r] = q[r]
-    for i in range(hinges):
-        m.cones.start[i] = i
-        m.cones.dim[i] = 1
-        m.cones.mu[i] = 0.0
-        m.state[i] = 0
-    for i in range(cones.count[0]):
-        m.cones.start[hinges + i] = hinges + cones.start[i]
-        m.cones.dim[hinges + i] = cones.dim[i]
-        m.cones.mu[hinges + i] = cones.mu[i]
-        m.state[hinges + i] = state[i]
-    m.cones.count[0] = hinges + cones.count[0]
-    m.cones.rows[0] = rows
-
-
-@kernel
-def _mixed_pivots(m, hinges, limit):
-    """``pivoting.pivot_solve`` with leading rows that hold with equality; returns (solved, linear solves)."""
-    rows = m.cones.rows[0]
-    scale = 0.0
-    largest = 0.0
-    for i in range(rows):
-        scale += m.W[i, i] / rows
-        largest = max(largest, abs(m.q[i]))
-    tol_u = 1e-11 * largest + 1e-15
-    tol_r = tol_u / scale
-    for iteration in range(limit):
-        unknowns = _unknowns(m.cones, m.state, m.piv)
-        _basis_system(m.W, m.q, unknowns, m.piv)
-        residual = proximal_solve(
-            m.piv.A, unknowns, REGULARISATION * scale, m.piv.LU, m.piv.order, m.piv.b, m.piv.x, m.piv.step,
-            0.01 * tol_u, 8,
-        )  # fmt: skip
-        _expand(unknowns, m.piv, rows, m.r)
-        for i in range(hinges, rows):
-            x = m.q[i]
-            for j in range(rows):
-                x += m.W[i, j] * m.r[j]
-            m.u[i] = x
-        violated = 0
-        for i in range(hinges, m.cones.count[0]):
-            state = next_state(m.cones, i, m.state[i], m.r, m.u, tol_r, tol_u)
-            if state != m.state[i]:
-                m.state[i] = state
-                violated += 1
-        if violated == 0:
-            return residual <= 100.0 * tol_u, iteration + 1
-    return False, limit
+        m.r[i] = g.p[i]
+        m.blocks.kind[i] = EQUALITY
+        m.blocks.start[i + 1] = i + 1
+        m.blocks.mu[i] = 0.0
+        m.blocks.D[i] = m.W[i, i]
+        for r in range(count):
+            m.W[i, hinges + r] = m.W[hinges + r, i] = g.C[i, P.source[r]]
+    for r in range(count):
+        m.q[hinges + r] = q[P.source[r]]
+        m.r[hinges + r] = P.r[r]
+        m.blocks.mu[hinges + r] = P.blocks.mu[r]
+        m.blocks.D[hinges + r] = P.blocks.D[r]
+        for s in range(count):
+            m.W[hinges + r, hinges + s] = P.W[P.source[r], P.source[s]]
+    for b in range(P.count[BLOCKS]):
+        m.blocks.kind[hinges + b] = P.blocks.kind[b]
+        m.blocks.n_f[hinges + b] = P.blocks.n_f[b]
+        m.blocks.start[hinges + b + 1] = hinges + P.blocks.start[b + 1]
+    for i in range(hinges + count):
+        m.source[i] = i
+    m.count[BLOCKS] = hinges + P.count[BLOCKS]
+    m.count[ROWS] = hinges + count
+    m.count[ISLANDS] = 1
+    m.island[1] = m.count[BLOCKS]
+    m.face[0] = BY_ROWS
 
 
 @entry
@@ -257,7 +224,8 @@ def eliminate_in_impact(h, imp, g):
         g.y[i] = g.q[i]
     band_forward(g.band, g.y)
     band_forward_columns(g.band, g.C, n_rows)
-    _eliminate(g.C, g.y, h.cones, imp.W, imp.u, imp.q)
+    _eliminate(g.C, g.y, h.cones, h.system.W, imp.u, imp.q)
+    take_matrix(h.system, imp.u)
     return OK
 
 

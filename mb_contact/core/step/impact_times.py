@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.bilateral import ROUNDS
 from mb_contact.core.rows.contact_rows import _point_velocity
 from mb_contact.core.tree.kinematics import body_velocities
 
@@ -137,7 +136,6 @@ def foresee(h, imp, lag, dt):
     """
     V = h.bil.V
     body_velocities(h.tree, h.kin, h.work.v_next, V)
-    h.bil.info[ROUNDS] = 0
     for i in range(h.contacts.count[0]):
         imp.when[i] = 0.0
         for a in range(3):

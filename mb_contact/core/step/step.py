@@ -7,12 +7,13 @@
     (narrow phase: FCL fills the witnesses)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    solve_contacts   frames -> rows -> Upsilon, Omega, W -> loops and gears eliminated -> solver ladder
+    assemble         frames -> rows -> blocks in islands, W by rows or by bodies, q, warm start
+    solve            proximal Newton steps, island by island (core/solve)
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
-    conclude         books, warm start, report; new velocity and position -> their kinematics
+    conclude         certificate, energy, warm start, report; new velocity and position -> their kinematics
 
-Between steps ``kin`` always describes the current state.  No stage forms the mass matrix, its inverse or
-a Jacobian.  q and v are written last, so a step that fails leaves the state untouched.
+Between steps ``kin`` always describes the current state.  q and v are written last, so a step that fails leaves the
+state untouched.
 """
 
 from __future__ import annotations
@@ -23,24 +24,15 @@ from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.lcp.ladder import LEMKE_ATTEMPTS, solve_rungs, solve_step
 from mb_contact.core.rows.bilateral import (
     COUNT,
     FIRST,
     GEARS,
-    PICKED,
-    ROUNDS,
-    bilateral_residuals,
+    SPEED,
+    VELOCITY,
     bilateral_rows,
-    combine_gears,
     combine_velocities,
-    correct_impulses,
-    factor_bilateral,
-    fixed_impulses,
-    hold_rows,
-    measure_rows,
-    recover_impulses,
-    reduce_velocities,
+    partner_impulses,
 )
 from mb_contact.core.rows.contact_rows import (
     NEAR_LIMIT,
@@ -49,36 +41,52 @@ from mb_contact.core.rows.contact_rows import (
     limit_reach,
     limit_rows,
     row_impulses,
-    row_sides,
     row_velocities,
 )
 from mb_contact.core.rows.flat_manifolds import level_offsets, level_points
-from mb_contact.core.rows.joint_forces import friction_changes, pose_friction, spring_forces, stiffen
+from mb_contact.core.rows.joint_forces import bound_friction, spring_forces, stiffen
+from mb_contact.core.rows.surface_rows import contact_moments, moment_rows, turn_frames, warm_impulses
+from mb_contact.core.solve.assemble import draft_contacts, set_velocities
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
+from mb_contact.core.solve.system import ISLANDS, ROWS
 from mb_contact.core.step.closing import mend_closures, refresh
+from mb_contact.core.step.problem import pose_system, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import LIMIT_MISSED, LOWER, NOT_FINITE, OK, RUB, SOLVER_FAILED, SOLVER_NO_PUSH_OUT, UPPER
+from mb_contact.types import (
+    LIMIT_MISSED,
+    LOWER,
+    NOT_FINITE,
+    OK,
+    RUB,
+    SEPARATE,
+    SLIP,
+    SOLVER_NEWTON,
+    SOLVER_NO_PUSH_OUT,
+    SOLVER_NONE,
+    SOLVER_OVER_BUDGET,
+    SOLVER_WARM,
+    STICK,
+    SYSTEM_TOO_SMALL,
+    UPPER,
+)
 
-RUNG = 0  # entries of StepWork.info
-ITERATIONS = 1
+STAGE = 0  # entries of StepWork.info: SOLVER_*,
+ITERATIONS = 1  # Newton steps of all islands
 BAD_BODY = 2
 LANDED = 3
-CORRECT_FROM = 1e-13  # [sqrt(N s m/s)] residual of loops and gears from which on their impulses are refined
 TOUCHING = 1e-9  # [m]
-MANY = 60  # contacts and limits from which on Lemke's algorithm takes seconds: it comes last there
 SIGMA = 10  # entry of a row of StepWork.report
+STILL = 1e-9  # slip up to which a contact sticks [m/s]
 
 
 @entry
 def find_contacts(h, candidates):
-    """Manifolds of the candidate pairs, from the narrow phase's witnesses; the joints' friction starts as it ended."""
+    """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
     b = h.buffers
-    h.bil.info[ROUNDS] = 0
-    for i in range(h.bil.state.shape[0]):
-        h.bil.state[i] = h.memory.limit_state[i, RUB]
     status = build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
@@ -112,29 +120,48 @@ def smooth_dynamics(h):
 
 @entry
 def assemble(h):
-    """Rows, warm states, W and q of the OS problem (J14 Eq. 53)."""
-    pose_frames(h)
-    pose_rows(h)
-    row_system(h)
-
-
-@entry
-def pose_frames(h):
-    """Tangents of the contacts."""
-    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
-
-
-@entry
-def pose_rows(h):
-    """Rows and warm states of contacts and limits."""
+    """The contact problem of the step in ``h.system``: rows, blocks, W, q and warm start; a status."""
     dt = h.settings[0]
-    contact_rows(
-        h.geoms, h.contacts, h.kin, h.frames, h.memory, dt, h.settings[1], h.settings[2], h.rows, h.cones, h.sol.state
-    )
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
+    turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
+    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, h.settings[1], h.settings[2], h.rows, h.cones)
     limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.settings[2], h.memory, h.rows,
-        h.cones, h.sol.state,
-    )  # fmt: skip
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, h.settings[1], h.settings[2], h.rows, h.cones
+    )
+    _shift_offsets(h, dt)
+    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.cones, h.friction.extra)
+    rate = h.drift[0] * min(1.0, dt / h.drift[2])  # a shorter step takes back a smaller part
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.cones.rows[0], h.rows, h.loop, h.bil
+    )
+    bound_friction(h.tree, h.joints, dt, h.bil)
+    draft_contacts(h.draft, h.contacts, h.friction, dt)
+    for i in range(h.v.shape[0]):
+        h.draft.damping[i] = dt * h.tree.damping[i]
+    n_rows = rows_in_use(h)
+    row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
+    combine_velocities(h.sol.q, h.bil)
+    for i in range(n_rows):
+        h.sol.q[i] += h.rows.offset[i]
+        h.sol.r[i] = 0.0
+    warm_impulses(h.contacts, h.frames, h.memory, h.friction.extra, h.friction.surfaces, h.sol.r)
+    for i in range(3 * h.contacts.count[0], n_rows):
+        dof = h.rows.dof[i]
+        if dof >= 0 and dof % 8 < RUB:
+            h.sol.r[i] = h.memory.joint[dof // 8, dof % 8]
+    for i in range(h.bil.info[COUNT]):
+        h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
+    P = h.system
+    status = pose_system(h, P, h.rows, h.bil, h.contacts.count[0], h.cones.count[0], h.solver[2] != 0.0)
+    set_velocities(P, h.sol.q)
+    for i in range(P.count[ROWS]):
+        P.r[i] = h.sol.r[P.source[i]]
+    return status
+
+
+@entry
+def _shift_offsets(h, dt):
+    """Offsets of the rows with what impacts and second-order terms move, those of a flat face as one rigid motion's."""
     for i in range(h.contacts.count[0]):
         h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
@@ -147,157 +174,117 @@ def pose_rows(h):
 
 
 @entry
-def pose_bilateral(h):
-    """Rows of loops and gears behind all that stand in ``h.cones``; returns the number of rows in use."""
-    first = h.cones.rows[0]
-    rate = h.drift[0] * min(1.0, h.settings[0] / h.drift[2])  # a shorter step takes back a smaller part
-    bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, h.settings[0], rate, first, h.rows,
-        h.loop, h.bil,
-    )  # fmt: skip
-    pose_friction(h.joints, h.settings[0], h.work.v_free, h.bil)
-    return rows_in_use(h)
-
-
-@entry
-def rows_in_use(h):
-    """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
-    return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
-
-
-@entry
-def row_system(h):
-    """W = B* Omega B and q = B* V_free + offset of all rows, what loops and gears leave of them."""
-    n_rows = pose_bilateral(h)
-    if n_rows == 0:
-        return
-    count = mark_essential(h.tree, h.rows.touched, h.com)
-    compliance_sweep(h.tree, h.kin, h.art, h.com)
-    compliance_blocks(h.tree, h.com, count)
-    row_sides(h.com, h.rows, n_rows)
-    row_compliance(h.com, h.rows, n_rows, count, h.sol.W)
-    combine_gears(h.sol.W, h.bil)
-    measure_rows(h.com, h.rows, h.sol.W, h.bil)
-    factor_bilateral(h.sol.W, h.bil)
-    free_row_velocities(h, n_rows, h.sol.q)
-    reduce_velocities(h.sol.q, h.bil)
-    hold_rows(h.cones, h.sol.q, h.bil)
-
-
-@entry
-def free_row_velocities(h, n_rows, q):
-    """q = B* V_free + offset, with the friction impulses of the joints that slip already in V_free."""
-    bil = h.bil
-    fixed = False
-    for i in range(n_rows):
-        bil.r[i] = 0.0
-    for i in range(bil.info[COUNT]):
-        if bil.fixed[i] != 0.0:
-            fixed = True
-    if fixed:
-        fixed_impulses(bil.r, bil)
-        row_impulses(h.rows, n_rows, bil.r, h.work.impulse)
-        impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
-    for k in range(bil.V.shape[0]):
-        for c in range(6):
-            bil.V[k, c] = h.work.V_free[k, c] + (h.art.alpha[k, c] if fixed else 0.0)
-    row_velocities(h.rows, n_rows, bil.V, q)
-    combine_velocities(q, bil)
-    for i in range(n_rows):
-        q[i] += h.rows.offset[i]
-
-
-@entry
 def solve(h):
-    """The complementarity problem, by the ladder; ``work.info`` tells which rung.
-
-    Of many contacts the problem without push-out velocities comes before Lemke's algorithm on either.
-    """
-    attempts = LEMKE_ATTEMPTS if h.cones.count[0] < MANY else 0
-    rung, iterations = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
-    dropped = rung == SOLVER_FAILED and drop_push_out(h)
-    if dropped:
-        rung, more = solve_rungs(h.sol, h.cones, h.piv, h.lem, attempts)
-        iterations += more
-    if rung == SOLVER_FAILED and attempts == 0:
-        rung, more = solve_step(h.sol, h.cones, h.piv, h.lem)
-        iterations += more
-    if dropped and rung != SOLVER_FAILED:
-        rung = SOLVER_NO_PUSH_OUT
-    h.work.info[RUNG] = rung
-    h.work.info[ITERATIONS] = iterations
+    """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status."""
+    P = h.system
+    stage = SOLVER_NONE
+    total = 0
+    for i in range(P.count[ISLANDS]):
+        c0 = P.bodies.first_piece[i]
+        c1 = P.bodies.first_piece[i + 1]
+        status, steps, _ = solve_island(P, i, c0, c1, h.solver[0], int(h.solver[1]))
+        total += steps
+        stage = max(stage, SOLVER_NEWTON if steps > 0 else SOLVER_WARM)
+        if status == NO_MOTION and _drop_push_out(h, P, i):
+            status, steps, _ = solve_island(P, i, c0, c1, h.solver[0], int(h.solver[1]))
+            total += steps
+            stage = max(stage, SOLVER_NO_PUSH_OUT)
+        if status == TOO_LARGE:
+            return SYSTEM_TOO_SMALL
+        if status != SOLVED:
+            stage = SOLVER_OVER_BUDGET
+    for i in range(rows_in_use(h)):
+        h.sol.r[i] = 0.0
+    for i in range(P.count[ROWS]):
+        h.sol.r[P.source[i]] += P.r[i]
+    h.work.info[STAGE] = stage
+    h.work.info[ITERATIONS] = total
+    return OK
 
 
 @entry
-def drop_push_out(h):
-    """Take the push-out velocities out of the problem; False where there are none.
+def _drop_push_out(h, P, island):
+    """Take the push-out velocities out of the problem of an island; False where there are none.
 
     A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
     It is so for all contacts that touch only if gaps below TOUCHING are none here.
     """
     found = False
     least = TOUCHING / h.settings[0]
-    for i in range(h.cones.rows[0]):
-        offset = h.rows.offset[i]
-        normal = i < 3 * h.contacts.count[0] and i % 3 == 0
-        if offset < 0.0 or (normal and 0.0 < offset < least):
+    for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
+        row = P.source[i]
+        offset = h.rows.offset[row]
+        normal = row < 3 * h.contacts.count[0] and row % 3 == 0
+        if row < h.bil.info[FIRST] and (offset < 0.0 or (normal and 0.0 < offset < least)):
             found = found or offset < 0.0
-            h.sol.q[i] -= offset
-            h.rows.offset[i] = 0.0
+            P.q[i] -= offset
+            h.sol.q[row] -= offset
+            h.rows.offset[row] = 0.0
+        P.r[i] = 0.0
     return found
 
 
 @entry
 def apply_impulses(h):
-    """v_next = v_free + M^-1 J* p by one impulse sweep, two where loops or gears need a correction; a status."""
+    """v_next = v_free + M^-1 J* p by the impulse sweep, velocities of the rows, and the certificate; a status."""
     work = h.work
-    info = h.bil.info
     n_rows = rows_in_use(h)
     if n_rows > 0:
-        if info[PICKED] >= 0:
-            recover_impulses(h.sol.r, h.bil)
-        _respond(h, n_rows)
-        if info[COUNT] > 0:
-            worst = bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.sol.r, h.bil)
-            if worst > CORRECT_FROM and info[PICKED] > 0:
-                correct_impulses(h.sol.r, h.bil)
-                _respond(h, n_rows)
-                bilateral_residuals(h.rows, work.V_free, h.art.alpha, h.sol.r, h.bil)
+        partner_impulses(h.sol.r, h.bil)
+        row_impulses(h.rows, n_rows, h.sol.r, work.impulse)
+        impulse_response(h.tree, h.kin, h.art, work.impulse, work.joint_impulse, work.dv)
     for i in range(work.dv.shape[0]):
         work.v_next[i] = work.v_free[i]
         if n_rows > 0:
             work.v_next[i] += work.dv[i]
         if not np.isfinite(work.v_next[i]):
             return NOT_FINITE
+    judge(h)
     return OK
 
 
 @entry
-def _respond(h, n_rows):
-    """dv and the bodies' velocity jump of the impulses ``h.sol.r``."""
-    row_impulses(h.rows, n_rows, h.sol.r, h.work.impulse)
-    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+def judge(h):
+    """Velocities ``sol.u`` of the rows after the impulse sweep, and from them the certificate of the problem."""
+    n_rows = rows_in_use(h)
+    V = h.bil.V
+    for k in range(V.shape[0]):
+        for c in range(6):
+            V[k, c] = h.work.V_free[k, c] + (h.art.alpha[k, c] if n_rows > 0 else 0.0)
+    row_velocities(h.rows, n_rows, V, h.sol.u)
+    combine_velocities(h.sol.u, h.bil)
+    for i in range(n_rows):
+        h.sol.u[i] += h.rows.offset[i]
+    for i in range(h.system.count[ROWS]):
+        if h.system.immobile[i] != 0:
+            h.sol.u[h.system.source[i]] = h.system.q[i]
+    loops = h.sol.loops
+    certify(h.system, h.sol.u, h.bil.info[FIRST], h.sol.judge, loops)
+    h.bil.judge[VELOCITY] = loops[0]
+    h.bil.judge[SPEED] = loops[1]
 
 
-@kernel
-def remember(contacts, frames, cones, rows, memory, bil, sol):
-    """Identities, frames and states for the next step's warm start."""
-    c = contacts.count[0]
+@entry
+def remember(h):
+    """Identities, frames and impulses for the next step's warm start."""
+    memory = h.memory
+    c = h.contacts.count[0]
     memory.count[0] = c
     for i in range(c):
-        memory.pair[i] = contacts.pair[i]
-        memory.feature[i] = contacts.feature[i]
-        memory.state[i] = sol.state[i]
+        memory.pair[i] = h.contacts.pair[i]
+        memory.feature[i] = h.contacts.feature[i]
         for a in range(3):
-            memory.tangent[i, a] = frames.t1[i, a]
-            memory.impulse[i, a] = sol.r[3 * i + a]
-    for d in range(memory.limit_state.shape[0]):
-        for i in range(RUB):
-            memory.limit_state[d, i] = -1
-        memory.limit_state[d, RUB] = bil.state[d]
-    for i in range(c, cones.count[0]):
-        dof = rows.dof[cones.start[i]]
-        memory.limit_state[dof // 8, dof % 8] = sol.state[i]
+            memory.tangent[i, a] = h.frames.t1[i, a]
+            memory.impulse[i, a] = h.sol.r[3 * i + a]
+    for d in range(memory.joint.shape[0]):
+        for i in range(memory.joint.shape[1]):
+            memory.joint[d, i] = 0.0
+    for i in range(3 * c, h.bil.info[FIRST]):
+        dof = h.rows.dof[i]
+        if dof >= 0:
+            memory.joint[dof // 8, dof % 8] = h.sol.r[i]
+    for i in range(h.bil.info[COUNT]):
+        memory.loop[i] = h.sol.r[h.bil.info[FIRST] + i]
 
 
 @kernel
@@ -359,7 +346,7 @@ def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
         work.joint_effort[i] = work.effort[i] + passive
         work.ledger[0] += work.effort[i] * mean
         work.ledger[1] += passive * mean
-    n_rows = max(cones.rows[0], bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS])
+    n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
     row_velocities(rows, n_rows, kin.V, sol.before)
     combine_velocities(sol.before, bil)
     for r in range(cones.rows[0]):
@@ -376,9 +363,9 @@ def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
                 after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
                 work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
     for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
-        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + bil.u[r] - rows.offset[r])
+        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         if bil.bound[r - bil.info[FIRST]] > 0.0:
-            work.joint_effort[bil.dof[r - bil.info[FIRST]]] += sol.r[r] / dt
+            work.joint_effort[rows.dof[r] // 8] += sol.r[r] / dt
     _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
 
 
@@ -409,12 +396,17 @@ def report(h):
             out[i, 3 + a] = h.contacts.normal[i, a]
             out[i, 6 + a] = h.work.contact_impulse[i, a]
         out[i, 9] = h.contacts.gap[i]
-        sigma = 0.0
-        for d in range(h.cones.cosine.shape[0]):
-            closing = h.cones.cosine[d] * h.sol.u[3 * i + 1] + h.cones.sine[d] * h.sol.u[3 * i + 2]
-            sigma = max(sigma, -closing)
+        x = h.sol.u[3 * i + 1]
+        y = h.sol.u[3 * i + 2]
+        sigma = np.sqrt(x * x + y * y)
+        n_f = h.friction.model[1]
+        if n_f > 0:  # the largest closing speed along one of the polygon's directions
+            sigma = 0.0
+            for d in range(n_f):
+                angle = 2.0 * np.pi * d / n_f
+                sigma = max(sigma, -(np.cos(angle) * x + np.sin(angle) * y))
         out[i, SIGMA] = sigma
-        out[i, 11] = h.sol.state[i]
+        out[i, 11] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL else STICK)
         out[i, 12] = h.contacts.pair[i]
         out[i, 13] = h.contacts.feature[i]
 
@@ -474,27 +466,36 @@ def limits_missed(h):
 
 @entry
 def settle(h):
-    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again: one limit more, other friction."""
+    """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more."""
     status = apply_impulses(h)
-    if status == OK and (limits_missed(h) or friction_changes(h.sol.r, h.bil)):
+    if status == OK and limits_missed(h):
         return LIMIT_MISSED
     return status
 
 
 @entry
 def solve_contacts(h):
-    """The step's complementarity problem with the polyhedral cone, posed and solved."""
-    assemble(h)
-    solve(h)
+    """The step's contact problem, posed and solved; a status."""
+    status = assemble(h)
+    return solve(h) if status == OK else status
+
+
+@entry
+def close_books(h):
+    """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
+    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
+    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
+    remember(h)
+    contact_moments(
+        h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.memory, h.work.geom_impulse
+    )
+    report(h)
 
 
 @entry
 def conclude(h):
-    """From solved impulses to the next state: impulses on the shapes, books, warm start, report, q and v."""
-    contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.joints, h.settings[0], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
-    remember(h.contacts, h.frames, h.cones, h.rows, h.memory, h.bil, h.sol)
-    report(h)
+    """From solved impulses to the next state."""
+    close_books(h)
     advance(h)
     if h.bil.info[COUNT] > 0:
         mend_closures(h)

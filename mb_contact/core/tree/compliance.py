@@ -458,6 +458,23 @@ def row_compliance(com, rows, n_rows, count, W):
 
 
 @kernel
+def compliance_terms(com, rows, r):
+    """Sum of the absolute terms of W_rr: where it is much larger than W_rr, the latter is rounding."""
+    total = 1e-300
+    a = rows.side_a[r]
+    b = rows.side_b[r]
+    for c in range(6):
+        for d in range(6):
+            if a >= 0:
+                total += abs(rows.on_a[r, c] * com.Omega[a, a, c, d] * rows.on_a[r, d])
+            if b >= 0:
+                total += abs(rows.on_b[r, c] * com.Omega[b, b, c, d] * rows.on_b[r, d])
+            if a >= 0 and b >= 0 and com.same_tree[a, b] != 0:
+                total += 2.0 * abs(rows.on_a[r, c] * com.Omega[a, b, c, d] * rows.on_b[r, d])
+    return total
+
+
+@kernel
 def _couple(same_tree, a, b, c, d):
     """Whether an impulse on one of the bodies c, d moves one of a, b; -1 stands for the inertial frame."""
     if a >= 0 and ((c >= 0 and same_tree[a, c] != 0) or (d >= 0 and same_tree[a, d] != 0)):

@@ -1,18 +1,14 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the rows of a step to the units of the exact-cone problem: unequal coefficients, torsion, rolling.
+"""What surfaces add to the rows of contacts: directions of unequal friction, torsion, rolling.
 
 A contact whose pair of surfaces has torsional or rolling coefficients gets rows behind all others: the relative angular
-velocity about the normal, and about the two tangents.  In the solver's order they follow their contact's own rows;
-``source`` tells which row of the step each row of the solver is.  Rows whose coefficient is zero are left out.
+velocity about the normal, and about the two tangents.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from mb_contact.core.cone.problem import CONE
 from mb_contact.core.jit import kernel
 from mb_contact.core.rows.contact_rows import tangential
 from mb_contact.core.tree.spatial import cross
@@ -88,66 +84,6 @@ def _moment_row(rows, row, direction, i, new):
         rows.on_a[new, 3 + a] = 0.0
         rows.on_b[new, a] = -direction[i, a] if rows.body_b[row] >= 0 else 0.0
         rows.on_b[new, 3 + a] = 0.0
-
-
-@kernel
-def cone_units(cones, contacts, surfaces, mu, extra, units, source):
-    """Fill ``units`` (all but the scales) and ``source``; returns (rows, groups)."""
-    row = 0
-    group = 0
-    for i in range(cones.count[0]):
-        first = group
-        start = cones.start[i]
-        units.start[i] = row
-        units.kind[i] = CONE
-        units.group[i] = group
-        units.mu[row] = 1.0
-        source[row] = start
-        row += 1
-        if cones.dim[i] == 3:
-            row, group = _add_group(units, source, start + 1, mu[i, 0], mu[i, 1], row, group)
-        if cones.dim[i] == 3 and extra[i] >= 0:
-            pair = contacts.pair[i]
-            at = extra[i]
-            if surfaces.torsional[pair] > 0.0:
-                row, group = _add_group(units, source, at, surfaces.torsional[pair], 0.0, row, group)
-                at += 1
-            if surfaces.rolling[pair] > 0.0:
-                c = surfaces.rolling[pair]
-                row, group = _add_group(units, source, at, c, c, row, group)
-        if group == first:
-            row, group = _close_group(units, row, row, group)
-    units.start[cones.count[0]] = row
-    units.group[cones.count[0]] = group
-    return row, group
-
-
-@kernel
-def _add_group(units, source, start, c1, c2, row, group):
-    """A group of up to two rows of the step from ``start``, those with a coefficient."""
-    first = row
-    for a in range(2):
-        c = c1 if a == 0 else c2
-        if c > 0.0:
-            units.mu[row] = c
-            source[row] = start + a
-            row += 1
-    return (row, group) if row == first else _close_group(units, first, row, group)
-
-
-@kernel
-def _close_group(units, first, end, group):
-    """Write a group of the rows from ``first`` to ``end``."""
-    size = end - first
-    mean = 0.0
-    if size == 1:
-        mean = units.mu[first]
-    elif size == 2:
-        mean = np.sqrt(units.mu[first] * units.mu[first + 1])
-    units.row[group] = first
-    units.size[group] = size
-    units.mean[group] = mean
-    return end, group + 1
 
 
 @kernel

@@ -1,0 +1,72 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The simulator's contact solver on a problem given by its matrix: any blocks of rows, W by rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.solve import newton as _newton
+from mb_contact.core.solve.assemble import spread_scales
+from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS, UNILATERAL, make_system
+
+__all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
+
+STATUS = ("solved", "limit", "no_motion")  #: by the solver's status
+
+
+class BlockSolution(NamedTuple):
+    """Outcome of :func:`solve_blocks`; its residual is the solver's own."""
+
+    r: np.ndarray  #: impulses (R,)
+    u: np.ndarray  #: W r + q (R,)
+    status: str  #: one of STATUS
+    steps: int  #: Newton steps
+    residual: float  #: worst natural map of a block [sqrt(N s m/s)]
+
+
+def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget=400):
+    """Impulses r and velocities u = W r + q that fulfil the law of each block.
+
+    Parameters
+    ----------
+    W : (R, R)
+    q : (R,)
+    kind : sequence of int
+        EQUALITY, UNILATERAL, BOX or CONTACT, one for each block.
+    size : sequence of int
+        Rows of each block, one after the other; of a CONTACT 3, 4 with torsion, 5 with rolling, 6 with both.
+    mu : (R,)
+        Softness of an equality row, least impulse of a UNILATERAL or normal row, bound of a BOX, else coefficients.
+    n_f : int
+        Vertices of the friction polygon, 0 for the disc.
+    warm : (R,), optional
+        Impulses to start from.
+    tolerance : float
+        [sqrt(N s m/s)]
+    budget : int
+        Newton steps.
+
+    Returns
+    -------
+    BlockSolution
+    """
+    rows, blocks = len(q), len(kind)
+    P = make_system(max(rows, 1), max(blocks, 1), 0, max(rows, 1), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, min(blocks, 1)
+    P.blocks.kind[:blocks], P.blocks.n_f[:] = kind, n_f
+    P.blocks.start[1 : blocks + 1] = np.cumsum(size)
+    P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = mu, q, np.arange(rows)
+    P.island[1], P.face[0] = blocks, BY_ROWS
+    P.W[:rows, :rows] = W
+    diagonal = np.diag(P.W)[:rows]
+    P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))
+    spread_scales(P.blocks, blocks)
+    if warm is not None:
+        P.r[:rows] = warm
+    _newton.solve(P, tolerance, budget)
+    status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
+    return BlockSolution(P.r[:rows].copy(), P.u[:rows].copy(), STATUS[int(status)], int(steps), float(residual))
