@@ -12,7 +12,8 @@ robot's SRDF would do (--overlaps keep leaves them to the solver).  "free" leave
 each at least 1 N m s/rad or N s/m (--damping).  The 17 robots of robots.py are among these files; those with a position
 "standing" fall from that one too.  Files that cannot be dropped are named with the reason.
 
-Exit code 1 where a residual is above 1e-10 sqrt(N s m/s) or a step raises an error; refused files do not count.
+Exit code 1 where a residual is above 1e-10 sqrt(N s m/s), a step raises an error or a run is cut off (--patience);
+refused files do not count.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ Phases, from the kinetic energy T of each engine's own run and its maximum T_max
     at rest    after the maximum, T <= 1e-5 T_max (a few mm/s; MuJoCo's soft contacts creep on at about 1e-6 T_max)
 
 Steps before the first contact count in the line "all" only.  A run ends when all has been at rest for 0.3 s (--rest),
-or after --seconds.  Exit code 1 where a residual is above 1e-10 sqrt(N s m/s) or a step raises an error.
+or after --seconds.  Exit code 1 where a residual is above 1e-10 sqrt(N s m/s),
+a step raises an error or a run is cut off (--patience).
 """
 
 from __future__ import annotations

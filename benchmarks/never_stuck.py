@@ -19,8 +19,8 @@ not follow the hands, which slip on them.
 
 Scenes from files keep the friction model that they name (table_top and wheel_and_hub: coulomb_cone), others have
 the default; --friction-model is for all.  Impacts with restitution are judged beside the steps.  Exit code 1 where
-a residual of a step or an impact is above 1e-10 sqrt(N s m/s), a step takes longer than --limit-ms, or one raises an
-error.
+a residual of a step or an impact is above 1e-10 sqrt(N s m/s), a step takes longer than --limit-ms or raises an
+error, or a scene is cut off (--patience) or refused.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Record:
     ended : str
         Why the run ended before its time; empty where it did not.
     failed : bool
-        Whether a step raised an error.
+        Whether a step raised an error or the run was cut off.
     """
 
     seconds: list = field(default_factory=list)
@@ -100,7 +100,7 @@ def follow(sim, seconds, control=None, until=None, patience=np.inf):
         if until is not None and until(record):
             break
         if time.perf_counter() - start > patience:
-            record.ended = f"cut off at {sim.time:.3f} s"
+            record.ended, record.failed = f"cut off at {sim.time:.3f} s", True
             break
     return record
 
@@ -153,7 +153,7 @@ def add_options(parser):
     parser.add_argument("--friction-model", metavar="MODEL",
                         help="coulomb_polyhedral or coulomb_cone; without it the default of Scene")  # fmt: skip
     parser.add_argument("--patience", type=float, default=300.0, metavar="S",
-                        help="wall time after which a scene is cut off, and says so (%(default)s)")  # fmt: skip
+                        help="wall time after which a scene is cut off and has failed (%(default)s)")  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file too")
     parser.add_argument("--quick", action="store_true", help="the smallest case only, in a few seconds")
 
