@@ -12,6 +12,8 @@ robot's SRDF would do (--overlaps keep leaves them to the solver).  "free" leave
 each at least 1 N m s/rad or N s/m (--damping).  The 17 robots of robots.py are among these files; those with a position
 "standing" fall from that one too.  Files that cannot be dropped are named with the reason.
 
+"joints" counts the unsolved steps in which the rows of joint friction (loops, gears) have such a residual.
+
 Exit code 1 where a residual is above 1e-10 sqrt(N s m/s), a step raises an error or a run is cut off (--patience);
 refused files do not count.
 """
@@ -42,9 +44,9 @@ from mb_contact.model.scene import JointProperties, Scene, SceneModel
 HEIGHT = 0.1  #: of the lowest point above the floor [m]
 KINDS = ("free", "damped")
 
-HEAD = ("robot", "joints", "bodies", "hulls", "left out", "pairs", "filtered", "contacts", "steps", "unsolved",
-        "residual", "ms median", "worst", "what ended the steps")  # fmt: skip
-WIDTHS = (36, 6, 6, 5, 8, 6, 8, 8, 6, 8, 8, 9, 8)
+HEAD = ("robot", "drive", "bodies", "hulls", "left out", "pairs", "filtered", "contacts", "steps", "unsolved",
+        "joints", "residual", "ms median", "worst", "what ended the steps")  # fmt: skip
+WIDTHS = (36, 6, 6, 5, 8, 6, 8, 8, 6, 8, 6, 8, 9, 8)
 
 
 def cases():
@@ -101,7 +103,7 @@ def run(name, file, standing, kind, arguments):
 
 def cells(row):
     """Texts of a row."""
-    whole = ("bodies", "hulls", "left_out", "pairs", "filtered", "contacts", "steps", "unsolved")
+    whole = ("bodies", "hulls", "left_out", "pairs", "filtered", "contacts", "steps", "unsolved", "unsolved_joints")
     return (
         row["robot"], row["joints"], *(f"{row[key]}" for key in whole), number(row["residual"], "{:.1e}"),
         number(row["median_ms"]), number(row["worst_ms"]), counted(row["solvers"]),
@@ -141,7 +143,9 @@ def main(argv=None):
     for name, reason in refused.items():
         print(f"{name} is refused: {reason}")
     unsolved, steps = sum(row["unsolved"] for row in rows), sum(row["steps"] for row in rows)
-    print(f"{len(rows)} runs, {len(refused)} robots refused, {unsolved} of {steps} steps unsolved")
+    joints = sum(row["unsolved_joints"] for row in rows)
+    print(f"{len(rows)} runs, {len(refused)} robots refused, {unsolved} of {steps} steps unsolved, "
+          f"{joints} of them in joints")  # fmt: skip
     if arguments.markdown is not None:
         text = markdown(HEAD, [cells(row) for row in rows])
         text += "".join(f"\n{name} is refused: {reason}\n" for name, reason in refused.items())

@@ -30,6 +30,8 @@ class Record:
     ----------
     seconds, contacts, residual, newton, kinetic : list
         Time of a step [s], contact points, ``certificate.residual``, ``certificate.iterations``, kinetic energy [J].
+    joints : list of float
+        ``certificate.loop_residual``, the part of loops, gears and joint friction in ``residual``.
     solvers : list of str
         ``certificate.solver``.
     impacts : list of float
@@ -46,6 +48,7 @@ class Record:
     newton: list = field(default_factory=list)
     kinetic: list = field(default_factory=list)
     solvers: list = field(default_factory=list)
+    joints: list = field(default_factory=list)
     impacts: list = field(default_factory=list)
     ended: str = ""
     failed: bool = False
@@ -59,6 +62,7 @@ class Record:
         self.newton.append(certificate.iterations)
         self.kinetic.append(float(certificate.kinetic_energy))
         self.solvers.append(certificate.solver)
+        self.joints.append(float(certificate.loop_residual))
         self.impacts.extend(float(event.residual) for event in step.events)
 
 
@@ -111,12 +115,15 @@ def statistics(record, chosen=slice(None)):
         np.array(values)[chosen] for values in (record.seconds, record.residual, record.newton, record.contacts)
     )
     solvers = np.array(record.solvers, dtype=object)[chosen]
-    some = len(seconds) > 0
-    ms = 1e3 * seconds
+    joints = np.array(record.joints)[chosen]
+    some, ms = len(seconds) > 0, 1e3 * seconds
+    wrong = ~(residual <= SOLVED)  # a residual that is no number is not solved
     return {
         "steps": len(seconds),
         "contacts": int(contacts.max()) if some else 0,
-        "unsolved": int(np.count_nonzero(~(residual <= SOLVED))),  # a residual that is no number is not solved
+        "unsolved": int(np.count_nonzero(wrong)),
+        "unsolved_joints": int(np.count_nonzero(~(joints <= SOLVED))),
+        "unsolved_by": dict(Counter(solvers[wrong].tolist()).most_common()),
         "residual": float(residual.max()) if some else None,
         "median_ms": float(np.median(ms)) if some else None,
         "mean_ms": float(ms.mean()) if some else None,

@@ -88,8 +88,9 @@ def test_phases_follow_the_kinetic_energy():
 
 
 def test_a_residual_that_is_no_number_is_unsolved():
-    record = stepping.Record([1e-3] * 3, [4] * 3, [1e-11, np.nan, 1e-9], [1] * 3, [0.0] * 3, ["a", "b", "a"])
+    record = stepping.Record([1e-3] * 3, [4] * 3, [1e-11, np.nan, 1e-9], [1] * 3, [0.0] * 3, ["a", "b", "a"], [0.0] * 3)
     assert stepping.statistics(record)["unsolved"] == 2
+    assert stepping.statistics(record)["unsolved_by"] == {"b": 1, "a": 1}
     assert stepping.statistics(record, slice(0, 0))["median_ms"] is None
 
 
