@@ -57,8 +57,8 @@ def side_of(bodies):
     return max(2, int(np.ceil(np.sqrt(bodies / 6.0))))
 
 
-def scene_text(bodies):
-    """The scene file of a bin."""
+def scene_text(bodies, shapes=SHAPES):
+    """The scene file of a bin; the bodies take the ``shapes`` by turns."""
     rng = np.random.default_rng(1)
     side = side_of(bodies)
     half = 0.5 * side * PITCH
@@ -74,7 +74,7 @@ def scene_text(bodies):
         lines.append(f"  - {{name: wall_{name}, shape: box, size: [{size[0]:g}, {size[1]:g}, {height:g}], "
                      f"pose: {{position: [{x:g}, {y:g}, {0.5 * height:g}]}}, material: plastic}}\n")  # fmt: skip
     for i in range(bodies):
-        shape, size = SHAPES[i % len(SHAPES)]
+        shape, size = shapes[i % len(shapes)]
         layer, rest = divmod(i, side**2)
         row, column = divmod(rest, side)
         place = [(column + 0.5) * PITCH - half, (row + 0.5) * PITCH - half, 0.08 + PITCH * layer]
@@ -85,6 +85,14 @@ def scene_text(bodies):
             f"rpy: [{', '.join(f'{x:.3f}' for x in turn)}]}}}}\n"
         )
     return "".join(lines)
+
+
+def scene_of(bodies, shapes=SHAPES):
+    """The scene of a bin."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bin.yaml"
+        path.write_text(scene_text(bodies, shapes), encoding="utf-8")
+        return mb.load_scene(path)
 
 
 def outside(sim, half):
@@ -99,10 +107,7 @@ def outside(sim, half):
 
 def run(bodies, seconds, say=print):
     """(simulator, worst residual, deepest penetration [m], names of lost bodies, rungs, wall time [s], at rest)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bin.yaml"
-        path.write_text(scene_text(bodies), encoding="utf-8")
-        sim = mb.Simulator(path)
+    sim = mb.Simulator(scene_of(bodies))
     half = 0.5 * side_of(bodies) * PITCH
     worst, deepest, lost, rungs, spent, still = 0.0, 0.0, set(), Counter(), 0.0, 0
     for k in range(round(seconds / sim.time_step)):

@@ -75,9 +75,18 @@ def scene_of(name, step):
     model = mb.load_urdf(entry.urdf, inertia_errors="warn", mimic="independent")
     entry = replace(entry, joints=inside_limits(model) | standing(name, model))
     scene = Scene(models=(entry,), time_step=step)
-    if base == "free":
-        world = mb.build_world(scene)
-        scene = replace(scene, models=(replace(entry, pose=Pose((0.0, 0.0, 1e-3 - lowest(world)))),), ground=Ground())
+    return filtered(raised(scene, 1e-3) if base == "free" else scene)
+
+
+def raised(scene, height):
+    """The scene of one robot with the lowest point of its collision shapes ``height`` [m] above a floor."""
+    (entry,) = scene.models
+    z = height - lowest(mb.build_world(scene))
+    return replace(scene, models=(replace(entry, pose=Pose((0.0, 0.0, z))),), ground=Ground())
+
+
+def filtered(scene):
+    """The scene with links that overlap at the start filtered out, and the pairs of these links."""
     links = [(a, b) for a, b, _ in initial_penetrations(mb.build_world(scene), depth=0.0) if "ground" not in (a, b)]
     return replace(scene, collision_filters=CollisionFilters(disable=tuple(links))), links
 
@@ -166,7 +175,7 @@ def draw(sim, name, picture):
 def run(name, seconds, step, picture=None):
     """Numbers of one robot; raises what the simulator raises.  ``picture`` is a file for how it stands at the end."""
     base = ROBOTS[name][1]
-    scene, filtered = scene_of(name, step)
+    scene, overlapping = scene_of(name, step)
     start_time = time.perf_counter()
     sim = mb.Simulator(scene)
     start, hold = sim.q, Holder(sim, base)
@@ -184,7 +193,7 @@ def run(name, seconds, step, picture=None):
         draw(sim, name, picture)
     return {
         "bodies": len(sim.world.tree.parent), "hulls": len(sim.world.geometry_names),
-        "pairs": len(sim.world.geoms.pairs), "filtered": len(filtered), "contacts": int(contacts),
+        "pairs": len(sim.world.geoms.pairs), "filtered": len(overlapping), "contacts": int(contacts),
         "speed": float(np.abs(sim.v).max()),
         "moved": float(np.abs(sim.q - start).max()), "residual": worst, "us": 1e6 * least / BLOCK,
         "load": clock - start_time,

@@ -8,6 +8,9 @@ The files are taken as they ship: mimic joints move on their own in both, inerti
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pinocchio_peer import Peer, example_robots
@@ -15,84 +18,12 @@ from pinocchio_peer import Peer, example_robots
 import mb_contact as mb
 from mb_contact.types import JOINT_FLOATING
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+from robot_files import NAMED, OTHERS, SINGLE_BODIES  # noqa: E402 (a list, not a package)
+
 STATES = 50
 TOLERANCE = 1e-9
 GRAVITY = np.array([0.3, -1.2, -9.0])  # tilted, so that no component drops out
-
-#: The best-known ones, with a welded and with a floating base.
-NAMED = (
-    "allegro_hand_description/urdf/allegro_left_hand.urdf",
-    "anymal_b_simple_description/robots/anymal.urdf",
-    "baxter_description/urdf/baxter.urdf",
-    "icub_description/robots/icub.urdf",
-    "kinova_description/robots/kinova.urdf",
-    "panda_description/urdf/panda.urdf",
-    "pr2_description/urdf/pr2.urdf",
-    "romeo_description/urdf/romeo_small.urdf",
-    "solo_description/robots/solo12.urdf",
-    "talos_data/robots/talos_reduced.urdf",
-    "tiago_description/robots/tiago_dual.urdf",
-    "ur_description/urdf/ur5_robot.urdf",
-)
-#: The others that can be read; `romeo.urdf` and `romeo_laas_small.urdf` move links without mass, `ur3.urdf` is a xacro.
-OTHERS = (
-    "a1_description/urdf/a1.urdf",
-    "alex_description/urdf/alex_nub_hands.urdf",
-    "alex_description/urdf/alex_psyonic_hands.urdf",
-    "alex_description/urdf/alex_sake_hands.urdf",
-    "alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf",
-    "allegro_hand_description/urdf/allegro_right_hand.urdf",
-    "anymal_b_simple_description/robots/anymal-kinova.urdf",
-    "anymal_c_simple_description/urdf/anymal.urdf",
-    "asr_twodof_description/urdf/TwoDofs.urdf",
-    "b1_description/urdf/b1-z1.urdf",
-    "b1_description/urdf/b1.urdf",
-    "bolt_description/robots/bolt.urdf",
-    "borinot_description/urdf/borinot_flying_arm_2.urdf",
-    "centauro_description/urdf/centauro.urdf",
-    "double_pendulum_description/urdf/double_pendulum.urdf",
-    "double_pendulum_description/urdf/double_pendulum_continuous.urdf",
-    "double_pendulum_description/urdf/double_pendulum_simple.urdf",
-    "finger_edu_description/robots/finger_edu.urdf",
-    "g1_description/urdf/g1_29dof_rev_1_0.urdf",
-    "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
-    "go1_description/urdf/go1.urdf",
-    "go2_description/urdf/go2.urdf",
-    "hextilt_description/urdf/hextilt_flying_arm_5.urdf",
-    "human_description/robots/human.urdf",
-    "hyq_description/robots/hyq_no_sensors.urdf",
-    "icub_description/robots/icub_reduced.urdf",
-    "iris_description/robots/iris.urdf",
-    "laikago_description/urdf/laikago.urdf",
-    "panda_description/urdf/panda_collision.urdf",
-    "quadruped_description/urdf/quadruped.urdf",
-    "simple_humanoid_description/urdf/simple_humanoid.urdf",
-    "simple_humanoid_description/urdf/simple_humanoid_classical.urdf",
-    "so_arm_description/urdf/so100.urdf",
-    "so_arm_description/urdf/so101.urdf",
-    "solo_description/robots/solo.urdf",
-    "talos_data/robots/talos_full_v2.urdf",
-    "talos_data/robots/talos_full_v2_box.urdf",
-    "talos_data/robots/talos_left_arm.urdf",
-    "talos_data/robots/talos_reduced_box.urdf",
-    "talos_data/robots/talos_reduced_corrected.urdf",
-    "tiago_description/robots/tiago.urdf",
-    "tiago_description/robots/tiago_no_hand.urdf",
-    "tiago_pro_description/robots/tiago_pro.urdf",
-    "ur_description/urdf/ur10_joint_limited_robot.urdf",
-    "ur_description/urdf/ur10_robot.urdf",
-    "ur_description/urdf/ur3_gripper.urdf",
-    "ur_description/urdf/ur3_joint_limited_robot.urdf",
-    "ur_description/urdf/ur3_robot.urdf",
-    "ur_description/urdf/ur5_gripper.urdf",
-    "ur_description/urdf/ur5_joint_limited_robot.urdf",
-    "xarm_description/urdf/xarm7.urdf",
-    "z1_description/urdf/z1.urdf",
-)
-SINGLE_BODIES = (
-    "hector_description/robots/quadrotor_base.urdf",
-    "iris_description/robots/iris_simple.urdf",
-)  # welded they have nothing to move
 CASES = [(file, base) for file in NAMED + OTHERS for base in (False, True)]
 CASES += [(file, True) for file in SINGLE_BODIES]
 
