@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.warm_up import in_cache, is_compiled
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
@@ -30,7 +31,9 @@ class ContactStep:
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
-        return _step.solve_contacts(handle)
+        _step.assemble(handle)
+        status = _problem.pose(handle)
+        return _problem.solve(handle, False) if status == OK else status
 
     def finish(self, handle, candidates):
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.

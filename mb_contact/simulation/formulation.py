@@ -15,6 +15,7 @@ import numpy as np
 from mb_contact.contact.formulation import RUNGS
 from mb_contact.contact.formulations import formulate
 from mb_contact.core.solve.system import ROWS
+from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
@@ -36,7 +37,8 @@ class FormulationStep(ContactStep):
 
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
-        status = _step.assemble(handle)
+        _step.assemble(handle)
+        status = _problem.pose(handle)
         if status != OK:
             return status
         problem = posed_problem(self._sim, self._sim.q, self._sim.v)
@@ -55,8 +57,8 @@ class FormulationStep(ContactStep):
         sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
         sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
         system.r[:count] = sol.r[system.source[:count]]
-        self._sim._work.info[_step.STAGE] = self._rung(solution) if len(r) else 0
-        self._sim._work.info[_step.ITERATIONS] = solution.pivots
+        self._sim._work.info[_problem.STAGE] = self._rung(solution) if len(r) else 0
+        self._sim._work.info[_problem.ITERATIONS] = solution.pivots
         return OK
 
     def _rung(self, solution):

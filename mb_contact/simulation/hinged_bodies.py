@@ -8,7 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.rows.hinge_rows import ROWS, make_hinge_work
+from mb_contact.core.solve.system import make_system_handle
 from mb_contact.core.step import hinged_step as _hinged
+from mb_contact.core.step import problem as _problem
+from mb_contact.core.step import step as _step
 from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep, kernel_in_cache
 from mb_contact.simulation.impacts import Impacts
@@ -40,18 +43,26 @@ class HingedStep(ContactStep):
         """Workspaces for so many contact rows and contacts."""
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
-            self._whole = _hinged.make_mixed_system(ROWS * self._links, rows, units)
+            self._whole = make_system_handle(*_hinged.make_mixed_system(ROWS * self._links, rows, units))
 
     def is_compiled(self):
         """Whether the kernel of these steps is in the cache."""
-        kernel = _hinged.solve_mixed if self._mixed else _hinged.solve_eliminated
+        kernel = _hinged.solve_mixed if self._mixed else _hinged.eliminate_hinges
         return is_compiled() and kernel_in_cache(kernel, f"hinged_step.{kernel.__name__}")
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
+        _step.assemble(handle)
+        status = _problem.pose(handle)
+        if status != OK:
+            return status
         if self._mixed:
             return _hinged.solve_mixed(handle, self.work, self._whole)
-        return _hinged.solve_eliminated(handle, self.work)
+        status = _hinged.eliminate_hinges(handle, self.work)
+        if status == OK:
+            status = _problem.solve(handle, False)
+            _hinged.recover_hinges(handle, self.work)
+        return status
 
     def _impulses(self, handle):
         status = self.solve(handle)

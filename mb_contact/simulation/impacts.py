@@ -12,6 +12,7 @@ from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core.rows.bilateral import FIRST
 from mb_contact.core.step import collisions as _collisions
 from mb_contact.core.step import impact_times as _times
+from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
@@ -229,10 +230,11 @@ class Impacts:
     # --- inside -----------------------------------------------------------------------------
 
     def _pose(self, handle, eps, touch, dt, pair):
-        return _collisions.pose_impact(
+        status = _collisions.pose_impact(
             handle, self._imp, self._picked, eps, touch, self._threshold, self._lag, dt, pair,
             self.together,
         )  # fmt: skip
+        return _problem.pose(handle) if status == OK else status
 
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
         """One impact of all that is marked, or of the pair of geometries that is first; a status.
@@ -328,10 +330,17 @@ class Impacts:
         return self._decompress(handle, scale)[0], scale
 
     def _compress(self, handle):
-        return _collisions.compress(handle, self._imp)
+        """The first phase; a status."""
+        _collisions.begin_compression(handle, self._imp)
+        status = _problem.solve(handle, True)
+        _collisions.end_compression(handle, self._imp)
+        return status
 
     def _decompress(self, handle, scale):
-        return _collisions.decompress(handle, self._imp, self._law, scale)
+        """The second phase with all restitutions times ``scale``; a status and the change of energy by both [J]."""
+        _collisions.begin_decompression(handle, self._imp, self._law, scale)
+        status = _problem.solve(handle, True)
+        return status, _collisions.end_decompression(handle, self._imp, self._law)
 
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""

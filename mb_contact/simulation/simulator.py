@@ -14,9 +14,9 @@ from mb_contact.core.handle import make_step_handle
 from mb_contact.core.rows.bilateral import COUNT, FIRST, make_bilateral_work
 from mb_contact.core.rows.loop_rows import make_loop_work
 from mb_contact.core.solve import assemble as _assemble
-from mb_contact.core.solve.system import make_factors, make_system
+from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.closing import close_loops, make_closing_work
+from mb_contact.core.step.closing import make_closing_work
 from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.pairs import PairLinks
@@ -24,6 +24,7 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
+from mb_contact.simulation.closing import close_loops, project
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.formulation import FormulationStep
@@ -506,6 +507,8 @@ class Simulator:
             self._fill *= 2 if status == SYSTEM_TOO_SMALL else 1
             self._allocate(self._capacity * (2 if status == TOO_MANY_CONTACTS else 1))
             status = self._friction.finish(self._handle, count)
+        if status == OK and self._drift[1] > 0.0 and self.world.couplings.rows:
+            project(self._handle, self._drift[1], self._work, self._bilateral)
         return status
 
     def _count_step(self, dt):
@@ -679,10 +682,11 @@ class Simulator:
                 self._settings, self._contacts, self._frames, self._rows, self._cones, self._q, self._v, work,
                 self._pair_links, self._bilateral, friction,
             )
+        system = make_system_handle(*self._system)
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
-            self._memory, self._cones, self._solution, self._work, self._system, draft, friction, solver,
+            self._memory, self._cones, self._solution, self._work, system, draft, friction, solver,
             self._joints, couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
             make_closing_work(self._n, self._N, bilateral, gears, *self._layout[1:]),
         )  # fmt: skip

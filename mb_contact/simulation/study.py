@@ -11,7 +11,7 @@ from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.os import ContactProblem
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
 from mb_contact.core.solve.newton import apply_to_all
-from mb_contact.core.solve.system import ROWS
+from mb_contact.core.solve.system import ROWS, make_system_handle
 from mb_contact.types import CLOSURE_NAMES, UPPER
 
 
@@ -65,13 +65,14 @@ def posed_contact_problem(simulator):
     """
     sim = simulator
     system, cones, sol = sim._system, sim._cones, sim._solution
+    handle = make_system_handle(*system)
     rows = int(system.count[ROWS])
     source = system.source[:rows]
     W, q = np.zeros((rows, rows)), sol.q
     column, answer = np.zeros(len(system.q)), np.zeros(len(system.q))
     for j in range(rows):
         column[j] = 1.0
-        apply_to_all(system, column, answer)
+        apply_to_all(handle, column, answer)
         column[j] = 0.0
         W[:, j] = answer[:rows]
     units = int(cones.count[0])

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from mb_contact.core.jit import DISABLE_JIT
-from mb_contact.core.step import step
+from mb_contact.core.step import problem, step
 
 #: (what the user reads, kernel, arguments after the handle), in the order of a step
 STAGES = {
@@ -25,9 +25,9 @@ STAGES = {
     "broad phase": (step.begin_step, ()),
     "contact manifolds": (step.find_contacts, (0,)),
     "articulated-body sweeps": (step.smooth_dynamics, ()),
-    "operational-space compliance": (step.assemble, ()),
-    "contact solver": (step.solve, ()),
-    "contact problem": (step.solve_contacts, ()),
+    "contact rows": (step.assemble, ()),
+    "operational-space compliance": (problem.pose, ()),
+    "contact solver": (problem.solve, (False,)),
     "impulse sweep": (step.settle, ()),
     "the next state": (step.conclude, ()),
 }

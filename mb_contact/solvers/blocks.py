@@ -11,7 +11,18 @@ import numpy as np
 
 from mb_contact.core.solve import newton as _newton
 from mb_contact.core.solve.assemble import spread_scales
-from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS, UNILATERAL, make_system
+from mb_contact.core.solve.system import (
+    BLOCKS,
+    BOX,
+    BY_ROWS,
+    CONTACT,
+    EQUALITY,
+    ISLANDS,
+    ROWS,
+    UNILATERAL,
+    make_system,
+    make_system_handle,
+)
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
@@ -67,6 +78,6 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     spread_scales(P.blocks, blocks)
     if warm is not None:
         P.r[:rows] = warm
-    _newton.solve(P, tolerance, budget)
+    _newton.solve(make_system_handle(*P), float(tolerance), int(budget))
     status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
     return BlockSolution(P.r[:rows].copy(), P.u[:rows].copy(), STATUS[int(status)], int(steps), float(residual))

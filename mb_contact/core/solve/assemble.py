@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import combine_gears
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
@@ -221,7 +221,7 @@ def _couple(draft, rows, row, first):
     return first
 
 
-@kernel
+@entry
 def sort_islands(P, draft, rows):
     """Blocks in the order of their islands, with their rows; islands in the order of their first blocks."""
     count = draft.count[0]
@@ -260,7 +260,7 @@ def sort_islands(P, draft, rows):
     _place_blocks(P, draft)
 
 
-@kernel
+@entry
 def _place_blocks(P, draft):
     """Kinds, rows and coefficients of the blocks, sorted; ``draft.order`` has the number that each had."""
     blocks = P.blocks
@@ -286,7 +286,7 @@ def _place_blocks(P, draft):
     P.count[ROWS] = blocks.start[draft.count[0]]
 
 
-@kernel
+@entry
 def choose_face(P, only_rows):
     """By rows or by bodies, whichever takes fewer multiply-adds."""
     by_rows = 0.0
@@ -304,7 +304,7 @@ def choose_face(P, only_rows):
     P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 
-@kernel
+@entry
 def pose_bodies(P, draft, tree, kin, rows):
     """J, M and M^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
@@ -441,7 +441,7 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
     return used
 
 
-@kernel
+@entry
 def pose_rows(P, com, rows, gears, n_rows, count):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
     row_compliance(com, rows, n_rows, count, P.W)
@@ -450,7 +450,7 @@ def pose_rows(P, com, rows, gears, n_rows, count):
         P.blocks.D[i] = P.W[P.source[i], P.source[i]]
 
 
-@kernel
+@entry
 def set_scales(P, com, rows):
     """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
     blocks = P.blocks
@@ -494,7 +494,7 @@ def spread_scales(blocks, count):
             i += size
 
 
-@kernel
+@entry
 def set_velocities(P, q):
     """q of the rows from the caller's; along an immobile row nothing is asked for that it could not do."""
     for b in range(P.count[BLOCKS]):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry
 from mb_contact.core.lcp.certificate import polygon_pairs
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY
 
@@ -22,7 +22,7 @@ CONE = 2  #: largest friction beyond its bound, unscaled [N s]
 WORST = 3  #: block with the largest residual
 
 
-@kernel
+@entry
 def certify(P, u, first_bilateral, judge, loops):
     """Judge the impulses ``P.r`` with velocities u of the caller's rows.
 
@@ -69,7 +69,7 @@ def certify(P, u, first_bilateral, judge, loops):
             judge[WORST] = b
 
 
-@kernel
+@entry
 def _friction(P, u, b, gap, below, judge):
     """Gap and infeasibility of the friction of a contact joined to those of its normal."""
     n = P.blocks.start[b]
@@ -94,7 +94,7 @@ def _friction(P, u, b, gap, below, judge):
     return gap, below
 
 
-@kernel
+@entry
 def _disc(P, u, radius, first, last, judge):
     """Distance of the group's impulse y from the disc's point nearest to y - v, in units of its coefficients."""
     blocks = P.blocks

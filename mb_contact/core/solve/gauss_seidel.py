@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE
 
@@ -54,7 +54,7 @@ def _through_bodies(bodies, b, a, k, absolute):
     return total
 
 
-@kernel
+@entry
 def sweep_blocks(P, b0, b1, sweeps):
     """So many sweeps over the blocks of an island, forwards and backwards by turns, from ``P.r``, ``P.u``."""
     start = P.blocks.start
@@ -75,7 +75,7 @@ def sweep_blocks(P, b0, b1, sweeps):
             _sweep_block(P, by_rows, b0, b1, b)
 
 
-@kernel
+@entry
 def _sweep_block(P, by_rows, b0, b1, b):
     """Solve block b with the others held."""
     i = P.blocks.start[b]

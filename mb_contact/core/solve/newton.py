@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.by_bodies import (
     apply_bodies,
     factor_bodies,
@@ -44,6 +44,7 @@ LEAST_EPS = 1e-9
 PROBE_FROM = 1e-3  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
+TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 WARM_SWEEPS = 5  #: sweeps from the warm start, twice
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -52,7 +53,7 @@ RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
 
 
-@kernel
+@entry
 def _apply(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
     if P.face[0] == BY_ROWS:
@@ -61,7 +62,7 @@ def _apply(P, b0, b1, c0, c1, x, y):
         apply_bodies(P.blocks.start, P.bodies, P.work, b0, b1, c0, c1, x, y)
 
 
-@kernel
+@entry
 def _evaluate(P, b0, b1, c0, c1, r):
     """Take the impulses r of an island into P.r, their velocities into P.u; returns the residual."""
     first = P.blocks.start[b0]
@@ -74,7 +75,7 @@ def _evaluate(P, b0, b1, c0, c1, r):
     return residual(P.blocks, P.r, P.u, b0, b1)
 
 
-@kernel
+@entry
 def _substitute(P, b0, b1, c0, c1, c, dr):
     """dr = (1 + G W)^-1 c with the factors at hand; may overwrite work.du, f and v."""
     if P.face[0] == BY_ROWS:
@@ -97,7 +98,7 @@ def _respond(blocks, G, b0, b1, c, du, dr):
                 dr[i] -= G[i, 2] * du[at + 1]
 
 
-@kernel
+@entry
 def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
     """One step of P.r on the problem anchored at work.anchor, P.u after it; the residual, infinite where singular."""
     k = P.work
@@ -129,14 +130,14 @@ def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
     return _evaluate(P, b0, b1, c0, c1, k.dr)
 
 
-@kernel
+@entry
 def _anchored(P, first, last, eps):
     """work.w = u + eps D (r - r_k)."""
     for i in range(first, last):
         P.work.w[i] = P.u[i] + eps * P.blocks.D[i] * (P.r[i] - P.work.anchor[i])
 
 
-@kernel
+@entry
 def _is_ray(P, b0, b1, c0, c1):
     """Whether d = r - r_k is a ray; it is left in work.rest."""
     d = P.work.rest
@@ -157,7 +158,7 @@ def _is_ray(P, b0, b1, c0, c1):
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 
 
-@kernel
+@entry
 def solve_island(P, island, c0, c1, tolerance, budget):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
@@ -170,13 +171,13 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
     now = _evaluate(P, b0, b1, c0, c1, P.r)
-    if now <= tolerance:
+    if now <= TIGHT * tolerance:
         return SOLVED, 0, now
     cold = residual(P.blocks, k.zero, P.q, b0, b1)
     warm = now < cold
     if not warm:
         now = _evaluate(P, b0, b1, c0, c1, k.zero)
-        if now <= tolerance:
+        if now <= TIGHT * tolerance:
             return SOLVED, 0, now
     used = 0
     if P.face[0] != BY_ROWS:
@@ -265,10 +266,19 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             floor *= 0.3
     if now != best:
         best = _evaluate(P, b0, b1, c0, c1, k.best)
+    if TIGHT * tolerance < best <= tolerance and steps != 1:
+        for i in range(first, last):
+            k.anchor[i] = P.r[i]
+        steps += 1
+        now = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+        if now < best:
+            best = now
+        else:
+            best = _evaluate(P, b0, b1, c0, c1, k.anchor)
     return (SOLVED if best <= tolerance else OVER_BUDGET), steps, best
 
 
-@kernel
+@entry
 def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
     for i in range(P.count[ISLANDS]):
@@ -280,7 +290,7 @@ def solve(P, tolerance, budget):
         P.report[i, 2] = now
 
 
-@kernel
+@entry
 def apply_to_all(P, x, y):
     """y = W x of all rows, for study."""
     for i in range(P.count[ISLANDS]):

@@ -11,9 +11,15 @@ many as its degrees of freedom fill.  Impulses are in N s (N m s), velocities in
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import NamedTuple
 
+import numba
 import numpy as np
+from numba.core import types
+from numba.experimental import structref
+
+from mb_contact.core.jit import entry
 
 EQUALITY = 0  #: u + mu r = 0, mu a softness
 UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
@@ -108,6 +114,32 @@ class System(NamedTuple):
     factors: Factors
     work: Vectors
     report: np.ndarray  #: (I, 3), status, Newton steps and residual of each island
+
+
+class SystemHandleType(types.StructRef):
+    """Numba type of ``SystemHandle``."""
+
+    def preprocess_fields(self, fields):
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+if numba.config.DISABLE_JIT:
+    SystemHandle = namedtuple("SystemHandle", System._fields)
+else:
+
+    class SystemHandle(structref.StructRefProxy):
+        """A System as kernels take it: one reference, because 60 arrays at each call take long to compile."""
+
+    structref.register(SystemHandleType)
+    structref.define_proxy(SystemHandle, SystemHandleType, list(System._fields))
+
+
+@entry
+def make_system_handle(
+    count, blocks, source, immobile, q, r, u, island, face, W, bodies, factors, work, report,
+):  # fmt: skip
+    """A SystemHandle of the fields of a System."""
+    return SystemHandle(count, blocks, source, immobile, q, r, u, island, face, W, bodies, factors, work, report)
 
 
 def make_system(rows, blocks, entries, dense, trees, place):

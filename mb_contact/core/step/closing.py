@@ -18,7 +18,6 @@ import numpy as np
 
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import (
-    CLOSURE,
     COUNT,
     GEARS,
     BilateralWork,
@@ -31,17 +30,15 @@ from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.joint_forces import spring_energy
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
-from mb_contact.core.solve.system import ISLANDS, ROWS, System, make_system
+from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import pose_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.workspace import Rows, make_rows
-from mb_contact.types import OK
 
 STRIDE = 0.5  # [rad, m] longest change of a coordinate in one Gauss-Newton step
-STEP_LIMIT = 5  # Gauss-Newton steps after a time step; it starts within the drift of one step
 LEDGER_LOOPS = 5  # entry of StepWork.ledger
 TOLERANCE = 1e-14  # of the linear problem [sqrt(N s m/s)]; its budget of Newton steps:
 BUDGET = 20
@@ -52,7 +49,7 @@ class ClosingWork(NamedTuple):
 
     rows: Rows
     bil: BilateralWork
-    system: System
+    system: object  #: SystemHandle
     q: np.ndarray  #: (m + gears,)
     r: np.ndarray  #: (m + gears,)
     dq: np.ndarray  #: (N,)
@@ -62,9 +59,10 @@ class ClosingWork(NamedTuple):
 def make_closing_work(n, N, m, gears, pieces, place):
     """For n bodies, N degrees of freedom and m bilateral rows of which ``gears`` are couplings of joints."""
     size = m + gears
+    system = make_system_handle(*make_system(size, m, 0, size, pieces, place))
     return ClosingWork(
-        make_rows(n, size), make_bilateral_work(n, m), make_system(size, m, 0, size, pieces, place), np.zeros(size),
-        np.zeros(size), np.zeros(N), np.zeros(0, np.int64),
+        make_rows(n, size), make_bilateral_work(n, m), system, np.zeros(size), np.zeros(size), np.zeros(N),
+        np.zeros(0, np.int64),
     )  # fmt: skip
 
 
@@ -108,35 +106,18 @@ def closure_error(h):
 
 
 @entry
-def close_loops(h, tolerance, limit):
-    """Gauss-Newton steps on q until no closure error exceeds ``tolerance``; returns the error that is left.
-
-    The state is refreshed; velocities stay as they are.
-    """
-    error = closure_error(h)
-    if not error > tolerance:
-        return error
-    for _ in range(limit):
-        if not error > tolerance:
-            break
-        status, _ = articulated_inertias(h.tree, h.kin, 0.0, h.art)
-        if status != OK:
-            break
-        _newton_step(h)
-        body_poses(h.tree, h.q, h.kin)
-        body_inertias(h.tree, h.kin)
-        error = closure_error(h)
-    refresh(h)
-    return error
+def begin_closing(h):
+    """Articulated inertias of the present poses, without damping; a status."""
+    return articulated_inertias(h.tree, h.kin, 0.0, h.art)[0]
 
 
 @entry
-def _newton_step(h):
-    """One step of q from the errors in ``h.loop``, shortened to STRIDE."""
+def newton_step(h):
+    """One Gauss-Newton step of q from the errors in ``h.loop``, shortened to STRIDE; the poses follow."""
     c = h.closing
     P = c.system
     h.draft.count[0] = 0
-    pose_system(h, P, c.rows, c.bil, 0, 0, True)
+    pose_system(h, P, c.rows, c.bil, 0, True)
     n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
     for i in range(n_rows):
         c.r[i] = 0.0
@@ -155,17 +136,5 @@ def _newton_step(h):
     for i in range(c.dq.shape[0]):
         longest = max(longest, abs(c.dq[i]))
     integrate_joints(h.tree, c.dq, min(1.0, STRIDE / max(longest, 1e-300)), h.q)
-
-
-@entry
-def mend_closures(h):
-    """Closure error of the new state into the certificate; with ``drift[1]`` > 0 the error is projected away first.
-
-    The energy that the projection changes is booked as work of the loops.
-    """
-    if h.drift[1] > 0.0:
-        before = h.work.energy[0] + h.work.energy[1]
-        h.bil.judge[CLOSURE] = close_loops(h, h.drift[1], STEP_LIMIT)
-        h.work.ledger[LEDGER_LOOPS] += h.work.energy[0] + h.work.energy[1] - before
-    else:
-        h.bil.judge[CLOSURE] = closure_error(h)
+    body_poses(h.tree, h.q, h.kin)
+    body_inertias(h.tree, h.kin)

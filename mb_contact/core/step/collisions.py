@@ -6,8 +6,8 @@
     impacts_due      which contacts collide (equations of docs/collisions.md)
     foresee          when (``impact_times.py``)
     pose_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
-    compress         J14 (54): the contact problem with dt = 0
-    decompress       J14 (57) with the friction of the chosen law
+    ..._compression  J14 (54): the contact problem with dt = 0, before and after ``problem.solve``
+    ..._decompression  J14 (57) with the friction of the chosen law, likewise
     apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
     move_back        positions as if v+ had been from the start, and the impact where it happened
 
@@ -26,10 +26,9 @@ from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
 from mb_contact.core.rows.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
 from mb_contact.core.rows.surface_rows import moment_rows, turn_frames
-from mb_contact.core.solve.assemble import draft_contacts, set_velocities
+from mb_contact.core.solve.assemble import draft_contacts
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.newton import TOO_LARGE, solve_island
-from mb_contact.core.solve.system import BLOCKS, CONTACT, ISLANDS, ROWS, UNILATERAL
+from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step.impact_times import (
     collides,
     foreseen,
@@ -41,13 +40,13 @@ from mb_contact.core.step.impact_times import (
     normal_velocity,
     spare,
 )
-from mb_contact.core.step.problem import pose_system, rows_in_use
+from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.step.step import BAD_BODY, _add_impulse
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import cross
-from mb_contact.types import LOWER, NOT_FINITE, OK, SYSTEM_TOO_SMALL
+from mb_contact.types import LOWER, NOT_FINITE, OK
 
 ANITESCU_POTRA = 0
 PAPERS = 1
@@ -58,7 +57,6 @@ COMPRESSED = 1  # its change in compression,
 RECOVERED = 2  # and in decompression
 AFTER = 3  # recomputed from the new velocities
 
-TIGHTER = 0.1  # tolerance of a phase beside that of a step
 TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
 
 
@@ -226,9 +224,6 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     for i in range(h.v.shape[0]):
         h.draft.damping[i] = 0.0
     draft_contacts(h.draft, picked, h.friction, 1.0)
-    status = pose_system(h, h.system, h.rows, h.bil, picked.count[0], h.cones.count[0], h.solver[2] != 0.0)
-    if status != OK:
-        return status
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
     for i in range(h.v.shape[0]):
@@ -278,58 +273,44 @@ def _reached_limits(h, imp, threshold, lag, dt):
 
 
 @entry
-def compress(h, imp):
-    """J14 (54): p_c, u_c and the energy of compression; a status."""
-    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
-    for i in range(n_rows):
+def begin_compression(h, imp):
+    """J14 (54): the problem of compression, posed before, with the velocities before the impact."""
+    for i in range(imp.theta.shape[0]):
         imp.theta[i] = 0.0
         imp.p_d[i] = 0.0
-    status = _solve_phase(h, imp, imp.u, imp.p_c, imp.u_c, imp.judge_c)
-    imp.energy[COMPRESSED] = 0.0
-    for i in range(n_rows):
-        imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
-    imp.energy[RECOVERED] = 0.0
-    for a in range(4):
-        imp.judge_d[a] = 0.0
-    return status
+    start_phase(h, imp.u, imp.theta)
 
 
 @entry
-def _solve_phase(h, imp, q, r, u, judge):
-    """Impulses r of the posed rows with velocities q before, and normal impulses of at least theta; a status.
+def end_compression(h, imp):
+    """p_c, u_c and the energy of compression, from the solution."""
+    _end_phase(h, imp.u, imp.p_c, imp.u_c, imp.judge_c)
+    imp.energy[COMPRESSED] = 0.0
+    imp.energy[RECOVERED] = 0.0
+    for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
+        imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
+    for a in range(4):
+        imp.judge_d[a] = 0.0
 
-    u gets the velocities after, ``judge`` the certificate.
-    """
+
+@entry
+def _end_phase(h, q, r, u, judge):
+    """Impulses of the solved rows into r, velocities after them into u, the certificate into ``judge``."""
     P = h.system
-    set_velocities(P, q)
-    for b in range(P.count[BLOCKS]):
-        i = P.blocks.start[b]
-        if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
-            P.blocks.mu[i] = imp.theta[P.source[i]]
-    for i in range(P.count[ROWS]):
-        P.r[i] = 0.0
-    for i in range(P.count[ISLANDS]):
-        status, _, _ = solve_island(
-            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], TIGHTER * h.solver[0], int(h.solver[1])
-        )
-        if status == TOO_LARGE:
-            return SYSTEM_TOO_SMALL
-    for i in range(rows_in_use(h)):
-        r[i] = 0.0
-    for i in range(P.count[ROWS]):
-        r[P.source[i]] += P.r[i]
-    apply_compliance(h, imp, r, u)
-    for i in range(rows_in_use(h)):
+    n_rows = rows_in_use(h)
+    for i in range(n_rows):
+        r[i] = h.sol.r[i]
+    apply_compliance(h, r, u)
+    for i in range(n_rows):
         u[i] += q[i]
     for i in range(P.count[ROWS]):
         if P.immobile[i] != 0:
             u[P.source[i]] = P.q[i]
     certify(P, u, h.bil.info[FIRST], judge, h.sol.loops)
-    return OK
 
 
 @entry
-def apply_compliance(h, imp, r, u):
+def apply_compliance(h, r, u):
     """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
     n_rows = rows_in_use(h)
     if h.solver[2] != 0.0:
@@ -346,36 +327,33 @@ def apply_compliance(h, imp, r, u):
 
 
 @entry
-def decompress(h, imp, law, scale):
-    """J14 (57) with the friction of ``law`` and all eps times ``scale``: p_d.
-
-    Returns a status, and the change of kinetic energy over both phases [J].
-    """
+def begin_decompression(h, imp, law, scale):
+    """J14 (57) with the friction of ``law`` and all eps times ``scale``: its problem."""
     n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
     for i in range(n_rows):
         imp.theta[i] = 0.0
-    for i in range(h.cones.count[0]):
-        row = h.cones.start[i]
-        if h.cones.dim[i] == 3 and law != NEWTON:
-            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
-    for i in range(n_rows):
         imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
-        imp.total[i] = imp.theta[i]
     for i in range(h.cones.count[0]):
         row = h.cones.start[i]
         if h.cones.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
             imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
+        elif h.cones.dim[i] == 3:
+            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
     if law == PAPERS:
-        apply_compliance(h, imp, imp.total, imp.moved)
+        apply_compliance(h, imp.theta, imp.moved)
         for i in range(n_rows):
             imp.q[i] += imp.moved[i]
-            imp.theta[i] = 0.0
-    status = _solve_phase(h, imp, imp.q, imp.p_d, imp.moved, imp.judge_d)
-    for i in range(h.cones.count[0]):
-        row = h.cones.start[i]
-        if h.cones.dim[i] == 3 and law == PAPERS:
-            imp.p_d[row] += scale * imp.eps[i] * imp.p_c[row]
-    return status, recovered(h, imp, law)
+            imp.total[i] = 0.0
+        start_phase(h, imp.q, imp.total)
+    else:
+        start_phase(h, imp.q, imp.theta)
+
+
+@entry
+def end_decompression(h, imp, law):
+    """p_d from the solution; returns the change of kinetic energy over both phases [J]."""
+    _end_phase(h, imp.q, imp.p_d, imp.moved, imp.judge_d)
+    return recovered(h, imp, law)
 
 
 @entry
@@ -385,8 +363,10 @@ def recovered(h, imp, law):
     for i in range(n_rows):
         if law == NEWTON:
             imp.p_d[i] -= imp.p_c[i]
+        elif law == PAPERS:
+            imp.p_d[i] += imp.theta[i]
         imp.total[i] = imp.p_c[i] + imp.p_d[i]
-    apply_compliance(h, imp, imp.p_d, imp.moved)
+    apply_compliance(h, imp.p_d, imp.moved)
     imp.energy[RECOVERED] = 0.0
     for i in range(n_rows):
         imp.energy[RECOVERED] += imp.p_d[i] * (imp.u_c[i] + 0.5 * imp.moved[i])

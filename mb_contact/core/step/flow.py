@@ -24,10 +24,10 @@ from numba.core import types
 from numba.experimental import structref
 
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.bilateral import COUNT
+from mb_contact.core.rows.bilateral import CLOSURE, COUNT
 from mb_contact.core.rows.contact_rows import row_impulses
 from mb_contact.core.rows.joint_forces import spring_forces
-from mb_contact.core.step.closing import LEDGER_LOOPS, mend_closures
+from mb_contact.core.step.closing import LEDGER_LOOPS, closure_error
 from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
@@ -275,4 +275,4 @@ def conclude_flow(h, f):
     refresh(h)
     h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
     if h.bil.info[COUNT] > 0:
-        mend_closures(h)
+        h.bil.judge[CLOSURE] = closure_error(h)

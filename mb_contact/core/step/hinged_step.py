@@ -31,7 +31,7 @@ from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
 from mb_contact.core.step.collisions import energy_after
-from mb_contact.core.step.step import ITERATIONS, STAGE, assemble, solve
+from mb_contact.core.step.problem import ITERATIONS, STAGE
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE
 
@@ -46,20 +46,16 @@ def make_mixed_system(hinge_rows, R, units):
 
 @entry
 def pose_hinged(h, g):
-    """Rows, compliances and free velocities of hinges and contacts, into ``g`` and ``h.system``; a status."""
-    status = assemble(h)
+    """Compliances and free velocities of the hinges, and their coupling with the posed contacts, into ``g``."""
     hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[0], g)
     hinge_compliance(g)
     contact_coupling(h.rows, h.cones.rows[0], g)
-    return status
 
 
 @entry
-def solve_eliminated(h, g):
-    """Hinges by a band factor, contacts by the step's solver on what they leave; a status."""
-    status = pose_hinged(h, g)
-    if status != OK:
-        return status
+def eliminate_hinges(h, g):
+    """Hinges out of the posed contact problem by a band factor; a status."""
+    pose_hinged(h, g)
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
@@ -70,18 +66,22 @@ def solve_eliminated(h, g):
         band_forward_columns(g.band, g.C, n_rows)
         _eliminate(g.C, g.y, h.cones, h.system.W, h.sol.q, h.sol.before)
         take_matrix(h.system, h.sol.q)
-    status = solve(h)
-    _judge_hinged(h)
+    return OK
+
+
+@entry
+def recover_hinges(h, g):
+    """Impulses of the hinges from those of the contacts, and the certificate."""
+    judge_hinged(h)
     for i in range(g.p.shape[0]):
         x = g.y[i]
-        for r in range(n_rows):
+        for r in range(h.cones.rows[0]):
             x += g.C[i, r] * h.sol.r[r]
         g.p[i] = -x
     band_backward(g.band, g.p)
-    return status
 
 
-@kernel
+@entry
 def take_matrix(P, q):
     """Scales and velocities of a system whose W has changed; all its islands become one."""
     for i in range(P.count[ROWS]):
@@ -94,7 +94,7 @@ def take_matrix(P, q):
 
 
 @entry
-def _judge_hinged(h):
+def judge_hinged(h):
     """Velocities and certificate of the impulses ``sol.r`` on what the hinges leave of W and q."""
     n_rows = h.cones.rows[0]
     for i in range(n_rows):
@@ -132,9 +132,7 @@ def _eliminate(Y, y, cones, W, q, free):
 @entry
 def solve_mixed(h, g, m):
     """Hinges and contacts together, dense, by the step's solver on the system m; a status."""
-    status = pose_hinged(h, g)
-    if status != OK:
-        return status
+    pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
     _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]))
@@ -147,11 +145,11 @@ def solve_mixed(h, g, m):
             h.sol.q[row] += g.C[k, row] * g.p[k]
     h.work.info[STAGE] = SOLVER_NEWTON if h.cones.rows[0] > 0 else SOLVER_NONE
     h.work.info[ITERATIONS] = steps
-    _judge_hinged(h)
+    judge_hinged(h)
     return OK
 
 
-@kernel
+@entry
 def _fill_mixed(P, q, n_rows, g, m):
     """The dense mixed problem from the band, the coupling and the contacts' own system."""
     hinges = g.q.shape[0]

@@ -1,35 +1,76 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From rows to the contact problem that is solved: shared by steps, impacts and the closing of loops."""
+"""From rows to impulses, shared by steps, impacts and the closing of loops.
+
+Each of them poses its rows, drafts the blocks of its contacts and writes free velocities and warm impulses; then
+``pose`` and ``solve`` are called, and it goes on with the impulses.  The two are called from Python: Numba compiles
+what a kernel calls into that kernel once more, and the solver is the largest of all.
+"""
 
 from __future__ import annotations
 
 from mb_contact.core.jit import entry
 from mb_contact.core.rows.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.rows.contact_rows import row_sides
-from mb_contact.core.solve.assemble import choose_face, draft_joints, pose_bodies, pose_rows, set_scales, sort_islands
-from mb_contact.core.solve.system import BLOCKS, BY_ROWS
+from mb_contact.core.solve.assemble import (
+    choose_face,
+    draft_joints,
+    pose_bodies,
+    pose_rows,
+    set_scales,
+    set_velocities,
+    sort_islands,
+)
+from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
-from mb_contact.types import OK, SYSTEM_TOO_SMALL
+from mb_contact.types import (
+    OK,
+    SOLVER_NEWTON,
+    SOLVER_NO_PUSH_OUT,
+    SOLVER_NONE,
+    SOLVER_OVER_BUDGET,
+    SOLVER_WARM,
+    SYSTEM_TOO_SMALL,
+)
+
+STAGE = 0  # entries of StepWork.info: SOLVER_*,
+ITERATIONS = 1  # Newton steps of all islands
+TOUCHING = 1e-9  # [m]
+TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
 @entry
-def pose_system(h, P, rows, bil, contacts, units, only_rows):
+def pose(h):
+    """Blocks, islands, operator, scales, velocities and start of ``h.system``; a status.
+
+    ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.cones`` and ``h.bil`` all rows, ``h.art`` the
+    articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
+    """
+    status = pose_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[2] != 0.0)
+    if status == OK:
+        start(h)
+    return status
+
+
+@entry
+def pose_system(h, P, rows, bil, units, only_rows):
     """Blocks, islands, operator and scales of the system P; a status.
 
     Parameters
     ----------
-    h : StepHandle
-        ``h.draft`` holds the blocks of the contacts, ``h.art`` the articulated inertias.
     rows, bil : Rows, BilateralWork
         All rows, posed.
-    contacts, units : int
-        Contacts, and contacts and joint limits, of ``h.cones``.
+    units : int
+        Contacts and joint limits of ``h.cones``.
     only_rows : bool
         W by rows whatever it costs.
     """
     info = bil.info
+    contacts = 0
+    while contacts < units and h.cones.dim[contacts] == 3:
+        contacts += 1
     draft_joints(h.draft, contacts, units, h.cones.start, info[FIRST], bil.bound, bil.ratio, info[COUNT], info[GEARS])
     sort_islands(P, h.draft, rows)
     if P.count[BLOCKS] == 0:
@@ -49,6 +90,85 @@ def pose_system(h, P, rows, bil, contacts, units, only_rows):
 
 
 @entry
+def start(h):
+    """Velocities and warm impulses of the posed system from ``h.sol``."""
+    set_velocities(h.system, h.sol.q)
+    for i in range(h.system.count[ROWS]):
+        h.system.r[i] = h.sol.r[h.system.source[i]]
+
+
+@entry
+def start_phase(h, q, theta):
+    """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact."""
+    P = h.system
+    set_velocities(P, q)
+    for b in range(P.count[BLOCKS]):
+        i = P.blocks.start[b]
+        if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
+            P.blocks.mu[i] = theta[P.source[i]]
+    for i in range(P.count[ROWS]):
+        P.r[i] = 0.0
+
+
+@entry
 def rows_in_use(h):
     """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
     return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
+
+
+@entry
+def solve(h, impact):
+    """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status.
+
+    Where no motion fulfils the rows of an island of a step, it is solved again without its push-out velocities.
+    """
+    P = h.system
+    stage = SOLVER_NONE
+    total = 0
+    tolerance = h.solver[0] * (TIGHTER if impact else 1.0)
+    for i in range(P.count[ISLANDS]):
+        dropped = False
+        while True:
+            c0 = P.bodies.first_piece[i]
+            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, int(h.solver[1]))
+            total += steps
+            if status != NO_MOTION or dropped or impact:
+                break
+            dropped = True
+            if not _drop_push_out(h, P, i):
+                break
+            stage = max(stage, SOLVER_NO_PUSH_OUT)
+        stage = max(stage, SOLVER_NEWTON if steps > 0 else SOLVER_WARM)
+        if status == TOO_LARGE:
+            return SYSTEM_TOO_SMALL
+        if status != SOLVED:
+            stage = SOLVER_OVER_BUDGET
+    for i in range(rows_in_use(h)):
+        h.sol.r[i] = 0.0
+    for i in range(P.count[ROWS]):
+        h.sol.r[P.source[i]] += P.r[i]
+    h.work.info[STAGE] = stage
+    h.work.info[ITERATIONS] = total
+    return OK
+
+
+@entry
+def _drop_push_out(h, P, island):
+    """Take the push-out velocities out of the problem of an island; False where there are none.
+
+    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
+    It is so for all contacts that touch only if gaps below TOUCHING are none here.
+    """
+    found = False
+    least = TOUCHING / h.settings[0]
+    for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
+        row = P.source[i]
+        offset = h.rows.offset[row]
+        normal = row < 3 * h.contacts.count[0] and row % 3 == 0
+        if row < h.bil.info[FIRST] and (offset < 0.0 or (normal and 0.0 < offset < least)):
+            found = found or offset < 0.0
+            P.q[i] -= offset
+            h.sol.q[row] -= offset
+            h.rows.offset[row] = 0.0
+        P.r[i] = 0.0
+    return found

@@ -7,8 +7,9 @@
     (narrow phase: FCL fills the witnesses)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
-    assemble         frames -> rows -> blocks in islands, W by rows or by bodies, q, warm start
-    solve            proximal Newton steps, island by island (core/solve)
+    assemble         frames -> rows -> drafted blocks, q, warm start
+    pose             blocks in islands, W by rows or by bodies (problem.py)
+    solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
     conclude         certificate, energy, warm start, report; new velocity and position -> their kinematics
 
@@ -25,6 +26,7 @@ from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_trav
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import (
+    CLOSURE,
     COUNT,
     FIRST,
     GEARS,
@@ -46,12 +48,11 @@ from mb_contact.core.rows.contact_rows import (
 from mb_contact.core.rows.flat_manifolds import level_offsets, level_points
 from mb_contact.core.rows.joint_forces import bound_friction, spring_forces, stiffen
 from mb_contact.core.rows.surface_rows import contact_moments, moment_rows, turn_frames, warm_impulses
-from mb_contact.core.solve.assemble import draft_contacts, set_velocities
+from mb_contact.core.solve.assemble import draft_contacts
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
-from mb_contact.core.solve.system import ISLANDS, ROWS
-from mb_contact.core.step.closing import mend_closures, refresh
-from mb_contact.core.step.problem import pose_system, rows_in_use
+from mb_contact.core.solve.system import ROWS
+from mb_contact.core.step.closing import closure_error, refresh
+from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
@@ -64,21 +65,12 @@ from mb_contact.types import (
     RUB,
     SEPARATE,
     SLIP,
-    SOLVER_NEWTON,
-    SOLVER_NO_PUSH_OUT,
-    SOLVER_NONE,
-    SOLVER_OVER_BUDGET,
-    SOLVER_WARM,
     STICK,
-    SYSTEM_TOO_SMALL,
     UPPER,
 )
 
-STAGE = 0  # entries of StepWork.info: SOLVER_*,
-ITERATIONS = 1  # Newton steps of all islands
-BAD_BODY = 2
+BAD_BODY = 2  # entries of StepWork.info, beside those of problem.py
 LANDED = 3
-TOUCHING = 1e-9  # [m]
 SIGMA = 10  # entry of a row of StepWork.report
 STILL = 1e-9  # slip up to which a contact sticks [m/s]
 
@@ -120,7 +112,7 @@ def smooth_dynamics(h):
 
 @entry
 def assemble(h):
-    """The contact problem of the step in ``h.system``: rows, blocks, W, q and warm start; a status."""
+    """Rows, drafted blocks, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
     dt = h.settings[0]
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[3], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
@@ -151,12 +143,6 @@ def assemble(h):
             h.sol.r[i] = h.memory.joint[dof // 8, dof % 8]
     for i in range(h.bil.info[COUNT]):
         h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
-    P = h.system
-    status = pose_system(h, P, h.rows, h.bil, h.contacts.count[0], h.cones.count[0], h.solver[2] != 0.0)
-    set_velocities(P, h.sol.q)
-    for i in range(P.count[ROWS]):
-        P.r[i] = h.sol.r[P.source[i]]
-    return status
 
 
 @entry
@@ -171,57 +157,6 @@ def _shift_offsets(h, dt):
         which = h.rows.dof[row] % 8
         if which == LOWER or which == UPPER:
             h.rows.offset[row] -= (1.0 - 2.0 * which) * h.work.shift[h.rows.dof[row] // 8] / dt
-
-
-@entry
-def solve(h):
-    """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status."""
-    P = h.system
-    stage = SOLVER_NONE
-    total = 0
-    for i in range(P.count[ISLANDS]):
-        c0 = P.bodies.first_piece[i]
-        c1 = P.bodies.first_piece[i + 1]
-        status, steps, _ = solve_island(P, i, c0, c1, h.solver[0], int(h.solver[1]))
-        total += steps
-        stage = max(stage, SOLVER_NEWTON if steps > 0 else SOLVER_WARM)
-        if status == NO_MOTION and _drop_push_out(h, P, i):
-            status, steps, _ = solve_island(P, i, c0, c1, h.solver[0], int(h.solver[1]))
-            total += steps
-            stage = max(stage, SOLVER_NO_PUSH_OUT)
-        if status == TOO_LARGE:
-            return SYSTEM_TOO_SMALL
-        if status != SOLVED:
-            stage = SOLVER_OVER_BUDGET
-    for i in range(rows_in_use(h)):
-        h.sol.r[i] = 0.0
-    for i in range(P.count[ROWS]):
-        h.sol.r[P.source[i]] += P.r[i]
-    h.work.info[STAGE] = stage
-    h.work.info[ITERATIONS] = total
-    return OK
-
-
-@entry
-def _drop_push_out(h, P, island):
-    """Take the push-out velocities out of the problem of an island; False where there are none.
-
-    A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
-    It is so for all contacts that touch only if gaps below TOUCHING are none here.
-    """
-    found = False
-    least = TOUCHING / h.settings[0]
-    for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
-        row = P.source[i]
-        offset = h.rows.offset[row]
-        normal = row < 3 * h.contacts.count[0] and row % 3 == 0
-        if row < h.bil.info[FIRST] and (offset < 0.0 or (normal and 0.0 < offset < least)):
-            found = found or offset < 0.0
-            P.q[i] -= offset
-            h.sol.q[row] -= offset
-            h.rows.offset[row] = 0.0
-        P.r[i] = 0.0
-    return found
 
 
 @entry
@@ -474,13 +409,6 @@ def settle(h):
 
 
 @entry
-def solve_contacts(h):
-    """The step's contact problem, posed and solved; a status."""
-    status = assemble(h)
-    return solve(h) if status == OK else status
-
-
-@entry
 def close_books(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
@@ -498,4 +426,4 @@ def conclude(h):
     close_books(h)
     advance(h)
     if h.bil.info[COUNT] > 0:
-        mend_closures(h)
+        h.bil.judge[CLOSURE] = closure_error(h)

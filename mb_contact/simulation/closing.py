@@ -1,0 +1,36 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Loops and gears closed at the level of positions: of the initial state, and after a step with drift projection."""
+
+from __future__ import annotations
+
+from mb_contact.core.rows.bilateral import CLOSURE
+from mb_contact.core.step import closing as _closing
+from mb_contact.types import OK
+
+STEP_LIMIT = 5  #: Gauss-Newton steps after a time step; it starts within the drift of one step
+
+
+def close_loops(handle, tolerance, limit):
+    """Gauss-Newton steps on q until no closure error exceeds ``tolerance``; returns the error that is left [m, rad].
+
+    The state is refreshed; velocities stay as they are.
+    """
+    error = _closing.closure_error(handle)
+    if not error > tolerance:
+        return error
+    for _ in range(limit):
+        if not error > tolerance or _closing.begin_closing(handle) != OK:
+            break
+        _closing.newton_step(handle)
+        error = _closing.closure_error(handle)
+    _closing.refresh(handle)
+    return error
+
+
+def project(handle, tolerance, work, bilateral):
+    """Close the loops of the new state; the energy that this changes is booked as work of the loops."""
+    before = work.energy.sum()
+    bilateral.judge[CLOSURE] = close_loops(handle, tolerance, STEP_LIMIT)
+    work.ledger[_closing.LEDGER_LOOPS] += work.energy.sum() - before
