@@ -437,7 +437,6 @@ def record(run, nudge=None, cold=False):
     steps, qs, vs, wrenches, residual, contacts = [], [], [], [], 0.0, 0
     for k in range(run.steps):
         if cold:
-            sim._memory.state[:] = 0
             sim._memory.impulse[:] = 0.0
         step = sim.step(drive(k))
         residual = max([residual, step.certificate.residual, *(event.residual for event in step.events)])

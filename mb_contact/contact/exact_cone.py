@@ -8,11 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.cone.judge import INFEASIBLE, MEASURES, NATURAL, judge_units
-from mb_contact.core.lcp.block_sparse import LARGEST
 from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
-
-POINTS = 20  #: proximal points of the acceleration level, where there may be no solution
 
 
 def step_impulses(W, e, mu):
@@ -44,7 +41,7 @@ def acceleration_forces(W, e, mu, slides, against):
         columns.append(own)
         picked += list(range(3 * i, 3 * i + own.shape[1]))
     Z = np.hstack(columns)
-    result = solve_friction(W[picked] @ Z, e[picked], layout=layout, tolerance=1e-10, points=POINTS)
+    result = solve_friction(W[picked] @ Z, e[picked], layout=layout, tolerance=1e-10)
     return Z @ result.r, result.iterations
 
 
@@ -55,7 +52,7 @@ def with_cone(certificate, eq, rows, mu):
     units = ConeLayout.contacts(mu).arrays()
     scale = 1.0 / np.sqrt(eq.diagonal[rows].mean(axis=1))
     out = np.zeros((len(rows), MEASURES))
-    judge_units(units, eq.r[rows.ravel()], eq.u[rows.ravel()], scale, out, *np.zeros((2, LARGEST)))
+    judge_units(units, eq.r[rows.ravel()], eq.u[rows.ravel()], scale, out, *np.zeros((2, 6)))
     tangential = np.abs(eq.q[rows[:, 1:]] * scale[:, None]).max()
     return certificate._replace(
         complementarity_gap=float(max(certificate.complementarity_gap, out[:, NATURAL].max())),

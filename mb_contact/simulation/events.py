@@ -238,7 +238,6 @@ class EventScheme:
             return 0.0, status
         sim._settings[0] = length
         integrator.conclude(handle)
-        steps.after(handle)
         self._count_in(length)
         return length, OK
 

@@ -27,7 +27,7 @@ class ConeLayout(NamedTuple):
     units: tuple  #: per unit (kind, rows, groups), groups being tuples of the rows' coefficients
 
     @classmethod
-    def contacts(cls, mu, torsion=None, rolling=None, coupled=False):
+    def contacts(cls, mu, torsion=None, rolling=None):
         """Contacts with rows normal, tangent 1, tangent 2 [, torsion] [, rolling 1, rolling 2].
 
         Parameters
@@ -38,9 +38,6 @@ class ConeLayout(NamedTuple):
             Torsional coefficient [m]: ``|r_torsion| <= torsion r_n``.
         rolling : (n,) or (n, 2), optional
             Rolling coefficients [m], bounding the two rolling moments like ``mu`` the two forces.
-        coupled : bool
-            Sliding and torsion share one ellipsoid (a limit surface of a patch, after Goyal and Howe & Cutkosky)
-            instead of each having its own bound.
         """
         mu = _coefficients(mu, "mu")
         n = mu.shape[0]
@@ -58,7 +55,7 @@ class ConeLayout(NamedTuple):
         for i in range(n):
             groups = [tuple(mu[i])]
             if torsion is not None:
-                groups = [(*groups[0], torsion[i])] if coupled else [groups[0], (torsion[i],)]
+                groups.append((torsion[i],))
             if rolling is not None:
                 groups.append(tuple(rolling[i]))
             units.append((CONE, 1 + sum(map(len, groups)), tuple(groups)))
@@ -87,28 +84,6 @@ class ConeLayout(NamedTuple):
         """The layout as arrays for the kernels, with unit scales; all but the scales are shared, do not write them."""
         static = _arrays(self.units)
         return Units(*static, np.ones(len(static[1])), np.ones(1))
-
-    def without_frictionless_rows(self):
-        """The same layout without the rows of coefficient zero, and the rows that are kept."""
-        return _without_frictionless_rows(self.units)
-
-
-@lru_cache(maxsize=64)
-def _without_frictionless_rows(every):
-    """Layout and kept rows of :meth:`ConeLayout.without_frictionless_rows`."""
-    units, keep, at = [], [], 0
-    for kind, rows, groups in every:
-        if kind == FREE:
-            keep += range(at, at + rows)
-            units.append((kind, rows, groups))
-        else:
-            flat = [c for g in groups for c in g]
-            keep += [at] + [at + 1 + k for k, c in enumerate(flat) if c > 0.0]
-            left = tuple(tuple(c for c in g if c > 0.0) for g in groups)
-            left = tuple(g for g in left if g) or ((),)
-            units.append((kind, 1 + sum(map(len, left)), left))
-        at += rows
-    return ConeLayout(tuple(units)), np.array(keep, np.int64)
 
 
 @lru_cache(maxsize=64)

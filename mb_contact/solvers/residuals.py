@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.cone.judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
-from mb_contact.core.lcp.block_sparse import LARGEST
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -98,7 +97,7 @@ def cone_residual(W, q, layout, r):
         u = np.asarray(W @ r + q, float)
         rounding = float(EPSILON * np.linalg.norm(abs(W) @ np.abs(r) + np.abs(q)))
     out = np.zeros((count, MEASURES))
-    work = np.zeros((2, LARGEST))
+    work = np.zeros((2, 6))
     judge_units(units, r, u, np.ones(count), out, *work)
     natural = float(np.linalg.norm(out[:, NATURAL]))
     diagonal = np.abs(np.asarray(W.diagonal(), float).ravel())

@@ -107,7 +107,7 @@ def _sweep_block(P, by_rows, b0, b1, b):
         if t != 0.0:
             for j in range(P.blocks.start[b0], P.blocks.start[b1]):
                 if j < i or j >= i + size:
-                    u[j] += P.W[P.source[i + a], P.source[j]] * t
+                    u[j] += P.W[P.source[j], P.source[i + a]] * t
 
 
 @kernel

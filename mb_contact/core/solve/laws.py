@@ -48,7 +48,7 @@ def residual(blocks, r, w, first, last):
             bound = blocks.mu[i] * s
             e = abs(y - min(max(y - x, -bound), bound))
         else:
-            e = max(abs(min(x, y)), -x)
+            e = max(abs(min(x, y - blocks.mu[i] * s)), -x)
             if kind == CONTACT:
                 e = max(e, _friction_residual(blocks, r, w, b))
         if not e <= worst:

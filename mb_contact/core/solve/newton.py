@@ -192,12 +192,12 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     if now < PROBE_FROM:
         steps = 1
         probe = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
-        if probe <= 0.1 * now:
+        if probe <= (1.0 if now <= tolerance else 0.1) * now:
             best = now = probe
             for i in range(first, last):
                 k.best[i] = P.r[i]
                 k.anchor[i] = P.r[i]
-        elif best > tolerance:
+        else:
             now = _evaluate(P, b0, b1, c0, c1, k.best)
     eps = FIRST_EPS
     rho = RHO
@@ -266,7 +266,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             floor *= 0.3
     if now != best:
         best = _evaluate(P, b0, b1, c0, c1, k.best)
-    if TIGHT * tolerance < best <= tolerance and steps != 1:
+    if TIGHT * tolerance < best <= tolerance:
         for i in range(first, last):
             k.anchor[i] = P.r[i]
         steps += 1
