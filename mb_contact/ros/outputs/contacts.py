@@ -137,7 +137,7 @@ class Certificate:
         certificate = last.certificate
         solver = str(certificate.solver)
         status = self._type()
-        degraded = solver in ("regularised", "best_residual")
+        degraded = solver in ("no_push_out", "over_budget")
         status.level = self._type.WARN if degraded else self._type.OK
         status.name, status.hardware_id = self._name, "mb_contact"
         status.message = f"{len(last.contacts)} contacts, solver {solver}"
