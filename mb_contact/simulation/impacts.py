@@ -136,6 +136,7 @@ class Impacts:
     def _clear(self):
         self.events = []
         self.happened = False  #: an impact of contacts, which has an event, or of joint limits alone
+        self.v_after = None  #: (N,), velocities that the impacts so far have left [m/s, rad/s]
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
         self._total[:] = 0.0
@@ -357,7 +358,7 @@ class Impacts:
         before, compressed, _, after = imp.energy.tolist()
         potential = float(self._work.energy[1])
         self.work_done += imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED]
-        self.happened = True
+        self.happened, self.v_after = True, self._v.copy()
         if count == 0:
             return  # joint limits alone
         self.events.append(
