@@ -167,6 +167,15 @@ class Impacts:
                 return status
         return OK
 
+    def stop(self, handle, integrator, impulses, time):
+        """``resolve`` from ``time`` [s] on with every contact and no restitution, for the event scheme; a status."""
+        self.time, kept = time, (self._eps, self._every)
+        self._eps, self._every = np.zeros(len(self._eps)), True
+        try:
+            return self.resolve(handle, integrator, impulses)
+        finally:
+            self._eps, self._every = kept
+
     def collide_now(self, handle, time, marks, eps, last):
         """The collision of the marked contacts at ``time`` [s], for the event scheme; a status.
 

@@ -51,6 +51,7 @@ class Certificate(NamedTuple):
     closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]
     loop_rows: int = 0  #: rows of loops and gears
     independent_rows: int = 0  #: of them, those that do not follow from the others
+    time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
 
     @property
     def residual(self):

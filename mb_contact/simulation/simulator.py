@@ -527,6 +527,7 @@ class Simulator:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            time_stepped=0.0 if self._events is None else self._events.time_stepped,
             **self._loop_certificate(),
         )
         if landed:
