@@ -21,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 
@@ -144,7 +145,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--write", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="of the bodies at the end")
-    arguments = parser.parse_args()
+    arguments = options_of(parser, bodies=4, seconds=1.5)
     if arguments.write is not None:
         arguments.write.write_text(scene_text(arguments.bodies), encoding="utf-8")
         return 0

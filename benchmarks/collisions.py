@@ -3,15 +3,16 @@
 
 """Figures of docs/collisions.md: first impacts, bounces in both schemes, Newton's cradle, what a step costs.
 
-``python benchmarks/collisions.py [pendulum|ball|cradle|cost ...]``
+    python benchmarks/collisions.py [pendulum] [ball] [cradle] [cost]
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
@@ -19,10 +20,10 @@ from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Vel
 LAWS = ((0.0, "anitescu_potra"), (0.5, "papers"), (0.5, "anitescu_potra"), (1.0, "papers"), (1.0, "anitescu_potra"))
 
 
-def pendulum():
+def pendulum(options):
     """First impact of the 12 m pendulum in the event scheme (RK4 between events, 1 ms)."""
     print("links | t [s] | body | v_n [m/s] | E before | eps 0 | 0.5 papers | 0.5 A-P | 1 papers | 1 A-P")
-    for links in (3, 12, 30):
+    for links in options.links:
         chain = mb.pendulum(links, "first_impact")
         row = []
         for eps, law in LAWS:
@@ -40,7 +41,7 @@ def pendulum():
         print(f"{links} | {first.time:.9f} | {where} | {first.speeds[0]:.6f} | {first.energy_before:.6f} | {energies}")
 
 
-def ball():
+def ball(_options):
     """Apexes and rest of a ball dropped from 1 m with eps = 0.5, beside eps^2k h and 3 sqrt(2 h / g)."""
     rest = 3.0 * np.sqrt(2.0 / 9.81)
     print("scheme, integrator, step | relative error of apex 1 | 2 | 3 | last impact - exact rest [s] | impacts")
@@ -66,7 +67,7 @@ def ball():
         print(f"{scheme}, {integrator}, {dt:g} s | {errors} | {events[-1].time - rest:+.1e} | {len(events)}")
 
 
-def cradle():
+def cradle(_options):
     """Velocities of five touching balls after the first arrives at 1 m/s, eps = 1."""
     print("simultaneous_impacts, law | velocities [m/s] | impacts | energy after / before")
     for order in ("all", "sequential"):
@@ -85,7 +86,7 @@ def cradle():
             print(f"{order}, {law} | {v} | {len(events)} | {events[-1].energy_after / events[0].energy_before:.6f}")
 
 
-def cost():
+def cost(options):
     """Microseconds of a step with four resting contacts, without and with restitution, and of an impact."""
     for eps in (0.0, 0.5):
         box = Primitive("box", "box", (0.2, 0.2, 0.1), Pose((0, 0, 0.05)), "free", 1.0, material="wood")
@@ -97,7 +98,7 @@ def cost():
             for _ in range(200):
                 sim.step()
             times = []
-            for _ in range(2000):
+            for _ in range(options.steps):
                 start = time.perf_counter()
                 sim.step()
                 times.append(time.perf_counter() - start)
@@ -113,6 +114,14 @@ def cost():
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("pendulum", "ball", "cradle", "cost"):
+    STUDIES = {"pendulum": pendulum, "ball": ball, "cradle": cradle, "cost": cost}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(STUDIES)} (default: all)")
+    parser.add_argument("--links", nargs="+", type=int, default=(3, 12, 30), help="of the pendulums")
+    parser.add_argument("--steps", type=int, default=2000, help="that are timed")
+    chosen = options_of(parser, links=(3,), steps=20)
+    if unknown := [name for name in chosen.studies if name not in STUDIES]:
+        parser.error(f"there is no study {unknown[0]}; the studies are {', '.join(STUDIES)}")
+    for name in chosen.studies or STUDIES:
         print(f"## {name}")
-        {"pendulum": pendulum, "ball": ball, "cradle": cradle, "cost": cost}[name]()
+        STUDIES[name](chosen)

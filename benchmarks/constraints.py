@@ -15,6 +15,8 @@ import dataclasses
 import time
 from pathlib import Path
 
+from quick import options_of
+
 import mb_contact as mb
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
@@ -40,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--dt", type=float, default=1e-3)
-    options = parser.parse_args()
+    options = options_of(parser, seconds=0.02)
     print(f"{options.seconds:g} s at {1e3 * options.dt:g} ms")
     columns = "scene", "drift control", "rows, independent", "residual", "closure error", "energy balance", "step"
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")

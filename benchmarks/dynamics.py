@@ -25,6 +25,7 @@ import numpy as np  # noqa: E402
 import ours  # noqa: E402
 import peer  # noqa: E402
 import report  # noqa: E402
+from quick import need, options_of  # noqa: E402
 
 CHAINS = (7, 30, 100, 300, 1000)
 TOLERANCE = 1e-9  #: relative deviation that counts as the same number
@@ -47,21 +48,18 @@ def arguments():
     parser.add_argument("--algorithms", nargs="+", choices=tuple(PEERS), default=tuple(PEERS), metavar="NAME",
                         help=f"of {', '.join(PEERS)}")
     parser.add_argument("--no-python", action="store_true", help="leave out the calls from Python")
-    parser.add_argument("--quick", action="store_true", help="chains up to 100 and the dual arm, 7 short repeats")
     for name, text in (("plot", "log-log plot, an image file"), ("markdown", "the tables for docs/performance.md"),
                        ("json", "all numbers"), ("csv", "all numbers")):
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
-    options = parser.parse_args()
+    options = options_of(parser, repeats=2, seconds=0.001)
     if options.repeats < 1 or not options.seconds > 0.0:
         parser.error("--repeats must be 1 or more and --seconds greater than zero")
-    if options.quick:
-        options.repeats, options.seconds = 7, 0.001
     return options
 
 
 def all_cases(options, folder):
     """Chains, the dual arm, and the robots that are installed."""
-    chains = [n for n in CHAINS if not options.quick or n <= 100]
+    chains = [n for n in CHAINS if not options.quick or n <= 10]
     makers = [(f"chain {n}", lambda n=n: cases.chain(n, folder)) for n in chains]
     makers.append(("dual arm", cases.dual_arm))
     if not options.quick:
@@ -175,10 +173,11 @@ def _call_seconds(call, R):
 
 
 def main():
+    need("pinocchio")
     options = arguments()
-    program, why = None, None
+    program, why = None, "--quick builds none"
     try:
-        program = peer.build()
+        program = None if options.quick else peer.build()
     except peer.NoProgram as reason:
         why = str(reason)
     rows = []

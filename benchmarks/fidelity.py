@@ -19,12 +19,14 @@ import sys
 from pathlib import Path
 
 from fidelity_engines import ENGINES
+from quick import options_of
 
 from mb_contact.bench.fidelity import CASES
 from mb_contact.bench.fidelity.table import markdown, rows
 
 PEERS = Path(__file__).with_name("fidelity_peers.py")
 LIMIT = 900  #: seconds for an engine
+QUICK = ("rod_on_ice", "painleve")  #: cases of --quick
 TITLE = """# Fidelity
 
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
@@ -50,13 +52,13 @@ measured before scenes of the event scheme were among them).
 """
 
 
-def measure_peers(python):
+def measure_peers(python, cases):
     """{engine: (settings, {case: {figure: value}}, {case: error})}, and {engine: why it is missing}."""
     measured, missing = {}, {}
     for name in ENGINES:
         try:
             done = subprocess.run(
-                [python, str(PEERS), name], capture_output=True, text=True, timeout=LIMIT,
+                [python, str(PEERS), name, *cases], capture_output=True, text=True, timeout=LIMIT,
                 env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
             )  # fmt: skip
             lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -84,7 +86,7 @@ def overview(outcomes, peers):
     lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
     for name, case in CASES.items():
         for figure in case.figures:
-            ours = [o for o in outcomes[name] if o.figure is figure and o.setting.time_step == 1e-3]
+            ours = [o for o in outcomes.get(name, ()) if o.figure is figure and o.setting.time_step == 1e-3]
             if not ours:
                 continue
             worst = max(ours, key=lambda o: o.error / (o.figure.bound(o.setting) or 1.0))
@@ -115,22 +117,23 @@ def page(outcomes, peers, missing):
         text.append(f"\n{name} was not measured: {why}.\n")
     text.append(ENERGY)
     text.append("\n## All settings\n\n")
-    text += [markdown(case, outcomes[name]) + "\n" for name, case in CASES.items() if outcomes[name]]
+    text += [markdown(case, outcomes[name]) + "\n" for name, case in CASES.items() if outcomes.get(name)]
     return "".join(text).rstrip() + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter with the other engines (without: left out)")
+    parser.add_argument("--only", nargs="+", choices=tuple(CASES), default=tuple(CASES), metavar="CASE")
     parser.add_argument("--out", metavar="FILE", type=Path, help="where to write the page (default: print it)")
-    options = parser.parse_args()
+    options = options_of(parser, peers=sys.executable, only=QUICK)
     outcomes = {}
-    for name, case in CASES.items():
-        outcomes[name] = list(rows([case]))
+    for name in options.only:
+        outcomes[name] = list(rows([CASES[name]]))
         print(f"{name}: {sum(o.passed for o in outcomes[name])} of {len(outcomes[name])}", file=sys.stderr, flush=True)
     peers, missing = {}, dict.fromkeys(ENGINES, "no interpreter was named")
     if options.peers:
-        peers, missing = measure_peers(options.peers)
+        peers, missing = measure_peers(options.peers, options.only)
     text = page(outcomes, peers, missing)
     if options.out is None:
         print(text)

@@ -14,6 +14,8 @@ import argparse
 import sys
 import time
 
+from quick import options_of
+
 from mb_contact.bench.fidelity.energy import run_scene
 
 ALLOWED = 1e-10
@@ -24,7 +26,7 @@ def main():
     parser.add_argument("--scenes", type=int, default=200, metavar="N", help="how many (default: 200)")
     parser.add_argument("--seconds", type=float, default=10.0, metavar="S", help="of each scene (default: 10)")
     parser.add_argument("--dt", type=float, default=1e-3, metavar="S", help="time step [s] (default: 0.001)")
-    options = parser.parse_args()
+    options = options_of(parser, scenes=2, seconds=0.2)
     start, worst, steps, pressed, residual, impacts, gained = time.perf_counter(), [], 0, 0, 0.0, 0, -float("inf")
     for seed in range(options.scenes):
         result = run_scene(seed, options.seconds, options.dt)

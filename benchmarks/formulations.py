@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 from dense_oracle import Dense, random_forest, read_only  # noqa: E402
 from formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
+from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
 from mb_contact.bench.formulations import ORDER  # noqa: E402
@@ -234,7 +235,7 @@ def main():
     )
     parser.add_argument("--links", action="store_true", help="sizes and times against the number of links instead")
     parser.add_argument("--drift", action="store_true", help="drift of a pendulum in absolute coordinates instead")
-    arguments = parser.parse_args()
+    arguments = options_of(parser, states=3)
     if arguments.drift:
         return drift()
     return links() if arguments.links else states(arguments.states, arguments.unique, arguments.driven)

@@ -3,7 +3,7 @@
 
 """The example's lift under each Coulomb model: what ended the steps, residuals, and the cost of a step.
 
-    python benchmarks/friction_models.py [--markdown FILE]
+    python benchmarks/friction_models.py [--seconds 5] [--markdown FILE]
 
 Times are CPU times of the thread that steps, so other programs add little to them.
 """
@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.bench import step as bench
@@ -25,13 +26,13 @@ from mb_contact.model.resources import find_resource
 MODELS = ("coulomb_polyhedral", "coulomb_cone")
 
 
-def lift(model):
-    """Certificates and CPU seconds of all steps of the lift under a friction model, and how far the box rose [m]."""
+def lift(model, most):
+    """Certificates and CPU seconds of the lift's steps up to ``most`` [s], and how far the box rose [m]."""
     scene = replace(mb.load_scene(find_resource(bench.SCENE)), friction_model=model)
     run = bench.Lift(scene)
     sim, start = run.simulator, run.simulator.link_pose("box")[0][2]
     certificates, seconds, highest = [], [], 0.0
-    while sim.time < run.controller.reference.duration - 1e-9:
+    while sim.time < min(run.controller.reference.duration, most) - 1e-9:
         effort = run.effort()
         begin = time.thread_time()
         certificates.append(sim.step(effort).certificate)
@@ -62,12 +63,13 @@ def _times(seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", type=Path)
-    arguments = parser.parse_args()
+    parser.add_argument("--seconds", type=float, default=np.inf, help="of the lift (default: all)")
+    arguments = options_of(parser, seconds=0.3)
     table = [["model", "contacts", "steps", "median [us]", "mean [us]", "99 % [us]", "worst residual", "failed",
               "lifted [m]", "what ended the steps"]]  # fmt: skip
     table.append(["---"] * len(table[0]))
     for model in MODELS:
-        table += rows(model, *lift(model))
+        table += rows(model, *lift(model, arguments.seconds))
     text = "\n".join("| " + " | ".join(row) + " |" for row in table)
     print(text)
     if arguments.markdown is not None:

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from lxml import etree
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.errors import MbContactError
@@ -374,7 +375,7 @@ def main():
     parser.add_argument("--seed", type=int, default=6)
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the verdicts of the first N cases")
-    arguments = parser.parse_args()
+    arguments = options_of(parser, cases=40)
     start = time.perf_counter()
     kinds = (arguments.kind,) if arguments.kind else KINDS
     counts, wrong = run(arguments.cases, arguments.seed, kinds, arguments.show)

@@ -5,9 +5,11 @@
 
 import argparse
 
+from quick import options_of
+
 from mb_contact.bench.grasp import STEPS, run_bench
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of 10 ms (default: 100)")
-    raise SystemExit(run_bench(parser.parse_args().steps))
+    raise SystemExit(run_bench(options_of(parser, steps=3).steps))

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel, Velocity
@@ -240,7 +241,7 @@ def main():
     parser.add_argument("--only", default="orders,tumbling,pendulums,energies,long")
     parser.add_argument("--steps", type=int, default=1_000_000, help="of the long runs")
     parser.add_argument("--integrators", default=",".join(INTEGRATORS), help="of the long runs")
-    options = parser.parse_args()
+    options = options_of(parser, only="long", steps=100, integrators="semi_implicit_euler,rk4")
     only = options.only.split(",")
     errors = orders() if "orders" in only or options.plot else None
     if "tumbling" in only:

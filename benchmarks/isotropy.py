@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 
@@ -64,7 +65,7 @@ def main():
     parser.add_argument("--directions", type=int, default=72, metavar="N", help="directions of the push (default: 72)")
     parser.add_argument("--dt", type=float, default=1e-3, metavar="S", help="time step [s] (default: 0.001)")
     parser.add_argument("--plot", metavar="FILE", help="polar plot, an image file")
-    options = parser.parse_args()
+    options = options_of(parser, directions=2, dt=5e-3)
     angles = np.linspace(0.0, 2.0 * np.pi, options.directions, endpoint=False)
     exact = SPEED**2 / (2.0 * MU * GRAVITY)
     ways = {}

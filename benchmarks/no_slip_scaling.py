@@ -11,12 +11,13 @@ import argparse
 import time
 
 import numpy as np
+from quick import options_of
 
 from mb_contact.bench.grasp import DT, HALF, Grasp
 from mb_contact.contact.friction_system import RANK_TOLERANCE
 from mb_contact.contact.no_slip import no_slip_step
 from mb_contact.contact.point_contacts import point_contacts
-from mb_contact.core.rows.equality_rows import PICKED
+from mb_contact.core.rows.equality_rows import PICKED_ROWS
 
 
 def spread_contacts(grasp, n, seed=0):
@@ -41,14 +42,14 @@ def measure(n, repeats):
         solve.append(time.perf_counter() - middle)
         whole.append(middle - start)
     certificate = result.certificate
-    return min(solve[1:]), min(whole[1:]), result.pivots, int(grasp.system.eq.info[PICKED]), certificate
+    return min(solve[1:]), min(whole[1:]), result.pivots, int(grasp.system.eq.info[PICKED_ROWS]), certificate
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=3000, help="most contacts (default: 3000)")
     parser.add_argument("--repeats", type=int, default=30)
-    arguments = parser.parse_args()
+    arguments = options_of(parser, most=36, repeats=2)
     heads = (("contacts", 9), ("solve us", 10), ("us/contact", 12), ("call us", 9), ("rank of X", 11), ("pivots", 8))
     print("".join(f"{text:>{width}}" for text, width in (*heads, ("residual", 10))))
     for n in (12, 36, 100, 300, 1000, 3000):

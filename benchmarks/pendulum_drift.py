@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.simulation.hinged_bodies import HingedBodies
@@ -44,7 +45,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--links", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=5.0)
-    arguments = parser.parse_args()
+    arguments = options_of(parser, links=3, seconds=0.02)
     print("gamma  product  open before contact [mm]  open at worst [mm]  largest gain of a step [J]  end [J]")
     for product in (False, True):
         for gamma in GAMMAS:

@@ -20,6 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from pendulum_engines import run
+from quick import options_of
 
 import mb_contact as mb
 
@@ -83,7 +84,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5.0, help="simulated time")
     parser.add_argument("--time-step", type=float, default=1e-3)
     parser.add_argument("--budget", type=float, default=60.0, help="CPU seconds after which a run is cut off")
-    arguments = parser.parse_args()
+    arguments = options_of(parser, links="3", seconds=0.1)
     print(f"12 m pendulum, {arguments.seconds:g} s at {1e3 * arguments.time_step:g} ms; ~ cut off and scaled up")
     print(
         f"{'links':>5}  {'engine':28s}{'CPU s':>9}  {'finite':>13} {'touch[s]':>8} {'drift/E0':>10} {'rise/E0':>10}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from quick import options_of
 
 import mb_contact as mb
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
@@ -61,7 +62,7 @@ def _foot(sim):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4, help="of the fall")
-    seconds = parser.parse_args().seconds
+    seconds = options_of(parser, seconds=0.02).seconds
     print(f"a rod falls about its foot, {seconds:g} s: energy gained over its initial one, foot moved [um]")
     print(f"{'scheme, integrator':36s}" + "".join(f"{1e3 * dt:>14g} ms" for dt in STEPS) + "   order")
     for scheme, integrator in WAYS:

@@ -17,11 +17,12 @@ import argparse
 import sys
 import time
 from dataclasses import replace
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
+from quick import lacks, options_of
 from render import Camera, render
 from visuals import visual_triangles
 
@@ -65,7 +66,10 @@ STANDING_RATE = 60.0  #: the same of legs, which have to be stiffer than the wei
 
 def folder():
     """Where the robots are."""
-    return Path(distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots"))
+    try:
+        return Path(distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots"))
+    except PackageNotFoundError:
+        lacks("the Python package example-robot-data is not installed")
 
 
 def scene_of(name, step):
@@ -207,7 +211,7 @@ def main():
     parser.add_argument("--step", type=float, default=0.002)
     parser.add_argument("--only", choices=tuple(ROBOTS))
     parser.add_argument("--pictures", type=Path, metavar="FOLDER")
-    arguments = parser.parse_args()
+    arguments = options_of(parser, only="ur5", seconds=0.2)
     print("| robot | bodies | hulls | pairs | filtered | contacts | moved [rad, m] | speed | residual | µs a step |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     failed = 0

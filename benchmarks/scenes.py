@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 from render import Camera, render, shape_triangles
 
 import mb_contact as mb
@@ -103,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=tuple(SCENES), action="append")
     parser.add_argument("--pictures", type=Path)
-    arguments = parser.parse_args()
+    arguments = options_of(parser, only=["box_on_table"])
     print("| scene | bodies | contacts | simulated [s] | worst residual | CPU ms a step | what ended the steps |")
     print("|---|---|---|---|---|---|---|")
     for name in arguments.only or SCENES:

@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from quick import options_of
 
 TOLERANCE = 1e-8
 
@@ -337,7 +338,7 @@ def hard(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="command")
     table = commands.add_parser("fc3d", help="problems of a folder, beside Siconos and Pinocchio")
     table.add_argument("folder")
     table.add_argument("--peer-python", default="/usr/bin/python3", help="another Python to look for Siconos in")
@@ -351,7 +352,9 @@ def main():
     commands.add_parser("speed", help="24 unknowns as a linear problem; 100 contacts on cones")
     random = commands.add_parser("hard", help="random hard problems")
     random.add_argument("--count", type=int, default=50)
-    arguments = parser.parse_args()
+    arguments = options_of(parser, command="hard", count=1)
+    if arguments.command is None:
+        parser.error("choose fc3d, speed or hard")
     run = {"fc3d": fc3d, "peer": one_peer, "speed": speed, "hard": hard}[arguments.command]
     sys.exit(run(arguments))
 

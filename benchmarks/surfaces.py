@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import trimesh
 import yaml
+from quick import options_of
 from scipy.spatial import ConvexHull
 
 import mb_contact as mb
@@ -235,19 +236,21 @@ def patch_table():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plot", action="store_true", help=f"write {PICTURE.relative_to(ROOT)}")
-    arguments = parser.parse_args()
+    parser.add_argument("--only", default="leaving,rolling,patch", help="of the tables, with commas")
+    arguments = options_of(parser, only="leaving")
+    only = arguments.only.split(",")
     leaving_motion().run(0.1, 1e-3)  # compile
     rolling().run_adaptive(0.01)
     print("a ball slides off a sphere: errors of the instant and of cos theta where it leaves")
-    for name, step, instant, angle, seconds in leaving_table():
+    for name, step, instant, angle, seconds in leaving_table() if "leaving" in only else ():
         print(f"{name:28} {1e3 * step:8.3f} ms {instant:10.1e} s {angle:10.1e} {seconds:9.4f} s/s")
-    for rough, text in ((False, "falls over on ice, from rest,"), (True, "rolls")):
+    for rough, text in ((False, "falls over on ice, from rest,"), (True, "rolls")) if "rolling" in only else ():
         print(f"\nan ellipsoid {text} for {ROLL_TIME:g} s: largest error of place [m]")
         rows = rolling_table(rough)
         for name, step, error, seconds in rows:
             print(f"{name:28} {1e3 * step:8.3f} ms {error:10.1e} m {seconds:9.4f} s/s")
     print("\nP00's Figure 2 over 10 s: energy, sideways drift")
-    for step, energy, drift, seconds, each in patch_table():
+    for step, energy, drift, seconds, each in patch_table() if "patch" in only else ():
         print(f"{'contact coordinates, RK4':28} {1e3 * step:8.3f} ms {energy:10.1e}   {drift:10.1e} m "
               f"{seconds:9.4f} s/s {each:7.1f} us a step")  # fmt: skip
     if arguments.plot:

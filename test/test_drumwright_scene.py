@@ -15,6 +15,7 @@ from dense_oracle import Dense
 import mb_contact as mb
 from mb_contact.bench import grasp as bench
 from mb_contact.errors import InputError, SceneError
+from mb_contact.model.model import tree_poses
 from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene, SceneModel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -128,6 +129,31 @@ def test_grasp_with_detected_contacts():
     """The scene as it is: the contacts that collision detection gives."""
     run = bench.simulate("no_slip")
     assert run.contacts == 12 and run.moved <= 1e-9 and run.residual <= 1e-9
+
+
+@pytest.mark.parametrize("rows, sinks", [("faces", 1e-3), ("all", 1e-12)])
+def test_prescribed_contacts_cannot_drop_anything(rows, sinks):
+    """docs/drumwright.md: also without a press; without slip at the faces the jaws glide away, and the boxes stay."""
+    grasp = bench.Grasp()
+    grasp.effort[:] = 0.0
+    held = grasp.faces() if rows == "faces" else np.ones(36, bool)
+    for _ in range(200):
+        grasp.take(bench.no_slip(grasp, grasp.contacts(), held)[0])
+    moved = tree_poses(grasp.world.tree, grasp.q)[1][grasp.bodies] - grasp.start
+    assert np.abs(moved[:, 2]).max() <= sinks
+    assert (np.abs(moved[:, 0]).max() > 0.1) == (rows == "faces")
+
+
+@pytest.mark.parametrize("press, held", [(4.91, True), (4.9, False), (0.0, False)])
+def test_detected_contacts_need_a_press(press, held):
+    """Half of a box's weight, 4.905 N: below it the normal forces of a face cannot balance the weight's moment."""
+    simulator = mb.Simulator(ROOT / "config" / "drumwright_grasp.yaml")
+    for _ in range(200):
+        simulator.step([press, -press])
+    fallen = 1.0 - simulator.link_pose("box_left")[0][2]
+    assert abs(fallen) <= 1e-12 if held else fallen > 1.0
+    if press == 0.0:
+        assert fallen == pytest.approx(17.8, abs=0.1)
 
 
 # --- the simulator ----------------------------------------------------------------------------------------

@@ -89,6 +89,63 @@ def test_nmc_keeps_hinges_closed():
     assert sim.q == pytest.approx(usual.q, abs=1e-9) and sim.v == pytest.approx(usual.v, abs=1e-9)
 
 
+def bouncing_ball(**settings):
+    """A ball that falls from 1 m onto the ground, with a restitution of 0.5."""
+    ball = Primitive("ball", "sphere", (0.1,), Pose((0.0, 0.0, 1.1)), "free", 1.0, material="steel")
+    return Scene(primitives=(ball,), ground=Ground(0.0, "steel"), materials={"steel": Material(0.5, restitution=0.5)},
+                 **settings)  # fmt: skip
+
+
+def bouncing_pendulum(**settings):
+    """Twelve links whose last but one meets the floor after 1.389 s, with a restitution of 0.5."""
+    scene = mb.pendulum(12, "first_impact").scene(**settings)
+    return replace(scene, materials={key: replace(m, restitution=0.5) for key, m in scene.materials.items()})
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("make, start, steps", [(bouncing_ball, 0.45, 230), (bouncing_pendulum, 1.388, 12)])
+def test_impacts_happen_at_their_time_within_the_step(name, make, start, steps):
+    """As with OS, whose ball comes back to 0.25 m; with impacts at the start of a step it comes to 0.2484 m."""
+    usual, sim = mb.Simulator(make()), mb.Simulator(make(formulation=name))
+    while usual.time < start:
+        usual.step()
+    sim.set_state(usual.q, usual.v)
+    heights, events = [], []
+    for _ in range(steps):
+        events += usual.step().events
+        step = sim.step()
+        assert step.certificate.residual <= 1e-10
+        heights.append(sim.q[2])
+    assert len(events) >= 1
+    assert sim.q == pytest.approx(usual.q, abs=1e-12) and sim.v == pytest.approx(usual.v, abs=1e-10)
+    if make is bouncing_ball:
+        assert max(heights[20:]) - 0.1 == pytest.approx(0.25, abs=1e-6)
+
+
+@pytest.mark.parametrize("make", [bouncing_ball, bouncing_pendulum])
+def test_the_problem_behind_an_impact_is_the_step_s(make):
+    """``step_problem`` poses the rows as the impact has moved them, and starts from the velocities that it leaves."""
+    sim = mb.Simulator(make())
+    before = sim.save()
+    while not sim.step().events:
+        before = sim.save()
+    sim.restore(before)
+    problem = mb.step_problem(sim)
+    assert sim.step().events and problem.n_u > 0
+    for name in OTHERS:
+        assert mb.formulate(problem, name).solve().v_next == pytest.approx(sim.v, abs=1e-9)
+
+
+def test_a_step_of_another_length_is_posed_as_such():
+    usual, sim = mb.Simulator(skidding_ball()), mb.Simulator(replace(skidding_ball(), formulation="nmc"))
+    for _ in range(30):
+        usual.step(time_step=4e-4)
+        sim.step(time_step=4e-4)
+    assert len(usual.step().contacts) and usual.v[3] != 0.0
+    sim.step()
+    assert sim.q == pytest.approx(usual.q, abs=1e-12) and sim.v == pytest.approx(usual.v, abs=1e-11)
+
+
 def test_the_formulation_itself_is_at_hand():
     """A step of NMC solves NMC's own problem, of its own size."""
     sim, _ = run(sliding_box(0.4, formulation="nmc", friction_directions=4), 5)

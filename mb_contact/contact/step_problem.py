@@ -13,6 +13,8 @@ tangent 2) and one for every joint limit (w >= 0).  The constant k holds all tha
     loops     k = dt dG/dt v - U - dt dU/dt + gamma c / dt     (Eq. 29, 31; drift in c and in G v - U dies out)
     contacts  k = g / dt (g >= 0), or minus the push-out velocity (g < 0); plus dt dG/dt v if ``velocity_product``
     limits    k = g / dt, or minus the push-out velocity
+
+Contacts and limits may add a ``bias`` of their own: what a step with impacts moves its rows by (docs/collisions.md).
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ class ContactPoint(NamedTuple):
     gap: float = 0.0  #: distance, negative when they overlap [m]
     mu: float = 0.5
     tangent: object = None  #: (3,), first friction direction; by default along the slip
+    bias: object = (0.0, 0.0, 0.0)  #: (3,), added to k of its rows [m/s]
 
 
 class JointLimit(NamedTuple):
@@ -58,6 +61,7 @@ class JointLimit(NamedTuple):
     dof: int  #: index in v
     side: int  #: 0 lower, 1 upper
     gap: float  #: [rad, m]
+    bias: float = 0.0  #: added to k of its row [rad/s, m/s]
 
 
 class ConstraintRows(NamedTuple):
@@ -164,8 +168,8 @@ class StepProblem:
         x = as_vector(contact.point, 3, f"{what}.point")
         D = self.frames[i] = self._contact_frame(a, b, x, contact, what)
         on_a, on_b = self.state.point_rows(a, x, D), -self.state.point_rows(b, x, D)
-        k = np.zeros(3)
-        k[0] = self._push(contact.gap, self._rates[2], what)
+        k = as_vector(contact.bias, 3, f"{what}.bias").copy()
+        k[0] += self._push(contact.gap, what)
         if self.velocity_product:
             bodies = D @ (self.state.centripetal(a, x) - self.state.centripetal(b, x))
             k += self.dt * (bodies + self._drift(a, on_a) + self._drift(b, on_b))
@@ -183,7 +187,7 @@ class StepProblem:
         parent = int(self.tree.parent[k])
         if parent == WORLD:
             on_b = np.zeros(6)
-        return k, parent, h[None], on_b[None], np.array([self._push(limit.gap, self._rates[2], what)])
+        return k, parent, h[None], on_b[None], np.array([self._push(limit.gap, what) + limit.bias])
 
     def _contact_frame(self, a, b, x, contact, what):
         n = as_vector(contact.normal, 3, f"{what}.normal")
@@ -200,10 +204,10 @@ class StepProblem:
         t = t / np.sqrt(t @ t)
         return np.array([n, t, cross(n, t)])
 
-    def _push(self, gap, speed, what):
+    def _push(self, gap, what):
         if not np.isfinite(gap):
             raise InputError(f"{what}: the gap must be finite, got {gap}")
-        return gap / self.dt if gap >= 0.0 else -min(-self._rates[1] * gap / self.dt, speed)
+        return gap_velocity(gap, self.dt, *self._rates[1:])
 
     def _drift(self, body, on):
         """on . phi* a of one side of some rows."""
@@ -293,6 +297,11 @@ class StepProblem:
             inverse = np.linalg.pinv(spatial_inertias(self.tree, self.state.kin), hermitian=True)[body[there]]
             free[there] += np.einsum("ri,rij,rj->r", on[there], inverse, on[there])
         return FLOOR * np.sqrt(free)
+
+
+def gap_velocity(gap, dt, push_rate, push_speed):
+    """k of a gap [rad, m] over a step dt [s]: g / dt, or minus the push-out velocity [rad/s, m/s]."""
+    return gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
 
 
 def spatial_inertias(tree, kin):

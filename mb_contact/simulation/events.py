@@ -4,7 +4,8 @@
 """Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/collisions.md.
 
 A step is cut into stretches.  Each starts with the collisions of the moment it starts at, holds the impulses of the
-contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.
+contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.  The work of a step is
+bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the certificate says.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SAFETY = 2.0  #: of the acceleration that the search for closest approaches reck
 SHRINK = (0.05, 0.9)  #: least and most part of a stretch that is left where its paths bend too far
 GROWTH = 2.0  #: most by which a stretch is longer than the one before in a step
 MOST_LOOKS = 40  #: of shorter and shorter stretches; then nothing is left of a step
-MOST_STRETCHES = 100_000  #: in one step
+MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of time stepping
 CORRECTIONS = 4  #: most times that a stretch's problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which that ends [m/s]
 
@@ -59,6 +60,8 @@ class EventScheme:
         self._arm = np.where(turning, np.linalg.norm(geoms.size, axis=1), 0.0)
         self._moves = geoms.body != WORLD
         self.loop_impulse = np.zeros(sim.world.couplings.rows)  #: of loops and gears, in the stretches of the last step
+        self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
+        self.time_stepped = 0.0  #: end of the last step that was left to time stepping [s]
 
     def is_compiled(self):
         """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
@@ -93,8 +96,9 @@ class EventScheme:
         self._stuck[:] = 0
         self._eps[:] = sim.world.restitution
         self._impacts.begin(sim.time)
+        self.flights, self.time_stepped = 0, 0.0
         most = dt
-        for _ in range(MOST_STRETCHES):
+        while self.flights < MOST_FLIGHTS:
             rest = dt - done
             most = self._reckoned(min(rest, most))
             status = self._find(most)
@@ -111,10 +115,33 @@ class EventScheme:
             most *= GROWTH
             if length > SHORTEST:
                 self._stuck[:] = 0
-        raise DynamicsError(
-            f"the step of {dt:g} s after t = {sim.time:.6g} s has more than {MOST_STRETCHES} stretches, "
-            f"of which {done:.6g} s were flown: lower the time step, the efforts or the restitution"
-        )
+        return self._give_up(dt, dt - done)
+
+    def _give_up(self, dt, rest):
+        """The rest [s] of a step of dt by time stepping, without restitution; a status."""
+        sim = self._sim
+        handle, steps, integrator = sim._handle, sim._friction, sim._friction.integrator
+        self.time_stepped = rest
+        status = self._find(rest)
+        sim._work.row_bias[:] = 0.0
+        for stage in (
+            lambda: integrator.free(handle),
+            lambda: self._impacts.stop(handle, integrator, steps._impulses, sim.time + dt - rest),
+            lambda: steps._impulses(handle),
+            lambda: integrator.hold(handle),
+        ):
+            status = stage() if status == OK else status
+        if status == OK:
+            self._conclude(rest)
+            self._publish(dt)
+        return status
+
+    def _conclude(self, length):
+        """The state after a stretch [s], and its books."""
+        sim = self._sim
+        sim._settings[0] = length
+        sim._friction.integrator.conclude(sim._handle)
+        self._count_in(length)
 
     # --- the length of a stretch ----------------------------------------------------------------
 
@@ -236,9 +263,7 @@ class EventScheme:
             status = self._fly(rest)
         if status != OK:
             return 0.0, status
-        sim._settings[0] = length
-        integrator.conclude(handle)
-        self._count_in(length)
+        self._conclude(length)
         return length, OK
 
     def _let_go(self):
@@ -266,6 +291,7 @@ class EventScheme:
         """The flow of this stretch from its start; a status."""
         sim, integrator = self._sim, self._sim._friction.integrator
         self._flown = True
+        self.flights += 1
         integrator.q_start[:], integrator.v_start[:] = sim._q, sim._v
         return integrator.advance(sim._handle, time)
 

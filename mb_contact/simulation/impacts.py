@@ -132,6 +132,7 @@ class Impacts:
     def _clear(self):
         self.events = []
         self.happened = False  #: an impact of contacts, which has an event, or of joint limits alone
+        self.v_after = None  #: (N,), velocities that the impacts so far have left [m/s, rad/s]
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
         self._v_before = None
         self._total[:] = 0.0
@@ -161,6 +162,15 @@ class Impacts:
             if status != OK or not self._due(handle):
                 return status
         return OK
+
+    def stop(self, handle, integrator, impulses, time):
+        """``resolve`` from ``time`` [s] on with every contact and no restitution, for the event scheme; a status."""
+        self.time, kept = time, (self._eps, self._every)
+        self._eps, self._every = np.zeros(len(self._eps)), True
+        try:
+            return self.resolve(handle, integrator, impulses)
+        finally:
+            self._eps, self._every = kept
 
     def collide_now(self, handle, time, marks, eps, last):
         """The collision of the marked contacts at ``time`` [s], for the event scheme; a status.
@@ -362,7 +372,7 @@ class Impacts:
         before, compressed, _, after = imp.energy.tolist()
         potential = float(self._work.energy[1])
         self.work_done += imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED]
-        self.happened = True
+        self.happened, self.v_after = True, self._v.copy()
         if count == 0:
             return  # joint limits alone
         self.events.append(

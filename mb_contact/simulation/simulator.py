@@ -34,6 +34,7 @@ from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import carry_over, slots
 from mb_contact.simulation.results import Certificate, State, Step
+from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.study import posed_contact_problem
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
@@ -462,7 +463,7 @@ class Simulator:
         InputError
             The efforts have the wrong length or are not finite, or the step is not above zero; nothing has changed.
         DynamicsError
-            A hinge carries no inertia, or the state ran away to infinity; the state has not changed.
+            A hinge carries no inertia, or the state runs away (``runaway.py``); the state has not changed.
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
         command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
@@ -472,16 +473,17 @@ class Simulator:
         self._count_step(dt)
         self._state_count += 1
         self._solved, self._last_dt = True, dt
-        self._work_done += sum(self._work.ledger.tolist())
-        events = ()
-        if self._impacts is not None:
-            events = tuple(self._impacts.events)
-            self._work_done += self._impacts.work_done
-        return self._result(events)
+        self._work_done += self._work_of_step()
+        return self._result(() if self._impacts is None else tuple(self._impacts.events))
+
+    def _work_of_step(self):
+        """Work of efforts, damping, contacts, limits, wrenches, loops and impacts in the last step [J]."""
+        return sum(self._work.ledger.tolist()) + (0.0 if self._impacts is None else self._impacts.work_done)
 
     def _advance(self, dt, command):
         """The state after dt [s] under the commanded efforts; after any failure all is as it was."""
         before = self._effort.copy(), float(self._settings[0]), self._wrenches.save(), self._work.external.copy()
+        start = watch(self, dt)
         try:
             self._effort[:] = 0.0
             self._effort[self.world.joint_v] = command
@@ -490,6 +492,8 @@ class Simulator:
             status = self._time_step() if self._events is None else self._events.run(dt)
             if status != OK:
                 raise self._error(status)
+            if start is not None:
+                refuse_runaway(self, start, self._work_of_step())
         except BaseException:
             self._effort[:], self._settings[0], self._work.external[:] = before[0], before[1], before[3]
             self._wrenches.restore(before[2])
@@ -539,6 +543,7 @@ class Simulator:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            time_stepped=0.0 if self._events is None else self._events.time_stepped,
             **self._loop_certificate(),
         )
         if landed:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.os import ContactProblem
-from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem
+from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import ROWS, make_system_handle
 from mb_contact.types import CLOSURE_NAMES, UPPER
@@ -19,6 +19,7 @@ def step_problem(simulator, effort=None, **options):
     """StepProblem that the simulator's next step solves, from its present state.
 
     The step is taken and undone, so contacts, their frames and the joint limits in reach are those of the step.
+    Behind impacts it starts with the velocities that these have left, and its rows have their ``bias``.
 
     Parameters
     ----------
@@ -36,8 +37,10 @@ def step_problem(simulator, effort=None, **options):
     sim = simulator
     state = sim.save()
     sim.step(effort)
+    impacts = sim._impacts
     try:
-        return posed_problem(sim, state.q, state.v, **options)
+        v = state.v if impacts is None or not impacts.happened else impacts.v_after
+        return posed_problem(sim, state.q, v, **options)
     finally:
         sim.restore(state)
 
@@ -45,13 +48,14 @@ def step_problem(simulator, effort=None, **options):
 def posed_problem(simulator, q, v, **options):
     """StepProblem of the contacts, limits and efforts that a simulator's step has just assembled from q and v."""
     sim = simulator
+    dt = float(sim._settings[0])
     settings = {
         "gravity": sim.gravity,
-        "time_step": sim.time_step,
+        "time_step": dt,
         "friction_directions": sim.scene.friction_directions,
         "push_speed": float(sim.scene.push_out_velocity),
         "external": sim._work.external.copy(),
-        "loop_rate": float(sim.scene.drift_rate),
+        "loop_rate": float(sim.scene.drift_rate) * min(1.0, dt / sim.time_step),
     }
     effort = sim._work.effort.copy()
     settings.update(options)
@@ -102,7 +106,9 @@ def _contacts(sim):
         pair = found.pair[i]
         a, b = (int(geoms.body[g]) for g in geoms.pairs[pair])
         point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
-        points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy()))
+        bias = sim._rows.offset[3 * i : 3 * i + 3].copy()
+        bias[0] -= gap_velocity(gap, *sim._settings[:3])
+        points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy(), bias))
     return points
 
 
@@ -118,7 +124,7 @@ def _limits(sim, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
     limits = []
-    for code in sim._rows.dof[start : int(sim._cones.rows[0])]:
+    for row, code in enumerate(sim._rows.dof[start : int(sim._cones.rows[0])], start):
         if code < 0:
             continue  # torsion or rolling of a contact
         dof, side = divmod(int(code), 8)
@@ -126,6 +132,7 @@ def _limits(sim, q):
             continue  # a velocity limit
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
-        gap = position - tree.lower[dof] if side == 0 else tree.upper[dof] - position
-        limits.append(JointLimit(dof, side, float(gap)))
+        gap = float(position - tree.lower[dof] if side == 0 else tree.upper[dof] - position)
+        bias = float(sim._rows.offset[row]) - gap_velocity(gap, *sim._settings[:3])
+        limits.append(JointLimit(dof, side, gap, bias))
     return limits
