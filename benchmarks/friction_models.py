@@ -1,80 +1,104 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The example's lift under each Coulomb model: what ended the steps, residuals, and the cost of a step.
+"""The friction pyramid and the exact cone beside each other: unsolved steps, residuals, times and Newton steps.
 
-    python benchmarks/friction_models.py [--seconds 5] [--markdown FILE]
+    python benchmarks/friction_models.py [--only NAME ...] [--seconds 1] [--lift 3] [--json FILE]
 
-Times are CPU times of the thread that steps, so other programs add little to them.
+Every scene of config/ for a second without efforts, the lift of ``make run`` under its controller for three, and 20 of
+bin.py's bodies falling into their bin for one.  Times are those of ``stepping.py``; a line "all" for each model ends
+the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections import Counter
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import bin as bins
 import numpy as np
-from quick import options_of
+from stepping import Record, add_options, counted, follow, markdown, number, statistics, write_json
 
 import mb_contact as mb
-from mb_contact.bench import step as bench
+from mb_contact.bench.step import SCENE, Lift
+from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
+from mb_contact.surfaces.scene_file import is_surface_scene
 
+CONFIG = Path(__file__).resolve().parents[1] / "config"
 MODELS = ("coulomb_polyhedral", "coulomb_cone")
+BODIES = 20  #: of the heap
+LIFT, HEAP = "lift", f"heap of {BODIES}"
+HEAD = ("scene", "model", "contacts", "steps", "unsolved", "residual", "ms median", "mean", "worst", "Newton mean",
+        "worst", "solvers")  # fmt: skip
 
 
-def lift(model, most):
-    """Certificates and CPU seconds of the lift's steps up to ``most`` [s], and how far the box rose [m]."""
-    scene = replace(mb.load_scene(find_resource(bench.SCENE)), friction_model=model)
-    run = bench.Lift(scene)
-    sim, start = run.simulator, run.simulator.link_pose("box")[0][2]
-    certificates, seconds, highest = [], [], 0.0
-    while sim.time < min(run.controller.reference.duration, most) - 1e-9:
-        effort = run.effort()
-        begin = time.thread_time()
-        certificates.append(sim.step(effort).certificate)
-        seconds.append(time.thread_time() - begin)
-        highest = max(highest, sim.link_pose("box")[0][2] - start)
-    return certificates, np.array(seconds), highest
+def names():
+    """What can be run: the lift, the heap, and the scenes of config/ that are no surface scenes."""
+    files = [p for p in sorted(CONFIG.glob("*.yaml")) if "ros__parameters" not in p.read_text(encoding="utf-8")]
+    return (LIFT, HEAP, *(path.stem for path in files if not is_surface_scene(path)))
 
 
-def rows(model, certificates, seconds, highest):
-    """Table rows: all steps, then by number of contacts."""
-    residual = max(certificate.residual for certificate in certificates)
-    solvers = Counter(certificate.solver for certificate in certificates)
-    counts = np.array([certificate.contacts for certificate in certificates])
-    rungs = ", ".join(f"{name} {count}" for name, count in solvers.most_common())
-    head = [f"{residual:.0e}", f"{solvers['best_residual']}", f"{highest:.3f}", rungs]
-    table = [[model, "all", f"{len(seconds)}", *_times(seconds), *head]]
-    for contacts in sorted(set(counts.tolist())):
-        chosen = seconds[counts == contacts]
-        if len(chosen) >= 100:
-            table.append([model, f"{contacts}", f"{len(chosen)}", *_times(chosen), "", "", "", ""])
-    return table
+def run(name, model, arguments):
+    """Record of one scene under a friction model."""
+    if name == LIFT:
+        lift = Lift(replace(mb.load_scene(find_resource(SCENE)), friction_model=model))
+        return follow(lift.simulator, arguments.lift, lift.effort, patience=arguments.patience)
+    scene = bins.scene_of(BODIES) if name == HEAP else mb.load_scene(CONFIG / f"{name}.yaml")
+    sim = mb.Simulator(replace(scene, friction_model=model))
+    return follow(sim, arguments.seconds, patience=arguments.patience)
 
 
-def _times(seconds):
-    return [f"{1e6 * x:.0f}" for x in (np.median(seconds), seconds.mean(), np.percentile(seconds, 99))]
+def row(name, model, record):
+    """Numbers of a record."""
+    newton = float(np.mean(record.newton)) if record.newton else None
+    return {"scene": name, "model": model, "newton_mean": newton, "ended": record.ended, **statistics(record)}
+
+
+def cells(numbers):
+    """The row of the table."""
+    times = (number(numbers[f"{which}_ms"]) for which in ("median", "mean", "worst"))
+    return (
+        numbers["scene"], numbers["model"], str(numbers["contacts"]), str(numbers["steps"]), str(numbers["unsolved"]),
+        number(numbers["residual"], "{:.0e}"), *times, number(numbers["newton_mean"], "{:.2f}"),
+        number(numbers["newton_worst"]), " ".join((counted(numbers["solvers"]), numbers["ended"])).strip(),
+    )  # fmt: skip
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", type=Path)
-    parser.add_argument("--seconds", type=float, default=np.inf, help="of the lift (default: all)")
-    arguments = options_of(parser, seconds=0.3)
-    table = [["model", "contacts", "steps", "median [us]", "mean [us]", "99 % [us]", "worst residual", "failed",
-              "lifted [m]", "what ended the steps"]]  # fmt: skip
-    table.append(["---"] * len(table[0]))
-    for model in MODELS:
-        table += rows(model, *lift(model, arguments.seconds))
-    text = "\n".join("| " + " | ".join(row) + " |" for row in table)
-    print(text)
-    if arguments.markdown is not None:
-        arguments.markdown.write_text(text + "\n", encoding="utf-8")
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
+    parser.add_argument("--seconds", type=float, default=1.0, help="of a scene and of the heap (%(default)s)")
+    parser.add_argument("--lift", type=float, default=3.0, help="seconds of the lift (%(default)s)")
+    add_options(parser)
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.only, arguments.seconds = ["box_on_table", LIFT], 0.1
+        arguments.lift = 0.1
+    models = MODELS if arguments.friction_model is None else (arguments.friction_model,)
+    rows, all_steps = [], {model: Record() for model in models}
+    print(markdown(HEAD, []), end="")
+    for name in arguments.only or names():
+        for model in models:
+            try:
+                record = run(name, model, arguments)
+            except SceneError as error:
+                print(f"{name} with {model} is left out: {error}", file=sys.stderr)
+                continue
+            rows.append(row(name, model, record))
+            print(f"| {' | '.join(cells(rows[-1]))} |", flush=True)
+            for field, values in vars(all_steps[model]).items():
+                if isinstance(values, list):
+                    values += getattr(record, field)
+    for model, record in all_steps.items():
+        rows.append(row("all", model, record))
+        print(f"| {' | '.join(cells(rows[-1]))} |")
+    write_json(arguments.json, arguments, rows)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

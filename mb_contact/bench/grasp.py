@@ -43,6 +43,7 @@ FRICTION = 100.0  # of the Stewart-Trinkle problem, as in the paper
 DIRECTIONS = 4
 LOST = 1e-3  # [m] a box that has moved so far is no longer held
 TIKHONOV = (0.0, *10.0 ** np.arange(-14.0, -3.0))  # of the mean diagonal, tried in turn
+GOOD = 1e-6  # relative residual up to which Lemke's algorithm has solved a problem
 
 
 class Grasp:
@@ -224,30 +225,49 @@ def _stewart_trinkle(grasp, contacts, scaled):
     cones.count[0], cones.rows[0] = n, 3 * n
     cones.start[:], cones.dim[:], cones.mu[:] = 3 * np.arange(n), 3, contacts.mu
     size = int(lcp_size(cones))
-    M, h, z = np.zeros((size, size)), np.zeros(size), np.zeros(size)
-    T, basis, r = np.zeros((size, 2 * size + 2)), np.zeros(size, np.int64), np.zeros(3 * n)
-    start, pivots, best = time.perf_counter(), 0, (np.inf, z)
+    M, h, r = np.zeros((size, size)), np.zeros(size), np.zeros(3 * n)
+    start = time.perf_counter()
     W, e = system.condensed(RANK_TOLERANCE)
     lcp_assemble(W, e, cones, M, h)
-    forces = size - n
-    mean = np.trace(W) / len(W)
-    units = np.sqrt(np.concatenate((np.full(forces, mean), np.full(n, 1.0 / mean))))
-    scale = np.abs(h / units).max()
-    s = units if scaled else np.ones(size)
-    for weight in TIKHONOV:
-        A = M / np.outer(s, s)
-        A[np.arange(forces), np.arange(forces)] += weight * mean / s[0] ** 2
-        status, more = lemke(A, h / s, size, T, basis, z, 20 * size + 50)
-        z /= s
-        pivots += more
-        residual = np.abs(np.minimum(z * units, (M @ z + h) / units)).max() / scale
-        if residual < best[0] and status == LEMKE_SOLVED:
-            best = (residual, z.copy())
-        if best[0] <= 1e-6:
-            break
-    impulses_of(cones, best[1], r)
+    z, residual, pivots, _ = regularised_lemke(M, h, size - n, np.trace(W) / len(W), scaled)
+    impulses_of(cones, z, r)
     system.complete(r)
-    return system.v_free + system.eq.dv, time.perf_counter() - start, pivots, best[0]
+    return system.v_free + system.eq.dv, time.perf_counter() - start, pivots, residual
+
+
+def regularised_lemke(M, q, forces, mean, scaled=True):
+    """Lemke's algorithm, with Tikhonov regularisation until the residual is GOOD.
+
+    Parameters
+    ----------
+    forces : int
+        The first unknowns, impulses; the others are velocities.
+    mean : float
+        Diagonal entry of W by which the two are made comparable, where ``scaled``.
+
+    Returns
+    -------
+    z, relative residual (inf: no solution), pivots, seconds in the algorithm
+    """
+    size, seconds, pivots, best = len(q), 0.0, 0, (np.inf, np.zeros(len(q)))
+    units = np.sqrt(np.concatenate((np.full(forces, mean), np.full(size - forces, 1.0 / mean))))
+    scale = max(np.abs(q / units).max(), 1e-300)
+    s = units if scaled else np.ones(size)
+    T, basis, z = np.zeros((size, 2 * size + 2)), np.zeros(size, np.int64), np.zeros(size)
+    for weight in TIKHONOV:
+        A, b = M / np.outer(s, s), q / s
+        A[np.arange(forces), np.arange(forces)] += weight * mean / s[0] ** 2
+        start = time.perf_counter()
+        status, more = lemke(A, b, size, T, basis, z, 20 * size + 50)
+        seconds += time.perf_counter() - start
+        pivots += more
+        y = z / s
+        residual = np.abs(np.minimum(y * units, (M @ y + q) / units)).max() / scale
+        if residual < best[0] and status == LEMKE_SOLVED:
+            best = (residual, y)
+        if best[0] <= GOOD:
+            break
+    return best[1], best[0], pivots, seconds
 
 
 # --- running ------------------------------------------------------------------------------------------------

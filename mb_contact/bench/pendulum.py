@@ -6,7 +6,7 @@
 Three ways to take the same steps, all compiled, all with the same collision detection, contact rows and solvers:
 
     OS          joint coordinates, the simulator as it is
-    mixed       NMC/OS: free bodies; hinge rows are unknowns of the same block pivoting, dense, as in the papers
+    mixed       NMC/OS: free bodies; hinge rows are unknowns of the same solver, dense, as in the papers
     eliminated  NMC/OS: hinge rows by a band factor first, then the solver of OS: the strongest opponent
 
 Times are the process's own CPU seconds for all steps, detection and Python included.  Chains of more than LONG links

@@ -17,31 +17,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.bench.grasp import DIRECTIONS, FRICTION, GOOD, regularised_lemke
 from mb_contact.bench.trot import Trot
 from mb_contact.contact.friction_system import RANK_TOLERANCE, SOLVED, TOUCH
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
-from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke
 from mb_contact.core.lcp.principal_pivoting import make_ppm_work
 from mb_contact.core.rows import equality_rows as _eq
 from mb_contact.core.rows.friction_state import judge_rows
+from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.problem import ITERATIONS, STAGE
 from mb_contact.errors import SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.types import OK, SOLVER_NO_PUSH_OUT
+from mb_contact.types import OK, SOLVER_OVER_BUDGET
 
 SCENE = "package://mb_contact/config/quadruped.yaml"
 EXPERIMENTS = {"no_slip": "semi_implicit_euler", "viscous": "rk4"}  # friction model and integrator
 METHODS = ("the simulator's solver", "modified PPM", "Lemke")
 SECONDS = 10.0
-FRICTION = 100.0  # of Drumwright and Shell's problem, as in the paper
-DIRECTIONS = 4
-TIKHONOV = (0.0, *10.0 ** np.arange(-14.0, -3.0))  # of the mean diagonal, tried in turn
-GOOD = 1e-6  # residual from which on Lemke's algorithm has solved a problem
 
 
 class Walk(NamedTuple):
@@ -80,8 +76,7 @@ def walk(simulator, seconds=SECONDS):
         upright = min(upright, quat_to_matrix(attitude)[2, 2])
         contacts.append(certificate.contacts)
         residual = max(residual, certificate.residual)
-    wall = time.perf_counter() - start
-    return Walk(wall, np.array(trunk), float(upright), np.array(contacts), residual)
+    return Walk(time.perf_counter() - start, np.array(trunk), float(upright), np.array(contacts), residual)
 
 
 class BesideOthers(ContactStep):
@@ -92,26 +87,35 @@ class BesideOthers(ContactStep):
 
     def __init__(self, simulator):
         self._sim = simulator  # whose arrays the handle holds, in which only kernels can look
-        self.records = []  # for each problem, by METHODS: unknowns, seconds, pivots or Newton steps, solved
-        self.seconds = 0.0  # that the others took in all
-        self.apart = 0.0  # largest difference of a row's velocity from that of PPM [m/s]
+        self.clear()
+
+    def clear(self):
+        """Start to record: of each problem, by METHODS, (unknowns, seconds, pivots or Newton steps, solved).
+
+        ``seconds`` is what the study has taken in all, ``apart`` the largest difference of a row's velocity from that
+        of the modified PPM [m/s].
+        """
+        self.records, self.seconds, self.apart = [], 0.0, 0.0
 
     def allocate(self, contacts, rows, units):
         sim, size = self._sim, (DIRECTIONS + 2) * contacts + rows
         self._eq, self._ppm = _eq.make_equality_work(sim._n, sim._N, rows, rows), make_ppm_work(units, sim._N)
         self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
-        self._M, self._h, self._z = np.zeros((size, size)), np.zeros(size), np.zeros(size)
-        self._T, self._basis = np.zeros((size, 2 * size + 2)), np.zeros(size, np.int64)
+        self._M, self._h = np.zeros((size, size)), np.zeros(size)
 
     def solve(self, handle):
-        sim, start = self._sim, time.perf_counter()
-        status = super().solve(handle)
+        sim, info = self._sim, self._sim._work.info
+        _step.assemble(handle)
+        warm = np.flatnonzero(sim._solution.r[sim._cones.start[: sim._cones.count[0]]] > 0.0)
+        start = time.perf_counter()
+        status = _problem.pose(handle)
+        status = _problem.solve(handle, False) if status == OK else status
         middle = time.perf_counter()
         if status == OK and sim._cones.count[0]:
-            info = sim._work.info
-            own = int(sim._cones.rows[0]), middle - start, int(info[ITERATIONS]), info[STAGE] <= SOLVER_NO_PUSH_OUT
+            solved = info[_problem.STAGE] < SOLVER_OVER_BUDGET
+            own = sim._cones.rows[0], middle - start, info[_problem.ITERATIONS], solved
             _step.apply_impulses(handle)
-            self.records.append((own, self._by_ppm(), self._by_lemke()))
+            self.records.append((own, self._by_ppm(warm), self._by_lemke()))
             self.seconds += time.perf_counter() - middle
         return status
 
@@ -120,8 +124,8 @@ class BesideOthers(ContactStep):
         sim = self._sim
         return sim._tree, sim._kin, sim._art, sim._com, sim._rows, int(sim._cones.rows[0]), RANK_TOLERANCE
 
-    def _by_ppm(self):
-        """Unknowns, seconds, pivots, and whether the problem was solved."""
+    def _by_ppm(self, warm):
+        """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""
         sim, eq, judge = self._sim, self._eq, np.zeros(4)
         rows, contacts = int(sim._cones.rows[0]), int(sim._contacts.count[0])
         hard = sim._cones.start[: sim._cones.count[0]]
@@ -129,13 +133,13 @@ class BesideOthers(ContactStep):
         tangents = np.column_stack((3 * near + 1, 3 * near + 2)).ravel()
         eq.q[:rows], eq.info[:] = sim._solution.q[:rows], 0
         eq.equality[: len(tangents)], eq.hard[: len(hard)] = tangents, hard
-        eq.softness[: len(tangents)] = 0.0
+        eq.softness[: len(tangents)], eq.start[: len(warm)] = 0.0, warm
         if sim.scene.friction_model == "viscous":
             viscous = sim.world.viscous[sim._contacts.pair[near]]
             eq.softness[: len(tangents)] = np.repeat(1.0 / (sim.time_step * viscous), 2)
         eq.info[_eq.EQUALITY_ROWS], eq.info[_eq.FREE_ROWS] = len(tangents), len(hard)
         start = time.perf_counter()
-        _eq.solve_with_equalities(*self._rows(), 0, 20 * len(hard) + 50, eq, self._ppm)
+        _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
         seconds = time.perf_counter() - start
         judge_rows(eq, eq.hard, len(hard), judge)
         self.apart = max(self.apart, np.abs(eq.u[:rows] - sim._solution.u[:rows]).max())
@@ -156,27 +160,8 @@ class BesideOthers(ContactStep):
             lcp_assemble(W, e, cones, M, q)
             forces, mean = size - int((cones.dim[:units] == 3).sum()), np.trace(W[:rows, :rows]) / rows
         seconds = time.perf_counter() - start
-        more, pivots, solved = self._pivot(M[:size, :size], q[:size], forces, max(mean, 1e-300))
-        return size, seconds + more, pivots, solved
-
-    def _pivot(self, M, q, forces, mean):
-        """Lemke's algorithm in comparable units, with Tikhonov regularisation where it fails."""
-        size, z, seconds, pivots = len(q), self._z, 0.0, 0
-        units = np.sqrt(np.concatenate([np.full(forces, mean), np.full(size - forces, 1.0 / mean)]))
-        scale = max(np.abs(q / units).max(), 1e-300)
-        for weight in TIKHONOV:
-            A = M / np.outer(units, units)
-            A[np.arange(forces), np.arange(forces)] += weight
-            b = q / units
-            start = time.perf_counter()
-            status, more = lemke(A, b, size, self._T, self._basis, z, 20 * size + 50)
-            seconds += time.perf_counter() - start
-            pivots += more
-            y = z[:size] / units
-            residual = np.abs(np.minimum(y * units, (M @ y + q) / units)).max() / scale
-            if status == LEMKE_SOLVED and residual <= GOOD:
-                return seconds, pivots, True
-        return seconds, pivots, False
+        _, residual, pivots, more = regularised_lemke(M[:size, :size], q[:size], forces, max(mean, 1e-300))
+        return size, seconds + more, pivots, residual <= GOOD
 
 
 class _Studied(Simulator):
@@ -191,10 +176,9 @@ def compare(friction_model, seconds=SECONDS):
     simulator = _Studied(quadruped(friction_model))
     walk(simulator, 0.02)  # compiles
     simulator.reset()
-    study = simulator._friction
-    study.records, study.seconds, study.apart = [], 0.0, 0.0
+    simulator._friction.clear()
     run = walk(simulator, seconds)
-    return run._replace(seconds=run.seconds - study.seconds), study
+    return run._replace(seconds=run.seconds - simulator._friction.seconds), simulator._friction
 
 
 def run_bench(seconds=SECONDS, picture=None):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
 from mb_contact.model.resources import find_resource
 from mb_contact.simulation.simulator import Simulator
@@ -116,7 +117,8 @@ def _staged_step(sim, effort):
     times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
     times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
     times["assembly"], _ = _timed(kernels.assemble, h)
-    times["solve"], _ = _timed(kernels.solve, h)
+    times["pose"], _ = _timed(problem.pose, h)
+    times["solve"], _ = _timed(problem.solve, h, False)
     times["impulses"], _ = _timed(kernels.apply_impulses, h)
     return times
 
@@ -137,8 +139,9 @@ def stage_rows(times):
         ("narrow phase: witness points and normals (coal)", times["narrow"]),
         ("manifolds: contact points", times["manifolds"]),
         ("dynamics: articulated sweep, free velocity", times["dynamics"]),
-        ("assembly: contact rows, compliance, W and q", times["assembly"]),
-        ("solve: complementarity problem", times["solve"]),
+        ("assembly: rows of contacts and limits, q", times["assembly"]),
+        ("pose: islands, W by rows or by bodies", times["pose"]),
+        ("solve: Newton steps", times["solve"]),
         ("impulse sweep: new velocity", times["impulses"]),
         ("kinematics: poses, velocities, bias, energy", times["kinematics"]),
     ]

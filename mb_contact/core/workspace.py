@@ -96,6 +96,9 @@ class Solution(NamedTuple):
     before: np.ndarray  #: (R,), and at its start
     judge: np.ndarray  #: (4,), the last certificate: see solve/certificate.py
     loops: np.ndarray  #: (2,), that of loops, gears and joint friction
+    ray: np.ndarray  #: (R,), unit impulses that show that no motion fulfils the rows; zero where some does
+    pushed: np.ndarray  #: (R,), push-out velocities that were dropped for that [m/s, rad/s]
+    proof: np.ndarray  #: (2,), how far the ray moves anything, and what it asks for: see step.check_ray
 
 
 class Memory(NamedTuple):
@@ -227,7 +230,8 @@ def make_cones(units, n_f):
 
 def make_solution(R):
     return Solution(
-        q=np.zeros(R), r=np.zeros(R), u=np.zeros(R), before=np.zeros(R), judge=np.zeros(4), loops=np.zeros(2)
+        q=np.zeros(R), r=np.zeros(R), u=np.zeros(R), before=np.zeros(R), judge=np.zeros(4), loops=np.zeros(2),
+        ray=np.zeros(R), pushed=np.zeros(R), proof=np.zeros(2),
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ CHOICES = MappingProxyType({
     "restitution_law": ("anitescu_potra", "papers", "newton"),
     "simultaneous_impacts": ("all", "sequential"),
     "energy_gain": ("refuse", "allow"),
-    "friction_model": ("coulomb_polyhedral", "coulomb_cone", "viscous", "no_slip", "coulomb_viscous"),
+    "friction_model": ("coulomb_cone", "coulomb_polyhedral", "viscous", "no_slip", "coulomb_viscous"),
     "friction_frame": ("slip", "fixed"),
     "drift_control": ("baumgarte", "projection"),
 })
@@ -361,7 +361,7 @@ class Scene:
     integrator_tolerance: float = 1e-9  #: error of one inner step of ``adaptive`` [rad, m, relative speed]
     collision_scheme: str = "time_stepping"
     solver: str = "auto"
-    friction_model: str = "coulomb_polyhedral"
+    friction_model: str | None = None  #: by default the exact cone; the pyramid under other formulations than os
     friction_directions: int = 8
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
@@ -375,6 +375,11 @@ class Scene:
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
     path: Path | None = None
     lines: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  #: key path to line
+
+    def __post_init__(self):
+        if self.friction_model is None:
+            usual = "coulomb_cone" if self.formulation == "os" else "coulomb_polyhedral"
+            object.__setattr__(self, "friction_model", usual)
 
     def error(self, key, message):
         """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.

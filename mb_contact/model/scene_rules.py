@@ -71,7 +71,7 @@ def _check_settings(scene):
             message = f"'{getattr(scene, key)}' is not available; available: {', '.join(allowed)}"
             raise scene.error(key, message)
     if scene.formulation != "os" and scene.friction_model != "coulomb_polyhedral":
-        message = f"{scene.formulation} has friction_model coulomb_polyhedral only; use formulation: os"
+        message = f"{scene.formulation} has friction_model coulomb_polyhedral only; set that, or formulation: os"
         raise scene.error("formulation", message)
     _check_numbers(scene, "gravity", scene.gravity, size=3)
     _check_numbers(scene, "contact_margin", scene.contact_margin, low=0.0)

@@ -50,6 +50,8 @@ class Certificate(NamedTuple):
     loop_velocity: float = 0.0  #: the same without the scale: how far G v+ + k is from zero [m/s, rad/s]
     closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]
     loop_rows: int = 0  #: rows of loops and gears
+    ray: float = 0.0  #: of no_push_out: largest scaled velocity of unit impulses that ask for the push-out; 0 proves it
+    ray_gain: float = 0.0  #: and what they ask for, below zero: no motion fulfils the rows [m/s]
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
 
     @property

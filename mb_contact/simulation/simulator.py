@@ -528,6 +528,7 @@ class Simulator:
         rung, iterations, _, landed = self._work.info.tolist()
         kinetic, potential = self._work.energy.tolist()
         gained, pushed = self._work.contact_energy.tolist()
+        ray, gain = self._solution.proof.tolist()
         energy = kinetic + potential
         table = self._work.report[:c].copy()
         certificate = Certificate(
@@ -543,6 +544,8 @@ class Simulator:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            ray=ray,
+            ray_gain=gain,
             time_stepped=0.0 if self._events is None else self._events.time_stepped,
             **self._loop_certificate(),
         )

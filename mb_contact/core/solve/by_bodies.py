@@ -54,7 +54,7 @@ def _invert(M, X, at, n):
             X[at + i * n + j] = X[at + j * n + i]
 
 
-@kernel
+@sweep
 def gather(start, bodies, b0, b1, c0, c1, x, f):
     """f = J* x on the pieces of an island."""
     for c in range(c0, c1):
@@ -68,14 +68,29 @@ def gather(start, bodies, b0, b1, c0, c1, x, f):
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
             at = PIECE * bodies.piece[e]
             row = bodies.at[e]
+            f0 = f[at]
+            f1 = f[at + 1]
+            f2 = f[at + 2]
+            f3 = f[at + 3]
+            f4 = f[at + 4]
+            f5 = f[at + 5]
             for a in range(size):
                 t = x[i + a]
-                if t != 0.0:
-                    for k in range(PIECE):
-                        f[at + k] += J[row + a, k] * t
+                f0 += J[row + a, 0] * t
+                f1 += J[row + a, 1] * t
+                f2 += J[row + a, 2] * t
+                f3 += J[row + a, 3] * t
+                f4 += J[row + a, 4] * t
+                f5 += J[row + a, 5] * t
+            f[at] = f0
+            f[at + 1] = f1
+            f[at + 2] = f2
+            f[at + 3] = f3
+            f[at + 4] = f4
+            f[at + 5] = f5
 
 
-@kernel
+@sweep
 def scatter(start, bodies, b0, b1, v, u):
     """u = J v of the rows of an island."""
     J = bodies.J
@@ -94,7 +109,7 @@ def scatter(start, bodies, b0, b1, v, u):
             u[i + a] = t
 
 
-@kernel
+@sweep
 def weigh(bodies, c0, c1, f, v):
     """v = M^-1 f on the pieces of an island."""
     for c in range(c0, c1):
@@ -213,41 +228,66 @@ def factor_bodies(blocks, bodies, G, factors, used, b0, b1, c0, c1):
     return _factor(L, slot, factors.order, factors.later, factors.first, count)
 
 
-@kernel
+@sweep
 def _add_block(blocks, bodies, G, slot, L, b):
-    """J* G J of one block onto the matrix."""
+    """J* G J of one block onto the matrix: for each pair of its pieces J_e* (G J_f), three rows at a time."""
     i = blocks.start[b]
     size = blocks.start[b + 1] - i
     J = bodies.J
-    for row in range(i, i + size):
-        g0 = G[row, 0]
-        g1 = G[row, 1]
-        g2 = G[row, 2]
-        if g0 == 0.0 and g1 == 0.0 and g2 == 0.0:
+    for top in range(0, size, 3):
+        rows = min(3, size - top)
+        idle = True
+        for row in range(i + top, i + top + rows):
+            idle = idle and G[row, 0] == 0.0 and G[row, 1] == 0.0 and G[row, 2] == 0.0
+        if idle:
             continue
-        at, two = friction_group(blocks, b, row)
-        k = at - i
-        l = k + 1 if two == 2 else k
         for f in range(bodies.entry[b], bodies.entry[b + 1]):
             o = bodies.at[f]
-            t0 = g0 * J[o, 0] + g1 * J[o + k, 0] + g2 * J[o + l, 0]
-            t1 = g0 * J[o, 1] + g1 * J[o + k, 1] + g2 * J[o + l, 1]
-            t2 = g0 * J[o, 2] + g1 * J[o + k, 2] + g2 * J[o + l, 2]
-            t3 = g0 * J[o, 3] + g1 * J[o + k, 3] + g2 * J[o + l, 3]
-            t4 = g0 * J[o, 4] + g1 * J[o + k, 4] + g2 * J[o + l, 4]
-            t5 = g0 * J[o, 5] + g1 * J[o + k, 5] + g2 * J[o + l, 5]
+            a0, a1, a2, a3, a4, a5 = _weighted(blocks, G, J, b, i, i + top, o)
+            b0 = b1 = b2 = b3 = b4 = b5 = 0.0
+            c0 = c1 = c2 = c3 = c4 = c5 = 0.0
+            if rows > 1:
+                b0, b1, b2, b3, b4, b5 = _weighted(blocks, G, J, b, i, i + top + 1, o)
+            if rows > 2:
+                c0, c1, c2, c3, c4, c5 = _weighted(blocks, G, J, b, i, i + top + 2, o)
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                s = slot[bodies.piece[e], bodies.piece[f]]
-                r = bodies.at[e] + row - i
+                s = np.uint64(slot[bodies.piece[e], bodies.piece[f]])
+                r = bodies.at[e] + top
                 for a in range(PIECE):
                     x = J[r, a]
-                    if x != 0.0:
-                        L[s, PIECE * a] += x * t0
-                        L[s, PIECE * a + 1] += x * t1
-                        L[s, PIECE * a + 2] += x * t2
-                        L[s, PIECE * a + 3] += x * t3
-                        L[s, PIECE * a + 4] += x * t4
-                        L[s, PIECE * a + 5] += x * t5
+                    y = J[r + 1, a] if rows > 1 else 0.0
+                    z = J[r + 2, a] if rows > 2 else 0.0
+                    t0 = L[s, PIECE * a] + (x * a0 + y * b0 + z * c0)
+                    t1 = L[s, PIECE * a + 1] + (x * a1 + y * b1 + z * c1)
+                    t2 = L[s, PIECE * a + 2] + (x * a2 + y * b2 + z * c2)
+                    t3 = L[s, PIECE * a + 3] + (x * a3 + y * b3 + z * c3)
+                    t4 = L[s, PIECE * a + 4] + (x * a4 + y * b4 + z * c4)
+                    t5 = L[s, PIECE * a + 5] + (x * a5 + y * b5 + z * c5)
+                    L[s, PIECE * a] = t0
+                    L[s, PIECE * a + 1] = t1
+                    L[s, PIECE * a + 2] = t2
+                    L[s, PIECE * a + 3] = t3
+                    L[s, PIECE * a + 4] = t4
+                    L[s, PIECE * a + 5] = t5
+
+
+@sweep
+def _weighted(blocks, G, J, b, first, row, o):
+    """Row of G J: the normal's row of J and those of the friction group, at o, times those of G."""
+    at, two = friction_group(blocks, b, row)
+    k = o + at - first
+    l = k + 1 if two == 2 else k
+    g0 = G[row, 0]
+    g1 = G[row, 1]
+    g2 = G[row, 2]
+    return (
+        g0 * J[o, 0] + g1 * J[k, 0] + g2 * J[l, 0],
+        g0 * J[o, 1] + g1 * J[k, 1] + g2 * J[l, 1],
+        g0 * J[o, 2] + g1 * J[k, 2] + g2 * J[l, 2],
+        g0 * J[o, 3] + g1 * J[k, 3] + g2 * J[l, 3],
+        g0 * J[o, 4] + g1 * J[k, 4] + g2 * J[l, 4],
+        g0 * J[o, 5] + g1 * J[k, 5] + g2 * J[l, 5],
+    )
 
 
 @sweep
@@ -322,14 +362,21 @@ def _invert_block(L, d):
     return True
 
 
-@kernel
+@sweep
 def _subtract(L, s, x, at, y, to):
     """y[to:] -= L[s] x[at:]."""
+    x0 = x[at]
+    x1 = x[at + 1]
+    x2 = x[at + 2]
+    x3 = x[at + 3]
+    x4 = x[at + 4]
+    x5 = x[at + 5]
+    s = np.uint64(s)
     for i in range(PIECE):
-        t = y[to + i]
-        for j in range(PIECE):
-            t -= L[s, PIECE * i + j] * x[at + j]
-        y[to + i] = t
+        y[to + i] -= (
+            L[s, PIECE * i] * x0 + L[s, PIECE * i + 1] * x1 + L[s, PIECE * i + 2] * x2
+            + (L[s, PIECE * i + 3] * x3 + L[s, PIECE * i + 4] * x4 + L[s, PIECE * i + 5] * x5)
+        )  # fmt: skip
 
 
 @kernel

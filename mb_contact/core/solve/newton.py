@@ -45,8 +45,7 @@ PROBE_FROM = 1e-3  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
-WARM_SWEEPS = 5  #: sweeps from the warm start, twice
-STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row
+STUCK_SWEEPS = 3  #: sweeps after a failure, times the failures in a row less one
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 RAYS = 3  #: times that a ray must show itself
 RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
@@ -173,9 +172,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     now = _evaluate(P, b0, b1, c0, c1, P.r)
     if now <= TIGHT * tolerance:
         return SOLVED, 0, now
-    cold = residual(P.blocks, k.zero, P.q, b0, b1)
-    warm = now < cold
-    if not warm:
+    if residual(P.blocks, k.zero, P.q, b0, b1) <= now:
         now = _evaluate(P, b0, b1, c0, c1, k.zero)
         if now <= TIGHT * tolerance:
             return SOLVED, 0, now
@@ -209,14 +206,14 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     accepted = 0
     failures = 0
     rays = 0
-    sweeps = 2 * WARM_SWEEPS if warm else 0
+    sweeps = 0
     while best > tolerance and steps < budget:
         if sweeps > 0:
-            sweep_blocks(P, b0, b1, WARM_SWEEPS if failures == 0 else sweeps)
+            sweep_blocks(P, b0, b1, sweeps)
             for i in range(first, last):
                 k.anchor[i] = P.r[i]
             now = at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
-            sweeps = sweeps - WARM_SWEEPS if failures == 0 else 0
+            sweeps = 0
         else:
             now = _newton_step(P, b0, b1, c0, c1, eps, rho, used)
             steps += 1
@@ -227,8 +224,10 @@ def solve_island(P, island, c0, c1, tolerance, budget):
                 k.best[i] = P.r[i]
         if since == 0:
             continue
-        _anchored(P, first, last, eps)
-        near = residual(P.blocks, P.r, k.w, b0, b1)
+        near = np.inf
+        if now >= 0.9 * at_anchor:
+            _anchored(P, first, last, eps)
+            near = residual(P.blocks, P.r, k.w, b0, b1)
         circle = since > 3 and abs(now - before_that) < CIRCLE * now
         if near <= 0.1 * at_anchor and 0.9 * at_anchor <= now < 1.5 * at_anchor and _is_ray(P, b0, b1, c0, c1):
             rays += 1

@@ -10,6 +10,8 @@ what a kernel calls into that kernel once more, and the solver is the largest of
 
 from __future__ import annotations
 
+import numpy as np
+
 from mb_contact.core.jit import entry
 from mb_contact.core.rows.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.rows.contact_rows import row_sides
@@ -125,6 +127,9 @@ def solve(h, impact):
     P = h.system
     stage = SOLVER_NONE
     total = 0
+    for i in range(h.sol.ray.shape[0]):
+        h.sol.ray[i] = 0.0
+        h.sol.pushed[i] = 0.0
     tolerance = h.solver[0] * (TIGHTER if impact else 1.0)
     for i in range(P.count[ISLANDS]):
         dropped = False
@@ -135,6 +140,7 @@ def solve(h, impact):
             if status != NO_MOTION or dropped or impact:
                 break
             dropped = True
+            _keep_ray(h, P, i)
             if not _drop_push_out(h, P, i):
                 break
             stage = max(stage, SOLVER_NO_PUSH_OUT)
@@ -169,6 +175,19 @@ def _drop_push_out(h, P, island):
             found = found or offset < 0.0
             P.q[i] -= offset
             h.sol.q[row] -= offset
+            h.sol.pushed[row] = offset
             h.rows.offset[row] = 0.0
         P.r[i] = 0.0
     return found
+
+
+@entry
+def _keep_ray(h, P, island):
+    """The ray of an island, d with d* D d = 1, into ``sol.ray``."""
+    first = P.blocks.start[P.island[island]]
+    last = P.blocks.start[P.island[island + 1]]
+    size = 0.0
+    for i in range(first, last):
+        size += P.blocks.D[i] * P.work.best[i] * P.work.best[i]
+    for i in range(first, last):
+        h.sol.ray[P.source[i]] += P.work.best[i] / np.sqrt(size)

@@ -50,7 +50,7 @@ from mb_contact.core.rows.joint_forces import bound_friction, spring_forces, sti
 from mb_contact.core.rows.surface_rows import contact_moments, moment_rows, turn_frames, warm_impulses
 from mb_contact.core.solve.assemble import draft_contacts
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.system import ROWS
+from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY, ROWS
 from mb_contact.core.step.closing import closure_error, refresh
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
@@ -164,6 +164,7 @@ def apply_impulses(h):
     """v_next = v_free + M^-1 J* p by the impulse sweep, velocities of the rows, and the certificate; a status."""
     work = h.work
     n_rows = rows_in_use(h)
+    check_ray(h)
     if n_rows > 0:
         partner_impulses(h.sol.r, h.bil)
         row_impulses(h.rows, n_rows, h.sol.r, work.impulse)
@@ -176,6 +177,54 @@ def apply_impulses(h):
             return NOT_FINITE
     judge(h)
     return OK
+
+
+@entry
+def check_ray(h):
+    """Judge the ray by the impulse sweep: ``sol.proof`` holds its largest velocity and q* d, both in units of its size.
+
+    Impulses d within their bounds that move nothing (u = J v + q then has u* d = q* d whatever v is) while q* d < 0:
+    no velocity v has u in the dual cones, which would make u* d >= 0.
+    """
+    h.sol.proof[0] = 0.0
+    h.sol.proof[1] = 0.0
+    n_rows = rows_in_use(h)
+    found = False
+    for i in range(n_rows):
+        found = found or h.sol.ray[i] != 0.0
+    if not found:
+        return
+    partner_impulses(h.sol.ray, h.bil)
+    row_impulses(h.rows, n_rows, h.sol.ray, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    row_velocities(h.rows, n_rows, h.art.alpha, h.sol.before)
+    combine_velocities(h.sol.before, h.bil)
+    P = h.system
+    for i in range(P.count[ROWS]):
+        row = P.source[i]
+        h.sol.proof[0] = max(h.sol.proof[0], abs(h.sol.before[row]) / np.sqrt(P.blocks.D[i]))
+        h.sol.proof[1] += h.sol.ray[row] * (h.sol.q[row] + h.sol.pushed[row])
+    for b in range(P.count[BLOCKS]):
+        h.sol.proof[0] = max(h.sol.proof[0], _outside(h, P, b))
+
+
+@entry
+def _outside(h, P, b):
+    """How far the ray is outside the cone of one block, scaled."""
+    i = P.blocks.start[b]
+    if P.blocks.kind[b] == EQUALITY:
+        return 0.0
+    normal = h.sol.ray[P.source[i]]
+    scale = np.sqrt(P.blocks.D[i])
+    if P.blocks.kind[b] == BOX:
+        return abs(normal) * scale
+    worst = max(-normal, 0.0)
+    if P.blocks.kind[b] == CONTACT:
+        x = h.sol.ray[P.source[i + 1]]
+        y = h.sol.ray[P.source[i + 2]]
+        mu = max(P.blocks.mu[i + 1], P.blocks.mu[i + 2])
+        worst = max(worst, np.sqrt(x * x + y * y) - mu * max(normal, 0.0))
+    return worst * scale
 
 
 @entry
