@@ -85,7 +85,7 @@ CONTACT_STATE_NAMES = ("separate", "stick", "slip")
 SOLVER_NONE = 0  #: no row in this step
 SOLVER_WARM = 1  #: the impulses of the last step solve it
 SOLVER_NEWTON = 2  #: Newton steps
-SOLVER_NO_PUSH_OUT = 3  #: no motion fulfils the rows with their push-out velocities: solved without
+SOLVER_NO_PUSH_OUT = 3  #: a ray shows that push-out velocities jam an island: solved without them
 SOLVER_OVER_BUDGET = 4  #: the best impulses of the allowed Newton steps; the certificate says how good they are
 
 SOLVER_NAMES = ("none", "warm_start", "newton", "no_push_out", "over_budget")

@@ -351,7 +351,7 @@ def test_nothing_touches(name):
     np.testing.assert_allclose(solution.v_next, v_free, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["lemke", "ladder"])
+@pytest.mark.parametrize("method", ["lemke", "newton"])
 @pytest.mark.parametrize("name", NAMES)
 def test_each_solver_by_name(name, method):
     problem = random_step([1, 4])

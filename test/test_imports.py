@@ -49,8 +49,9 @@ CORE_ALLOWED = {
     "collision": {"tree"},
     "rows": {"tree", "lcp"},
     "surfaces": {"tree", "lcp"},
-    "cone": {"tree", "lcp", "rows"},
-    "step": {"tree", "lcp", "collision", "rows", "cone"},
+    "cone": set(),
+    "solve": {"tree", "lcp", "rows"},
+    "step": {"tree", "lcp", "collision", "rows", "solve"},
 }
 
 #: library -> the only rooms or files that may import it

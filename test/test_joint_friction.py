@@ -64,7 +64,7 @@ def test_a_slide_stops_as_the_law_says_and_stays(model):
 def test_breakaway_is_at_the_friction(push, moves):
     sim = mb.Simulator(slider(dynamics='<dynamics friction="4"/>'))
     run(sim, 1.0, [push])
-    assert sim.q[0] == pytest.approx(0.5 * 0.001 / 2.0 * 1.001 if moves else 0.0, rel=1e-6, abs=1e-15)
+    assert sim.q[0] == pytest.approx(0.5 * 0.001 / 2.0 * 1.001 if moves else 0.0, rel=1e-6, abs=1e-13)
 
 
 @pytest.mark.parametrize("model", FRICTION_MODELS)
@@ -83,7 +83,7 @@ def test_one_joint_slips_while_the_other_sticks():
     sim.step()
     inertia = 2.0 * 1.0 / 3.0  # of a rod of 2 kg and 1 m about its end
     assert sim.v[0] == pytest.approx(1e-3 * (9.81 - 6.0) / inertia, rel=1e-9)
-    assert abs(sim.v[1]) <= 1e-15
+    assert abs(sim.v[1]) <= 1e-12  # the solver's tolerance
     assert abs(sim.joint_efforts()[1]) <= 6.0
 
 

@@ -7,7 +7,8 @@
     decompression   u+  = W (theta + p) + u_c        J14 (57), (58), theta(i) = eps(i) (normal part of p_c(i))
 
 p is a contact impulse of its own: its normal part is complementary to u+, its friction is bounded.  By what, the laws
-disagree (``LAWS``).  Readable, in NumPy, by solvers that the simulator does not use: the reference of its kernels.
+disagree (``LAWS``).  Readable, in NumPy: the reference
+of the simulator's kernels; on the pyramid by solvers of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from mb_contact.contact.os import ContactProblem
 from mb_contact.contact.step_problem import StepProblem
 from mb_contact.core.rows.contact_rows import row_velocities
 from mb_contact.errors import InputError
-from mb_contact.solvers import ConeLayout, solve_friction, solve_lcp
+from mb_contact.solvers import solve_lcp
+from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
 
 #: Friction of the decompression is at most mu times
 #: anitescu_potra: recovered plus additional normal impulse;
@@ -232,21 +234,14 @@ def _impulses(W, u, mu, recovered, directions):
 
 
 def _on_cone(W, u, mu, recovered):
-    """The same on exact cones, as one cone problem: r = recovered + p < K, and s >= 0 takes over u_n of what leaves.
-
-    With r_n >= recovered _|_ s >= 0 and u_n - s _|_ r_n, [[W, -E], [E*, 0]] is monotone because it is skew outside W.
-    """
-    n, R = len(mu), len(u)
-    normal = 3 * np.arange(n)
-    E = np.zeros((R, n))
-    E[normal, np.arange(n)] = 1.0
-    shift = E @ recovered
-    layout = ConeLayout.contacts(mu) + ConeLayout.unilateral(R - 3 * n)
-    if not shift.any():
-        return solve_friction(W, u, layout=layout, tolerance=1e-11).r
-    A = np.block([[W, -E], [E.T, np.zeros((n, n))]])
-    q = np.concatenate([u - W @ shift, -recovered])
-    return solve_friction(A, q, layout=layout + ConeLayout.unilateral(n), tolerance=1e-11).r[:R] - shift
+    """The same on exact cones: r = recovered + p has normal impulses of at least ``recovered``."""
+    n, limits = len(mu), len(u) - 3 * len(mu)
+    theta = np.zeros(len(u))
+    theta[: 3 * n : 3] = recovered
+    rough = np.concatenate([np.outer(mu, [0.0, 1.0, 1.0]).ravel(), np.zeros(limits)])
+    kind, size = [CONTACT] * n + [UNILATERAL] * limits, [3] * n + [1] * limits
+    found = solve_blocks(W, u - W @ theta, kind, size, rough + theta, tolerance=1e-12)
+    return found.r - theta
 
 
 def _energy_scale(W, u, p_c):

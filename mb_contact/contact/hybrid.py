@@ -67,7 +67,7 @@ class HybridFormulation(Formulation):
     def search(self, method="auto"):
         """Lemke's algorithm on the pairs as they are, then as the other formulations."""
         pivots = 0
-        if method != "ladder":
+        if method != "newton":
             s = self.scale()
             z, solver, pivots = solve_condensed(self.problem, self.M, self.q, s, RUNGS[:2])
             if natural_residual(self.M, self.q, z, s) <= PAIR_TOLERANCE:

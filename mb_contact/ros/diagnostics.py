@@ -29,7 +29,7 @@ class Summary:
     complementarity_gap, infeasibility, cone_violation, penetration : float
         Worst certificate values over all steps.
     solvers : Counter
-        Steps per rung of the solver ladder.
+        Steps by how they were solved (docs/contact.md).
     contacts : int
         Most contacts in a step.
     accepted, rejected, late : int
@@ -110,7 +110,7 @@ class Diagnostics:
         self._schedule = schedule
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
-        self._rejected = 0
+        self._rejected = self._over_budget = 0
 
     def publish(self, step, stamp):
         """Send the counters when they are due."""
@@ -129,7 +129,7 @@ class Diagnostics:
         warnings = self._warnings(summary)
         status.level = self._status_type.WARN if warnings else self._status_type.OK
         status.message = "; ".join(warnings) or "running"
-        self._rejected = summary.rejected
+        self._rejected, self._over_budget = summary.rejected, summary.solvers["over_budget"]
         solvers = " ".join(f"{name}:{count}" for name, count in sorted(summary.solvers.items()))
         values = {
             "real_time_factor": f"{summary.real_time_factor_now:.3f}",
@@ -157,6 +157,9 @@ class Diagnostics:
             warnings.append(f"no commands: policy '{summary.policy}' applies")
         if summary.rejected > self._rejected:
             warnings.append(f"{summary.rejected - self._rejected} commands rejected since the last report")
+        if summary.solvers["over_budget"] > self._over_budget:
+            steps = summary.solvers["over_budget"] - self._over_budget
+            warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")
         if summary.overloaded:
             warnings.append(f"overloaded: real-time factor {summary.real_time_factor_now:.2f}")
         return warnings

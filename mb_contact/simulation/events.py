@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.rows.bilateral import FIRST
 from mb_contact.core.step import events as _events
+from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.impact_times import normal_velocity
 from mb_contact.errors import DynamicsError
@@ -410,8 +411,8 @@ class EventScheme:
             total += part
         if now[4][:2].max() > totals[4][:2].max():
             totals[4][:] = now[4]
-        totals[5][_step.RUNG] = max(totals[5][_step.RUNG], now[5][_step.RUNG])
-        totals[5][_step.ITERATIONS] += now[5][_step.ITERATIONS]
+        totals[5][_problem.STAGE] = max(totals[5][_problem.STAGE], now[5][_problem.STAGE])
+        totals[5][_problem.ITERATIONS] += now[5][_problem.ITERATIONS]
 
     def _publish(self, dt):
         work, solution = self._sim._work, self._sim._solution

@@ -22,7 +22,7 @@ GAIN = 0.5  #: part of the kinetic energy at the start of the step
 
 def watch(sim, dt):
     """What a step of length dt [s] starts from, None where nothing moves so fast that it could run away."""
-    if not dt * dnrm2(sim._v) > TURN:
+    if not (len(sim._v) and dt * dnrm2(sim._v) > TURN):
         return None
     return sim.save(), dt, sim._work.energy.tolist()
 

@@ -21,7 +21,7 @@ from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.model.scene import Scene
+from mb_contact.model.scene import ELASTIC_MODELS, Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.closing import close_loops, project
@@ -128,6 +128,7 @@ class Simulator:
             self._events = EventScheme(self, self._impacts)
         else:
             self._friction.impacts = self._impacts
+        self._solver = np.array([SOLVED, BUDGET, float(self._friction.only_rows)])
         self._fill = 1  # of the workspaces of sparse factors
         self._layout = _assemble.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._allocate(FIRST_CAPACITY)
@@ -316,6 +317,15 @@ class Simulator:
     def gravity(self):
         """Copy of the acceleration of gravity (3,) [m/s^2]."""
         return self._gravity.copy()
+
+    @property
+    def newton_budget(self):
+        """Newton steps that an island of bodies may take in a step; then its best impulses are used."""
+        return int(self._solver[1])
+
+    @newton_budget.setter
+    def newton_budget(self, steps):
+        self._solver[1] = int(as_positive(steps, "newton_budget"))
 
     def set_gravity(self, gravity):
         """Change gravity (3,) [m/s^2] from now on; the jump of the potential energy counts as work done.
@@ -569,6 +579,9 @@ class Simulator:
         """The contact problem that the last step solved, for study (J14 Eq. 53)."""
         if not self._solved:
             raise InputError("there is no contact problem yet: take a step first")
+        if self.scene.friction_model not in ELASTIC_MODELS:
+            model = self.scene.friction_model
+            raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return posed_contact_problem(self)
 
     @property
@@ -671,7 +684,6 @@ class Simulator:
         friction = _assemble.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, self.world.viscous, surfaces, capacity
         )
-        solver = np.array([SOLVED, BUDGET, float(self._friction.only_rows)])
         work = _workspace.make_step_work(self._n, self._N, self.world.geoms.kind.shape[0], capacity)
         memory = _workspace.make_memory(capacity, self._N, bilateral)
         self._friction.allocate(capacity, rows, units)
@@ -694,7 +706,7 @@ class Simulator:
         self._handle = make_step_handle(
             self._tree, self.world.geoms, self._gravity, self._settings, self._q, self._v, self._effort,
             self._buffers, self._contacts, self._kin, self._art, self._com, self._rows, self._frames,
-            self._memory, self._cones, self._solution, self._work, system, draft, friction, solver,
+            self._memory, self._cones, self._solution, self._work, system, draft, friction, self._solver,
             self._joints, couplings.closures, couplings.gears, self._drift, self._loop, self._bilateral,
             make_closing_work(self._n, self._N, bilateral, gears, *self._layout[1:]),
         )  # fmt: skip

@@ -80,4 +80,6 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
         P.r[:rows] = warm
     _newton.solve(make_system_handle(*P), float(tolerance), int(budget))
     status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
+    if not np.isfinite(P.u[:rows]).all():
+        status = 1  # infinite velocities fulfil any complementarity
     return BlockSolution(P.r[:rows].copy(), P.u[:rows].copy(), STATUS[int(status)], int(steps), float(residual))

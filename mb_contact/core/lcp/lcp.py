@@ -109,35 +109,3 @@ def impulses_of(cones, z, r):
                 r[row + 1] += z[k + j] * cones.cosine[j]
                 r[row + 2] += z[k + j] * cones.sine[j]
             k += n_f
-
-
-@kernel
-def states_of(cones, z, size, state):
-    """Pivoting states that match a complementary solution z (to polish it and to warm-start from it)."""
-    n_f = cones.cosine.shape[0]
-    sigma = size
-    for i in range(cones.count[0]):
-        if cones.dim[i] == 3:
-            sigma -= 1
-    k = 0
-    for i in range(cones.count[0]):
-        if z[k] <= 0.0:
-            state[i] = -1
-        else:
-            state[i] = 0
-        if cones.dim[i] == 3:
-            if z[k] > 0.0 and z[sigma] > 0.0:
-                best = 0
-                for j in range(1, n_f):
-                    if z[k + 1 + j] > z[k + 1 + best]:
-                        best = j
-                state[i] = best + 1
-                after = (best + 1) % n_f
-                before = (best + n_f - 1) % n_f
-                if z[k + 1 + after] > 0.0:
-                    state[i] = n_f + 1 + best
-                elif z[k + 1 + before] > 0.0:
-                    state[i] = n_f + 1 + before
-            sigma += 1
-            k += n_f
-        k += 1

@@ -122,7 +122,7 @@ def rows_in_use(h):
 def solve(h, impact):
     """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status.
 
-    Where no motion fulfils the rows of an island of a step, it is solved again without its push-out velocities.
+    An island of a step that has a ray, from the last step's impulses and from zero, is solved without its push-out.
     """
     P = h.system
     stage = SOLVER_NONE
@@ -132,18 +132,19 @@ def solve(h, impact):
         h.sol.pushed[i] = 0.0
     tolerance = h.solver[0] * (TIGHTER if impact else 1.0)
     for i in range(P.count[ISLANDS]):
-        dropped = False
-        while True:
+        for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
             status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, int(h.solver[1]))
             total += steps
-            if status != NO_MOTION or dropped or impact:
+            if status != NO_MOTION or impact or attempt == 2:
                 break
-            dropped = True
-            _keep_ray(h, P, i)
-            if not _drop_push_out(h, P, i):
-                break
-            stage = max(stage, SOLVER_NO_PUSH_OUT)
+            if attempt == 1:
+                _keep_ray(h, P, i)
+                if not _drop_push_out(h, P, i):
+                    break
+                stage = max(stage, SOLVER_NO_PUSH_OUT)
+            for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
+                P.r[row] = 0.0
         stage = max(stage, SOLVER_NEWTON if steps > 0 else SOLVER_WARM)
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
@@ -177,7 +178,6 @@ def _drop_push_out(h, P, island):
             h.sol.q[row] -= offset
             h.sol.pushed[row] = offset
             h.rows.offset[row] = 0.0
-        P.r[i] = 0.0
     return found
 
 
@@ -188,6 +188,6 @@ def _keep_ray(h, P, island):
     last = P.blocks.start[P.island[island + 1]]
     size = 0.0
     for i in range(first, last):
-        size += P.blocks.D[i] * P.work.best[i] * P.work.best[i]
+        size += P.blocks.D[i] * P.work.rest[i] * P.work.rest[i]
     for i in range(first, last):
-        h.sol.ray[P.source[i]] += P.work.best[i] / np.sqrt(size)
+        h.sol.ray[P.source[i]] += P.work.rest[i] / np.sqrt(size)
