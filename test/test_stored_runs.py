@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from stored_runs import MOST, RESIDUAL, RUNS, bounds, deviation, load, record
 
-
-#: Fingers on linkages squeeze a box: the share of each link is known to the solver's 1e-10 sqrt(N s m/s), its velocity so.
+#: Fingers on linkages squeeze a box: their velocities are known as well as the solver's 1e-10 sqrt(N s m/s) tells.
 LOOSER = {"gripper-polyhedral": 5e-8, "gripper-cone": 5e-8}
 
 

@@ -47,6 +47,7 @@ MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to 
 PROBE_FROM = 1e-3  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
+ROUNDING = 1e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -86,6 +87,15 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
     substitute_bodies(P.blocks.start, P.bodies, P.factors, b0, b1, c0, c1, c, P.work.v)
     scatter(P.blocks.start, P.bodies, b0, b1, P.work.v, P.work.du)
     _respond(P.blocks, P.work.G, b0, b1, c, P.work.du, dr)
+
+
+@entry
+def _attainable(P, first, last, tolerance):
+    """The tolerance, or what rounding leaves of a residual beside impulses of this size [sqrt(N s m/s)]."""
+    largest = 0.0
+    for i in range(first, last):
+        largest = max(largest, P.blocks.D[i] * P.r[i] * P.r[i])
+    return max(tolerance, ROUNDING * np.sqrt(largest))
 
 
 @kernel
@@ -185,6 +195,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
         if used < 0:
             return TOO_LARGE, 0, now
     best = now
+    enough = _attainable(P, first, last, tolerance)
     for i in range(first, last):
         k.best[i] = P.r[i]
         k.anchor[i] = P.r[i]
@@ -192,8 +203,9 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     if now < PROBE_FROM and budget > 0:
         steps = 1
         probe = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
-        if probe <= (1.0 if now <= tolerance else 0.1) * now:
+        if probe <= (1.0 if now <= enough else 0.1) * now:
             best = now = probe
+            enough = _attainable(P, first, last, tolerance)
             for i in range(first, last):
                 k.best[i] = P.r[i]
                 k.anchor[i] = P.r[i]
@@ -210,7 +222,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     failures = 0
     rays = 0
     sweeps = 0
-    while best > tolerance and steps < budget:
+    while best > enough and steps < budget:
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
             for i in range(first, last):
@@ -223,6 +235,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             since += 1
         if now < best:
             best = now
+            enough = _attainable(P, first, last, tolerance)
             for i in range(first, last):
                 k.best[i] = P.r[i]
         if since == 0:
@@ -267,7 +280,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             floor *= 0.3
     if now != best:
         best = _evaluate(P, b0, b1, c0, c1, k.best)
-    if TIGHT * tolerance < best <= tolerance:
+    if TIGHT * tolerance < best <= enough:
         for i in range(first, last):
             k.anchor[i] = P.r[i]
         steps += 1
@@ -276,7 +289,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             best = now
         else:
             best = _evaluate(P, b0, b1, c0, c1, k.anchor)
-    return (SOLVED if best <= tolerance else OVER_BUDGET), steps, best
+    return (SOLVED if best <= enough else OVER_BUDGET), steps, best
 
 
 @entry
