@@ -162,7 +162,7 @@ def test_jammed_steps_are_recognised(origin, warm):
     step = step_of(origin)
     found = solve(step, step.warm if warm else None)
     assert found.status == "no_motion" and found.steps < 200
-    assert natural_map(step, found.r) > 1e-5
+    assert natural_map(step, found.r) > 1e-9
     assert shortfall(step, 16) > 1e-4
     assert shortfall(step, 0) <= 1e-9  # so that friction it is that jams them
 

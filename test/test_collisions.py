@@ -239,7 +239,7 @@ def test_rimless_wheel_loses_what_the_spoke_angle_says(directions):
     contacts = [mb.ContactPoint(0, WORLD, x, np.array([0, 0, 1.0]), 0.0, 5.0) for x in (trailing, leading)]
     after = mb.collide(model, q, v, contacts, 0.0, directions=directions)
     ratio = (moment + m * spoke**2 * np.cos(2 * half)) / (moment + m * spoke**2)
-    assert after.v_after[1] / omega == pytest.approx(ratio, rel=1e-9)
+    assert after.v_after[1] / omega == pytest.approx(ratio, rel=1e-7)
     assert after.impulses[0] == pytest.approx(np.zeros(3), abs=1e-9)
 
 

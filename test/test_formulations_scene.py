@@ -59,7 +59,7 @@ def test_joint_limits_of_a_running_scene(lift):
     sim.restore(before)
     assert problem.n_limits >= 4 and all(s.solved for s in solutions)
     for solution in solutions:
-        np.testing.assert_allclose(solution.v_next, v, atol=1e-9)
+        np.testing.assert_allclose(solution.v_next, v, atol=1e-6)  # the scene's cone against the pyramid
 
 
 def test_other_options_than_the_scene(lift):

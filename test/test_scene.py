@@ -250,7 +250,7 @@ WRONG = {
     "friction": (
         "coulomb_polyhedral",
         "coulomb",
-        "'coulomb' is not known; available: coulomb_polyhedral, coulomb_cone",
+        "'coulomb' is not known; available: coulomb_cone, coulomb_polyhedral",
     ),
     "odd directions": (
         "friction_directions: 4",

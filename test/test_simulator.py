@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,8 @@ URDF = ROOT / "urdf" / "dual_arm.urdf"
 
 @pytest.fixture(scope="module")
 def lift():
-    """The lift scene, shared: every test starts with ``reset``."""
-    return mb.Simulator(LIFT)
+    """The lift scene on the pyramid, shared: every test starts with ``reset``."""
+    return mb.Simulator(replace(mb.load_scene(LIFT), friction_model="coulomb_polyhedral"))
 
 
 @pytest.fixture
@@ -511,15 +512,15 @@ def test_a_bar_that_falls_onto_its_limit_stays_there(kind, axis, sign):
 
 
 @pytest.mark.nojit
-def test_warm_start_of_contacts_and_limits_takes_no_newton_step():
-    """At rest the last step's impulses are this step's, for limits as for contacts."""
+def test_warm_start_of_contacts_and_limits_takes_one_newton_step_at_most():
+    """At rest the last step's impulses are this step's but for rounding, for limits as for contacts."""
     text = JOINT.format(kind="revolute", com="0.5 0 0", axis="0 1 0", lower=-1, upper=0, effort=9, damping=1)
     bar = mb.Simulator(Scene(models=(SceneModel(text),)))
     for sim in (bar, mb.Simulator(box_scene())):
         sim.step()
         for _ in range(3):
             certificate = sim.step().certificate
-            assert (certificate.solver, certificate.iterations) == ("warm_start", 0)
+            assert certificate.solver in ("warm_start", "newton") and certificate.iterations <= 1
 
 
 def test_a_joint_thrown_at_its_limit_stops_there():

@@ -11,7 +11,7 @@ from mb_contact.contact.loops import LoopClosure
 from mb_contact.contact.os import ContactProblem
 from mb_contact.contact.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
 from mb_contact.core.solve.newton import apply_to_all
-from mb_contact.core.solve.system import ROWS, make_system_handle
+from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
 from mb_contact.types import CLOSURE_NAMES, UPPER
 
 
@@ -79,13 +79,15 @@ def posed_contact_problem(simulator):
         apply_to_all(handle, column, answer)
         column[j] = 0.0
         W[:, j] = answer[:rows]
-    units = int(cones.count[0])
+    units, blocks = int(cones.count[0]), system.blocks
+    kind = np.repeat(blocks.kind[: system.count[BLOCKS]], np.diff(blocks.start[: system.count[BLOCKS] + 1]))
+    bound = (kind == EQUALITY) | (kind == BOX)
     unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(cones.start[:units], cones.dim[:units])] or [[]])
     where = np.full(len(sol.q), -1)
-    where[source] = np.arange(rows)
-    ours, held = where[unilateral.astype(int)], np.flatnonzero(~np.isin(source, unilateral))
-    free = W[np.ix_(held, held)]
-    inverse = np.linalg.pinv(free, hermitian=True) if len(held) else free
+    where[source[~bound]] = np.flatnonzero(~bound)
+    ours, held = where[unilateral.astype(int)], np.flatnonzero(bound)
+    soft = np.where(kind == EQUALITY, blocks.mu[:rows], 0.0)[held]
+    inverse = np.linalg.pinv(W[np.ix_(held, held)] + np.diag(soft), hermitian=True) if len(held) else np.zeros((0, 0))
     coupling = W[np.ix_(ours, held)] @ inverse
     contacts = int(sim._contacts.count[0])
     return ContactProblem(

@@ -208,7 +208,7 @@ class SurfaceSimulator:
         speed = float(np.linalg.norm(self.motion.slip()))
         state = STICK if self.motion.mode_name == "rolling" else SLIP
         impulse = force.force * self.time_step
-        return np.array([[*force.point, *force.normal, *impulse, gap, speed, state - 1.0, 0.0, 0.0]])
+        return np.array([[*force.point, *force.normal, *impulse, gap, speed, state, 0.0, 0.0]])
 
 
 def check_fingerprint(state, ours):

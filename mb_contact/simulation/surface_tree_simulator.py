@@ -225,7 +225,7 @@ class SurfaceTreeSimulator:
                 rooms.append(self.tree.friction_room(name))
             pushes.append(push)
             speed = float(np.linalg.norm(self.tree.slip(name)))
-            state = (STICK if rolls else SLIP) - 1.0
+            state = STICK if rolls else SLIP
             rows.append([*touch[0], *touch[1], *(wrench[3:] * dt), gap, speed, state, i, 0.0])
         energy, kinetic = self.tree.energy(), self.tree.kinetic_energy()
         certificate = Certificate(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
 from mb_contact.core.solve.assemble import spread_scales
 from mb_contact.core.solve.system import (
@@ -23,9 +24,13 @@ from mb_contact.core.solve.system import (
     make_system,
     make_system_handle,
 )
+from mb_contact.core.workspace import make_cones
+from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
+FEW = 60  #: rows up to which Lemke's algorithm makes a second start
+DIRECTIONS = 16  #: of its polygon on exact cones
 STATUS = ("solved", "limit", "no_motion")  #: by the solver's status
 
 
@@ -78,8 +83,27 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     spread_scales(P.blocks, blocks)
     if warm is not None:
         P.r[:rows] = warm
-    _newton.solve(make_system_handle(*P), float(tolerance), int(budget))
+    handle = make_system_handle(*P)
+    _newton.solve(handle, float(tolerance), int(budget))
     status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
+    if status == 1 and rows <= FEW and set(size) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}:
+        P.r[:rows] = _from_lemke(P, np.asarray(size), n_f or DIRECTIONS)
+        _newton.solve(handle, float(tolerance), int(budget))
+        status, more, residual = P.report[0]
+        steps += more
     if not np.isfinite(P.u[:rows]).all():
         status = 1  # infinite velocities fulfil any complementarity
     return BlockSolution(P.r[:rows].copy(), P.u[:rows].copy(), STATUS[int(status)], int(steps), float(residual))
+
+
+def _from_lemke(P, size, n_f):
+    """Impulses of the polyhedral problem by Lemke's algorithm: a start where coupled rows lead steps astray."""
+    rows, start = int(size.sum()), np.cumsum(size) - size
+    cones = make_cones(len(size), n_f)
+    cones.count[0], cones.rows[0] = len(size), rows
+    cones.start[:], cones.dim[:] = start, size
+    cones.mu[:] = np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0)
+    M, h, r = np.zeros((lcp_size(cones),) * 2), np.zeros(lcp_size(cones)), np.zeros(rows)
+    lcp_assemble(P.W[:rows, :rows], P.q[:rows], cones, M, h)
+    impulses_of(cones, solve_lcp(M, h, "auto").z, r)
+    return r
