@@ -195,7 +195,7 @@ def test_coupled_joints_agree_with_pinocchio(coupling, beam):
     assert after["second"][0] == pytest.approx(-1.5 * after["first"][0], abs=1e-6)
     assert abs(sim.joint_wrench("second")[:3] @ [0.6, 0.0, 0.8]) > 0.01  # what the coupling carries
     if beam:
-        np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, 9.81], atol=5e-3)  # noise of redundant rows
+        np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, 9.81], atol=5e-3)  # noise
 
 
 # --- other ways to step ---------------------------------------------------------------------------------
