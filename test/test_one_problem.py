@@ -48,7 +48,7 @@ def test_a_heavy_box_on_a_light_one_rests(model):
     sim = mb.Simulator(tower([1.0, 1e9], friction_model=model))
     for _ in range(300):
         certificate = sim.step().certificate
-        assert certificate.solver in ("warm_start", "newton") and certificate.residual <= 1e-8
+        assert certificate.solver in ("warm_start", "newton") and certificate.residual <= 3e-8
     assert sim.link_pose("box_1")[0][2] == pytest.approx(0.3, abs=1e-6)
 
 
