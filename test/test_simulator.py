@@ -269,7 +269,7 @@ def test_two_runs_give_the_same_bits(dual_arm):
     first = bits(dual_arm, efforts)
     dual_arm.reset()
     assert bits(dual_arm, efforts) == first
-    assert bits(mb.Simulator(LIFT), efforts) == first
+    assert bits(mb.Simulator(replace(mb.load_scene(LIFT), friction_model="coulomb_polyhedral")), efforts) == first
 
 
 def test_restore_continues_bit_for_bit(dual_arm):
@@ -289,7 +289,7 @@ def test_restore_continues_bit_for_bit(dual_arm):
     dual_arm.reset()
     dual_arm.restore(saved)
     assert bits(dual_arm, efforts[300:]) == first
-    other = mb.Simulator(LIFT)
+    other = mb.Simulator(replace(mb.load_scene(LIFT), friction_model="coulomb_polyhedral"))
     other.step()
     other.restore(saved)
     assert bits(other, efforts[300:]) == first
@@ -684,8 +684,8 @@ def test_operational_space_equals_the_public_functions(dual_arm):
 
 def test_operational_space_of_more_frames_than_the_contacts_have_rows():
     """The frames' rows share a workspace with the contacts', which has to grow for them."""
-    sim = mb.Simulator(LIFT)
-    twin = mb.Simulator(LIFT)
+    sim = mb.Simulator(replace(mb.load_scene(LIFT), friction_model="coulomb_polyhedral"))
+    twin = mb.Simulator(replace(mb.load_scene(LIFT), friction_model="coulomb_polyhedral"))
     for effort in random_efforts(sim, 20, 5):
         sim.step(effort)
         twin.step(effort)

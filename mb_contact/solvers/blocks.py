@@ -29,6 +29,7 @@ from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
+PATIENCE = 100  #: Newton steps after which a second start is tried
 FEW = 60  #: rows up to which Lemke's algorithm makes a second start
 DIRECTIONS = 16  #: of its polygon on exact cones
 STATUS = ("solved", "limit", "no_motion")  #: by the solver's status
@@ -86,7 +87,9 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     handle = make_system_handle(*P)
     _newton.solve(handle, float(tolerance), int(budget))
     status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
-    if status == 1 and rows <= FEW and set(size) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}:
+    finite = np.isfinite(P.W[:rows, :rows]).all() and np.isfinite(P.q[:rows]).all()
+    plain = set(size) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
+    if status == 1 and rows <= FEW and plain and finite and steps >= PATIENCE:
         P.r[:rows] = _from_lemke(P, np.asarray(size), n_f or DIRECTIONS)
         _newton.solve(handle, float(tolerance), int(budget))
         status, more, residual = P.report[0]
