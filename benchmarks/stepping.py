@@ -109,20 +109,23 @@ def follow(sim, seconds, control=None, until=None, patience=np.inf):
     return record
 
 
-def statistics(record, chosen=slice(None)):
-    """Numbers of the ``chosen`` steps (a slice or a mask) of a record, times in ms; None where there is no step."""
+def statistics(record, chosen=slice(None), solved=SOLVED):
+    """Numbers of the ``chosen`` steps (a slice or a mask) of a record, times in ms; None where there is no step.
+
+    A step counts as solved up to the residual ``solved`` [sqrt(N s m/s)].
+    """
     seconds, residual, newton, contacts = (
         np.array(values)[chosen] for values in (record.seconds, record.residual, record.newton, record.contacts)
     )
     solvers = np.array(record.solvers, dtype=object)[chosen]
     joints = np.array(record.joints)[chosen]
     some, ms = len(seconds) > 0, 1e3 * seconds
-    wrong = ~(residual <= SOLVED)  # a residual that is no number is not solved
+    wrong = ~(residual <= solved)  # a residual that is no number is not solved
     return {
         "steps": len(seconds),
         "contacts": int(contacts.max()) if some else 0,
         "unsolved": int(np.count_nonzero(wrong)),
-        "unsolved_joints": int(np.count_nonzero(~(joints <= SOLVED))),
+        "unsolved_joints": int(np.count_nonzero(~(joints <= solved))),
         "unsolved_by": dict(Counter(solvers[wrong].tolist()).most_common()),
         "residual": float(residual.max()) if some else None,
         "median_ms": float(np.median(ms)) if some else None,

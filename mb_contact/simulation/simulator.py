@@ -327,6 +327,15 @@ class Simulator:
     def newton_budget(self, steps):
         self._solver[1] = int(as_positive(steps, "newton_budget"))
 
+    @property
+    def solver_tolerance(self):
+        """Natural map of every block that a step asks of its solver [sqrt(N s m/s)]."""
+        return float(self._solver[0])
+
+    @solver_tolerance.setter
+    def solver_tolerance(self, residual):
+        self._solver[0] = as_positive(residual, "solver_tolerance")
+
     def set_gravity(self, gravity):
         """Change gravity (3,) [m/s^2] from now on; the jump of the potential energy counts as work done.
 

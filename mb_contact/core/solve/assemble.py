@@ -471,6 +471,8 @@ def set_scales(P, com, rows):
             if D[i] <= max(IMMOBILE * terms, NOTHING * largest):
                 D[i] = max(FLOOR * terms, LEAST * largest)
                 P.immobile[i] = 1
+                if blocks.kind[b] == EQUALITY:
+                    blocks.mu[i] = D[i]  # any impulse would fulfil it: none
     spread_scales(blocks, P.count[BLOCKS])
 
 

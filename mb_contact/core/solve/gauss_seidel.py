@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import entry, kernel, sweep
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE
 
 EPS = 1e-9  #: of a block's own Newton steps
 STEPS = 12  #: Newton steps for a block
+DEEP = 0.1  #: part of its residual at which a block is left for this sweep
 ENOUGH = 1e-13  #: residual at which a block counts as solved [sqrt(N s m/s)]
 BEST_R = 6  #: rows of Vectors.small
 BEST_U = 7
@@ -57,60 +58,58 @@ def _through_bodies(bodies, b, a, k, absolute):
 @entry
 def sweep_blocks(P, b0, b1, sweeps):
     """So many sweeps over the blocks of an island, forwards and backwards by turns, from ``P.r``, ``P.u``."""
-    start = P.blocks.start
-    v = P.work.v
-    by_rows = P.face[0] == BY_ROWS
-    own_compliance(start, P.bodies, by_rows, P.W, P.source, b0, b1, P.work.own)
-    if not by_rows:
-        for b in range(b0, b1):
-            for e in range(P.bodies.entry[b], P.bodies.entry[b + 1]):
-                t = P.bodies.tree_of[P.bodies.piece[e]]
-                for k in range(PIECE * P.bodies.tree[t], PIECE * P.bodies.tree[t + 1]):
-                    v[k] = 0.0
-    for i in range(start[b0], start[b1]):
-        P.work.rest[i] = P.u[i]  # velocities at the start: those of bodies are counted from here
-    for n in range(sweeps):
-        for k in range(b0, b1):
-            b = k if n % 2 == 0 else b0 + b1 - 1 - k
-            _sweep_block(P, by_rows, b0, b1, b)
-
-
-@entry
-def _sweep_block(P, by_rows, b0, b1, b):
-    """Solve block b with the others held."""
-    i = P.blocks.start[b]
-    size = P.blocks.start[b + 1] - i
-    r = P.r
-    u = P.u
-    dr = P.work.dr
-    bodies = P.bodies
-    if not by_rows:
-        for a in range(size):
-            t = P.work.rest[i + a]
-            for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                for k in range(PIECE):
-                    t += bodies.J[bodies.at[e] + a, k] * P.work.v[PIECE * bodies.piece[e] + k]
-            u[i + a] = t
-    if residual(P.blocks, r, u, b, b + 1) <= ENOUGH:
-        return
-    for a in range(size):
-        dr[i + a] = r[i + a]
-    _solve_block(P.blocks, r, u, P.work, b)
-    for a in range(size):
-        dr[i + a] = r[i + a] - dr[i + a]
-    if not by_rows:
-        for e in range(bodies.entry[b], bodies.entry[b + 1]):
-            _push(bodies, i, size, e, dr, P.work.v)
-        return
-    for a in range(size):
-        t = dr[i + a]
-        if t != 0.0:
-            for j in range(P.blocks.start[b0], P.blocks.start[b1]):
-                if j < i or j >= i + size:
-                    u[j] += P.W[P.source[j], P.source[i + a]] * t
+    _sweep(P.blocks, P.bodies, P.work, P.W, P.source, P.r, P.u, P.face[0] == BY_ROWS, b0, b1, sweeps)
 
 
 @kernel
+def _sweep(blocks, bodies, work, W, source, r, u, by_rows, b0, b1, sweeps):
+    """``sweep_blocks`` with what it needs of the system: a handle counts references at each access."""
+    start = blocks.start
+    v = work.v
+    if by_rows:
+        own_compliance(start, bodies, by_rows, W, source, b0, b1, work.own)
+    else:
+        for b in range(b0, b1):
+            for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                t = bodies.tree_of[bodies.piece[e]]
+                for k in range(PIECE * bodies.tree[t], PIECE * bodies.tree[t + 1]):
+                    v[k] = 0.0
+    for i in range(start[b0], start[b1]):
+        work.rest[i] = u[i]  # velocities at the start: those of bodies are counted from here
+    for n in range(sweeps):
+        for k in range(b0, b1):
+            b = k if n % 2 == 0 else b0 + b1 - 1 - k
+            i = start[b]
+            size = start[b + 1] - i
+            if not by_rows:
+                for a in range(size):
+                    t = work.rest[i + a]
+                    for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                        row = bodies.at[e] + a
+                        at = PIECE * bodies.piece[e]
+                        for c in range(PIECE):
+                            t += bodies.J[row, c] * v[at + c]
+                    u[i + a] = t
+            if residual(blocks, r, u, b, b + 1) <= ENOUGH:
+                continue
+            for a in range(size):
+                work.dr[i + a] = r[i + a]
+            _solve_block(blocks, r, u, work, b)
+            for a in range(size):
+                work.dr[i + a] = r[i + a] - work.dr[i + a]
+            if not by_rows:
+                for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                    _push(bodies, i, size, e, work.dr, v)
+                continue
+            for a in range(size):
+                t = work.dr[i + a]
+                if t != 0.0:
+                    for j in range(start[b0], start[b1]):
+                        if j < i or j >= i + size:
+                            u[j] += W[source[j], source[i + a]] * t
+
+
+@sweep
 def _push(bodies, i, size, e, dr, v):
     """Velocities of a whole tree from the impulses of a block on one of its pieces."""
     piece = bodies.piece[e]
@@ -135,6 +134,7 @@ def _solve_block(blocks, r, u, work, b):
     own = work.own[b]
     small = work.small
     least = residual(blocks, r, u, b, b + 1)
+    before = least
     for a in range(size):
         small[BEST_R, a] = r[i + a]
         small[BEST_U, a] = u[i + a]
@@ -164,7 +164,7 @@ def _solve_block(blocks, r, u, work, b):
             for a in range(size):
                 small[BEST_R, a] = r[i + a]
                 small[BEST_U, a] = u[i + a]
-            if now <= ENOUGH:
+            if now <= DEEP * before:
                 break
     for a in range(size):
         r[i + a] = small[BEST_R, a]
