@@ -45,10 +45,9 @@ from mb_contact.core.step.step import BAD_BODY, _add_impulse
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import ZERO, add_vector, put_vector, vector, vector_product, vector_sum
 from mb_contact.types import LOWER, NOT_FINITE, OK
 
-ANITESCU_POTRA = 0
 PAPERS = 1
 NEWTON = 2
 
@@ -249,10 +248,9 @@ def _pick(h, imp, picked, eps, touch, only_pair):
         picked.gap[c] = 0.0
         imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
         imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
-        for a in range(3):
-            imp.picked_bend[c, a] = imp.bend[i, a]
-            picked.point[c, a] = found.point[i, a]
-            picked.normal[c, a] = found.normal[i, a]
+        put_vector(imp.picked_bend, c, vector(imp.bend, i))
+        put_vector(picked.point, c, vector(found.point, i))
+        put_vector(picked.normal, c, vector(found.normal, i))
         c += 1
     picked.count[0] = c
 
@@ -413,35 +411,11 @@ def set_velocity(h, v):
 def add_impulses(h, picked, vectors, arm, total):
     """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
     for i in range(picked.count[0]):
-        n = picked.normal
-        x, y, z = cross(n[i, 0], n[i, 1], n[i, 2], vectors[i, 0], vectors[i, 1], vectors[i, 2])
+        moment = vector_sum(ZERO, arm[i], vector_product(vector(picked.normal, i), vector(vectors, i)))
         for side in range(2):
             g = h.geoms.pairs[picked.pair[i], side]
             _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
-            total[g, 0] += arm[i] * x
-            total[g, 1] += arm[i] * y
-            total[g, 2] += arm[i] * z
-
-
-@kernel
-def add_moments(surfaces, geoms, picked, frames, extra, p, total):
-    """Add the moments of torsion and rolling in the rows p to those on the geometries."""
-    for i in range(picked.count[0]):
-        at = extra[i]
-        if at < 0:
-            continue
-        pair = picked.pair[i]
-        spin = 0.0
-        if surfaces.torsional[pair] > 0.0:
-            spin = p[at]
-            at += 1
-        rolls = surfaces.rolling[pair] > 0.0
-        for a in range(3):
-            moment = spin * picked.normal[i, a]
-            if rolls:
-                moment += p[at] * frames.t1[i, a] + p[at + 1] * frames.t2[i, a]
-            total[geoms.pairs[pair, 0], a] += moment
-            total[geoms.pairs[pair, 1], a] -= moment
+            add_vector(total, g, moment)
 
 
 @kernel
