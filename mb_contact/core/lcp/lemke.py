@@ -11,6 +11,7 @@ artificial variable z_0 with covering vector e, and the right-hand side.
 
 from __future__ import annotations
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 
 LEMKE_SOLVED = 0
@@ -32,8 +33,7 @@ def lemke(M, q, n, T, basis, z, limit):
     z : (>= n,)
         Output.
     """
-    for i in range(n):
-        z[i] = 0.0
+    fill(n, z, 0.0)
     enter_row = -1
     least = 0.0
     for i in range(n):

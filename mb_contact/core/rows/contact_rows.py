@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
@@ -94,8 +95,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
     The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
     ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
     """
-    for k in range(rows.touched.shape[0]):
-        rows.touched[k] = 0
+    fill(rows.touched.shape[0], rows.touched, 0)
     c = contacts.count[0]
     for i in range(c):
         pair = geoms.pairs[contacts.pair[i]]

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.principal_pivoting import (
     ACTIVE,
@@ -387,8 +388,7 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     tolerance = TOLERANCE * largest + 1e-300
     n = eq.info[FREE_ROWS]
     ppm_reset(n, ppm)
-    for i in range(n):
-        ppm.weight[i] = 1.0  # of the scaled diagonal W_ii, not of what elimination left
+    fill(n, ppm.weight, 1.0)  # of the scaled diagonal W_ii, not of what elimination left
     for i in range(warm):
         if ppm.is_active[eq.start[i]] == 0:
             _scaled_column(com, rows, n_rows, eq.start[i], eq, ppm)
@@ -404,12 +404,10 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     eq.info[STATUS] = i
     eq.info[TOTAL_PIVOTS] = ppm.info[PIVOTS]
     eq.info[RULE_USED] = ppm.info[RULE]
-    for r in range(n_rows):
-        eq.r[r] = 0.0
+    fill(n_rows, eq.r, 0.0)
     for i in range(n):
         eq.r[eq.hard[i]] = eq.z[i] * eq.scale[i]
-    for j in range(eq.info[PICKED_ROWS]):
-        eq.s[j] = eq.y[j]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)
     _correct(tree, kin, art, rows, n_rows, largest, eq, ppm)
@@ -455,8 +453,7 @@ def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
         eq.info[CORRECTIONS] += 1
         ppm_correct(ppm.w, ppm.target, ppm)
         change = eq.column
-        for r in range(n_rows):
-            change[r] = 0.0
+        fill(n_rows, change, 0.0)
         for s in range(ppm.info[ACTIVE]):
             i = ppm.active[s]
             r = eq.hard[i]
@@ -489,11 +486,9 @@ def condense(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, W, e):
 def complete(tree, kin, art, rows, n_rows, r_hard, eq):
     """Impulses of the rows X from those of the rows ``eq.hard``, then the response."""
     n = eq.info[FREE_ROWS]
-    for r in range(n_rows):
-        eq.r[r] = 0.0
+    fill(n_rows, eq.r, 0.0)
     for i in range(n):
         eq.r[eq.hard[i]] = r_hard[i]
-    for j in range(eq.info[PICKED_ROWS]):
-        eq.s[j] = eq.y[j]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.rows.contact_rows import angular_row, row_dot, two_sides
 from mb_contact.core.tree.spatial import (
@@ -38,8 +39,7 @@ from mb_contact.core.tree.spatial import (
 @kernel
 def bilateral_rows(origin, body_a, body_b, point, direction, angular, rows):
     """Rows 0 ... of the constraints: relative velocity along (or rate about, where ``angular``) a direction is zero."""
-    for k in range(rows.touched.shape[0]):
-        rows.touched[k] = 0
+    fill(rows.touched.shape[0], rows.touched, 0)
     for i in range(body_a.shape[0]):
         two_sides(origin, body_a[i], body_b[i], point, direction, i, rows, i)
         if angular[i] != 0:

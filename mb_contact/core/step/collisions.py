@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
 from mb_contact.core.rows.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
@@ -220,13 +221,11 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     foreseen(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
-    for i in range(h.v.shape[0]):
-        h.draft.damping[i] = 0.0
+    fill(h.v.shape[0], h.draft.damping, 0.0)
     draft_contacts(h.draft, picked, h.friction, 1.0)
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
-    for i in range(h.v.shape[0]):
-        imp.v_before[i] = h.v[i]
+    copy(h.v.shape[0], h.v, imp.v_before)
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
 
@@ -287,8 +286,7 @@ def end_compression(h, imp):
     imp.energy[RECOVERED] = 0.0
     for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
         imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
-    for a in range(4):
-        imp.judge_d[a] = 0.0
+    fill(4, imp.judge_d, 0.0)
 
 
 @entry
@@ -296,8 +294,7 @@ def _end_phase(h, q, r, u, judge):
     """Impulses of the solved rows into r, velocities after them into u, the certificate into ``judge``."""
     P = h.system
     n_rows = rows_in_use(h)
-    for i in range(n_rows):
-        r[i] = h.sol.r[i]
+    copy(n_rows, h.sol.r, r)
     apply_compliance(h, r, u)
     for i in range(n_rows):
         u[i] += q[i]
@@ -401,8 +398,7 @@ def energy_after(h, imp):
 @entry
 def set_velocity(h, v):
     """Back to the velocity v, with all that follows from it; positions have not moved."""
-    for i in range(h.v.shape[0]):
-        h.v[i] = v[i]
+    copy(h.v.shape[0], v, h.v)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
 

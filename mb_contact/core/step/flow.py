@@ -23,6 +23,7 @@ import numpy as np
 from numba.core import types
 from numba.experimental import structref
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import CLOSURE, COUNT
 from mb_contact.core.rows.contact_rows import row_impulses
@@ -113,8 +114,7 @@ def make_flow_handle(
 def begin_flow(h, f):
     """A flow from the simulation's state, or from behind it where impacts ask for it, with nothing held yet."""
     tree = h.tree
-    for i in range(h.q.shape[0]):
-        f.q_start[i] = h.q[i]
+    copy(h.q.shape[0], h.q, f.q_start)
     shifted = False
     for i in range(h.v.shape[0]):
         shifted = shifted or h.work.shift[i] != 0.0
@@ -151,16 +151,14 @@ def accelerate(h, f, weight, v_damped):
 @kernel
 def move_chart(tree, q_start, x, q):
     """q = q_start o exp(x)."""
-    for i in range(q.shape[0]):
-        q[i] = q_start[i]
+    copy(q.shape[0], q_start, q)
     integrate_joints(tree, x, 1.0, q)
 
 
 @kernel
 def chart_rates(tree, x, v, rate):
     """Rate of the chart x (N,) that belongs to the velocity v, into ``rate`` (N,)."""
-    for i in range(v.shape[0]):
-        rate[i] = v[i]
+    copy(v.shape[0], v, rate)
     for k in range(tree.parent.shape[0]):
         kind = tree.joint_type[k]
         if kind != JOINT_FLOATING and kind != JOINT_SPHERICAL:
@@ -263,12 +261,9 @@ def end_is_finite(f):
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
     close_books(h)
-    for c in range(5):
-        h.work.ledger[c] = f.work[c]
-    for i in range(h.q.shape[0]):
-        h.q[i] = f.q_end[i]
-    for i in range(h.v.shape[0]):
-        h.v[i] = f.v_end[i]
+    copy(5, f.work, h.work.ledger)
+    copy(h.q.shape[0], f.q_end, h.q)
+    copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
     h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
     if h.bil.info[COUNT] > 0:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.rows.contact_rows import row_impulses
@@ -59,8 +60,7 @@ def eliminate_hinges(h, g):
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
-    for i in range(g.q.shape[0]):
-        g.y[i] = g.q[i]
+    copy(g.q.shape[0], g.q, g.y)
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
@@ -136,8 +136,7 @@ def solve_mixed(h, g, m):
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
     _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]))
-    for i in range(hinges):
-        g.p[i] = m.r[i]
+    copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]
         h.system.r[i] = h.sol.r[row] = m.r[hinges + i]
@@ -218,8 +217,7 @@ def eliminate_in_impact(h, imp, g):
     contact_coupling(h.rows, n_rows, g)
     if not band_factor(g.band):
         return SINGULAR_HINGE
-    for i in range(g.q.shape[0]):
-        g.y[i] = g.q[i]
+    copy(g.q.shape[0], g.q, g.y)
     band_forward(g.band, g.y)
     band_forward_columns(g.band, g.C, n_rows)
     _eliminate(g.C, g.y, h.cones, h.system.W, imp.u, imp.q)

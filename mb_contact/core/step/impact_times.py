@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, point_velocity, put_vector, vector, vector_dot, vector_sum
@@ -241,8 +242,7 @@ def foreseen(h, imp, picked, lag, dt):
     Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
     The change of each row is kept in ``imp.ahead``.
     """
-    for r in range(h.cones.rows[0]):
-        imp.ahead[r] = 0.0
+    fill(h.cones.rows[0], imp.ahead, 0.0)
     for i in range(picked.count[0]):
         if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
             continue
@@ -281,7 +281,5 @@ def move_back(h, imp):
 @entry
 def clear_shift(work):
     """A step without impacts: it starts where the state is."""
-    for i in range(work.shift.shape[0]):
-        work.shift[i] = 0.0
-    for i in range(work.gap_shift.shape[0]):
-        work.gap_shift[i] = 0.0
+    fill(work.shift.shape[0], work.shift, 0.0)
+    fill(work.gap_shift.shape[0], work.gap_shift, 0.0)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import BASE_P, BASE_V, BASE_W, FREE, GAP, GAP_RATE
@@ -32,8 +33,7 @@ def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
     b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)
     z = y[2] - (w[BASE_P + 2] + w[BASE_V + 2] * t)
     p[0, 0], p[0, 1], p[0, 2] = rotate_back(turn, 2, x, b, z)
-    for i in range(3):
-        work.a[i] = 0.0
+    fill(3, work.a, 0.0)
     size = 1.0 + abs(p[0, 0]) + abs(p[0, 1]) + abs(p[0, 2])
     status = closest_points(code, data, turn, p, near, work.a, work, A, order, GAP_LIMIT * size)
     if status != OK:

@@ -15,6 +15,7 @@ A body that has left its parent hangs on the world by a floating joint.
 
 from __future__ import annotations
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.contact import (
     SINGULAR_CONTACT,
@@ -86,8 +87,7 @@ def _drag(joints, work, j):
         joints.drag[j, c] = 0.0
     if joints.mode[j] != SLIDING:
         return
-    for i in range(5):
-        work.rate[i] = joints.v[i]
+    copy(5, joints.v, work.rate)
     slip_velocity(work, watch)
     if joints.law[j, 0] > 0.0 and watch[SLIP] > 0.0:
         for c in range(3):
@@ -147,8 +147,7 @@ def tree_accelerations(tree, kin, art, joints, work, stages, q, v, row):
         return status, body
     a = stages.a
     total = stages.total
-    for i in range(total.shape[0]):
-        total[i] = stages.effort[i]
+    copy(total.shape[0], stages.effort, total)
     free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, a)
     if stages.row.shape[0] > 0:
         status, body = solve_rows(tree, kin, art, joints, stages, v)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.flight import GAP_LIMIT
@@ -83,8 +84,7 @@ def _watch_gap(kin, joints, work, stages, j):
     if m >= 0:
         x, y, z = rotate_back(kin.R, m, x - kin.p[m, 0], y - kin.p[m, 1], z - kin.p[m, 2])
     p[0, 0], p[0, 1], p[0, 2] = x, y, z
-    for i in range(3):
-        work.a[i] = 0.0
+    fill(3, work.a, 0.0)
     limit = GAP_LIMIT * (1.0 + abs(x) + abs(y) + abs(z))
     status = closest_points(
         joints.code[j], joints.data, turn, p, joints.near[j], work.a, work, work.N, stages.five, limit
@@ -129,8 +129,7 @@ def inverse_mass(tree, kin, art, joints, work, stages, q, v, out):
     if status != OK:
         return status, body
     for i in range(v.shape[0]):
-        for m in range(v.shape[0]):
-            stages.total[m] = 0.0
+        fill(v.shape[0], stages.total, 0.0)
         stages.total[i] = 1.0
         impulse_response(tree, kin, art, stages.external, stages.total, out[i])
     return OK, -1
@@ -140,8 +139,7 @@ def inverse_mass(tree, kin, art, joints, work, stages, q, v, out):
 def body_jacobian(tree, kin, stages, k, out):
     """Rows (N, 6): velocity of body k, world axes, for a unit of each velocity; after ``inverse_mass``."""
     for i in range(out.shape[0]):
-        for m in range(out.shape[0]):
-            stages.total[m] = 0.0
+        fill(out.shape[0], stages.total, 0.0)
         stages.total[i] = 1.0
         body_velocities(tree, kin, stages.total, stages.alpha)
         for c in range(6):
