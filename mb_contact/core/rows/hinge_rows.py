@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -171,10 +171,14 @@ def hinge_velocities(V, g):
 @kernel
 def _respond(mass, k, body, inverse, on, out):
     """out = M^-1(body) on, for the rows of hinge k."""
-    light = 1.0 / mass[body]
     for row in range(ROWS * k, ROWS * k + ROWS):
-        angular = turned(matrix(inverse, body), vector(on, row))
-        put_spatial(out, row, angular + vector_sum(ZERO, light, linear(on, row)))
+        put_spatial(out, row, velocity_change(mass, body, inverse, on, row))
+
+
+@sweep
+def velocity_change(mass, k, inverse, f, i):
+    """M^-1(k) f[i]: what the impulse f[i] adds to the velocity of body k alone."""
+    return turned(matrix(inverse, k), vector(f, i)) + vector_sum(ZERO, 1.0 / mass[k], linear(f, i))
 
 
 @kernel

@@ -10,7 +10,17 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import BASE_P, BASE_V, BASE_W, FREE, GAP, GAP_RATE
 from mb_contact.core.surfaces.motion import accelerations, base_rotation
-from mb_contact.core.tree.spatial import cross, multiply, rotate, rotate_back, set_quaternion
+from mb_contact.core.tree.spatial import (
+    cross,
+    matrix,
+    multiply,
+    product,
+    put_matrix,
+    rotate,
+    rotate_back,
+    set_quaternion,
+    transposed,
+)
 from mb_contact.types import OK
 
 GAP_LIMIT = 1e-12  #: residual of closest points, in lengths of the scene
@@ -23,11 +33,7 @@ def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
     p = work.point
     base_rotation(constants, t, turn)
     set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
-    for i in range(3):  # body in axes of the base
-        for j in range(3):
-            turn[0, i, j] = 0.0
-            for c in range(3):
-                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
+    put_matrix(turn, 0, product(transposed(matrix(turn, 2)), matrix(turn, 5)))  # body in axes of the base
     w = constants
     x = y[0] - (w[BASE_P] + w[BASE_V] * t)
     b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)

@@ -31,7 +31,16 @@ from mb_contact.core.surfaces.layout import DECELERATION, FREE, SLIDING, SLIP, S
 from mb_contact.core.surfaces.tree_rows import solve_rows
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.tree.spatial import rotate, rotate_back
+from mb_contact.core.tree.spatial import (
+    STILL,
+    body_vector,
+    linear,
+    put_spatial,
+    rotate_back,
+    spatial,
+    spatial_sum,
+    vector,
+)
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
 
 
@@ -125,15 +134,8 @@ def tree_state(tree, kin, joints, work, q, v):
 @kernel
 def _into_world(parent, R, source, i, target, k, factor, keep):
     """target[k] := keep target[k] + factor R_parent source[i], both halves."""
-    for half in range(0, 6, 3):
-        x = source[i, half]
-        y = source[i, half + 1]
-        z = source[i, half + 2]
-        if parent >= 0:
-            x, y, z = rotate(R, parent, x, y, z)
-        target[k, half] = keep * target[k, half] + factor * x
-        target[k, half + 1] = keep * target[k, half + 1] + factor * y
-        target[k, half + 2] = keep * target[k, half + 2] + factor * z
+    turned = body_vector(R, parent, vector(source, i)) + body_vector(R, parent, linear(source, i))
+    put_spatial(target, k, spatial_sum(spatial_sum(STILL, keep, spatial(target, k)), factor, turned))
 
 
 @kernel
