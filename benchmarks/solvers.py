@@ -209,12 +209,12 @@ def lcp_speed():
 
     import mb_contact as mb
     from mb_contact.core.lcp.box_pivoting import box_pivot
-    from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
+    from mb_contact.core.lcp.lemke import lemke
 
     @numba.njit
     def cold(repeats, M, q, d, n, T, line, basis, nonbasis, place, z):
         for _ in range(repeats):
-            lemke_dictionary(M, q, d, n, T, line, basis, nonbasis, place, z, 1000)
+            lemke(M, q, d, n, T, line, basis, nonbasis, place, z, 1000)
 
     @numba.njit
     def pivot(repeats, start, M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w):

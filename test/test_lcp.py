@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, LEMKE_SOLVED, lemke
+from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, LEMKE_SOLVED, lemke, make_lemke_work
 
 METHODS = ("lemke",)
 by_method = pytest.mark.parametrize("method", METHODS)
@@ -244,12 +244,12 @@ def test_no_false_success_on_very_badly_scaled_rows(scale, method):
 def test_kernel_reports_its_end():
     """The kernel itself: a solution, a ray, and the limit."""
     M = np.array([[1.0, 2, 0], [0, 1, 2], [2, 0, 1]])
-    T, basis, z = np.zeros((3, 8)), np.zeros(3, np.int64), np.zeros(3)
-    assert lemke(M, -np.ones(3), 3, T, basis, z, 50)[0] == LEMKE_SOLVED
+    work, z = make_lemke_work(3), np.zeros(3)
+    assert lemke(M, -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_SOLVED
     np.testing.assert_allclose(z, 1 / 3)
-    assert lemke(np.zeros((3, 3)), -np.ones(3), 3, T, basis, z, 50)[0] == LEMKE_RAY
+    assert lemke(np.zeros((3, 3)), -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_RAY
     assert not z.any()
-    assert lemke(M, -np.ones(3), 3, T, basis, z, 2)[0] == LEMKE_LIMIT
+    assert lemke(M, -np.ones(3), np.ones(3), 3, *work, z, 2)[0] == LEMKE_LIMIT
 
 
 @pytest.mark.nojit

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lcp.lemke import LEMKE_RAY, LEMKE_SOLVED
-from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
 from mb_contact.solvers import METHODS
 
 PRINCIPAL = ("principal_pivoting", "modified_principal_pivoting")
@@ -96,13 +94,3 @@ def test_contradicting_bilateral_rows_are_not_solved():
 def test_crossed_bounds_are_refused():
     with pytest.raises(mb.InputError, match=r"lower\[1\] = 2 is above upper\[1\] = 1"):
         mb.solve_lcp(np.eye(2), [0, 0], lower=[0, 2], upper=[1, 1])
-
-
-@pytest.mark.nojit
-def test_dictionary_kernel_reports_its_end():
-    M = np.array([[1.0, 2, 0], [0, 1, 2], [2, 0, 1]])
-    work = np.zeros((3, 5)), np.zeros(5), np.zeros(3, np.int64), np.zeros(4, np.int64), np.zeros(3, np.int64)
-    z = np.zeros(3)
-    assert lemke_dictionary(M, -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_SOLVED
-    np.testing.assert_allclose(z, 1 / 3)
-    assert lemke_dictionary(np.zeros((3, 3)), -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_RAY

@@ -24,7 +24,7 @@ from mb_contact.contact.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.contact.no_slip import no_slip_step
 from mb_contact.contact.point_contacts import point_contacts
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
-from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke
+from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.workspace import make_cones
 from mb_contact.model.model import tree_poses
@@ -253,12 +253,12 @@ def regularised_lemke(M, q, forces, mean, scaled=True):
     units = np.sqrt(np.concatenate((np.full(forces, mean), np.full(size - forces, 1.0 / mean))))
     scale = max(np.abs(q / units).max(), 1e-300)
     s = units if scaled else np.ones(size)
-    T, basis, z = np.zeros((size, 2 * size + 2)), np.zeros(size, np.int64), np.zeros(size)
+    work, z = make_lemke_work(size), np.zeros(size)
     for weight in TIKHONOV:
         A, b = M / np.outer(s, s), q / s
         A[np.arange(forces), np.arange(forces)] += weight * mean / s[0] ** 2
         start = time.perf_counter()
-        status, more = lemke(A, b, size, T, basis, z, 20 * size + 50)
+        status, more = lemke(A, b, np.ones(size), size, *work, z, 20 * size + 50)
         seconds += time.perf_counter() - start
         pivots += more
         y = z / s

@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.contact.exact_cone import acceleration_forces, step_impulses, with_cone
 from mb_contact.contact.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
 from mb_contact.contact.viscous import RESTING
-from mb_contact.core.lcp.lemke import lemke
+from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
 
@@ -225,9 +225,7 @@ def _lemke(M, h, s, weight, forces):
     A = M / np.outer(s, s)
     A[np.arange(forces), np.arange(forces)] += weight
     z = np.zeros(size)
-    _, pivots = lemke(
-        A, h / s, size, np.zeros((max(size, 1), 2 * size + 2)), np.zeros(max(size, 1), np.int64), z, 20 * size + 50
-    )
+    _, pivots = lemke(A, h / s, np.ones(size), size, *make_lemke_work(size), z, 20 * size + 50)
     return z / s, int(pivots)
 
 

@@ -19,7 +19,7 @@ from mb_contact.contact.certificate import certify_formulation
 from mb_contact.contact.mixed import Condensed, natural_residual, polish, trusted_residual
 from mb_contact.contact.polyhedral import newton_unknowns
 from mb_contact.contact.step_problem import FLOOR
-from mb_contact.core.lcp.lemke import lemke
+from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
 
@@ -245,7 +245,7 @@ def _attempts(rung, problem, scaled, right, s):
             t = np.exp(random.normal(size=n))
             z = np.zeros(n)
             M = np.ascontiguousarray((scaled + RESTART_WEIGHT * np.eye(n)) * np.outer(t, t))
-            _, count = lemke(M, right * t, n, np.zeros((n, 2 * n + 2)), np.zeros(n, np.int64), z, 20 * n + 50)
+            _, count = lemke(M, right * t, np.ones(n), n, *make_lemke_work(n), z, 20 * n + 50)
             yield z * t / s, count
     else:
         for weight in REGULARISATIONS if rung == "regularised lemke" else (0.0,):

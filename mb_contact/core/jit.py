@@ -89,11 +89,3 @@ def _compiled(function, counted, inlined=False, fused=False):
 
     compiled.get_call_template = without_literals
     return compiled
-
-
-def inlined(function):
-    """A piece of a kernel that is copied into its callers: scalars in, a tuple of scalars out, no arrays.
-
-    LLVM does not inline functions of this size by itself, and handing a dozen scalars over costs as much as the piece.
-    """
-    return numba.njit(inline="always", error_model="numpy")(function)

@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.collision import make_contacts
 from mb_contact.contact.collisions import LAWS, largest_factor
 from mb_contact.core.rows.bilateral import FIRST
+from mb_contact.core.rows.surface_rows import add_moments
 from mb_contact.core.step import collisions as _collisions
 from mb_contact.core.step import impact_times as _times
 from mb_contact.core.step import problem as _problem
@@ -361,7 +362,7 @@ class Impacts:
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _collisions.impulse_vectors(picked, self._frames, p, out)
         _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
-        _collisions.add_moments(
+        add_moments(
             self._surfaces, self._geoms, picked, self._frames, self._friction.extra, imp.total, self._total
         )
         for row in self._cones.start[count : int(self._cones.count[0])].tolist():

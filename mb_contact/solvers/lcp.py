@@ -12,8 +12,7 @@ import numpy as np
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.lcp.box_gauss_seidel import box_gauss_seidel
 from mb_contact.core.lcp.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
-from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY
-from mb_contact.core.lcp.lemke_dictionary import lemke_dictionary
+from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, lemke, make_lemke_work
 from mb_contact.core.lcp.ppm_one import ppm_one
 from mb_contact.core.lcp.principal_pivoting import (
     ACTIVE,
@@ -178,10 +177,9 @@ def _lemke_plain(M, q, limit, cover=None):
     n = len(q)
     z = np.zeros(n)
     limit = 20 * n + 50 if limit is None else int(limit)
-    basis, nonbasis, place = np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
-    d = np.ones(n) if cover is None else cover[:n]
-    work = (np.zeros((n, n + 2)), np.zeros(n + 2), basis, nonbasis, place)
-    status, pivots = lemke_dictionary(M, q, d, n, *work, z, limit)
+    work = make_lemke_work(n)
+    basis = work[2]
+    status, pivots = lemke(M, q, np.ones(n) if cover is None else cover[:n], n, *work, z, limit)
     active = np.full(n, AT_LOWER, np.int64)
     if pivots:
         active[basis[(basis >= n) & (basis < 2 * n)] - n] = BETWEEN  # degenerate ones too

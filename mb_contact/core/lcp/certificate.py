@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 
 GAP = 0  #: largest min(z, w) over the pairs: complementarity gap
@@ -34,8 +35,7 @@ def certify_shifted(W, q, theta, part, cones, r, u, judge):
     """As ``certify`` with r_n - part theta against u_n: normal impulses that start from recovered ones."""
     n_f = cones.cosine.shape[0]
     rows = cones.rows[0]
-    for i in range(judge.shape[0]):
-        judge[i] = 0.0
+    fill(judge.shape[0], judge, 0.0)
     judge[WORST] = -1.0
     for i in range(rows):
         x = q[i]

@@ -1,15 +1,17 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lemke's algorithm with the lexicographic ratio test, for dense linear complementarity problems.
+"""Lemke's algorithm for dense problems on a dictionary: half the work of a tableau with the basic columns.
 
-    w = M z + q,   w >= 0,   z >= 0,   w* z = 0        (Murty, chapter 2; Cottle, Pang, Stone 4.4)
+    w = M z + d z_0 + q,   w >= 0,   z >= 0,   z_0 >= 0,   w* z = 0        (Cottle, Pang, Stone 4.4; Murty, chapter 2)
 
-The tableau holds the columns of w (its inverse basis, which the lexicographic test reads), z, the
-artificial variable z_0 with covering vector e, and the right-hand side.
+Only nonbasic columns are stored; a pivot exchanges a row's and a column's variable in place.  The lexicographic ratio
+test reads the inverse basis: the column of w_k is column ``place[k]`` if w_k is nonbasic, else a unit vector.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from mb_contact.core.jit import kernel
 
@@ -17,101 +19,120 @@ LEMKE_SOLVED = 0
 LEMKE_RAY = 1
 LEMKE_LIMIT = 2
 
+TINY = 1e-11  # least pivot
+TIE = 1e-12  # of the ratio
+
+
+def make_lemke_work(n):
+    """Workspaces of :func:`lemke` for n unknowns: T, line, basis, nonbasis, place."""
+    basis, nonbasis, place = np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    return np.zeros((n, n + 2)), np.zeros(n + 2), basis, nonbasis, place
+
 
 @kernel
-def lemke(M, q, n, T, basis, z, limit):
+def lemke(M, q, d, n, T, line, basis, nonbasis, place, z, limit):
     """Solve the leading n x n problem; returns (LEMKE_* status, pivots).
 
     Parameters
     ----------
     M, q : (>= n, >= n), (>= n,)
-    T : (>= n, >= 2 n + 2)
-        Workspace of the tableau.
-    basis : int64 (>= n,)
-        Workspace: 0 ... n-1 for w, n ... 2n-1 for z, 2n for z_0.
+    d : (>= n,)
+        Covering vector, positive.
+    T : (>= n, >= n + 2)
+        Workspace: nonbasic columns, then the right-hand side.
+    line : (>= n + 2,)
+        Workspace: the pivot row, apart from T so that the inner loop is known not to overlap.
+    basis, nonbasis, place : int64 (>= n,), (>= n + 1,), (>= n,)
+        Workspaces; variables are 0 ... n-1 for w, n ... 2n-1 for z, 2n for z_0; ``place`` is the column of w_k,
+        or -1 - (its row) while it is basic.
     z : (>= n,)
-        Output.
+        Output; zero unless solved.
     """
+    row = -1
     for i in range(n):
         z[i] = 0.0
-    enter_row = -1
-    least = 0.0
-    for i in range(n):
-        if q[i] < least:
-            least = q[i]
-            enter_row = i
-    if enter_row < 0:
+        # ties in the first pivot: the last index keeps every row lexicographically positive
+        if q[i] < 0.0 and (row < 0 or q[i] / d[i] <= q[row] / d[row]):
+            row = i
+    if row < 0:
         return LEMKE_SOLVED, 0
-    right = 2 * n + 1
     for i in range(n):
         for j in range(n):
-            T[i, j] = 0.0
-            T[i, n + j] = -M[i, j]
-        T[i, i] = 1.0
-        T[i, 2 * n] = -1.0
-        T[i, right] = q[i]
+            T[i, j] = -M[i, j]
+        T[i, n] = -d[i]
+        T[i, n + 1] = q[i]
         basis[i] = i
-    # ties in the first pivot: the last index keeps every row lexicographically positive
-    for i in range(n):
-        if q[i] == least:
-            enter_row = i
-    leaving = basis[enter_row]
-    _pivot(T, n, right, enter_row, 2 * n)
-    basis[enter_row] = 2 * n
-    pivots = 1
+        nonbasis[i] = n + i
+        place[i] = -1 - i
+    nonbasis[n] = 2 * n
+    column = n
+    pivots = 0
     while pivots < limit:
-        entering = leaving + n if leaving < n else leaving - n
-        row = _ratio_test(T, n, right, entering, basis)
-        if row < 0:
-            return LEMKE_RAY, pivots
         leaving = basis[row]
-        _pivot(T, n, right, row, entering)
-        basis[row] = entering
+        _exchange(T, line, n, row, column)
+        _swap(n, row, column, basis, nonbasis, place)
         pivots += 1
         if leaving == 2 * n:
             for i in range(n):
-                if basis[i] >= n and basis[i] < 2 * n:
-                    z[basis[i] - n] = max(T[i, right], 0.0)
+                if basis[i] >= n:
+                    z[basis[i] - n] = max(T[i, n + 1], 0.0)
             return LEMKE_SOLVED, pivots
+        entering = leaving + n if leaving < n else leaving - n
+        for j in range(n + 1):
+            if nonbasis[j] == entering:
+                column = j
+        row = _ratio_test(T, n, column, basis, place)
+        if row < 0:
+            return LEMKE_RAY, pivots
     return LEMKE_LIMIT, pivots
 
 
 @kernel
-def _pivot(T, n, right, row, column):
+def _exchange(T, line, n, row, column):
     inverse = 1.0 / T[row, column]
-    for j in range(right + 1):
-        T[row, j] *= inverse
-    T[row, column] = 1.0
+    for j in range(n + 2):
+        line[j] = T[row, j] * inverse
+    line[column] = inverse
     for i in range(n):
-        if i != row:
-            f = T[i, column]
-            if f != 0.0:
-                for j in range(right + 1):
-                    T[i, j] -= f * T[row, j]
-                T[i, column] = 0.0
+        f = T[i, column]
+        if f != 0.0:
+            T[i, column] = 0.0
+            for j in range(n + 2):
+                T[i, j] -= f * line[j]
+    for j in range(n + 2):
+        T[row, j] = line[j]
 
 
 @kernel
-def _ratio_test(T, n, right, column, basis):
+def _swap(n, row, column, basis, nonbasis, place):
+    leaving = basis[row]
+    entering = nonbasis[column]
+    basis[row] = entering
+    nonbasis[column] = leaving
+    if leaving < n:
+        place[leaving] = column
+    if entering < n:
+        place[entering] = -1 - row
+
+
+@kernel
+def _ratio_test(T, n, column, basis, place):
     """Row of the lexicographically least ratio, z_0 first among ties; -1 when the column is a ray."""
-    tiny = 1e-11
     best = -1
     for i in range(n):
-        if T[i, column] <= tiny:
-            continue
-        if best < 0 or _lex_less(T, n, right, column, i, best, basis):
+        if T[i, column] > TINY and (best < 0 or _less(T, n, column, i, best, basis, place)):
             best = i
     return best
 
 
 @kernel
-def _lex_less(T, n, right, column, i, k, basis):
+def _less(T, n, column, i, k, basis, place):
     """Whether row i's ratio vector is lexicographically smaller than row k's."""
     a = T[i, column]
     b = T[k, column]
-    x = T[i, right] / a
-    y = T[k, right] / b
-    slack = 1e-12 * max(1.0, abs(x))
+    x = T[i, n + 1] / a
+    y = T[k, n + 1] / b
+    slack = TIE * max(1.0, abs(x))
     if x < y - slack:
         return True
     if x > y + slack:
@@ -121,10 +142,15 @@ def _lex_less(T, n, right, column, i, k, basis):
     if basis[k] == 2 * n:
         return False
     for j in range(n):
-        x = T[i, j] / a
-        y = T[k, j] / b
-        if x < y - 1e-12:
+        c = place[j]
+        if c >= 0:
+            x = T[i, c] / a
+            y = T[k, c] / b
+        else:
+            x = 1.0 / a if -1 - c == i else 0.0
+            y = 1.0 / b if -1 - c == k else 0.0
+        if x < y - TIE:
             return True
-        if x > y + 1e-12:
+        if x > y + TIE:
             return False
     return i < k

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 
 PPM_SOLVED = -1  # what ppm_next returns when it asks for no further column
@@ -93,8 +94,7 @@ def make_ppm_work(n, m):
 @kernel
 def ppm_reset(n, work):
     """Empty active set, Algorithm 1's rule."""
-    for i in range(work.info.shape[0]):
-        work.info[i] = 0
+    fill(work.info.shape[0], work.info, 0)
     work.info[DROP] = -1
     for s in range(work.slot.shape[0]):
         work.slot[s] = s
@@ -119,8 +119,7 @@ def ppm_next(e, n, tolerance, limit, work):
                 continue
         else:
             _solve(e, work.target, work)
-            for s in range(info[ACTIVE]):
-                work.z[s] = work.target[s]
+            copy(info[ACTIVE], work.target, work.z)
         i = _most_negative(e, n, tolerance, work)
         if info[RULE] != ALGORITHM_1:
             return i if i >= 0 else PPM_SOLVED
@@ -163,8 +162,7 @@ def ppm_add(i, e, tolerance, work):
 @kernel
 def ppm_scatter(n, z, work):
     """z (n,) of the whole problem; entries below zero by rounding are cut off."""
-    for i in range(n):
-        z[i] = 0.0
+    fill(n, z, 0.0)
     for s in range(work.info[ACTIVE]):
         z[work.active[s]] = max(work.z[s], 0.0)
 
@@ -192,8 +190,7 @@ def _monotone(e, tolerance, work):
     for s in range(k):
         z[s] = max(z[s] + step * (x[s] - z[s]), 0.0)
     if step > 0.0:
-        for i in range(work.refused.shape[0]):
-            work.refused[i] = 0
+        fill(work.refused.shape[0], work.refused, 0)
     elif leave == k - 1:
         work.refused[work.active[leave]] = 1  # it came in by rounding alone
     _remove(leave, work)
@@ -284,8 +281,7 @@ def _most_negative(e, n, tolerance, work):
     """w = F z + e (lines 13-15) and its most negative entry, or -1; the first one under LEAST_INDEX."""
     w = work.w
     columns = work.columns
-    for i in range(n):
-        w[i] = e[i]
+    copy(n, e, w)
     for s in range(work.info[ACTIVE]):
         x = work.z[s]
         if x != 0.0:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.rows.contact_rows import joint_row
 from mb_contact.core.rows.loop_rows import DRIFT_SPEED, closure_rows
@@ -71,8 +72,7 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
     bil.info[FIRST] = first
     bil.info[COUNT] = row + count - first
     bil.info[GEARS] = count
-    for i in range(bil.info[COUNT]):
-        bil.bound[i] = 0.0
+    fill(bil.info[COUNT], bil.bound, 0.0)
 
 
 @kernel

@@ -14,10 +14,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.arrays import fill
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.compliance import node_row
-from mb_contact.core.tree.spatial import cross
-from mb_contact.types import JOINT_REVOLUTE, LOWER, SLOWEST
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    gathered,
+    point_velocity,
+    put_spatial,
+    put_vector,
+    spatial,
+    spatial_dot,
+    spatial_sum,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+from mb_contact.types import LOWER, SLOWEST
 
 NEAR_LIMIT = 0.9  # part of a velocity limit from which on it is in the problem
 LIMIT_MARGIN = 1e-3  # [rad, m] limits nearer than this are always in the problem
@@ -29,61 +44,40 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
 
     An infinite ``slip_speed`` means a fixed frame: the world's x axis (y where the normal is near x) across the normal.
     """
-    pair = contacts.pair
-    feature = contacts.feature
-    point = contacts.point
-    normal = contacts.normal
-    body = geoms.body
-    pairs = geoms.pairs
     V = kin.V
-    origin = kin.p
-    known = frames.known
-    aligned = frames.aligned
-    t1 = frames.t1
-    t2 = frames.t2
-    tangent = memory.tangent
     for i in range(contacts.count[0]):
-        known[i] = _find_previous(memory.count[0], memory.pair, memory.feature, pair[i], feature[i])
-        nx = normal[i, 0]
-        ny = normal[i, 1]
-        nz = normal[i, 2]
-        ux, uy, uz = _point_velocity(body[pairs[pair[i], 0]], V, origin, point, i)
-        bx, by, bz = _point_velocity(body[pairs[pair[i], 1]], V, origin, point, i)
-        ux, uy, uz, size = tangential(ux - bx, uy - by, uz - bz, nx, ny, nz)
-        aligned[i] = 1 if size > slip_speed else 0
-        if aligned[i] == 0:
-            j = known[i]
+        pair = contacts.pair[i]
+        a = geoms.body[geoms.pairs[pair, 0]]
+        b = geoms.body[geoms.pairs[pair, 1]]
+        n = vector(contacts.normal, i)
+        point = vector(contacts.point, i)
+        slip = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
+        t, size = tangential(slip, n)
+        j = _find_previous(memory.count[0], memory.pair, memory.feature, pair, contacts.feature[i])
+        frames.known[i] = j
+        frames.aligned[i] = 1 if size > slip_speed else 0
+        if frames.aligned[i] == 0:
+            size = 0.0
             if j >= 0 and slip_speed < np.inf:
-                ux, uy, uz, size = tangential(tangent[j, 0], tangent[j, 1], tangent[j, 2], nx, ny, nz)
-            elif abs(nx) < 0.8:
-                ux, uy, uz, size = tangential(1.0, 0.0, 0.0, nx, ny, nz)
-            else:
-                ux, uy, uz, size = tangential(0.0, 1.0, 0.0, nx, ny, nz)
-            if size < 1e-6:  # the carried tangent has become the normal
-                if abs(nx) < 0.8:
-                    ux, uy, uz, size = tangential(1.0, 0.0, 0.0, nx, ny, nz)
-                else:
-                    ux, uy, uz, size = tangential(0.0, 1.0, 0.0, nx, ny, nz)
-        ux /= size
-        uy /= size
-        uz /= size
-        t1[i, 0] = ux
-        t1[i, 1] = uy
-        t1[i, 2] = uz
-        x, y, z = cross(nx, ny, nz, ux, uy, uz)
-        t2[i, 0] = x
-        t2[i, 1] = y
-        t2[i, 2] = z
+                t, size = tangential(vector(memory.tangent, j), n)
+            if size < 1e-6:  # there is none, or the carried tangent has become the normal
+                t, size = tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+        set_tangents(frames, i, n, t, size)
 
 
-@kernel
-def tangential(x, y, z, nx, ny, nz):
-    """Part of (x, y, z) across the unit normal, and its length."""
-    along = x * nx + y * ny + z * nz
-    x -= along * nx
-    y -= along * ny
-    z -= along * nz
-    return x, y, z, np.sqrt(x * x + y * y + z * z)
+@sweep
+def set_tangents(frames, i, n, t, size):
+    """Tangents of contact i, the first along t of this size, across the normal n."""
+    t = t[0] / size, t[1] / size, t[2] / size
+    put_vector(frames.t1, i, t)
+    put_vector(frames.t2, i, vector_product(n, t))
+
+
+@sweep
+def tangential(a, n):
+    """Part of the vector a across the unit normal n, and its length."""
+    t = vector_sum(a, -vector_dot(a, n), n)
+    return t, np.sqrt(vector_dot(t, t))
 
 
 @kernel
@@ -95,64 +89,24 @@ def _find_previous(count, pairs, features, pair, feature):
 
 
 @kernel
-def _point_velocity(k, V, origin, point, i):
-    """Velocity of body k at contact point i."""
-    if k < 0:
-        return 0.0, 0.0, 0.0
-    x, y, z = cross(
-        V[k, 0],
-        V[k, 1],
-        V[k, 2],
-        point[i, 0] - origin[k, 0],
-        point[i, 1] - origin[k, 1],
-        point[i, 2] - origin[k, 2],
-    )
-    return x + V[k, 3], y + V[k, 4], z + V[k, 5]
-
-
-@kernel
 def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, cones):
     """Rows and offsets of all contacts; resets the units first.
 
     The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
     ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
     """
-    touched = rows.touched
-    body_a = rows.body_a
-    body_b = rows.body_b
-    on_a = rows.on_a
-    on_b = rows.on_b
-    offset = rows.offset
-    dof = rows.dof
-    body = geoms.body
-    pairs = geoms.pairs
-    pair = contacts.pair
-    point = contacts.point
-    origin = kin.p
-    for k in range(touched.shape[0]):
-        touched[k] = 0
+    fill(rows.touched.shape[0], rows.touched, 0)
     c = contacts.count[0]
     for i in range(c):
-        a = body[pairs[pair[i], 0]]
-        b = body[pairs[pair[i], 1]]
+        pair = geoms.pairs[contacts.pair[i]]
+        a = geoms.body[pair[0]]
+        b = geoms.body[pair[1]]
         row = 3 * i
-        if a >= 0:
-            touched[a] = 1
-            _side(origin, a, point, contacts.normal, i, 1.0, on_a, row)
-            _side(origin, a, point, frames.t1, i, 1.0, on_a, row + 1)
-            _side(origin, a, point, frames.t2, i, 1.0, on_a, row + 2)
-        if b >= 0:
-            touched[b] = 1
-            _side(origin, b, point, contacts.normal, i, -1.0, on_b, row)
-            _side(origin, b, point, frames.t1, i, -1.0, on_b, row + 1)
-            _side(origin, b, point, frames.t2, i, -1.0, on_b, row + 2)
+        two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
+        two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
+        two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
         gap = contacts.gap[i]
-        for d in range(3):
-            body_a[row + d] = a
-            body_b[row + d] = b
-            dof[row + d] = -1
-            offset[row + d] = 0.0
-        offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
+        rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3
     cones.count[0] = c
@@ -160,12 +114,27 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
 
 
 @kernel
-def _side(origin, k, point, direction, i, sign, on, row):
-    """Row along ``direction[i]`` at contact point i, on body k."""
-    node_row(
-        origin, k, point[i, 0], point[i, 1], point[i, 2],
-        sign * direction[i, 0], sign * direction[i, 1], sign * direction[i, 2], on, row,
-    )  # fmt: skip
+def two_sides(origin, a, b, point, direction, i, rows, row):
+    """Row ``row`` along ``direction[i]`` at ``point[i]``: + on body a, - on body b."""
+    rows.body_a[row] = a
+    rows.body_b[row] = b
+    rows.dof[row] = -1
+    rows.offset[row] = 0.0
+    x = vector(point, i)
+    d = vector(direction, i)
+    if a >= 0:
+        rows.touched[a] = 1
+        node_row(origin, a, x, d, rows.on_a, row)
+    if b >= 0:
+        rows.touched[b] = 1
+        node_row(origin, b, x, vector_sum(ZERO, -1.0, d), rows.on_b, row)
+
+
+@kernel
+def angular_row(rows, row, d):
+    """The row d . (omega_a - omega_b) of the bodies of the row."""
+    put_spatial(rows.on_a, row, d + ZERO if rows.body_a[row] >= 0 else STILL)
+    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO) if rows.body_b[row] >= 0 else STILL)
 
 
 @kernel
@@ -181,18 +150,14 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, r
     Past it the row asks for the push-out velocity of contacts, in rad/s or m/s.
     A velocity limit is the pair of rows ``velocity_limit -+ v+ >= 0``.
     """
-    nv = tree.nv
-    q_start = tree.q_start
-    v_start = tree.v_start
-    lower = tree.lower
-    upper = tree.upper
-    for k in range(nv.shape[0]):
-        if nv[k] != 1:
+    for k in range(tree.nv.shape[0]):
+        if tree.nv[k] != 1:
             continue
-        d = v_start[k]
+        d = tree.v_start[k]
+        x = q[tree.q_start[k]]
         reach = limit_reach(speed[d], dt)
         for side in range(2):
-            gap = q[q_start[k]] - lower[d] if side == 0 else upper[d] - q[q_start[k]]
+            gap = x - tree.lower[d] if side == 0 else tree.upper[d] - x
             if gap < reach:
                 offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
                 _limit(tree, kin, k, d, LOWER + side, offset, rows, cones)
@@ -220,23 +185,14 @@ def joint_row(tree, kin, k, sign, rows, row):
     """The rate of scalar joint k, times ``sign``, as a row on its body and the body's parent."""
     d = tree.v_start[k]
     m = tree.parent[k]
-    H = kin.H
-    on_a = rows.on_a
-    on_b = rows.on_b
+    h = spatial_sum(STILL, sign, spatial(kin.H, d))
     rows.body_a[row] = k
     rows.body_b[row] = m
     rows.touched[k] = 1
-    for c in range(6):
-        on_a[row, c] = sign * H[d, c]
+    put_spatial(rows.on_a, row, h)
     if m >= 0:
         rows.touched[m] = 1
-        for c in range(6):
-            on_b[row, c] = -sign * H[d, c]
-        if tree.joint_type[k] != JOINT_REVOLUTE:  # phi(p, k) [0; h] = [l x h; h]
-            x, y, z = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], H[d, 3], H[d, 4], H[d, 5])
-            on_b[row, 0] -= sign * x
-            on_b[row, 1] -= sign * y
-            on_b[row, 2] -= sign * z
+        put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, gathered(h, vector(kin.l, k))))
 
 
 @kernel
@@ -250,41 +206,32 @@ def row_sides(com, rows, n_rows):
 @kernel
 def row_velocities(rows, n_rows, V, u):
     """Velocities ``u[:n_rows]`` of the rows for body velocities V."""
-    body_a = rows.body_a
-    body_b = rows.body_b
-    on_a = rows.on_a
-    on_b = rows.on_b
     for r in range(n_rows):
-        x = 0.0
-        k = body_a[r]
-        if k >= 0:
-            for c in range(6):
-                x += on_a[r, c] * V[k, c]
-        k = body_b[r]
-        if k >= 0:
-            for c in range(6):
-                x += on_b[r, c] * V[k, c]
-        u[r] = x
+        u[r] = row_dot(rows, r, V)
+
+
+@sweep
+def row_dot(rows, r, V):
+    """``on_a . V(a) + on_b . V(b)`` of row r, with the bodies' spatial vectors V (n, 6)."""
+    a = rows.body_a[r]
+    b = rows.body_b[r]
+    x = 0.0
+    if a >= 0:
+        x += spatial_dot(spatial(rows.on_a, r), spatial(V, a))
+    if b >= 0:
+        x += spatial_dot(spatial(rows.on_b, r), spatial(V, b))
+    return x
 
 
 @kernel
 def row_impulses(rows, n_rows, r, impulse):
     """Spatial impulses on the bodies from the rows' impulses r: J* p without a Jacobian."""
-    body_a = rows.body_a
-    body_b = rows.body_b
-    on_a = rows.on_a
-    on_b = rows.on_b
     for k in range(impulse.shape[0]):
-        for c in range(6):
-            impulse[k, c] = 0.0
+        put_spatial(impulse, k, STILL)
     for i in range(n_rows):
-        if r[i] == 0.0:
-            continue
-        k = body_a[i]
-        if k >= 0:
-            for c in range(6):
-                impulse[k, c] += on_a[i, c] * r[i]
-        k = body_b[i]
-        if k >= 0:
-            for c in range(6):
-                impulse[k, c] += on_b[i, c] * r[i]
+        a = rows.body_a[i]
+        b = rows.body_b[i]
+        if r[i] != 0.0 and a >= 0:
+            put_spatial(impulse, a, spatial_sum(spatial(impulse, a), r[i], spatial(rows.on_a, i)))
+        if r[i] != 0.0 and b >= 0:
+            put_spatial(impulse, b, spatial_sum(spatial(impulse, b), r[i], spatial(rows.on_b, i)))

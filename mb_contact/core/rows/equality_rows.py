@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.principal_pivoting import (
     ACTIVE,
@@ -40,6 +41,7 @@ from mb_contact.core.rows.contact_rows import row_impulses, row_sides, row_veloc
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import STILL, put_spatial, spatial, spatial_dot, spatial_sum
 
 EQUALITY_ROWS = 0  # entries of EqualityWork.info
 FREE_ROWS = 1
@@ -91,7 +93,6 @@ class EqualityWork(NamedTuple):
     g: np.ndarray  #: (k,)
     member: np.ndarray  #: int64 (R,)
     old: np.ndarray  #: (R,)
-    base: np.ndarray  #: (6,), scratch
     ratio: np.ndarray  #: (R,), by row: a gear's row minus this times its partner, GEAR_ROWS rows behind it, is one row
     info: np.ndarray  #: int64 (EQUALITY_INFO,)
 
@@ -130,7 +131,6 @@ def make_equality_work(n, N, R, picked):
         g=np.zeros(k),
         member=np.zeros(R, np.int64),
         old=np.zeros(R),
-        base=np.zeros(6),
         ratio=np.zeros(R),
         info=np.zeros(EQUALITY_INFO, np.int64),
     )
@@ -168,11 +168,10 @@ def _own_compliance(com, rows, n_rows, r, eq):
         return eq.column[r]
     _respond(com, rows, r, eq.response)
     d = 0.0
-    for c in range(6):
-        if rows.side_a[r] >= 0:
-            d += rows.on_a[r, c] * eq.response[rows.side_a[r], c]
-        if rows.side_b[r] >= 0:
-            d += rows.on_b[r, c] * eq.response[rows.side_b[r], c]
+    if rows.side_a[r] >= 0:
+        d += spatial_dot(spatial(rows.on_a, r), spatial(eq.response, rows.side_a[r]))
+    if rows.side_b[r] >= 0:
+        d += spatial_dot(spatial(rows.on_b, r), spatial(eq.response, rows.side_b[r]))
     return d
 
 
@@ -196,20 +195,13 @@ def _respond(com, rows, r, response):
 @kernel
 def _body_response(Omega, same_tree, j, a, b, on_a, on_b, r, response):
     """response[j] = Omega(j, a) on_a[r] + Omega(j, b) on_b[r]."""
-    for c in range(6):
-        response[j, c] = 0.0
+    put_spatial(response, j, STILL)
     if a >= 0 and same_tree[j, a] != 0:
         for c in range(6):
-            x = 0.0
-            for d in range(6):
-                x += Omega[j, a, c, d] * on_a[r, d]
-            response[j, c] += x
+            response[j, c] += spatial_dot(spatial(Omega[j, a], c), spatial(on_a, r))
     if b >= 0 and same_tree[j, b] != 0:
         for c in range(6):
-            x = 0.0
-            for d in range(6):
-                x += Omega[j, b, c, d] * on_b[r, d]
-            response[j, c] += x
+            response[j, c] += spatial_dot(spatial(Omega[j, b], c), spatial(on_b, r))
 
 
 @kernel
@@ -224,11 +216,9 @@ def compliance_column(com, rows, n_rows, r, eq, column):
         _body_response(com.Omega, com.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
         if _is_gear(r, eq):
             p = r + eq.info[GEAR_ROWS]
-            for c in range(6):
-                eq.base[c] = y[j, c]
+            base = spatial(y, j)
             _body_response(com.Omega, com.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
-            for c in range(6):
-                y[j, c] = eq.base[c] - eq.ratio[r] * y[j, c]
+            put_spatial(y, j, spatial_sum(base, -eq.ratio[r], spatial(y, j)))
     start = 0
     while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
         a = side_a[start]
@@ -387,8 +377,7 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     tolerance = TOLERANCE * largest + 1e-300
     n = eq.info[FREE_ROWS]
     ppm_reset(n, ppm)
-    for i in range(n):
-        ppm.weight[i] = 1.0  # of the scaled diagonal W_ii, not of what elimination left
+    fill(n, ppm.weight, 1.0)  # of the scaled diagonal W_ii, not of what elimination left
     for i in range(warm):
         if ppm.is_active[eq.start[i]] == 0:
             _scaled_column(com, rows, n_rows, eq.start[i], eq, ppm)
@@ -404,12 +393,10 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     eq.info[STATUS] = i
     eq.info[TOTAL_PIVOTS] = ppm.info[PIVOTS]
     eq.info[RULE_USED] = ppm.info[RULE]
-    for r in range(n_rows):
-        eq.r[r] = 0.0
+    fill(n_rows, eq.r, 0.0)
     for i in range(n):
         eq.r[eq.hard[i]] = eq.z[i] * eq.scale[i]
-    for j in range(eq.info[PICKED_ROWS]):
-        eq.s[j] = eq.y[j]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)
     _correct(tree, kin, art, rows, n_rows, largest, eq, ppm)
@@ -455,8 +442,7 @@ def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
         eq.info[CORRECTIONS] += 1
         ppm_correct(ppm.w, ppm.target, ppm)
         change = eq.column
-        for r in range(n_rows):
-            change[r] = 0.0
+        fill(n_rows, change, 0.0)
         for s in range(ppm.info[ACTIVE]):
             i = ppm.active[s]
             r = eq.hard[i]
@@ -489,11 +475,9 @@ def condense(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, W, e):
 def complete(tree, kin, art, rows, n_rows, r_hard, eq):
     """Impulses of the rows X from those of the rows ``eq.hard``, then the response."""
     n = eq.info[FREE_ROWS]
-    for r in range(n_rows):
-        eq.r[r] = 0.0
+    fill(n_rows, eq.r, 0.0)
     for i in range(n):
         eq.r[eq.hard[i]] = r_hard[i]
-    for j in range(eq.info[PICKED_ROWS]):
-        eq.s[j] = eq.y[j]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
     back_substitute(eq, n, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.rows.contact_rows import row_velocities
 from mb_contact.core.rows.equality_rows import EQUALITY_ROWS
@@ -50,8 +51,7 @@ def judge_rows(eq, hard, count, judge):
 
     From the impulses ``eq.r`` and the velocities ``eq.u`` that the sweep gave for them; no matrix is used.
     """
-    for i in range(4):
-        judge[i] = 0.0
+    fill(4, judge, 0.0)
     for i in range(count):
         row = hard[i]
         s = np.sqrt(eq.diagonal[row])

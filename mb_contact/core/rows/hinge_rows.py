@@ -21,8 +21,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.compliance import node_row
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    add_spatial,
+    body_point,
+    body_vector,
+    linear,
+    matrix,
+    point_bias,
+    put_matrix,
+    put_spatial,
+    spatial,
+    spatial_dot,
+    spatial_sum,
+    spin,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 ROWS = 5  # of a hinge
 BAND = 9  # entries of a row left of the diagonal
@@ -86,133 +107,56 @@ def hinge_rows(kin, mass, V_free, dt, g):
 @kernel
 def _invert(I, k, inverse):
     """Inverse of the symmetric 3 x 3 matrix I[k]."""
-    a = I[k, 0, 0]
-    b = I[k, 0, 1]
-    c = I[k, 0, 2]
-    d = I[k, 1, 1]
-    e = I[k, 1, 2]
-    f = I[k, 2, 2]
+    a, b, c, _, d, e, _, _, f = matrix(I, k)
     x = d * f - e * e
     y = c * e - b * f
     z = b * e - c * d
     s = 1.0 / (a * x + b * y + c * z)
-    inverse[k, 0, 0] = s * x
-    inverse[k, 0, 1] = inverse[k, 1, 0] = s * y
-    inverse[k, 0, 2] = inverse[k, 2, 0] = s * z
-    inverse[k, 1, 1] = s * (a * f - c * c)
-    inverse[k, 1, 2] = inverse[k, 2, 1] = s * (b * c - a * e)
-    inverse[k, 2, 2] = s * (a * d - b * b)
+    m = s * (b * c - a * e)
+    put_matrix(inverse, k, (s * x, s * y, s * z, s * y, s * (a * f - c * c), m, s * z, m, s * (a * d - b * b)))
 
 
 @kernel
 def _point_rows(kin, V_free, dt, k, g):
     """Rows 0, 1, 2 of hinge k: the hinge point of body k stays at that of body k-1."""
-    V = kin.V
-    rx, ry, rz = rotate(kin.R, k, g.anchor[k, 0], g.anchor[k, 1], g.anchor[k, 2])
-    sx = g.anchor_up[k, 0]
-    sy = g.anchor_up[k, 1]
-    sz = g.anchor_up[k, 2]
-    cx = kin.p[k, 0] + rx
-    cy = kin.p[k, 1] + ry
-    cz = kin.p[k, 2] + rz
-    bx, by, bz = _centripetal(V, k, rx, ry, rz)
-    if k > 0:
-        sx, sy, sz = rotate(kin.R, k - 1, sx, sy, sz)
-        cx -= kin.p[k - 1, 0]
-        cy -= kin.p[k - 1, 1]
-        cz -= kin.p[k - 1, 2]
-        x, y, z = _centripetal(V, k - 1, sx, sy, sz)
-        bx -= x
-        by -= y
-        bz -= z
-    rate = g.gamma[0] / dt
-    product = g.gamma[1] * dt
-    row = ROWS * k
-    g.q[row] = product * bx + rate * (cx - sx)
-    g.q[row + 1] = product * by + rate * (cy - sy)
-    g.q[row + 2] = product * bz + rate * (cz - sz)
-    _unit_rows(rx, ry, rz, 1.0, row, g.on)
-    if k > 0:
-        _unit_rows(sx, sy, sz, -1.0, row, g.up)
-    for i in range(row, row + 3):
-        _add_velocity(V_free, k, i, g)
-
-
-@kernel
-def _centripetal(V, k, x, y, z):
-    """omega x (omega x r) of body k."""
-    a, b, c = cross(V[k, 0], V[k, 1], V[k, 2], x, y, z)
-    return cross(V[k, 0], V[k, 1], V[k, 2], a, b, c)
-
-
-@kernel
-def _unit_rows(x, y, z, sign, row, on):
-    """Velocity of the point r = (x, y, z) of a body along the world's axes: [r x e; e]."""
-    for i in range(3):
-        for c in range(6):
-            on[row + i, c] = 0.0
-        on[row + i, 3 + i] = sign
-    on[row, 1] = sign * z
-    on[row, 2] = -sign * y
-    on[row + 1, 0] = -sign * z
-    on[row + 1, 2] = sign * x
-    on[row + 2, 0] = sign * y
-    on[row + 2, 1] = -sign * x
+    at_k = body_point(kin.R, kin.p, k, vector(g.anchor, k))
+    at_up = body_point(kin.R, kin.p, k - 1, vector(g.anchor_up, k))
+    bias = vector_sum(point_bias(kin.V, kin.p, k, at_k), -1.0, point_bias(kin.V, kin.p, k - 1, at_up))
+    open_by = vector_sum(at_k, -1.0, at_up)
+    for c in range(3):
+        row = ROWS * k + c
+        g.q[row] = g.gamma[1] * dt * bias[c] + g.gamma[0] / dt * open_by[c]
+        axis = 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
+        node_row(kin.p, k, at_k, axis, g.on, row)
+        if k > 0:
+            node_row(kin.p, k - 1, at_up, vector_sum(ZERO, -1.0, axis), g.up, row)
+        _add_velocity(V_free, k, row, g)
 
 
 @kernel
 def _axis_rows(kin, V_free, dt, k, g):
     """Rows 3, 4 of hinge k: no turning across the axis, which is fixed in body k-1."""
-    V = kin.V
-    across = g.across
-    wx = 0.0
-    wy = 0.0
-    wz = 0.0
-    tx = across[k, 0, 0]
-    ty = across[k, 0, 1]
-    tz = across[k, 0, 2]
-    ux = across[k, 1, 0]
-    uy = across[k, 1, 1]
-    uz = across[k, 1, 2]
-    if k > 0:
-        wx = V[k - 1, 0]
-        wy = V[k - 1, 1]
-        wz = V[k - 1, 2]
-        tx, ty, tz = rotate(kin.R, k - 1, tx, ty, tz)
-        ux, uy, uz = rotate(kin.R, k - 1, ux, uy, uz)
-    ax, ay, az = cross(tx, ty, tz, ux, uy, uz)  # the axis in body k-1
-    bx, by, bz = rotate(kin.R, k, g.axis[k, 0], g.axis[k, 1], g.axis[k, 2])
-    ex, ey, ez = cross(ax, ay, az, bx, by, bz)  # the turn from one axis to the other
-    row = ROWS * k + 3
-    for i in range(2):
-        x, y, z = cross(wx, wy, wz, tx, ty, tz)
-        bias = x * (V[k, 0] - wx) + y * (V[k, 1] - wy) + z * (V[k, 2] - wz)
-        g.q[row + i] = g.gamma[1] * dt * bias + g.gamma[0] / dt * (tx * ex + ty * ey + tz * ez)
-        for c in range(6):
-            g.on[row + i, c] = g.up[row + i, c] = 0.0
-        g.on[row + i, 0] = tx
-        g.on[row + i, 1] = ty
-        g.on[row + i, 2] = tz
-        if k > 0:
-            g.up[row + i, 0] = -tx
-            g.up[row + i, 1] = -ty
-            g.up[row + i, 2] = -tz
-        _add_velocity(V_free, k, row + i, g)
-        tx = ux
-        ty = uy
-        tz = uz
+    w = spin(kin.V, k - 1)
+    turning = vector_sum(vector(kin.V, k), -1.0, w)
+    t = body_vector(kin.R, k - 1, vector(g.across[k], 0))
+    u = body_vector(kin.R, k - 1, vector(g.across[k], 1))
+    axis = vector_product(t, u)  # in body k-1
+    error = vector_product(axis, body_vector(kin.R, k, vector(g.axis, k)))  # the turn from one axis to the other
+    for row in range(ROWS * k + 3, ROWS * k + 5):
+        bias = vector_dot(vector_product(w, t), turning)
+        g.q[row] = g.gamma[1] * dt * bias + g.gamma[0] / dt * vector_dot(t, error)
+        put_spatial(g.on, row, t + ZERO)
+        put_spatial(g.up, row, spatial_sum(STILL, -1.0, t + ZERO) if k > 0 else STILL)
+        _add_velocity(V_free, k, row, g)
+        t = u
 
 
 @kernel
 def _add_velocity(V_free, k, row, g):
     """q[row] += on V(k) + up V(k-1)."""
-    x = 0.0
-    for c in range(6):
-        x += g.on[row, c] * V_free[k, c]
+    g.q[row] += _dot(g.on, row, V_free, k)
     if k > 0:
-        for c in range(6):
-            x += g.up[row, c] * V_free[k - 1, c]
-    g.q[row] += x
+        g.q[row] += _dot(g.up, row, V_free, k - 1)
 
 
 @kernel
@@ -227,13 +171,14 @@ def hinge_velocities(V, g):
 @kernel
 def _respond(mass, k, body, inverse, on, out):
     """out = M^-1(body) on, for the rows of hinge k."""
-    light = 1.0 / mass[body]
     for row in range(ROWS * k, ROWS * k + ROWS):
-        for i in range(3):
-            out[row, i] = (
-                inverse[body, i, 0] * on[row, 0] + inverse[body, i, 1] * on[row, 1] + inverse[body, i, 2] * on[row, 2]
-            )
-            out[row, 3 + i] = light * on[row, 3 + i]
+        put_spatial(out, row, velocity_change(mass, body, inverse, on, row))
+
+
+@sweep
+def velocity_change(mass, k, inverse, f, i):
+    """M^-1(k) f[i]: what the impulse f[i] adds to the velocity of body k alone."""
+    return turned(matrix(inverse, k), vector(f, i)) + vector_sum(ZERO, 1.0 / mass[k], linear(f, i))
 
 
 @kernel
@@ -281,10 +226,7 @@ def _couple(k, on, r, g):
 
 @kernel
 def _dot(x, i, y, j):
-    s = 0.0
-    for c in range(6):
-        s += x[i, c] * y[j, c]
-    return s
+    return spatial_dot(spatial(x, i), spatial(y, j))
 
 
 @kernel
@@ -292,8 +234,6 @@ def add_hinge_impulses(g, impulse):
     """Spatial impulses K* p on the bodies, added to ``impulse`` (n, 6)."""
     for k in range(g.anchor.shape[0]):
         for row in range(ROWS * k, ROWS * k + ROWS):
-            for c in range(6):
-                impulse[k, c] += g.on[row, c] * g.p[row]
+            add_spatial(impulse, k, spatial_sum(STILL, g.p[row], spatial(g.on, row)))
             if k > 0:
-                for c in range(6):
-                    impulse[k - 1, c] += g.up[row, c] * g.p[row]
+                add_spatial(impulse, k - 1, spatial_sum(STILL, g.p[row], spatial(g.up, row)))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.principal_pivoting import ACTIVE
 from mb_contact.core.rows.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED_ROWS, _pick, respond
@@ -36,8 +37,7 @@ def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     member = eq.member
     if normals_only:
         eq.info[PICKED_ROWS] = 0
-        for r in range(n_rows):
-            eq.left[r] = eq.diagonal[r]
+        copy(n_rows, eq.diagonal, eq.left)
     for s in range(ppm.info[ACTIVE]):
         if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
             return False
@@ -156,8 +156,7 @@ def least_norm_response(tree, kin, art, com, rows, n_rows, rank_tolerance, norma
     old = eq.old
     alpha = eq.alpha
     largest = 0.0
-    for r in range(n_rows):
-        old[r] = eq.r[r]
+    copy(n_rows, eq.r, old)
     if not least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
         return False
     for r in range(n_rows):
@@ -169,7 +168,6 @@ def least_norm_response(tree, kin, art, com, rows, n_rows, rank_tolerance, norma
         worst = max(worst, abs(eq.u[r] - alpha[r, 0]) / np.sqrt(eq.diagonal[r]))
     if worst <= 1e-9 * largest:
         return True
-    for r in range(n_rows):
-        eq.r[r] = old[r]
+    copy(n_rows, old, eq.r)
     respond(tree, kin, art, rows, n_rows, eq)
     return False

@@ -26,8 +26,28 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.rows.contact_rows import row_dot
 from mb_contact.core.tree.compliance import node_row
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    between,
+    body_point,
+    matrix,
+    point_bias,
+    point_velocity,
+    product,
+    put_matrix,
+    put_spatial,
+    put_vector,
+    spatial_sum,
+    spin,
+    transposed,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_PLANAR, CLOSURE_WELD
 
 DRIFT_SPEED = 1.0  # [m/s, rad/s] fastest correction of a closure error
@@ -41,12 +61,11 @@ class LoopWork(NamedTuple):
     axes: np.ndarray  #: (2, 3, 3), their axes as columns
     alpha: np.ndarray  #: (n, 6), accelerations of the bodies when theta_dd = 0 and gravity is off
     error: np.ndarray  #: (m,), closure error c of each bilateral row [m, rad]
-    turn: np.ndarray  #: (3,), scratch
 
 
 def make_loop_work(n, m):
     """For n bodies and m bilateral rows."""
-    return LoopWork(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((n, 6)), np.zeros(m), np.zeros(3))
+    return LoopWork(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((n, 6)), np.zeros(m))
 
 
 @kernel
@@ -84,139 +103,77 @@ def _finish(r, a, b, dt, rate, error, alpha, rows):
     rows.body_a[r] = a
     rows.body_b[r] = b
     rows.dof[r] = -1
-    product = rows.offset[r]
     if a >= 0:
         rows.touched[a] = 1
-        for c in range(6):
-            product += rows.on_a[r, c] * alpha[a, c]
     if b >= 0:
         rows.touched[b] = 1
-        for c in range(6):
-            product += rows.on_b[r, c] * alpha[b, c]
+    product = rows.offset[r] + row_dot(rows, r, alpha)
     rows.offset[r] = dt * product + min(max(rate * error / dt, -DRIFT_SPEED), DRIFT_SPEED)
 
 
 @kernel
 def _place(k, kin, p, R, i, loop, side):
     """World pose of closure i's frame on body k."""
-    for c in range(3):
-        if k >= 0:
-            x, y, z = rotate(kin.R, k, R[i, 0, c], R[i, 1, c], R[i, 2, c])
-        else:
-            x, y, z = R[i, 0, c], R[i, 1, c], R[i, 2, c]
-        loop.axes[side, 0, c] = x
-        loop.axes[side, 1, c] = y
-        loop.axes[side, 2, c] = z
-    if k >= 0:
-        x, y, z = rotate(kin.R, k, p[i, 0], p[i, 1], p[i, 2])
-        loop.point[side, 0] = kin.p[k, 0] + x
-        loop.point[side, 1] = kin.p[k, 1] + y
-        loop.point[side, 2] = kin.p[k, 2] + z
-    else:
-        for c in range(3):
-            loop.point[side, c] = p[i, c]
+    r = matrix(R, i)
+    put_matrix(loop.axes, side, product(matrix(kin.R, k), r) if k >= 0 else r)
+    put_vector(loop.point, side, body_point(kin.R, kin.p, k, vector(p, i)))
 
 
 @kernel
-def _spin(k, V):
-    """Angular velocity of body k."""
-    if k < 0:
-        return 0.0, 0.0, 0.0
-    return V[k, 0], V[k, 1], V[k, 2]
-
-
-@kernel
-def _velocity(k, kin, point, side):
-    """Velocity of body k at ``point[side]``."""
-    if k < 0:
-        return 0.0, 0.0, 0.0
+def _point_difference(a, b, kin, loop, x, y):
+    """(velocities, centripetal accelerations) of the points x of body a and y of body b, one minus the other."""
     V = kin.V
-    x, y, z = cross(
-        V[k, 0], V[k, 1], V[k, 2],
-        point[side, 0] - kin.p[k, 0], point[side, 1] - kin.p[k, 1], point[side, 2] - kin.p[k, 2],
-    )  # fmt: skip
-    return x + V[k, 3], y + V[k, 4], z + V[k, 5]
+    at_a = vector(loop.point, x)
+    at_b = vector(loop.point, y)
+    bias = vector_sum(point_bias(V, kin.p, a, at_a), -1.0, point_bias(V, kin.p, b, at_b))
+    return vector_sum(point_velocity(V, kin.p, a, at_a), -1.0, point_velocity(V, kin.p, b, at_b)), bias
 
 
 @kernel
-def _centripetal(k, kin, point, side):
-    """omega x (omega x r) of body k at ``point[side]``."""
-    if k < 0:
-        return 0.0, 0.0, 0.0
-    V = kin.V
-    x, y, z = cross(
-        V[k, 0], V[k, 1], V[k, 2],
-        point[side, 0] - kin.p[k, 0], point[side, 1] - kin.p[k, 1], point[side, 2] - kin.p[k, 2],
-    )  # fmt: skip
-    return cross(V[k, 0], V[k, 1], V[k, 2], x, y, z)
+def _angular(row, d, rows):
+    """The row d . (omega_a - omega_b); on the inertial frame it is not read."""
+    put_spatial(rows.on_a, row, d + ZERO)
+    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO))
 
 
 @kernel
-def _angular(row, x, y, z, rows):
-    """The row (x, y, z) . (omega_a - omega_b); on the inertial frame it is not read."""
-    for c in range(6):
-        rows.on_a[row, c] = 0.0
-        rows.on_b[row, c] = 0.0
-    rows.on_a[row, 0] = x
-    rows.on_a[row, 1] = y
-    rows.on_a[row, 2] = z
-    rows.on_b[row, 0] = -x
-    rows.on_b[row, 1] = -y
-    rows.on_b[row, 2] = -z
-
-
-@kernel
-def _along(row, a, b, kin, point, on_a_at, on_b_at, x, y, z, rows):
+def _along(row, a, b, kin, point, on_a_at, on_b_at, d, rows):
     """The row d . (v_a - v_b), each body at one of the two points."""
-    i = on_a_at
     if a >= 0:
-        node_row(kin.p, a, point[i, 0], point[i, 1], point[i, 2], x, y, z, rows.on_a, row)
-    i = on_b_at
+        node_row(kin.p, a, vector(point, on_a_at), d, rows.on_a, row)
     if b >= 0:
-        node_row(kin.p, b, point[i, 0], point[i, 1], point[i, 2], -x, -y, -z, rows.on_b, row)
+        node_row(kin.p, b, vector(point, on_b_at), vector_sum(ZERO, -1.0, d), rows.on_b, row)
 
 
 @kernel
 def _point(row, a, b, kin, rows, loop, first):
     """Three rows along the world's axes."""
-    ax, ay, az = _centripetal(a, kin, loop.point, 0)
-    bx, by, bz = _centripetal(b, kin, loop.point, 1)
+    _, bias = _point_difference(a, b, kin, loop, 0, 1)
     for c in range(3):
-        x = 1.0 if c == 0 else 0.0
-        y = 1.0 if c == 1 else 0.0
-        z = 1.0 if c == 2 else 0.0
-        _along(row + c, a, b, kin, loop.point, 0, 1, x, y, z, rows)
+        _along(row + c, a, b, kin, loop.point, 0, 1, _axis(c), rows)
         loop.error[row + c - first] = loop.point[0, c] - loop.point[1, c]
-    rows.offset[row] = ax - bx
-    rows.offset[row + 1] = ay - by
-    rows.offset[row + 2] = az - bz
+        rows.offset[row + c] = bias[c]
     return row + 3
+
+
+@kernel
+def _axis(c):
+    """Axis c of the world."""
+    return 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0
 
 
 @kernel
 def _distance(row, a, b, length, kin, rows, loop, first):
     """One row along the line between the origins; du/dt is the rate across it, over the distance."""
-    p = loop.point
-    x = p[0, 0] - p[1, 0]
-    y = p[0, 1] - p[1, 1]
-    z = p[0, 2] - p[1, 2]
-    d = np.sqrt(x * x + y * y + z * z)
+    s = between(loop.point, 0, loop.point, 1)
+    d = np.sqrt(vector_dot(s, s))
     if d < LEAST_DISTANCE:
-        x, y, z, d = LEAST_DISTANCE, 0.0, 0.0, LEAST_DISTANCE
-    x /= d
-    y /= d
-    z /= d
-    _along(row, a, b, kin, p, 0, 1, x, y, z, rows)
-    ux, uy, uz = _velocity(a, kin, p, 0)
-    wx, wy, wz = _velocity(b, kin, p, 1)
-    ux -= wx
-    uy -= wy
-    uz -= wz
-    rate = x * ux + y * uy + z * uz
-    across = ux * ux + uy * uy + uz * uz - rate * rate
-    ax, ay, az = _centripetal(a, kin, p, 0)
-    bx, by, bz = _centripetal(b, kin, p, 1)
-    rows.offset[row] = x * (ax - bx) + y * (ay - by) + z * (az - bz) + across / d
+        s, d = (LEAST_DISTANCE, 0.0, 0.0), LEAST_DISTANCE
+    n = s[0] / d, s[1] / d, s[2] / d
+    _along(row, a, b, kin, loop.point, 0, 1, n, rows)
+    u, bias = _point_difference(a, b, kin, loop, 0, 1)
+    across = vector_dot(u, u) - vector_dot(n, u) ** 2
+    rows.offset[row] = vector_dot(n, bias) + across / d
     loop.error[row - first] = d - length
     return row + 1
 
@@ -224,93 +181,62 @@ def _distance(row, a, b, length, kin, rows, loop, first):
 @kernel
 def _plane(row, a, b, kin, rows, loop, first):
     """The origin on A stays in the plane through that on B: n . s = 0, n = z_b, s = p_a - p_b."""
-    p = loop.point
-    x = loop.axes[1, 0, 2]
-    y = loop.axes[1, 1, 2]
-    z = loop.axes[1, 2, 2]
-    _along(row, a, b, kin, p, 0, 0, x, y, z, rows)
-    sx = p[0, 0] - p[1, 0]
-    sy = p[0, 1] - p[1, 1]
-    sz = p[0, 2] - p[1, 2]
-    wx, wy, wz = _spin(b, kin.V)
-    mx, my, mz = cross(wx, wy, wz, x, y, z)  # dn/dt
-    tx, ty, tz = cross(wx, wy, wz, mx, my, mz)
-    ux, uy, uz = _velocity(a, kin, p, 0)
-    vx, vy, vz = _velocity(b, kin, p, 1)
-    ax, ay, az = _centripetal(a, kin, p, 0)
-    bx, by, bz = _centripetal(b, kin, p, 1)
-    bias = tx * sx + ty * sy + tz * sz
-    bias += 2.0 * (mx * (ux - vx) + my * (uy - vy) + mz * (uz - vz))
-    rows.offset[row] = bias + x * (ax - bx) + y * (ay - by) + z * (az - bz)
-    loop.error[row - first] = x * sx + y * sy + z * sz
+    n = loop.axes[1, 0, 2], loop.axes[1, 1, 2], loop.axes[1, 2, 2]
+    _along(row, a, b, kin, loop.point, 0, 0, n, rows)
+    s = between(loop.point, 0, loop.point, 1)
+    w = spin(kin.V, b)
+    turning = vector_product(w, n)  # dn/dt
+    u, bias = _point_difference(a, b, kin, loop, 0, 1)
+    rows.offset[row] = vector_dot(vector_product(w, turning), s) + 2.0 * vector_dot(turning, u) + vector_dot(n, bias)
+    loop.error[row - first] = vector_dot(n, s)
     return row + 1
 
 
 @kernel
 def _axis_angles(row, a, b, kin, rows, loop, first):
     """Two rows across the axis of B; dt_i/dt = omega_b x t_i."""
+    w = spin(kin.V, b)
+    apart = vector_sum(spin(kin.V, a), -1.0, w)
     R = loop.axes
-    ax, ay, az = _spin(a, kin.V)
-    bx, by, bz = _spin(b, kin.V)
-    ax -= bx
-    ay -= by
-    az -= bz
-    ex, ey, ez = cross(R[1, 0, 2], R[1, 1, 2], R[1, 2, 2], R[0, 0, 2], R[0, 1, 2], R[0, 2, 2])
+    error = vector_product((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), (R[0, 0, 2], R[0, 1, 2], R[0, 2, 2]))
     for c in range(2):
-        x = R[1, 0, c]
-        y = R[1, 1, c]
-        z = R[1, 2, c]
-        _angular(row + c, x, y, z, rows)
-        tx, ty, tz = cross(bx, by, bz, x, y, z)
-        rows.offset[row + c] = tx * ax + ty * ay + tz * az
-        loop.error[row + c - first] = x * ex + y * ey + z * ez
+        t = R[1, 0, c], R[1, 1, c], R[1, 2, c]
+        _angular(row + c, t, rows)
+        rows.offset[row + c] = vector_dot(vector_product(w, t), apart)
+        loop.error[row + c - first] = vector_dot(t, error)
     return row + 2
 
 
 @kernel
 def _weld_angles(row, rows, loop, first):
     """Three rows along the world's axes; the error is the rotation vector of R_a R_b*."""
-    _rotation_vector(loop.axes, loop.turn)
+    turn = _rotation_vector(loop.axes)
     for c in range(3):
-        _angular(row + c, 1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0, rows)
+        _angular(row + c, _axis(c), rows)
         rows.offset[row + c] = 0.0
-        loop.error[row + c - first] = loop.turn[c]
+        loop.error[row + c - first] = turn[c]
     return row + 3
 
 
 @kernel
-def _rotation_vector(R, turn):
+def _rotation_vector(R):
     """Rotation vector of E = R[0] R[1]*; of half a turn one of the two."""
-    xy = _entry(R, 0, 1)
-    yx = _entry(R, 1, 0)
-    xz = _entry(R, 0, 2)
-    zx = _entry(R, 2, 0)
-    yz = _entry(R, 1, 2)
-    zy = _entry(R, 2, 1)
-    x = 0.5 * (zy - yz)
-    y = 0.5 * (xz - zx)
-    z = 0.5 * (yx - xy)
+    e = product(matrix(R, 0), transposed(matrix(R, 1)))
+    x = 0.5 * (e[7] - e[5])
+    y = 0.5 * (e[2] - e[6])
+    z = 0.5 * (e[3] - e[1])
     sine = np.sqrt(x * x + y * y + z * z)
-    trace = _entry(R, 0, 0) + _entry(R, 1, 1) + _entry(R, 2, 2)
+    trace = e[0] + e[4] + e[8]
     angle = np.arctan2(sine, 0.5 * (trace - 1.0))
     factor = 1.0
     if sine > 1e-9:
         factor = angle / sine
     elif trace < 1.0:  # half a turn: the axis is a column of E + 1
-        best = 0
-        for c in range(1, 3):
-            if _entry(R, c, c) > _entry(R, best, best):
-                best = c
-        x = _entry(R, 0, best) + (1.0 if best == 0 else 0.0)
-        y = _entry(R, 1, best) + (1.0 if best == 1 else 0.0)
-        z = _entry(R, 2, best) + (1.0 if best == 2 else 0.0)
+        if e[0] >= e[4] and e[0] >= e[8]:
+            x, y, z = e[0] + 1.0, e[3], e[6]
+        elif e[4] >= e[8]:
+            x, y, z = e[1], e[4] + 1.0, e[7]
+        else:
+            x, y, z = e[2], e[5], e[8] + 1.0
         factor = angle / np.sqrt(x * x + y * y + z * z)
-    turn[0] = factor * x
-    turn[1] = factor * y
-    turn[2] = factor * z
-
-
-@kernel
-def _entry(R, i, j):
-    """(R[0] R[1]*)_ij."""
-    return R[0, i, 0] * R[1, j, 0] + R[0, i, 1] * R[1, j, 1] + R[0, i, 2] * R[1, j, 2]
+    return factor * x, factor * y, factor * z

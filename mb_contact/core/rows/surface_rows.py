@@ -10,8 +10,8 @@ velocity about the normal, and about the two tangents.
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.rows.contact_rows import tangential
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.rows.contact_rows import angular_row, set_tangents, tangential
+from mb_contact.core.tree.spatial import body_vector, put_vector, vector, vector_dot
 
 UPRIGHT = 1e-3  #: a direction whose part along the surface is less has none there: the mean coefficient counts
 
@@ -21,33 +21,15 @@ def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
     """Coefficients ``mu`` (c, 2) along both tangents; where they differ, t1 is the surface's own direction."""
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
-        mu[i, 0] = geoms.mu[pair]
-        mu[i, 1] = geoms.mu[pair]
+        mu[i, 0] = mu[i, 1] = geoms.mu[pair]
         if surfaces.side[pair] < 0:
             continue
         k = geoms.body[geoms.pairs[pair, surfaces.side[pair]]]
-        x = surfaces.direction[pair, 0]
-        y = surfaces.direction[pair, 1]
-        z = surfaces.direction[pair, 2]
-        if k >= 0:
-            x, y, z = (
-                kin.R[k, 0, 0] * x + kin.R[k, 0, 1] * y + kin.R[k, 0, 2] * z,
-                kin.R[k, 1, 0] * x + kin.R[k, 1, 1] * y + kin.R[k, 1, 2] * z,
-                kin.R[k, 2, 0] * x + kin.R[k, 2, 1] * y + kin.R[k, 2, 2] * z,
-            )
-        nx = contacts.normal[i, 0]
-        ny = contacts.normal[i, 1]
-        nz = contacts.normal[i, 2]
-        x, y, z, size = tangential(x, y, z, nx, ny, nz)
+        n = vector(contacts.normal, i)
+        t, size = tangential(body_vector(kin.R, k, vector(surfaces.direction, pair)), n)
         if size < UPRIGHT:
             continue
-        frames.t1[i, 0] = x / size
-        frames.t1[i, 1] = y / size
-        frames.t1[i, 2] = z / size
-        x, y, z = cross(nx, ny, nz, x / size, y / size, z / size)
-        frames.t2[i, 0] = x
-        frames.t2[i, 1] = y
-        frames.t2[i, 2] = z
+        set_tangents(frames, i, n, t, size)
         mu[i, 0] = surfaces.along[pair]
         mu[i, 1] = surfaces.across[pair]
 
@@ -79,11 +61,7 @@ def _moment_row(rows, row, direction, i, new):
     rows.body_b[new] = rows.body_b[row]
     rows.dof[new] = -1
     rows.offset[new] = 0.0
-    for a in range(3):
-        rows.on_a[new, a] = direction[i, a] if rows.body_a[row] >= 0 else 0.0
-        rows.on_a[new, 3 + a] = 0.0
-        rows.on_b[new, a] = -direction[i, a] if rows.body_b[row] >= 0 else 0.0
-        rows.on_b[new, 3 + a] = 0.0
+    angular_row(rows, new, vector(direction, i))
 
 
 @kernel
@@ -95,11 +73,9 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
         if j < 0:
             continue
         warm = True
-        ax = memory.tangent[j, 0]
-        ay = memory.tangent[j, 1]
-        az = memory.tangent[j, 2]
-        c = ax * frames.t1[i, 0] + ay * frames.t1[i, 1] + az * frames.t1[i, 2]
-        s = ax * frames.t2[i, 0] + ay * frames.t2[i, 1] + az * frames.t2[i, 2]
+        before = vector(memory.tangent, j)
+        c = vector_dot(before, vector(frames.t1, i))
+        s = vector_dot(before, vector(frames.t2, i))
         r[3 * i] = memory.impulse[j, 0]
         r[3 * i + 1] = c * memory.impulse[j, 1] - s * memory.impulse[j, 2]
         r[3 * i + 2] = s * memory.impulse[j, 1] + c * memory.impulse[j, 2]
@@ -119,23 +95,29 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
 def contact_moments(surfaces, geoms, contacts, frames, extra, r, memory, total):
     """Torsion and rolling of every contact: into the memory, and onto the shapes."""
     for i in range(contacts.count[0]):
-        for a in range(3):
-            memory.moment[i, a] = 0.0
-        at = extra[i]
-        if at < 0:
-            continue
+        put_vector(memory.moment, i, _moments(surfaces, contacts.pair[i], extra[i], r))
+    add_moments(surfaces, geoms, contacts, frames, extra, r, total)
+
+
+@kernel
+def _moments(surfaces, pair, at, r):
+    """Torsion and rolling about the two tangents in the rows from ``at`` on, zero where there are none."""
+    torsion, rolling = 0.0, (0.0, 0.0)
+    if at >= 0 and surfaces.torsional[pair] > 0.0:
+        torsion = r[at]
+        at += 1
+    if at >= 0 and surfaces.rolling[pair] > 0.0:
+        rolling = (r[at], r[at + 1])
+    return torsion, rolling[0], rolling[1]
+
+
+@kernel
+def add_moments(surfaces, geoms, contacts, frames, extra, r, total):
+    """Add the moments of torsion and rolling in the rows r to those on the geometries."""
+    for i in range(contacts.count[0]):
         pair = contacts.pair[i]
-        if surfaces.torsional[pair] > 0.0:
-            memory.moment[i, 0] = r[at]
-            at += 1
-        if surfaces.rolling[pair] > 0.0:
-            memory.moment[i, 1] = r[at]
-            memory.moment[i, 2] = r[at + 1]
+        x, y, z = _moments(surfaces, pair, extra[i], r)
         for a in range(3):
-            moment = (
-                memory.moment[i, 0] * contacts.normal[i, a]
-                + memory.moment[i, 1] * frames.t1[i, a]
-                + memory.moment[i, 2] * frames.t2[i, a]
-            )
+            moment = x * contacts.normal[i, a] + y * frames.t1[i, a] + z * frames.t2[i, a]
             total[geoms.pairs[pair, 0], a] += moment
             total[geoms.pairs[pair, 1], a] -= moment

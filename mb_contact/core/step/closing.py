@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import (
     COUNT,
@@ -99,8 +100,7 @@ def follow(tree, gears, q, v):
 def closure_error(h):
     """Largest closure error [m, rad] of the poses in ``h.kin``, with ``h.closing`` holding the rows."""
     c = h.closing
-    for k in range(c.rows.touched.shape[0]):
-        c.rows.touched[k] = 0
+    fill(c.rows.touched.shape[0], c.rows.touched, 0)
     bilateral_rows(h.tree, h.kin, h.q, h.closures, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
     return worst_closure(h.loop, c.bil)
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
 from mb_contact.core.rows.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
@@ -45,10 +46,9 @@ from mb_contact.core.step.step import BAD_BODY, _add_impulse
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import ZERO, add_vector, put_vector, vector, vector_product, vector_sum
 from mb_contact.types import LOWER, NOT_FINITE, OK
 
-ANITESCU_POTRA = 0
 PAPERS = 1
 NEWTON = 2
 
@@ -221,13 +221,11 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     foreseen(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
-    for i in range(h.v.shape[0]):
-        h.draft.damping[i] = 0.0
+    fill(h.v.shape[0], h.draft.damping, 0.0)
     draft_contacts(h.draft, picked, h.friction, 1.0)
     for i in range(picked.count[0]):
         imp.speed[i] = imp.u[3 * i]
-    for i in range(h.v.shape[0]):
-        imp.v_before[i] = h.v[i]
+    copy(h.v.shape[0], h.v, imp.v_before)
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
 
@@ -249,10 +247,9 @@ def _pick(h, imp, picked, eps, touch, only_pair):
         picked.gap[c] = 0.0
         imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
         imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
-        for a in range(3):
-            imp.picked_bend[c, a] = imp.bend[i, a]
-            picked.point[c, a] = found.point[i, a]
-            picked.normal[c, a] = found.normal[i, a]
+        put_vector(imp.picked_bend, c, vector(imp.bend, i))
+        put_vector(picked.point, c, vector(found.point, i))
+        put_vector(picked.normal, c, vector(found.normal, i))
         c += 1
     picked.count[0] = c
 
@@ -289,8 +286,7 @@ def end_compression(h, imp):
     imp.energy[RECOVERED] = 0.0
     for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
         imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
-    for a in range(4):
-        imp.judge_d[a] = 0.0
+    fill(4, imp.judge_d, 0.0)
 
 
 @entry
@@ -298,8 +294,7 @@ def _end_phase(h, q, r, u, judge):
     """Impulses of the solved rows into r, velocities after them into u, the certificate into ``judge``."""
     P = h.system
     n_rows = rows_in_use(h)
-    for i in range(n_rows):
-        r[i] = h.sol.r[i]
+    copy(n_rows, h.sol.r, r)
     apply_compliance(h, r, u)
     for i in range(n_rows):
         u[i] += q[i]
@@ -403,8 +398,7 @@ def energy_after(h, imp):
 @entry
 def set_velocity(h, v):
     """Back to the velocity v, with all that follows from it; positions have not moved."""
-    for i in range(h.v.shape[0]):
-        h.v[i] = v[i]
+    copy(h.v.shape[0], v, h.v)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
 
@@ -413,35 +407,11 @@ def set_velocity(h, v):
 def add_impulses(h, picked, vectors, arm, total):
     """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
     for i in range(picked.count[0]):
-        n = picked.normal
-        x, y, z = cross(n[i, 0], n[i, 1], n[i, 2], vectors[i, 0], vectors[i, 1], vectors[i, 2])
+        moment = vector_sum(ZERO, arm[i], vector_product(vector(picked.normal, i), vector(vectors, i)))
         for side in range(2):
             g = h.geoms.pairs[picked.pair[i], side]
             _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
-            total[g, 0] += arm[i] * x
-            total[g, 1] += arm[i] * y
-            total[g, 2] += arm[i] * z
-
-
-@kernel
-def add_moments(surfaces, geoms, picked, frames, extra, p, total):
-    """Add the moments of torsion and rolling in the rows p to those on the geometries."""
-    for i in range(picked.count[0]):
-        at = extra[i]
-        if at < 0:
-            continue
-        pair = picked.pair[i]
-        spin = 0.0
-        if surfaces.torsional[pair] > 0.0:
-            spin = p[at]
-            at += 1
-        rolls = surfaces.rolling[pair] > 0.0
-        for a in range(3):
-            moment = spin * picked.normal[i, a]
-            if rolls:
-                moment += p[at] * frames.t1[i, a] + p[at + 1] * frames.t2[i, a]
-            total[geoms.pairs[pair, 0], a] += moment
-            total[geoms.pairs[pair, 1], a] -= moment
+            add_vector(total, g, moment)
 
 
 @kernel

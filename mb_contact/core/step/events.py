@@ -15,7 +15,7 @@ from mb_contact.core.rows.contact_rows import _find_previous, tangential
 from mb_contact.core.step.impact_times import normal_velocity, relative_velocity
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import vector, vector_dot, vector_product
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 APART = 0  # of a contact: there is a gap
@@ -167,19 +167,13 @@ def correct_held(h, f, contacts):
         )
         if j < 0:
             continue
-        x, y, z = relative_velocity(h.geoms, contacts, f.kin.p, f.kin.V, j)
-        nx = contacts.normal[j, 0]
-        ny = contacts.normal[j, 1]
-        nz = contacts.normal[j, 2]
-        t = h.frames.t1
-        tx, ty, tz, size = tangential(t[i, 0], t[i, 1], t[i, 2], nx, ny, nz)
+        u = relative_velocity(h.geoms, contacts, f.kin.p, f.kin.V, j)
+        n = vector(contacts.normal, j)
+        t, size = tangential(vector(h.frames.t1, i), n)
         if size < 0.5:  # the contact has turned over: no frame to compare in
             continue
-        tx /= size
-        ty /= size
-        tz /= size
-        sx, sy, sz = cross(nx, ny, nz, tx, ty, tz)
-        true = (x * nx + y * ny + z * nz, x * tx + y * ty + z * tz, x * sx + y * sy + z * sz)
+        t = t[0] / size, t[1] / size, t[2] / size
+        true = vector_dot(u, n), vector_dot(u, t), vector_dot(u, vector_product(n, t))
         for a in range(3):
             missing = true[a] - (h.sol.u[3 * i + a] - h.rows.offset[3 * i + a])
             worst = max(worst, abs(missing - bias[i, a]))

@@ -23,6 +23,7 @@ import numpy as np
 from numba.core import types
 from numba.experimental import structref
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.rows.bilateral import CLOSURE, COUNT
 from mb_contact.core.rows.contact_rows import row_impulses
@@ -32,7 +33,16 @@ from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_us
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import (
+    add_spatial,
+    gathered,
+    spatial,
+    spatial_dot,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
@@ -104,8 +114,7 @@ def make_flow_handle(
 def begin_flow(h, f):
     """A flow from the simulation's state, or from behind it where impacts ask for it, with nothing held yet."""
     tree = h.tree
-    for i in range(h.q.shape[0]):
-        f.q_start[i] = h.q[i]
+    copy(h.q.shape[0], h.q, f.q_start)
     shifted = False
     for i in range(h.v.shape[0]):
         shifted = shifted or h.work.shift[i] != 0.0
@@ -142,32 +151,29 @@ def accelerate(h, f, weight, v_damped):
 @kernel
 def move_chart(tree, q_start, x, q):
     """q = q_start o exp(x)."""
-    for i in range(q.shape[0]):
-        q[i] = q_start[i]
+    copy(q.shape[0], q_start, q)
     integrate_joints(tree, x, 1.0, q)
 
 
 @kernel
 def chart_rates(tree, x, v, rate):
     """Rate of the chart x (N,) that belongs to the velocity v, into ``rate`` (N,)."""
-    for i in range(v.shape[0]):
-        rate[i] = v[i]
+    copy(v.shape[0], v, rate)
     for k in range(tree.parent.shape[0]):
         kind = tree.joint_type[k]
         if kind != JOINT_FLOATING and kind != JOINT_SPHERICAL:
             continue
         d = tree.v_start[k]
-        square = x[d] * x[d] + x[d + 1] * x[d + 1] + x[d + 2] * x[d + 2]
+        turn = x[d], x[d + 1], x[d + 2]
+        square = vector_dot(turn, turn)
         if square < 1e-2:
             c = 1.0 / 12.0 + square * (1.0 / 720.0 + square * (1.0 / 30240.0 + square * (1.0 / 1209600.0)))
         else:
             half = 0.5 * np.sqrt(square)
             c = (1.0 - half * np.cos(half) / np.sin(half)) / square
-        ax, ay, az = cross(x[d], x[d + 1], x[d + 2], v[d], v[d + 1], v[d + 2])
-        bx, by, bz = cross(x[d], x[d + 1], x[d + 2], ax, ay, az)
-        rate[d] = v[d] - 0.5 * ax + c * bx
-        rate[d + 1] = v[d + 1] - 0.5 * ay + c * by
-        rate[d + 2] = v[d + 2] - 0.5 * az + c * bz
+        w = v[d], v[d + 1], v[d + 2]
+        once = vector_product(turn, w)
+        rate[d], rate[d + 1], rate[d + 2] = vector_sum(vector_sum(w, -0.5, once), c, vector_product(turn, once))
 
 
 @kernel
@@ -216,23 +222,12 @@ def free_velocity(h, f):
 @kernel
 def generalised_forces(tree, kin, force, out):
     """T = H phi f of spatial forces on the bodies, by one gather; ``force`` (n, 6) is overwritten."""
-    H = kin.H
-    l = kin.l
     for k in range(tree.parent.shape[0] - 1, -1, -1):
+        f = spatial(force, k)
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            t = 0.0
-            for c in range(6):
-                t += H[i, c] * force[k, c]
-            out[i] = t
-        m = tree.parent[k]
-        if m < 0:
-            continue
-        x, y, z = cross(l[k, 0], l[k, 1], l[k, 2], force[k, 3], force[k, 4], force[k, 5])
-        for c in range(6):
-            force[m, c] += force[k, c]
-        force[m, 0] += x
-        force[m, 1] += y
-        force[m, 2] += z
+            out[i] = spatial_dot(spatial(kin.H, i), f)
+        if tree.parent[k] >= 0:
+            add_spatial(force, tree.parent[k], gathered(f, vector(kin.l, k)))
 
 
 @entry
@@ -266,12 +261,9 @@ def end_is_finite(f):
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
     close_books(h)
-    for c in range(5):
-        h.work.ledger[c] = f.work[c]
-    for i in range(h.q.shape[0]):
-        h.q[i] = f.q_end[i]
-    for i in range(h.v.shape[0]):
-        h.v[i] = f.v_end[i]
+    copy(5, f.work, h.work.ledger)
+    copy(h.q.shape[0], f.q_end, h.q)
+    copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
     h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
     if h.bil.info[COUNT] > 0:

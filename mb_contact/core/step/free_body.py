@@ -15,9 +15,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.step.flow import CONTACTS, WRENCHES
-from mb_contact.core.tree.spatial import cross, rotate, rotate_back
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    gathered,
+    matrix,
+    spatial,
+    spatial_dot,
+    spatial_sum,
+    transposed,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 
 NEWTON = 30  # iterations at most; a handful are the rule
 SETTLED = 1e-15  # relative change at which an iteration ends at once
@@ -29,146 +42,110 @@ def free_body_step(tree, R, k, gravity, held, external, q_start, v_start, dt, q_
     """The step of free body k, whose pose at the start is R[k]; False where Newton's iteration does not converge."""
     d = tree.v_start[k]
     m = tree.mass[k]
-    cx, cy, cz = rotate(R, k, tree.com[k, 0], tree.com[k, 1], tree.com[k, 2])
-    fx = held[d + 3] + external[k, 3]
-    fy = held[d + 4] + external[k, 4]
-    fz = held[d + 5] + external[k, 5]
-    x, y, z = cross(cx, cy, cz, fx, fy, fz)
-    nx = held[d] + external[k, 0] - x  # moment about the centre of mass
-    ny = held[d + 1] + external[k, 1] - y
-    nz = held[d + 2] + external[k, 2] - z
-    x, y, z = cross(v_start[d], v_start[d + 1], v_start[d + 2], cx, cy, cz)
-    vx = v_start[d + 3] + x  # velocity of the centre of mass, then its mean
-    vy = v_start[d + 4] + y
-    vz = v_start[d + 5] + z
-    ux = vx + dt * (fx / m + gravity[0])
-    uy = vy + dt * (fy / m + gravity[1])
-    uz = vz + dt * (fz / m + gravity[2])
-    vx = 0.5 * (vx + ux)
-    vy = 0.5 * (vy + uy)
-    vz = 0.5 * (vz + uz)
-    ax, ay, az = rotate_back(R, k, v_start[d], v_start[d + 1], v_start[d + 2])
-    bx, by, bz = rotate_back(R, k, dt * nx, dt * ny, dt * nz)
-    converged, ex, ey, ez = euler_spin(tree.inertia, k, ax, ay, az, bx, by, bz, dt)
+    r = matrix(R, k)
+    c = turned(r, vector(tree.com, k))
+    both = _about_centre(c, spatial_sum(_six(held, d), 1.0, spatial(external, k)))
+    w = _three(v_start, d)
+    v = vector_sum(_three(v_start, d + 3), 1.0, vector_product(w, c))  # velocity of the centre of mass, then its mean
+    u = vector_sum(vector_sum(v, dt / m, both[3:]), dt, _three(gravity, 0))
+    v = vector_sum(vector_sum(ZERO, 0.5, v), 0.5, u)
+    back = transposed(r)
+    a = turned(back, w)
+    converged, e = euler_spin(tree.inertia, k, a, vector_sum(ZERO, dt, turned(back, both[:3])), dt)
     if not converged:
         return False
-    sx, sy, sz = rotate(R, k, 0.5 * (ax + ex), 0.5 * (ay + ey), 0.5 * (az + ez))  # R0 W'
-    _add_work(held[d], held[d + 1], held[d + 2], held[d + 3], held[d + 4], held[d + 5],
-              sx, sy, sz, vx, vy, vz, cx, cy, cz, dt, work, CONTACTS)  # fmt: skip
-    _add_work(external[k, 0], external[k, 1], external[k, 2], external[k, 3], external[k, 4], external[k, 5],
-              sx, sy, sz, vx, vy, vz, cx, cy, cz, dt, work, WRENCHES)  # fmt: skip
-    sx *= 0.5 * dt
-    sy *= 0.5 * dt
-    sz *= 0.5 * dt
-    _move(tree, k, q_start, sx, sy, sz, dt * vx, dt * vy, dt * vz, cx, cy, cz, q_end)
-    wx, wy, wz = rotate(R, k, ex, ey, ez)
-    x, y, z = _cayley_change(sx, sy, sz, wx, wy, wz)
-    wx += x
-    wy += y
-    wz += z
-    x, y, z = _cayley_change(sx, sy, sz, cx, cy, cz)
-    x, y, z = cross(wx, wy, wz, cx + x, cy + y, cz + z)
-    v_end[d] = wx
-    v_end[d + 1] = wy
-    v_end[d + 2] = wz
-    v_end[d + 3] = ux - x
-    v_end[d + 4] = uy - y
-    v_end[d + 5] = uz - z
+    s = turned(r, vector_sum(vector_sum(ZERO, 0.5, a), 0.5, e))  # R0 W'
+    mean = s + v
+    work[CONTACTS] += dt * spatial_dot(mean, _about_centre(c, _six(held, d)))
+    work[WRENCHES] += dt * spatial_dot(mean, _about_centre(c, spatial(external, k)))
+    s = vector_sum(ZERO, 0.5 * dt, s)
+    change = _cayley_change(s, c)
+    _move(tree, k, q_start, s, vector_sum(vector_sum(ZERO, dt, v), -1.0, change), q_end)
+    w = turned(r, e)
+    w = vector_sum(w, 1.0, _cayley_change(s, w))
+    u = vector_sum(u, -1.0, vector_product(w, vector_sum(c, 1.0, change)))
+    v_end[d], v_end[d + 1], v_end[d + 2], v_end[d + 3], v_end[d + 4], v_end[d + 5] = w + u
     return True
 
 
-@kernel
-def _add_work(nx, ny, nz, fx, fy, fz, sx, sy, sz, vx, vy, vz, cx, cy, cz, dt, work, column):
-    """Work of a moment and a force at the origin, at the mean velocities of the turn and of the centre of mass."""
-    x, y, z = cross(cx, cy, cz, fx, fy, fz)
-    work[column] += dt * (sx * (nx - x) + sy * (ny - y) + sz * (nz - z) + vx * fx + vy * fy + vz * fz)
+@sweep
+def _three(a, d):
+    """The three entries of a from d on."""
+    return a[d], a[d + 1], a[d + 2]
+
+
+@sweep
+def _six(a, d):
+    """The six entries of a from d on."""
+    return _three(a, d) + _three(a, d + 3)
+
+
+@sweep
+def _about_centre(c, f):
+    """The force f about the centre of mass, which is at c."""
+    return gathered(f, vector_sum(ZERO, -1.0, c))
 
 
 @kernel
-def _cayley_change(tx, ty, tz, x, y, z):
-    """(cay(2 t) - 1) (x, y, z) = 2 (t x r + t x (t x r)) / (1 + |t|^2)."""
-    s = 2.0 / (1.0 + tx * tx + ty * ty + tz * tz)
-    ax, ay, az = cross(tx, ty, tz, x, y, z)
-    bx, by, bz = cross(tx, ty, tz, ax, ay, az)
-    return s * (ax + bx), s * (ay + by), s * (az + bz)
+def _cayley_change(t, r):
+    """(cay(2 t) - 1) r = 2 (t x r + t x (t x r)) / (1 + |t|^2)."""
+    once = vector_product(t, r)
+    return vector_sum(ZERO, 2.0 / (1.0 + vector_dot(t, t)), vector_sum(once, 1.0, vector_product(t, once)))
 
 
 @kernel
-def _move(tree, k, q_start, tx, ty, tz, dx, dy, dz, cx, cy, cz, q_end):
-    """Pose of body k turned by cay(2 t), its centre of mass moved by (dx, dy, dz); quaternion (t, 1) from the left."""
+def _move(tree, k, q_start, t, d, q_end):
+    """Pose of body k turned by cay(2 t), its origin moved by d; quaternion (t, 1) from the left."""
     s = tree.q_start[k]
-    rx, ry, rz = _cayley_change(tx, ty, tz, cx, cy, cz)
-    rx, ry, rz = rotate_back(tree.R_joint, k, dx - rx, dy - ry, dz - rz)
-    q_end[s] = q_start[s] + rx
-    q_end[s + 1] = q_start[s + 1] + ry
-    q_end[s + 2] = q_start[s + 2] + rz
-    a, b, c = rotate_back(tree.R_joint, k, tx, ty, tz)
-    x = q_start[s + 3]
-    y = q_start[s + 4]
-    z = q_start[s + 5]
+    back = transposed(matrix(tree.R_joint, k))
+    q_end[s], q_end[s + 1], q_end[s + 2] = vector_sum(_three(q_start, s), 1.0, turned(back, d))
+    t = turned(back, t)
+    v = _three(q_start, s + 3)
     w = q_start[s + 6]
-    nx = x + a * w + b * z - c * y
-    ny = y - a * z + b * w + c * x
-    nz = z + a * y - b * x + c * w
-    nw = w - a * x - b * y - c * z
-    norm = np.sqrt(nx * nx + ny * ny + nz * nz + nw * nw)
-    q_end[s + 3] = nx / norm
-    q_end[s + 4] = ny / norm
-    q_end[s + 5] = nz / norm
-    q_end[s + 6] = nw / norm
+    x, y, z = vector_sum(vector_sum(v, w, t), 1.0, vector_product(t, v))
+    w -= vector_dot(t, v)
+    norm = np.sqrt(x * x + y * y + z * z + w * w)
+    q_end[s + 3], q_end[s + 4], q_end[s + 5], q_end[s + 6] = x / norm, y / norm, z / norm, w / norm
 
 
 @kernel
-def euler_spin(I, k, ax, ay, az, bx, by, bz, dt):
-    """W1 of I W1 = cay(-dt W') (I W0 + b) by Newton's method: (converged, W1), W0 = (ax, ay, az), body axes.
+def euler_spin(I, k, a, b, dt):
+    """W1 of I W1 = cay(-dt W') (I W0 + b) by Newton's method: (converged, W1), W0 = a, body axes.
 
     F(W1) = I W1 - A + dt/2 W' x (I W1 + A) with A = I W0 + b, dF = I + dt/2 (W'~ I - (I W1 + A)~ / 2).
     """
-    kx, ky, kz = rotate(I, k, ax, ay, az)
-    kx += bx
-    ky += by
-    kz += bz
-    x = ax
-    y = ay
-    z = az
+    J = matrix(I, k)
+    A = vector_sum(turned(J, a), 1.0, b)
+    w = a
     before = np.inf
     for _ in range(NEWTON):
-        hx, hy, hz = rotate(I, k, x, y, z)
-        mx = 0.5 * dt * 0.5 * (ax + x)
-        my = 0.5 * dt * 0.5 * (ay + y)
-        mz = 0.5 * dt * 0.5 * (az + z)
-        sx = hx + kx
-        sy = hy + ky
-        sz = hz + kz
-        cx, cy, cz = cross(mx, my, mz, sx, sy, sz)
-        fx = hx - kx + cx
-        fy = hy - ky + cy
-        fz = hz - kz + cz
+        h = turned(J, w)
+        m = vector_sum(vector_sum(ZERO, 0.25 * dt, a), 0.25 * dt, w)
+        s = vector_sum(h, 1.0, A)
+        f = vector_sum(vector_sum(h, -1.0, A), 1.0, vector_product(m, s))
         t = 0.25 * dt
-        j00 = I[k, 0, 0] + my * I[k, 2, 0] - mz * I[k, 1, 0]
-        j01 = I[k, 0, 1] + my * I[k, 2, 1] - mz * I[k, 1, 1] + t * sz
-        j02 = I[k, 0, 2] + my * I[k, 2, 2] - mz * I[k, 1, 2] - t * sy
-        j10 = I[k, 1, 0] + mz * I[k, 0, 0] - mx * I[k, 2, 0] - t * sz
-        j11 = I[k, 1, 1] + mz * I[k, 0, 1] - mx * I[k, 2, 1]
-        j12 = I[k, 1, 2] + mz * I[k, 0, 2] - mx * I[k, 2, 2] + t * sx
-        j20 = I[k, 2, 0] + mx * I[k, 1, 0] - my * I[k, 0, 0] + t * sy
-        j21 = I[k, 2, 1] + mx * I[k, 1, 1] - my * I[k, 0, 1] - t * sx
-        j22 = I[k, 2, 2] + mx * I[k, 1, 2] - my * I[k, 0, 2]
-        ux, uy, uz = cross(j01, j11, j21, j02, j12, j22)  # columns 1 and 2
-        det = j00 * ux + j10 * uy + j20 * uz
-        px, py, pz = cross(j02, j12, j22, j00, j10, j20)
-        qx, qy, qz = cross(j00, j10, j20, j01, j11, j21)
-        ex = (ux * fx + uy * fy + uz * fz) / det
-        ey = (px * fx + py * fy + pz * fz) / det
-        ez = (qx * fx + qy * fy + qz * fz) / det
-        x -= ex
-        y -= ey
-        z -= ez
-        change = max(abs(ex), max(abs(ey), abs(ez)))
-        scale = max(abs(x), max(abs(y), abs(z)))
-        if not np.isfinite(x + y + z):
-            return False, x, y, z
+        x = _column(J[0], J[3], J[6], m, (0.0, -t * s[2], t * s[1]))
+        y = _column(J[1], J[4], J[7], m, (t * s[2], 0.0, -t * s[0]))
+        z = _column(J[2], J[5], J[8], m, (-t * s[1], t * s[0], 0.0))
+        u = vector_product(y, z)
+        det = vector_dot(x, u)
+        e = (
+            vector_dot(u, f) / det,
+            vector_dot(vector_product(z, x), f) / det,
+            vector_dot(vector_product(x, y), f) / det,
+        )
+        w = vector_sum(w, -1.0, e)
+        change = max(abs(e[0]), max(abs(e[1]), abs(e[2])))
+        scale = max(abs(w[0]), max(abs(w[1]), abs(w[2])))
+        if not np.isfinite(w[0] + w[1] + w[2]):
+            return False, w
         if change <= SETTLED * scale or (change >= before and change <= ROUNDING * scale):
-            return True, x, y, z
+            return True, w
         before = change
-    return False, x, y, z
+    return False, w
+
+
+@sweep
+def _column(x, y, z, m, c):
+    """``a + m x a + c`` of a column a = (x, y, z) of the inertia."""
+    return vector_sum(vector_sum((x, y, z), 1.0, vector_product(m, (x, y, z))), 1.0, c)

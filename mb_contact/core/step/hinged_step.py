@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.rows.contact_rows import row_impulses
@@ -25,6 +26,7 @@ from mb_contact.core.rows.hinge_rows import (
     hinge_compliance,
     hinge_rows,
     hinge_velocities,
+    velocity_change,
 )
 from mb_contact.core.solve.assemble import FLOOR, spread_scales
 from mb_contact.core.solve.certificate import certify
@@ -33,6 +35,7 @@ from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROW
 from mb_contact.core.step.collisions import energy_after
 from mb_contact.core.step.problem import ITERATIONS, STAGE
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
+from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE
 
 HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
@@ -59,8 +62,7 @@ def eliminate_hinges(h, g):
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
-    for i in range(g.q.shape[0]):
-        g.y[i] = g.q[i]
+    copy(g.q.shape[0], g.q, g.y)
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
@@ -136,8 +138,7 @@ def solve_mixed(h, g, m):
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
     _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]))
-    for i in range(hinges):
-        g.p[i] = m.r[i]
+    copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]
         h.system.r[i] = h.sol.r[row] = m.r[hinges + i]
@@ -194,17 +195,12 @@ def settle_hinged(h, g):
     row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
     add_hinge_impulses(g, work.impulse)
     for k in range(g.anchor.shape[0]):
-        light = 1.0 / h.tree.mass[k]
-        v = h.tree.v_start[k]
-        for c in range(3):
-            x = work.V_free[k, c]
-            for d in range(3):
-                x += g.inverse[k, c, d] * work.impulse[k, d]
-            y = work.V_free[k, 3 + c] + light * work.impulse[k, 3 + c]
-            if not np.isfinite(x + y):
+        change = velocity_change(h.tree.mass, k, g.inverse, work.impulse, k)
+        for c in range(6):
+            x = work.V_free[k, c] + change[c]
+            if not np.isfinite(x):
                 return NOT_FINITE
-            work.v_next[v + c] = x
-            work.v_next[v + 3 + c] = y
+            work.v_next[h.tree.v_start[k] + c] = x
     return OK
 
 
@@ -218,8 +214,7 @@ def eliminate_in_impact(h, imp, g):
     contact_coupling(h.rows, n_rows, g)
     if not band_factor(g.band):
         return SINGULAR_HINGE
-    for i in range(g.q.shape[0]):
-        g.y[i] = g.q[i]
+    copy(g.q.shape[0], g.q, g.y)
     band_forward(g.band, g.y)
     band_forward_columns(g.band, g.C, n_rows)
     _eliminate(g.C, g.y, h.cones, h.system.W, imp.u, imp.q)
@@ -237,15 +232,12 @@ def apply_hinges_in_impact(h, imp, g):
         g.p[i] = -x
     band_backward(g.band, g.p)
     for k in range(g.anchor.shape[0]):
-        for c in range(6):
-            h.work.impulse[k, c] = 0.0
+        put_spatial(h.work.impulse, k, STILL)
     add_hinge_impulses(g, h.work.impulse)
     for k in range(g.anchor.shape[0]):
-        v = h.tree.v_start[k]
-        for c in range(3):
-            for d in range(3):
-                h.v[v + c] += g.inverse[k, c, d] * h.work.impulse[k, d]
-            h.v[v + 3 + c] += h.work.impulse[k, 3 + c] / h.tree.mass[k]
+        change = velocity_change(h.tree.mass, k, g.inverse, h.work.impulse, k)
+        for c in range(6):
+            h.v[h.tree.v_start[k] + c] += change[c]
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     bias_terms(h.tree, h.kin, h.v)
     energy_after(h, imp)
@@ -256,17 +248,7 @@ def hinge_opening(h, g):
     """Farthest that a hinge is open [m], of the state that ``h.kin`` describes."""
     worst = 0.0
     for k in range(g.anchor.shape[0]):
-        square = 0.0
-        for c in range(3):
-            x = h.kin.p[k, c]
-            for d in range(3):
-                x += h.kin.R[k, c, d] * g.anchor[k, d]
-            if k == 0:
-                x -= g.anchor_up[k, c]
-            else:
-                x -= h.kin.p[k - 1, c]
-                for d in range(3):
-                    x -= h.kin.R[k - 1, c, d] * g.anchor_up[k, d]
-            square += x * x
-        worst = max(worst, square)
+        at_k = body_point(h.kin.R, h.kin.p, k, vector(g.anchor, k))
+        apart = vector_sum(at_k, -1.0, body_point(h.kin.R, h.kin.p, k - 1, vector(g.anchor_up, k)))
+        worst = max(worst, vector_dot(apart, apart))
     return np.sqrt(worst)

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.contact_rows import _point_velocity
 from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import ZERO, point_velocity, put_vector, vector, vector_dot, vector_sum
 
 AWAY = 1e3  # what the row of an approaching contact is raised by where the step without impacts is looked for [m/s]
 
@@ -28,17 +29,16 @@ AWAY = 1e3  # what the row of an approaching contact is raised by where the step
 @kernel
 def normal_velocity(geoms, contacts, origin, V, i):
     """Velocity of A against B at contact i along its normal [m/s]."""
-    x, y, z = relative_velocity(geoms, contacts, origin, V, i)
-    return x * contacts.normal[i, 0] + y * contacts.normal[i, 1] + z * contacts.normal[i, 2]
+    return vector_dot(relative_velocity(geoms, contacts, origin, V, i), vector(contacts.normal, i))
 
 
 @kernel
 def relative_velocity(geoms, contacts, origin, V, i):
     """Velocity of A against B at contact i, world axes [m/s]."""
     pair = contacts.pair[i]
-    ax, ay, az = _point_velocity(geoms.body[geoms.pairs[pair, 0]], V, origin, contacts.point, i)
-    bx, by, bz = _point_velocity(geoms.body[geoms.pairs[pair, 1]], V, origin, contacts.point, i)
-    return ax - bx, ay - by, az - bz
+    point = vector(contacts.point, i)
+    on_a = point_velocity(V, origin, geoms.body[geoms.pairs[pair, 0]], point)
+    return vector_sum(on_a, -1.0, point_velocity(V, origin, geoms.body[geoms.pairs[pair, 1]], point))
 
 
 @kernel
@@ -138,22 +138,18 @@ def foresee(h, imp, lag, dt):
     body_velocities(h.tree, h.kin, h.work.v_next, V)
     for i in range(h.contacts.count[0]):
         imp.when[i] = 0.0
-        for a in range(3):
-            imp.bend[i, a] = 0.0
+        put_vector(imp.bend, i, ZERO)
         if imp.collides[i] == 0:
             continue
-        u = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
-        after = normal_velocity(h.geoms, h.contacts, h.kin.p, V, i)
-        x, y, z = relative_velocity(h.geoms, h.contacts, h.kin.p, V, i)
-        if not abs(after - free) < abs(u):
+        n = vector(h.contacts.normal, i)
+        u = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        free = relative_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
+        after = relative_velocity(h.geoms, h.contacts, h.kin.p, V, i)
+        if not abs(vector_dot(n, after) - vector_dot(n, free)) < abs(vector_dot(n, u)):
             after = free
-            x, y, z = relative_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
-        ux, uy, uz = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        imp.when[i] = first_touch(gap_now(h, i), u, after, lag, dt)
-        imp.bend[i, 0] = (x - ux) / dt
-        imp.bend[i, 1] = (y - uy) / dt
-        imp.bend[i, 2] = (z - uz) / dt
+        imp.when[i] = first_touch(gap_now(h, i), vector_dot(n, u), vector_dot(n, after), lag, dt)
+        x, y, z = vector_sum(after, -1.0, u)
+        put_vector(imp.bend, i, (x / dt, y / dt, z / dt))
 
 
 @entry
@@ -183,8 +179,7 @@ def forget_times(imp):
     """All collisions are now: the event scheme is at their time already."""
     for i in range(imp.when.shape[0]):
         imp.when[i] = 0.0
-        for a in range(3):
-            imp.bend[i, a] = 0.0
+        put_vector(imp.bend, i, ZERO)
 
 
 @entry
@@ -247,22 +242,18 @@ def foreseen(h, imp, picked, lag, dt):
     Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
     The change of each row is kept in ``imp.ahead``.
     """
-    frames = h.frames
-    for r in range(h.cones.rows[0]):
-        imp.ahead[r] = 0.0
+    fill(h.cones.rows[0], imp.ahead, 0.0)
     for i in range(picked.count[0]):
         if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
             continue
         t = lag * dt + imp.body_moment[_body_of(h.rows, 3 * i)]
-        x = t * imp.picked_bend[i, 0]
-        y = t * imp.picked_bend[i, 1]
-        z = t * imp.picked_bend[i, 2]
-        normal = x * picked.normal[i, 0] + y * picked.normal[i, 1] + z * picked.normal[i, 2]
+        gain = vector_sum(ZERO, t, vector(imp.picked_bend, i))
+        normal = vector_dot(gain, vector(picked.normal, i))
         if not imp.u[3 * i] + normal < 0.0:
             continue
         imp.ahead[3 * i] = normal
-        imp.ahead[3 * i + 1] = x * frames.t1[i, 0] + y * frames.t1[i, 1] + z * frames.t1[i, 2]
-        imp.ahead[3 * i + 2] = x * frames.t2[i, 0] + y * frames.t2[i, 1] + z * frames.t2[i, 2]
+        imp.ahead[3 * i + 1] = vector_dot(gain, vector(h.frames.t1, i))
+        imp.ahead[3 * i + 2] = vector_dot(gain, vector(h.frames.t2, i))
         for d in range(3):
             imp.u[3 * i + d] += imp.ahead[3 * i + d]
 
@@ -290,7 +281,5 @@ def move_back(h, imp):
 @entry
 def clear_shift(work):
     """A step without impacts: it starts where the state is."""
-    for i in range(work.shift.shape[0]):
-        work.shift[i] = 0.0
-    for i in range(work.gap_shift.shape[0]):
-        work.gap_shift[i] = 0.0
+    fill(work.shift.shape[0], work.shift, 0.0)
+    fill(work.gap_shift.shape[0], work.gap_shift, 0.0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.flow import accelerate, flow_powers, move_chart
 from mb_contact.core.step.free_body import ROUNDING, SETTLED, free_body_step
@@ -37,12 +38,9 @@ def midpoint_flow(h, f, dt):
     pieces = 1
     f.count[1] = 0
     for _ in range(HALVINGS + 1):
-        for i in range(f.q_start.shape[0]):
-            f.q_first[i] = f.q_start[i]
-        for i in range(f.v_start.shape[0]):
-            f.v_first[i] = f.v_start[i]
-        for c in range(5):
-            f.work[c] = 0.0
+        copy(f.q_start.shape[0], f.q_start, f.q_first)
+        copy(f.v_start.shape[0], f.v_start, f.v_first)
+        fill(5, f.work, 0.0)
         f.count[0] = pieces
         status = OK
         for piece in range(pieces):
@@ -50,16 +48,12 @@ def midpoint_flow(h, f, dt):
             if status != OK:
                 break
             if piece < pieces - 1:
-                for i in range(f.q_start.shape[0]):
-                    f.q_start[i] = f.q_end[i]
-                for i in range(f.v_start.shape[0]):
-                    f.v_start[i] = f.v_end[i]
+                copy(f.q_start.shape[0], f.q_end, f.q_start)
+                copy(f.v_start.shape[0], f.v_end, f.v_start)
         if status != STEP_TOO_SMALL:
             return status
-        for i in range(f.q_start.shape[0]):
-            f.q_start[i] = f.q_first[i]
-        for i in range(f.v_start.shape[0]):
-            f.v_start[i] = f.v_first[i]
+        copy(f.q_start.shape[0], f.q_first, f.q_start)
+        copy(f.v_start.shape[0], f.v_first, f.v_start)
         pieces *= 2
     return STEP_TOO_SMALL
 
@@ -75,8 +69,7 @@ def midpoint_step(h, f, dt):
         if status != OK:
             return status
     else:
-        for i in range(f.q_end.shape[0]):
-            f.q_end[i] = f.q_start[i]
+        copy(f.q_end.shape[0], f.q_start, f.q_end)
     tree = h.tree
     body_poses(tree, f.q_start, f.kin)
     for k in range(f.is_free.shape[0]):
@@ -151,8 +144,7 @@ def _correct(h, f, dt):
     """Move every tree's multiplier so that its energy changes by the work of its forces."""
     tree = h.tree
     work = f.root_work
-    for k in range(work.shape[0]):
-        work[k] = 0.0
+    fill(work.shape[0], work, 0.0)
     for k in range(tree.parent.shape[0]):
         root = tree.root[k]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):

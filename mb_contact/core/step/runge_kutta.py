@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.flow import accelerate, chart_rates, flow_powers, move_chart
 from mb_contact.types import NOT_FINITE, OK, STEP_TOO_SMALL
@@ -58,8 +59,7 @@ def runge_kutta_step(h, f, A, b, dt):
 @entry
 def fixed_flow(h, f, A, b, dt):
     """The flow over dt in one step."""
-    for c in range(5):
-        f.work[c] = 0.0
+    fill(5, f.work, 0.0)
     f.count[0] = 1
     f.count[1] = 0
     return runge_kutta_step(h, f, A, b, dt)
@@ -87,8 +87,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
 
     Every flow begins with one step of its whole length, so nothing has to be remembered from flow to flow.
     """
-    for c in range(5):
-        f.work[c] = 0.0
+    fill(5, f.work, 0.0)
     f.count[0] = 0
     f.count[1] = 0
     done = 0.0
@@ -97,8 +96,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         last = step >= (dt - done) * (1.0 - 1e-9)
         if last:
             step = dt - done
-        for c in range(5):
-            f.before[c] = f.work[c]
+        copy(5, f.work, f.before)
         status = runge_kutta_step(h, f, A, b, step)
         if status != OK:
             return status
@@ -108,13 +106,10 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
             if last:
                 return OK
             done += step
-            for i in range(f.q_start.shape[0]):
-                f.q_start[i] = f.q_end[i]
-            for i in range(f.v_start.shape[0]):
-                f.v_start[i] = f.v_end[i]
+            copy(f.q_start.shape[0], f.q_end, f.q_start)
+            copy(f.v_start.shape[0], f.v_end, f.v_start)
         else:
-            for c in range(5):
-                f.work[c] = f.before[c]
+            copy(5, f.before, f.work)
         factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
         step *= min(max(factor, SHRINK), GROW)
         if step < SHORTEST * dt:

@@ -5,11 +5,22 @@
 
 from __future__ import annotations
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import BASE_P, BASE_V, BASE_W, FREE, GAP, GAP_RATE
 from mb_contact.core.surfaces.motion import accelerations, base_rotation
-from mb_contact.core.tree.spatial import cross, multiply, rotate, rotate_back, set_quaternion
+from mb_contact.core.tree.spatial import (
+    cross,
+    matrix,
+    multiply,
+    product,
+    put_matrix,
+    rotate,
+    rotate_back,
+    set_quaternion,
+    transposed,
+)
 from mb_contact.types import OK
 
 GAP_LIMIT = 1e-12  #: residual of closest points, in lengths of the scene
@@ -22,18 +33,13 @@ def gap_of_free_body(constants, code, data, t, y, work, watch, near, A, order):
     p = work.point
     base_rotation(constants, t, turn)
     set_quaternion(turn, 5, y[3], y[4], y[5], y[6])
-    for i in range(3):  # body in axes of the base
-        for j in range(3):
-            turn[0, i, j] = 0.0
-            for c in range(3):
-                turn[0, i, j] += turn[2, c, i] * turn[5, c, j]
+    put_matrix(turn, 0, product(transposed(matrix(turn, 2)), matrix(turn, 5)))  # body in axes of the base
     w = constants
     x = y[0] - (w[BASE_P] + w[BASE_V] * t)
     b = y[1] - (w[BASE_P + 1] + w[BASE_V + 1] * t)
     z = y[2] - (w[BASE_P + 2] + w[BASE_V + 2] * t)
     p[0, 0], p[0, 1], p[0, 2] = rotate_back(turn, 2, x, b, z)
-    for i in range(3):
-        work.a[i] = 0.0
+    fill(3, work.a, 0.0)
     size = 1.0 + abs(p[0, 0]) + abs(p[0, 1]) + abs(p[0, 2])
     status = closest_points(code, data, turn, p, near, work.a, work, A, order, GAP_LIMIT * size)
     if status != OK:

@@ -44,7 +44,17 @@ from mb_contact.core.surfaces.layout import (
     SLIP_1,
     SLIP_2,
 )
-from mb_contact.core.tree.spatial import cross, multiply, rotate, rotate_back, set_axis_angle, set_quaternion
+from mb_contact.core.tree.spatial import (
+    cross,
+    matrix,
+    product,
+    put_matrix,
+    rotate,
+    rotate_back,
+    set_axis_angle,
+    set_quaternion,
+    transposed,
+)
 from mb_contact.types import OK
 
 JAMMED = 21  #: a status: friction and sliding have no common solution (Painleve)
@@ -63,10 +73,7 @@ def base_rotation(constants, t, turn):
             turn[2, i, j] = constants[BASE_R + 3 * i + j]
     if rate > 0.0:
         set_axis_angle(turn, 4, wx / rate, wy / rate, wz / rate, rate * t)
-        multiply(turn, 4, turn, 2, turn, 5)
-        for i in range(3):
-            for j in range(3):
-                turn[2, i, j] = turn[5, i, j]
+        put_matrix(turn, 2, product(matrix(turn, 4), matrix(turn, 2)))
 
 
 @kernel
@@ -75,12 +82,8 @@ def body_inertia(constants, turn, k):
     for i in range(3):
         for j in range(3):
             turn[4, i, j] = constants[INERTIA + 3 * i + j]
-    multiply(turn, k, turn, 4, turn, 5)
-    for i in range(3):
-        for j in range(3):
-            turn[3, i, j] = (
-                turn[5, i, 0] * turn[k, j, 0] + turn[5, i, 1] * turn[k, j, 1] + turn[5, i, 2] * turn[k, j, 2]
-            )
+    r = matrix(turn, k)
+    put_matrix(turn, 3, product(product(r, matrix(turn, 4)), transposed(r)))
 
 
 @kernel

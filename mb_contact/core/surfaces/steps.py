@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.flight import gap_of_free_body
 from mb_contact.core.surfaces.friction import settle, taken
@@ -160,8 +161,7 @@ def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work
         slip_1 = watch[SLIP_1]
         slip_2 = watch[SLIP_2]
         _guide(slip_1, slip_2, work)
-        for i in range(n):
-            work.start[i] = y[i]
+        copy(n, y, work.start)
         status, follows = _advance(mode, constants, code, data, t[0], h, tableau, y, work, watch)
         if status == OK:
             status = observe(mode, constants, code, data, t[0] + h, y, work, watch, near, A, order, 0)
@@ -172,8 +172,7 @@ def run_steps(mode, constants, code, data, bounds, tableau, t, y, settings, work
                 if not abs(y[i]) < 1e300:
                     status = NOT_FINITE
         if status != OK or (event != NONE and event != LEAVES):
-            for i in range(n):
-                y[i] = work.start[i]
+            copy(n, work.start, y)
             return status, event, done
         t[0] += h
         if done < log.shape[0]:
@@ -201,8 +200,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
         slip_1 = watch[SLIP_1]
         slip_2 = watch[SLIP_2]
         _guide(slip_1, slip_2, work)
-        for i in range(n):
-            work.start[i] = y[i]
+        copy(n, y, work.start)
         h = min(settings[STEP], settings[LONGEST], settings[END] - t[0])
         if not t[0] + h > t[0]:
             return TOO_SHORT, NONE, done
@@ -222,8 +220,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
                     worst = ratio if ratio < 1e6 else 1e6
         factor = 0.9 * max(worst, 1e-10) ** -0.2
         if follows and worst > 1.0:  # a failed stage counts as an error too large
-            for i in range(n):
-                y[i] = work.start[i]
+            copy(n, work.start, y)
             settings[STEP] = h * max(factor, 0.1)
             if not t[0] + settings[STEP] > t[0]:
                 return (TOO_SHORT if status == OK else status), NONE, done
@@ -234,8 +231,7 @@ def run_adapted(mode, constants, code, data, bounds, tableau, error, t, y, setti
             continue
         event = _event(mode, constants, bounds, y, near, watch, slip_1, slip_2) if follows else SLOWS
         if event != NONE and event != LEAVES:
-            for i in range(n):
-                y[i] = work.start[i]
+            copy(n, work.start, y)
             settings[STEP] = h
             return OK, event, done
         if h < settings[END] - t[0] or h >= settings[STEP]:

@@ -15,6 +15,7 @@ A body that has left its parent hangs on the world by a floating joint.
 
 from __future__ import annotations
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.contact import (
     SINGULAR_CONTACT,
@@ -30,7 +31,16 @@ from mb_contact.core.surfaces.layout import DECELERATION, FREE, SLIDING, SLIP, S
 from mb_contact.core.surfaces.tree_rows import solve_rows
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.tree.spatial import rotate, rotate_back
+from mb_contact.core.tree.spatial import (
+    STILL,
+    body_vector,
+    linear,
+    put_spatial,
+    rotate_back,
+    spatial,
+    spatial_sum,
+    vector,
+)
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
 
 
@@ -86,8 +96,7 @@ def _drag(joints, work, j):
         joints.drag[j, c] = 0.0
     if joints.mode[j] != SLIDING:
         return
-    for i in range(5):
-        work.rate[i] = joints.v[i]
+    copy(5, joints.v, work.rate)
     slip_velocity(work, watch)
     if joints.law[j, 0] > 0.0 and watch[SLIP] > 0.0:
         for c in range(3):
@@ -125,15 +134,8 @@ def tree_state(tree, kin, joints, work, q, v):
 @kernel
 def _into_world(parent, R, source, i, target, k, factor, keep):
     """target[k] := keep target[k] + factor R_parent source[i], both halves."""
-    for half in range(0, 6, 3):
-        x = source[i, half]
-        y = source[i, half + 1]
-        z = source[i, half + 2]
-        if parent >= 0:
-            x, y, z = rotate(R, parent, x, y, z)
-        target[k, half] = keep * target[k, half] + factor * x
-        target[k, half + 1] = keep * target[k, half + 1] + factor * y
-        target[k, half + 2] = keep * target[k, half + 2] + factor * z
+    turned = body_vector(R, parent, vector(source, i)) + body_vector(R, parent, linear(source, i))
+    put_spatial(target, k, spatial_sum(spatial_sum(STILL, keep, spatial(target, k)), factor, turned))
 
 
 @kernel
@@ -147,8 +149,7 @@ def tree_accelerations(tree, kin, art, joints, work, stages, q, v, row):
         return status, body
     a = stages.a
     total = stages.total
-    for i in range(total.shape[0]):
-        total[i] = stages.effort[i]
+    copy(total.shape[0], stages.effort, total)
     free_acceleration(tree, kin, art, stages.gravity, total, v, stages.external, a)
     if stages.row.shape[0] > 0:
         status, body = solve_rows(tree, kin, art, joints, stages, v)

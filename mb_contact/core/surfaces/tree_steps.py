@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.flight import GAP_LIMIT
 from mb_contact.core.surfaces.friction import settle, taken
@@ -46,10 +47,8 @@ def tree_steps(tree, kin, art, joints, work, stages, h, count, q, v):
     if status != OK:
         return status, body, 0, NONE, -1
     for done in range(count):
-        for i in range(nq):
-            stages.q_start[i] = q[i]
-        for i in range(N):
-            stages.v_start[i] = v[i]
+        copy(nq, q, stages.q_start)
+        copy(N, v, stages.v_start)
         for j in range(joints.body.shape[0]):
             joints.guide[j, 0] = joints.watch[j, SLIP_1]
             joints.guide[j, 1] = joints.watch[j, SLIP_2]
@@ -62,10 +61,8 @@ def tree_steps(tree, kin, art, joints, work, stages, h, count, q, v):
             if turning < 0:
                 event, index = _tree_event(tree, joints, stages, q, v)
         if status != OK or (event != NONE and event != LEAVES):
-            for i in range(nq):
-                q[i] = stages.q_start[i]
-            for i in range(N):
-                v[i] = stages.v_start[i]
+            copy(nq, stages.q_start, q)
+            copy(N, stages.v_start, v)
             return status, body, done, event, index
         if event != NONE:
             return OK, -1, done + 1, event, index

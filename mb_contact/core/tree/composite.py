@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import sweep
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.spatial import add_vector, gathered, momentum, spatial, spatial_dot, vector
 from mb_contact.types import JOINT_FLOATING
 
 LONG_RUN = 16  # degrees of freedom of a run from which on whole runs pay (300 bodies in a chain: 185 -> 36 us)
@@ -26,12 +26,8 @@ def composite_inertias(tree, l, I, mc, mass):
         m = parent[k]
         if m < 0:
             continue
-        x = l[k, 0]
-        y = l[k, 1]
-        z = l[k, 2]
-        cx = mc[k, 0]
-        cy = mc[k, 1]
-        cz = mc[k, 2]
+        x, y, z = vector(l, k)
+        cx, cy, cz = vector(mc, k)
         w = mass[k]
         # I' = I - (l~ mc~ + mc~ l~) - m l~ l~ with s~ t~ = t s* - (s . t) 1
         lc = x * cx + y * cy + z * cz
@@ -46,9 +42,7 @@ def composite_inertias(tree, l, I, mc, mass):
         I[m, 1, 0] = I[m, 0, 1]
         I[m, 2, 0] = I[m, 0, 2]
         I[m, 2, 1] = I[m, 1, 2]
-        mc[m, 0] += cx + w * x
-        mc[m, 1] += cy + w * y
-        mc[m, 2] += cz + w * z
+        add_vector(mc, m, (cx + w * x, cy + w * y, cz + w * z))
         mass[m] += w
 
 
@@ -60,63 +54,34 @@ def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
     M_ij = h_j phi(j, k) f.  ``M`` must hold zeros where nothing is written: only what is on paths is filled.
     ``top`` (n,) and ``screws`` (9, N) are workspaces.
     """
-    H = kin.H
     v_start = tree.v_start
     nv = tree.nv
-    armature = tree.armature
     by_runs = serial_runs(tree.parent, v_start, nv, top) >= LONG_RUN
     if by_runs:
-        joint_screws(v_start, nv, H, kin.p, screws)
+        joint_screws(v_start, nv, kin.H, kin.p, screws)
     for k in range(v_start.shape[0]):
-        cx = mc[k, 0]
-        cy = mc[k, 1]
-        cz = mc[k, 2]
-        w = mass[k]
         for i in range(v_start[k], v_start[k] + nv[k]):
-            ax = H[i, 0]
-            ay = H[i, 1]
-            az = H[i, 2]
-            x = H[i, 3]
-            y = H[i, 4]
-            z = H[i, 5]
-            # f = R(k) h
-            nx, ny, nz = rotate(I, k, ax, ay, az)
-            tx, ty, tz = cross(cx, cy, cz, x, y, z)
-            fx, fy, fz = cross(ax, ay, az, cx, cy, cz)
-            nx += tx
-            ny += ty
-            nz += tz
-            fx += w * x
-            fy += w * y
-            fz += w * z
+            f = momentum(I, mc, mass[k], k, spatial(kin.H, i))  # f = R(k) h
             if by_runs:
-                _row_by_runs(tree.parent, v_start, nv, kin.p, top, screws, k, i, nx, ny, nz, fx, fy, fz, M)
+                _row_by_runs(tree.parent, v_start, nv, kin.p, top, screws, k, i, f, M)
             else:
-                _row_by_hinges(tree.parent, tree.joint_type, v_start, nv, kin.l, H, k, i, nx, ny, nz, fx, fy, fz, M)
-            M[i, i] += armature[i]
+                _row_by_hinges(tree.parent, tree.joint_type, v_start, nv, kin.l, kin.H, k, i, f, M)
+            M[i, i] += tree.armature[i]
 
 
 @sweep
-def _row_by_hinges(parent, kind, v_start, nv, l, H, k, i, nx, ny, nz, fx, fy, fz, M):
+def _row_by_hinges(parent, kind, v_start, nv, l, H, k, i, f, M):
     """Row i up the path of body k: f goes from hinge to hinge."""
     m = k
     while m >= 0:
+        s = v_start[m]
         if kind[m] == JOINT_FLOATING and m != k:  # H = 1, at the root (a quadruped: 0.89 -> 0.73 us)
-            s = v_start[m]
-            M[i, s] = nx
-            M[i, s + 1] = ny
-            M[i, s + 2] = nz
-            M[i, s + 3] = fx
-            M[i, s + 4] = fy
-            M[i, s + 5] = fz
+            M[i, s], M[i, s + 1], M[i, s + 2], M[i, s + 3], M[i, s + 4], M[i, s + 5] = f
             break
-        last = i + 1 if m == k else v_start[m] + nv[m]  # within its own joint only up to itself
-        for j in range(v_start[m], last):
-            M[i, j] = H[j, 0] * nx + H[j, 1] * ny + H[j, 2] * nz + H[j, 3] * fx + H[j, 4] * fy + H[j, 5] * fz
-        x, y, z = cross(l[m, 0], l[m, 1], l[m, 2], fx, fy, fz)
-        nx += x
-        ny += y
-        nz += z
+        last = i + 1 if m == k else s + nv[m]  # within its own joint only up to itself
+        for j in range(s, last):
+            M[i, j] = spatial_dot(spatial(H, j), f)
+        f = gathered(f, vector(l, m))
         m = parent[m]
 
 
@@ -146,8 +111,9 @@ def joint_screws(v_start, nv, H, p, screws):
 
 
 @sweep
-def _row_by_runs(parent, v_start, nv, p, top, screws, k, i, nx, ny, nz, fx, fy, fz, M):
+def _row_by_runs(parent, v_start, nv, p, top, screws, k, i, f, M):
     """Row i up the path of body k, a whole run at once: M_ij = h_j [N + (p_k - p_j) x F; F], a loop that vectorises."""
+    nx, ny, nz, fx, fy, fz = f
     m = k
     while m >= 0:
         last = i + 1 if m == k else v_start[m] + nv[m]

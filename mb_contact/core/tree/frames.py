@@ -11,7 +11,23 @@ from __future__ import annotations
 
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.joints import map_rate
-from mb_contact.core.tree.spatial import cross, multiply, rotate
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    between,
+    body_point,
+    centripetal,
+    matrix,
+    moved,
+    product,
+    put_matrix,
+    put_spatial,
+    put_vector,
+    spatial,
+    spatial_sum,
+    vector,
+    vector_product,
+)
 
 
 @sweep
@@ -19,46 +35,32 @@ def frame_poses(kin, body, R_frame, p_frame, R, p):
     """World poses R (f, 3, 3), p (f, 3) of frames given in their bodies."""
     for i in range(body.shape[0]):
         k = body[i]
-        if k < 0:
-            for a in range(3):
-                p[i, a] = p_frame[i, a]
-                for b in range(3):
-                    R[i, a, b] = R_frame[i, a, b]
-            continue
-        multiply(kin.R, k, R_frame, i, R, i)
-        x, y, z = rotate(kin.R, k, p_frame[i, 0], p_frame[i, 1], p_frame[i, 2])
-        p[i, 0] = kin.p[k, 0] + x
-        p[i, 1] = kin.p[k, 1] + y
-        p[i, 2] = kin.p[k, 2] + z
+        r = matrix(R_frame, i)
+        put_matrix(R, i, product(matrix(kin.R, k), r) if k >= 0 else r)
+        put_vector(p, i, body_point(kin.R, kin.p, k, vector(p_frame, i)))
 
 
 @sweep
 def frame_jacobians(tree, kin, body, first, p, J):
     """Stacked Jacobians of nodes at world positions p (f, 3), into J, which must hold zeros off the paths."""
-    parent = tree.parent
     v_start = tree.v_start
-    nv = tree.nv
-    H = kin.H
-    origin = kin.p
     row = 0
     for i in range(body.shape[0]):
         k = body[i]
-        skip = first[i]
         while k >= 0:
-            rx = p[i, 0] - origin[k, 0]
-            ry = p[i, 1] - origin[k, 1]
-            rz = p[i, 2] - origin[k, 2]
-            for d in range(v_start[k], v_start[k] + nv[k]):
-                x, y, z = cross(H[d, 0], H[d, 1], H[d, 2], rx, ry, rz)
-                if skip == 0:
-                    J[row, d] = H[d, 0]
-                    J[row + 1, d] = H[d, 1]
-                    J[row + 2, d] = H[d, 2]
-                J[row + 3 - skip, d] = H[d, 3] + x
-                J[row + 4 - skip, d] = H[d, 4] + y
-                J[row + 5 - skip, d] = H[d, 5] + z
-            k = parent[k]
-        row += 6 - skip
+            r = between(p, i, kin.p, k)
+            for d in range(v_start[k], v_start[k] + tree.nv[k]):
+                _put_column(J, row, d, first[i], moved(spatial(kin.H, d), r))
+            k = tree.parent[k]
+        row += 6 - first[i]
+
+
+@sweep
+def _put_column(J, row, d, skip, h):
+    """Column d of a node's rows := h, from row ``skip`` of the six on."""
+    if skip == 0:
+        J[row, d], J[row + 1, d], J[row + 2, d] = h[:3]
+    J[row + 3 - skip, d], J[row + 4 - skip, d], J[row + 5 - skip, d] = h[3:]
 
 
 @kernel
@@ -73,39 +75,37 @@ def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
     nv = tree.nv
     H = kin.H
     V = kin.V
-    origin = kin.p
     for k in range(parent.shape[0]):
         map_rate(tree.joint_type[k], parent[k], v_start[k], nv[k], H, V, v, H_dot)
     row = 0
     for i in range(body.shape[0]):
         k = body[i]
-        skip = first[i]
-        sx = 0.0
-        sy = 0.0
-        sz = 0.0
-        if k >= 0:  # velocity of the node
-            x, y, z = cross(
-                V[k, 0], V[k, 1], V[k, 2], p[i, 0] - origin[k, 0], p[i, 1] - origin[k, 1], p[i, 2] - origin[k, 2]
-            )
-            sx = V[k, 3] + x
-            sy = V[k, 4] + y
-            sz = V[k, 5] + z
+        node = _node_velocity(kin, k, p, i)
         while k >= 0:
-            rx = p[i, 0] - origin[k, 0]
-            ry = p[i, 1] - origin[k, 1]
-            rz = p[i, 2] - origin[k, 2]
+            r = between(p, i, kin.p, k)
+            apart = spatial_sum(node, -1.0, spatial(V, k))
             for d in range(v_start[k], v_start[k] + nv[k]):
-                x, y, z = cross(H_dot[d, 0], H_dot[d, 1], H_dot[d, 2], rx, ry, rz)
-                ux, uy, uz = cross(H[d, 0], H[d, 1], H[d, 2], sx - V[k, 3], sy - V[k, 4], sz - V[k, 5])
-                if skip == 0:
-                    J_dot[row, d] = H_dot[d, 0]
-                    J_dot[row + 1, d] = H_dot[d, 1]
-                    J_dot[row + 2, d] = H_dot[d, 2]
-                J_dot[row + 3 - skip, d] = H_dot[d, 3] + x + ux
-                J_dot[row + 4 - skip, d] = H_dot[d, 4] + y + uy
-                J_dot[row + 5 - skip, d] = H_dot[d, 5] + z + uz
+                turning = ZERO + vector_product(vector(H, d), apart[3:])
+                _put_column(J_dot, row, d, first[i], spatial_sum(moved(spatial(H_dot, d), r), 1.0, turning))
             k = parent[k]
-        row += 6 - skip
+        row += 6 - first[i]
+
+
+@sweep
+def _node_velocity(kin, k, p, i):
+    """Velocity of node i of body k, from ``kin.V``."""
+    if k < 0:
+        return STILL
+    return moved(spatial(kin.V, k), between(p, i, kin.p, k))
+
+
+@sweep
+def _put_rows(out, row, skip, a):
+    """A node's rows := a, from row ``skip`` of the six on; returns the next node's first row."""
+    if skip == 0:
+        out[row], out[row + 1], out[row + 2] = a[:3]
+    out[row + 3 - skip], out[row + 4 - skip], out[row + 5 - skip] = a[3:]
+    return row + 6 - skip
 
 
 @kernel
@@ -113,35 +113,17 @@ def frame_velocities(kin, body, first, p, velocity):
     """Stacked velocities of nodes, from ``kin.V``."""
     row = 0
     for i in range(body.shape[0]):
-        k = body[i]
-        skip = first[i]
-        for c in range(skip, 6):
-            velocity[row + c - skip] = kin.V[k, c] if k >= 0 else 0.0
-        if k >= 0:
-            rx = p[i, 0] - kin.p[k, 0]
-            ry = p[i, 1] - kin.p[k, 1]
-            rz = p[i, 2] - kin.p[k, 2]
-            x, y, z = cross(kin.V[k, 0], kin.V[k, 1], kin.V[k, 2], rx, ry, rz)
-            velocity[row + 3 - skip] += x
-            velocity[row + 4 - skip] += y
-            velocity[row + 5 - skip] += z
-        row += 6 - skip
+        row = _put_rows(velocity, row, first[i], _node_velocity(kin, body[i], p, i))
 
 
 @kernel
 def velocity_products(tree, kin, alpha):
     """alpha(k) = phi* alpha(p) + a(k): what is left of the bodies' accelerations when theta_dd = 0."""
     for k in range(tree.parent.shape[0]):
-        m = tree.parent[k]
-        for c in range(6):
-            alpha[k, c] = kin.a[k, c]
-        if m >= 0:
-            x, y, z = cross(alpha[m, 0], alpha[m, 1], alpha[m, 2], kin.l[k, 0], kin.l[k, 1], kin.l[k, 2])
-            for c in range(6):
-                alpha[k, c] += alpha[m, c]
-            alpha[k, 3] += x
-            alpha[k, 4] += y
-            alpha[k, 5] += z
+        x = STILL
+        if tree.parent[k] >= 0:
+            x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k))
+        put_spatial(alpha, k, spatial_sum(x, 1.0, spatial(kin.a, k)))
 
 
 @kernel
@@ -154,18 +136,8 @@ def frame_bias(tree, kin, body, first, p, alpha, bias):
     row = 0
     for i in range(body.shape[0]):
         k = body[i]
-        skip = first[i]
-        for c in range(skip, 6):
-            bias[row + c - skip] = alpha[k, c] if k >= 0 else 0.0
+        x = STILL
         if k >= 0:
-            rx = p[i, 0] - kin.p[k, 0]
-            ry = p[i, 1] - kin.p[k, 1]
-            rz = p[i, 2] - kin.p[k, 2]
-            wx, wy, wz = kin.V[k, 0], kin.V[k, 1], kin.V[k, 2]
-            x, y, z = cross(wx, wy, wz, rx, ry, rz)
-            x, y, z = cross(wx, wy, wz, x, y, z)
-            ax, ay, az = cross(alpha[k, 0], alpha[k, 1], alpha[k, 2], rx, ry, rz)
-            bias[row + 3 - skip] += x + ax
-            bias[row + 4 - skip] += y + ay
-            bias[row + 5 - skip] += z + az
-        row += 6 - skip
+            r = between(p, i, kin.p, k)
+            x = spatial_sum(moved(spatial(alpha, k), r), 1.0, ZERO + centripetal(vector(kin.V, k), r))
+        row = _put_rows(bias, row, first[i], x)

@@ -23,15 +23,25 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 
 from __future__ import annotations
 
-from mb_contact.core.jit import inlined, kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
-    cross,
-    rotate,
+    STILL,
+    ZERO,
+    linear,
+    matrix,
+    put_spatial,
+    put_vector,
     rotate_back,
     rotate_quaternion,
     set_axis_angle,
     set_quaternion,
+    spatial_sum,
+    spin,
     turn_about,
+    turned,
+    vector,
+    vector_product,
+    vector_sum,
 )
 from mb_contact.types import (
     JOINT_FLOATING,
@@ -41,40 +51,30 @@ from mb_contact.types import (
 )
 
 
-@inlined
+@sweep
 def revolute_motion(b, axis, s, c):
-    """Body axes and world axis of a revolute joint: (R as 9 scalars by rows, h) from the joint frame's axes b.
+    """Body axes and world axis of a revolute joint: (R by rows, h) from the joint frame's axes b.
 
     s and c are the sine and cosine of the angle.
 
     Row i of R is row i of b turned about the axis: c b_i + s (b_i x axis) + (1 - c) h_i axis, h = b axis (Rodrigues).
     """
-    b00, b01, b02, b10, b11, b12, b20, b21, b22 = b
+    hx, hy, hz = turned(b, axis)
     x, y, z = axis
-    hx = b00 * x + b01 * y + b02 * z
-    hy = b10 * x + b11 * y + b12 * z
-    hz = b20 * x + b21 * y + b22 * z
-    d = 1.0 - c
-    sx = s * x
-    sy = s * y
-    sz = s * z
-    dx = d * x
-    dy = d * y
-    dz = d * z
-    return (
-        c * b00 + (b01 * sz - b02 * sy) + hx * dx,
-        c * b01 + (b02 * sx - b00 * sz) + hx * dy,
-        c * b02 + (b00 * sy - b01 * sx) + hx * dz,
-        c * b10 + (b11 * sz - b12 * sy) + hy * dx,
-        c * b11 + (b12 * sx - b10 * sz) + hy * dy,
-        c * b12 + (b10 * sy - b11 * sx) + hy * dz,
-        c * b20 + (b21 * sz - b22 * sy) + hz * dx,
-        c * b21 + (b22 * sx - b20 * sz) + hz * dy,
-        c * b22 + (b20 * sy - b21 * sx) + hz * dz,
-        hx,
-        hy,
-        hz,
-    )  # fmt: skip
+    sx, sy, sz = s * x, s * y, s * z
+    dx, dy, dz = (1.0 - c) * x, (1.0 - c) * y, (1.0 - c) * z
+    r = (
+        c * b[0] + (b[1] * sz - b[2] * sy) + hx * dx,
+        c * b[1] + (b[2] * sx - b[0] * sz) + hx * dy,
+        c * b[2] + (b[0] * sy - b[1] * sx) + hx * dz,
+        c * b[3] + (b[4] * sz - b[5] * sy) + hy * dx,
+        c * b[4] + (b[5] * sx - b[3] * sz) + hy * dy,
+        c * b[5] + (b[3] * sy - b[4] * sx) + hy * dz,
+        c * b[6] + (b[7] * sz - b[8] * sy) + hz * dx,
+        c * b[7] + (b[8] * sx - b[6] * sz) + hz * dy,
+        c * b[8] + (b[6] * sy - b[7] * sx) + hz * dz,
+    )
+    return r, (hx, hy, hz)
 
 
 @kernel
@@ -84,24 +84,22 @@ def joint_motion(kind, s, axis, axis2, k, q, turn, shift):
     For joints of several degrees of freedom, ``body_poses`` places the others itself; ``turn`` (2, 3, 3) and ``shift``
     (1, 3) are scratch.
     """
-    shift[0, 0] = 0.0
-    shift[0, 1] = 0.0
-    shift[0, 2] = 0.0
+    put_vector(shift, 0, ZERO)
+    x, y, z = vector(axis, k)
+    second = vector(axis2, k)
     if kind == JOINT_FLOATING:
         set_quaternion(turn, 0, q[s + 3], q[s + 4], q[s + 5], q[s + 6])
         for i in range(3):
             shift[0, i] = q[s + i]
     elif kind == JOINT_PLANAR:
-        set_axis_angle(turn, 0, axis[k, 0], axis[k, 1], axis[k, 2], q[s + 2])
-        x, y, z = cross(axis[k, 0], axis[k, 1], axis[k, 2], axis2[k, 0], axis2[k, 1], axis2[k, 2])
-        shift[0, 0] = q[s] * axis2[k, 0] + q[s + 1] * x
-        shift[0, 1] = q[s] * axis2[k, 1] + q[s + 1] * y
-        shift[0, 2] = q[s] * axis2[k, 2] + q[s + 1] * z
+        set_axis_angle(turn, 0, x, y, z, q[s + 2])
+        across = vector_product((x, y, z), second)
+        put_vector(shift, 0, vector_sum(vector_sum(ZERO, q[s], second), q[s + 1], across))
     elif kind == JOINT_SPHERICAL:
         set_quaternion(turn, 0, q[s], q[s + 1], q[s + 2], q[s + 3])
     elif kind == JOINT_UNIVERSAL:
-        set_axis_angle(turn, 1, axis[k, 0], axis[k, 1], axis[k, 2], q[s])
-        turn_about(turn, 1, axis2[k, 0], axis2[k, 1], axis2[k, 2], q[s + 1], turn, 0)
+        set_axis_angle(turn, 1, x, y, z, q[s])
+        turn_about(turn, 1, second[0], second[1], second[2], q[s + 1], turn, 0)
     else:  # a contact of surfaces: its motion already stands in R_joint and p_joint (surfaces/tree.py)
         set_quaternion(turn, 0, 0.0, 0.0, 0.0, 1.0)
 
@@ -114,80 +112,55 @@ def joint_map(kind, s, r, axis, axis2, k, B, R, H):
     several degrees of freedom.
     """
     for i in range(r):
-        for c in range(6):
-            H[s + i, c] = 0.0
+        put_spatial(H, s + i, STILL)
+    base = matrix(B, 0)
+    first = vector(axis, k)
+    second = vector(axis2, k)
     if kind == JOINT_FLOATING:
         for i in range(6):
             H[s + i, i] = 1.0
     elif kind == JOINT_PLANAR:
-        x, y, z = cross(axis[k, 0], axis[k, 1], axis[k, 2], axis2[k, 0], axis2[k, 1], axis2[k, 2])
-        H[s, 3], H[s, 4], H[s, 5] = rotate(B, 0, axis2[k, 0], axis2[k, 1], axis2[k, 2])
-        H[s + 1, 3], H[s + 1, 4], H[s + 1, 5] = rotate(B, 0, x, y, z)
-        H[s + 2, 0], H[s + 2, 1], H[s + 2, 2] = rotate(B, 0, axis[k, 0], axis[k, 1], axis[k, 2])
+        put_spatial(H, s, ZERO + turned(base, second))
+        put_spatial(H, s + 1, ZERO + turned(base, vector_product(first, second)))
+        put_vector(H, s + 2, turned(base, first))
     elif kind == JOINT_SPHERICAL:
         for i in range(3):
             for c in range(3):
                 H[s + i, c] = B[0, c, i]
     elif kind == JOINT_UNIVERSAL:  # the second axis stays where it is in the body
-        H[s, 0], H[s, 1], H[s, 2] = rotate(B, 0, axis[k, 0], axis[k, 1], axis[k, 2])
-        H[s + 1, 0], H[s + 1, 1], H[s + 1, 2] = rotate(R, k, axis2[k, 0], axis2[k, 1], axis2[k, 2])
+        put_vector(H, s, turned(base, first))
+        put_vector(H, s + 1, turned(matrix(R, k), second))
 
 
 @kernel
 def map_rate(kind, p, s, r, H, V, v, H_dot):
     """Rates of the rows of H(k) into ``H_dot[s:s + r]``: omega x h, omega of what carries the axis; p the parent."""
     for i in range(s, s + r):
-        wx = 0.0
-        wy = 0.0
-        wz = 0.0
-        if p >= 0 and kind != JOINT_FLOATING:
-            wx = V[p, 0]
-            wy = V[p, 1]
-            wz = V[p, 2]
+        w = ZERO if kind == JOINT_FLOATING else spin(V, p)
         if kind == JOINT_UNIVERSAL and i > s:
-            wx += H[s, 0] * v[s]
-            wy += H[s, 1] * v[s]
-            wz += H[s, 2] * v[s]
-        H_dot[i, 0], H_dot[i, 1], H_dot[i, 2] = cross(wx, wy, wz, H[i, 0], H[i, 1], H[i, 2])
-        H_dot[i, 3], H_dot[i, 4], H_dot[i, 5] = cross(wx, wy, wz, H[i, 3], H[i, 4], H[i, 5])
+            w = vector_sum(w, v[s], vector(H, s))
+        put_spatial(H_dot, i, _turning(w, H, i))
+
+
+@sweep
+def _turning(w, H, i):
+    """``w x h`` of both parts of the row h = ``H[i]``."""
+    return vector_product(w, vector(H, i)) + vector_product(w, linear(H, i))
 
 
 @kernel
 def joint_bias(kind, p, s, r, k, H, v, V, a):
     """Bias acceleration a(k) of joint k on parent p (``s`` = v_start) into ``a[k]`` (see the module's head)."""
-    wx = 0.0
-    wy = 0.0
-    wz = 0.0
-    x = 0.0
-    y = 0.0
-    z = 0.0
+    w = spin(V, p)
+    bias = STILL
     if p >= 0:
-        wx = V[p, 0]
-        wy = V[p, 1]
-        wz = V[p, 2]
-        x, y, z = cross(wx, wy, wz, V[k, 3] - V[p, 3], V[k, 4] - V[p, 4], V[k, 5] - V[p, 5])
-    a[k, 0] = 0.0
-    a[k, 1] = 0.0
-    a[k, 2] = 0.0
-    a[k, 3] = x
-    a[k, 4] = y
-    a[k, 5] = z
-    if kind == JOINT_FLOATING:
-        return  # H is constant in world axes
-    for i in range(s, s + r):  # the rows turn with the parent: dh*/dt v = omega_p x h* v
-        x, y, z = cross(wx, wy, wz, H[i, 0] * v[i], H[i, 1] * v[i], H[i, 2] * v[i])
-        a[k, 0] += x
-        a[k, 1] += y
-        a[k, 2] += z
-        x, y, z = cross(wx, wy, wz, H[i, 3] * v[i], H[i, 4] * v[i], H[i, 5] * v[i])
-        a[k, 3] += x
-        a[k, 4] += y
-        a[k, 5] += z
+        bias = ZERO + vector_product(w, vector_sum(linear(V, k), -1.0, linear(V, p)))
+    if kind != JOINT_FLOATING:  # whose H is constant in world axes
+        for i in range(s, s + r):  # the rows turn with the parent: dh*/dt v = omega_p x h* v
+            bias = spatial_sum(bias, v[i], _turning(w, H, i))
     if kind == JOINT_UNIVERSAL:  # and the second axis with the first as well
-        x, y, z = cross(H[s, 0], H[s, 1], H[s, 2], H[s + 1, 0], H[s + 1, 1], H[s + 1, 2])
-        a[k, 0] += x * v[s] * v[s + 1]
-        a[k, 1] += y * v[s] * v[s + 1]
-        a[k, 2] += z * v[s] * v[s + 1]
+        bias = spatial_sum(bias, v[s] * v[s + 1], _turning(vector(H, s), H, s + 1))
+    put_spatial(a, k, bias)
 
 
 @kernel

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spatial_sum
 
 
 @kernel
@@ -32,26 +32,17 @@ def centre_of_mass(tree, kin, c):
 @kernel
 def total_momentum(tree, kin, point, h):
     """Momentum [angular about ``point``; linear] of all bodies into h (6,), from ``kin.V``."""
-    V = kin.V
-    mc = kin.mc
-    p = kin.p
-    for a in range(6):
-        h[a] = 0.0
+    total = STILL
     for k in range(tree.parent.shape[0]):
-        m = tree.mass[k]
-        x, y, z = cross(V[k, 0], V[k, 1], V[k, 2], mc[k, 0], mc[k, 1], mc[k, 2])
-        fx = m * V[k, 3] + x
-        fy = m * V[k, 4] + y
-        fz = m * V[k, 5] + z
-        nx, ny, nz = rotate(kin.I, k, V[k, 0], V[k, 1], V[k, 2])
-        x, y, z = cross(mc[k, 0], mc[k, 1], mc[k, 2], V[k, 3], V[k, 4], V[k, 5])
-        sx, sy, sz = cross(p[k, 0] - point[0], p[k, 1] - point[1], p[k, 2] - point[2], fx, fy, fz)
-        h[0] += nx + x + sx
-        h[1] += ny + y + sy
-        h[2] += nz + z + sz
-        h[3] += fx
-        h[4] += fy
-        h[5] += fz
+        h_k = momentum(kin.I, kin.mc, tree.mass[k], k, spatial(kin.V, k))
+        total = spatial_sum(total, 1.0, gathered(h_k, _from_point(kin, k, point)))
+    h[0], h[1], h[2], h[3], h[4], h[5] = total
+
+
+@sweep
+def _from_point(kin, k, point):
+    """From the point (3,) to the origin of body k."""
+    return kin.p[k, 0] - point[0], kin.p[k, 1] - point[1], kin.p[k, 2] - point[2]
 
 
 @kernel
@@ -60,42 +51,18 @@ def momentum_matrix(tree, kin, I, mc, mass, point, A):
 
     Column of a degree of freedom h of body k: R(k) h*, the momentum of all that it moves, shifted to the point.
     """
-    H = kin.H
-    p = kin.p
     for k in range(tree.parent.shape[0]):
-        rx = p[k, 0] - point[0]
-        ry = p[k, 1] - point[1]
-        rz = p[k, 2] - point[2]
+        r = _from_point(kin, k, point)
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            x, y, z = cross(H[i, 0], H[i, 1], H[i, 2], mc[k, 0], mc[k, 1], mc[k, 2])
-            fx = mass[k] * H[i, 3] + x
-            fy = mass[k] * H[i, 4] + y
-            fz = mass[k] * H[i, 5] + z
-            nx, ny, nz = rotate(I, k, H[i, 0], H[i, 1], H[i, 2])
-            x, y, z = cross(mc[k, 0], mc[k, 1], mc[k, 2], H[i, 3], H[i, 4], H[i, 5])
-            sx, sy, sz = cross(rx, ry, rz, fx, fy, fz)
-            A[0, i] = nx + x + sx
-            A[1, i] = ny + y + sy
-            A[2, i] = nz + z + sz
-            A[3, i] = fx
-            A[4, i] = fy
-            A[5, i] = fz
+            f = gathered(momentum(I, mc, mass[k], k, spatial(kin.H, i)), r)
+            A[0, i], A[1, i], A[2, i], A[3, i], A[4, i], A[5, i] = f
 
 
 @kernel
 def forces_about(tree, kin, force, point, total):
     """Sum of the forces through the joints of the root bodies (``inverse_dynamics``) about a point, into total (6,)."""
-    p = kin.p
-    for a in range(6):
-        total[a] = 0.0
+    f = STILL
     for k in range(tree.parent.shape[0]):
-        if tree.parent[k] >= 0:
-            continue
-        x, y, z = cross(
-            p[k, 0] - point[0], p[k, 1] - point[1], p[k, 2] - point[2], force[k, 3], force[k, 4], force[k, 5]
-        )
-        for a in range(6):
-            total[a] += force[k, a]
-        total[0] += x
-        total[1] += y
-        total[2] += z
+        if tree.parent[k] < 0:
+            f = spatial_sum(f, 1.0, gathered(spatial(force, k), _from_point(kin, k, point)))
+    total[0], total[1], total[2], total[3], total[4], total[5] = f
