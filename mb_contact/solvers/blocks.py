@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
@@ -41,7 +43,7 @@ class BlockSolution(NamedTuple):
     r: np.ndarray  #: impulses (R,)
     u: np.ndarray  #: W r + q (R,)
     status: str  #: one of STATUS
-    steps: int  #: Newton steps
+    steps: int  #: Newton steps, of the island that took most
     residual: float  #: worst natural map of a block [sqrt(N s m/s)]
 
 
@@ -71,32 +73,53 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     -------
     BlockSolution
     """
-    rows, blocks = len(q), len(kind)
+    rows, blocks, size = len(q), len(kind), np.asarray(size, np.int64)
+    order, islands = _islands(np.asarray(W), size)
+    starts = np.cumsum(size) - size
+    source = np.concatenate([np.arange(starts[b], starts[b] + size[b]) for b in order] or [[]]).astype(np.int64)
     P = make_system(max(rows, 1), max(blocks, 1), 0, max(rows, 1), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, min(blocks, 1)
-    P.blocks.kind[:blocks], P.blocks.n_f[:] = kind, n_f
-    P.blocks.start[1 : blocks + 1] = np.cumsum(size)
-    P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = mu, q, np.arange(rows)
-    P.island[1], P.face[0] = blocks, BY_ROWS
-    P.W[:rows, :rows] = W
+    P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, len(islands) - 1
+    P.blocks.kind[:blocks], P.blocks.n_f[:] = np.asarray(kind, np.int64)[order], n_f
+    P.blocks.start[1 : blocks + 1] = np.cumsum(size[order])
+    P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = np.asarray(mu)[source], np.asarray(q)[source], np.arange(rows)
+    P.island[: len(islands)], P.face[0] = islands, BY_ROWS
+    P.W[:rows, :rows] = np.asarray(W)[np.ix_(source, source)]
     diagonal = np.diag(P.W)[:rows]
     P.blocks.D[:rows] = np.maximum(diagonal, 1e-300 + 1e-12 * diagonal.max(initial=0.0))
     spread_scales(P.blocks, blocks)
     if warm is not None:
-        P.r[:rows] = warm
+        P.r[:rows] = np.asarray(warm)[source]
     handle = make_system_handle(*P)
     _newton.solve(handle, float(tolerance), int(budget))
-    status, steps, residual = P.report[0] if blocks else (0, 0, 0.0)
+    report = P.report[: len(islands) - 1]
+    steps = report[:, 1].max(initial=0.0)
     finite = np.isfinite(P.W[:rows, :rows]).all() and np.isfinite(P.q[:rows]).all()
-    plain = set(size) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
-    if status == 1 and rows <= FEW and plain and finite and steps >= PATIENCE:
-        P.r[:rows] = _from_lemke(P, np.asarray(size), n_f or DIRECTIONS)
+    plain = set(size.tolist()) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
+    if (report[:, 0] == 1).any() and rows <= FEW and plain and finite and steps >= PATIENCE:
+        P.r[:rows] = _from_lemke(P, size[order], n_f or DIRECTIONS)
         _newton.solve(handle, float(tolerance), int(budget))
-        status, more, residual = P.report[0]
-        steps += more
-    if not np.isfinite(P.u[:rows]).all():
+        steps += report[:, 1].max()
+    found = report[:, 0].astype(int)
+    status = 1 if (found == 1).any() else int(found.max(initial=0))
+    r, u = np.zeros(rows), np.zeros(rows)
+    r[source], u[source] = P.r[:rows], P.u[:rows]
+    if not np.isfinite(u).all():
         status = 1  # infinite velocities fulfil any complementarity
-    return BlockSolution(P.r[:rows].copy(), P.u[:rows].copy(), STATUS[int(status)], int(steps), float(residual))
+    return BlockSolution(r, u, STATUS[status], int(steps), float(report[:, 2].max(initial=0.0)))
+
+
+def _islands(W, size):
+    """Blocks in an order that keeps W banded, island after island, and the first block of each, and the end."""
+    blocks = len(size)
+    if blocks == 0:
+        return np.zeros(0, np.int64), np.zeros(1, np.int64)
+    start = np.cumsum(size) - size
+    coupled = np.add.reduceat(np.add.reduceat(W != 0.0, start, axis=0), start, axis=1)
+    graph = csr_matrix(coupled + coupled.T)
+    _, label = connected_components(graph, directed=False)
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    order = order[np.argsort(label[order], kind="stable")]
+    return order, np.append(np.searchsorted(label[order], np.arange(label.max() + 1)), blocks)
 
 
 def _from_lemke(P, size, n_f):

@@ -32,11 +32,14 @@ def lu_factor(A, m, order):
                 A[k, j] = A[best, j]
                 A[best, j] = t
         inverse = 1.0 / A[k, k]
+        end = m  # zeros at the end of the row stay: a banded matrix costs what its band costs
+        while end > k + 1 and A[k, end - 1] == 0.0:
+            end -= 1
         for i in range(k + 1, m):
             f = A[i, k] * inverse
             A[i, k] = f
             if f != 0.0:
-                for j in range(k + 1, m):
+                for j in range(k + 1, end):
                     A[i, j] -= f * A[k, j]
     return True
 

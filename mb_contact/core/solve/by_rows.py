@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.solve.laws import friction_group
 
 
@@ -50,57 +51,12 @@ def factor_rows(blocks, W, source, b0, b1, G, factors):
             factors.scale[i] = 1.0 / largest
             for j in range(n):
                 A[i, j] *= factors.scale[i]
-    return _lu(A, factors.pivot, n)
-
-
-@kernel
-def _lu(A, pivot, n):
-    """LU factors in place, with row exchanges noted in ``pivot``."""
-    for k in range(n):
-        p = k
-        largest = abs(A[k, k])
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > largest:
-                largest = abs(A[i, k])
-                p = i
-        pivot[k] = p
-        if not largest > 0.0:
-            return False
-        if p != k:
-            for j in range(n):
-                t = A[k, j]
-                A[k, j] = A[p, j]
-                A[p, j] = t
-        inverse = 1.0 / A[k, k]
-        for i in range(k + 1, n):
-            t = A[i, k]
-            if t != 0.0:
-                t *= inverse
-                A[i, k] = t
-                for j in range(k + 1, n):
-                    A[i, j] -= t * A[k, j]
-    return True
+    return lu_factor(A, n, factors.pivot)
 
 
 @kernel
 def substitute_rows(factors, first, last, c, x):
     """x = (1 + G W)^-1 c."""
-    A = factors.A
-    n = last - first
-    for i in range(n):
-        x[first + i] = c[first + i] * factors.scale[i]
-    for k in range(n):
-        p = factors.pivot[k]
-        t = x[first + p]
-        x[first + p] = x[first + k]
-        x[first + k] = t
-    for i in range(n):
-        t = x[first + i]
-        for j in range(i):
-            t -= A[i, j] * x[first + j]
-        x[first + i] = t
-    for i in range(n - 1, -1, -1):
-        t = x[first + i]
-        for j in range(i + 1, n):
-            t -= A[i, j] * x[first + j]
-        x[first + i] = t / A[i, i]
+    for i in range(first, last):
+        x[i] = c[i] * factors.scale[i - first]
+    lu_solve(factors.A, last - first, factors.pivot, x[first:last])

@@ -52,6 +52,7 @@ ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
+FAR = 1e3  #: times the tolerance: above it, smaller islands start again from zero after a quarter of the budget
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 RAYS = 3  #: times that a ray must show itself
@@ -245,7 +246,20 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     failures = 0
     rays = 0
     sweeps = 0
+    restart = budget // 4 if warm and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
+        if steps == restart and best > FAR * enough:  # a contact may jam in the state that its last impulse had
+            restart = -1
+            eps = FIRST_EPS
+            rho = RHO
+            floor = 0.0
+            for i in range(first, last):
+                k.anchor[i] = 0.0
+            at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            since = 0
+            before = before_that = np.inf
+            failures = 0
+            sweeps = 0
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
             for i in range(first, last):
