@@ -498,7 +498,7 @@ def spread_scales(blocks, count):
 
 @entry
 def set_velocities(P, q):
-    """q of the rows from the caller's; along an immobile row nothing is asked for that it could not do."""
+    """q of the rows from the caller's; along an immobile row nothing is asked for, and no impulse is needed."""
     for b in range(P.count[BLOCKS]):
         kind = P.blocks.kind[b]
         n = P.blocks.start[b]
@@ -506,4 +506,4 @@ def set_velocities(P, q):
             P.q[i] = q[P.source[i]]
             if P.immobile[i] != 0:
                 one_sided = i == n and (kind == CONTACT or kind == UNILATERAL)
-                P.q[i] = max(P.q[i], 0.0) if one_sided else 0.0
+                P.q[i] = max(P.q[i], np.sqrt(P.blocks.D[i])) if one_sided else 0.0

@@ -185,11 +185,11 @@ def _is_ray(P, b0, b1, c0, c1):
 
 
 @entry
-def solve_island(P, island, c0, c1, tolerance, budget):
+def solve_island(P, island, c0, c1, tolerance, budget, rays):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
-    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``budget`` a number of Newton steps.  Returns
-    (status, Newton steps, residual).
+    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``budget`` a number of Newton steps, ``rays``
+    whether a ray ends the search.  Returns (status, Newton steps, residual).
     """
     k = P.work
     b0 = P.island[island]
@@ -244,7 +244,7 @@ def solve_island(P, island, c0, c1, tolerance, budget):
     since = 0
     accepted = 0
     failures = 0
-    rays = 0
+    shown = 0  # times that a ray showed itself
     sweeps = 0
     restart = budget // 4 if warm and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
@@ -280,9 +280,9 @@ def solve_island(P, island, c0, c1, tolerance, budget):
             _anchored(P, first, last, eps)
             near = residual(P.blocks, P.r, k.w, b0, b1)
         circle = since > 3 and abs(now - before_that) < CIRCLE * now
-        if near <= 0.1 * at_anchor and 0.9 * at_anchor <= now < 1.5 * at_anchor and _is_ray(P, b0, b1, c0, c1):
-            rays += 1
-            if rays == RAYS:
+        if rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
+            shown += 1
+            if shown == RAYS:
                 _evaluate(P, b0, b1, c0, c1, k.best)
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
@@ -332,7 +332,7 @@ def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
     for i in range(P.count[ISLANDS]):
         status, steps, now = solve_island(
-            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], tolerance, budget
+            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], tolerance, budget, True
         )
         P.report[i, 0] = status
         P.report[i, 1] = steps

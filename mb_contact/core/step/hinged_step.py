@@ -137,7 +137,7 @@ def solve_mixed(h, g, m):
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
-    _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]))
+    _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]), True)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]

@@ -134,9 +134,10 @@ def solve(h, impact):
     for i in range(P.count[ISLANDS]):
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
-            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, int(h.solver[1]))
+            rays = attempt < 2 and not impact
+            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, int(h.solver[1]), rays)
             total += steps
-            if status != NO_MOTION or impact or attempt == 2:
+            if status != NO_MOTION:
                 break
             if attempt == 1:
                 _keep_ray(h, P, i)
