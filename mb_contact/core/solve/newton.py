@@ -53,7 +53,8 @@ TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
 FAR = 1e3  #: times the tolerance: above it, smaller islands start again from zero after a quarter of the budget
-STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one
+STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
+MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 RAYS = 3  #: times that a ray must show itself
 RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
@@ -295,7 +296,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays):
             floor = 3.0 * eps
             eps = min(5.0 * eps, MOST_EPS)
             failures += 1
-            sweeps = STUCK_SWEEPS * (failures - 1)
+            sweeps = STUCK_SWEEPS * min(failures - 1, MOST_SWEEPS)
             at_anchor = _evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
             since = 0
             before = before_that = np.inf
