@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 
 import mb_contact as mb
@@ -493,6 +494,45 @@ def test_a_pile_of_140_contacts_is_solved_in_few_steps(n_f, warm):
     outcome = solve(problem, stored["warm"] if warm else None)
     good(problem, outcome)
     assert outcome.steps <= 20
+
+
+def test_problems_side_by_side_are_solved_as_if_alone():
+    """Three islands whose blocks alternate: the impulses come back in the order of the rows that were given."""
+    parts = [random_problem(seed, contacts=n, limits=0, n_f=CONE) for seed, n in ((1, 3), (2, 3), (3, 3))]
+    alone = [solve(problem) for problem in parts]
+    rows = np.array([9 * part + 3 * block + a for block in range(3) for part in range(3) for a in range(3)])
+    W = scipy.linalg.block_diag(*(problem.W for problem in parts))[np.ix_(rows, rows)]
+    q = np.concatenate([problem.q for problem in parts])[rows]
+    mu = np.concatenate([np.outer(problem.mu, [0.0, 1.0, 1.0]).ravel() for problem in parts])[rows]
+    together = solve_blocks(W, q, [CONTACT] * 9, [3] * 9, mu)
+    assert together.status == "solved" and together.steps == max(outcome.steps for outcome in alone)
+    u = np.concatenate([problem.W @ outcome.r + problem.q for problem, outcome in zip(parts, alone)])[rows]
+    np.testing.assert_allclose(together.r, np.concatenate([outcome.r for outcome in alone])[rows], atol=1e-10)
+    np.testing.assert_allclose(together.u, u, atol=1e-9)
+
+
+def test_a_contact_that_jams_in_its_last_state_is_solved_from_zero():
+    """A pendulum folded onto itself: its first contact gives way to 4e-12, friction on it moves its normal by 3e-6.
+
+    Pressed with the last impulse it neither sticks nor slips (W_nn < mu |W_nt|); without it, it parts.
+    """
+    lower = [
+        [3.962e-12],
+        [3.432e-06, 4.415],
+        [-7.236e-07, -0.8626, 0.6107],
+        [1.332e-06, 0.3794, 0.08492, 1.292],
+        [9.569e-07, 1.299, 0.1884, 0.2707, 0.8244],
+        [-3.728e-08, -1.381, 0.4289, 1.14, -0.2474, 1.691],
+    ]
+    W, q, warm, used = np.zeros((9, 9)), np.zeros(9), np.zeros(9), [0, 1, 3, 4, 6, 7]  # nothing moves across the plane
+    for row, entries in zip(used, lower):
+        W[row, used[: len(entries)]] = W[used[: len(entries)], row] = entries
+    q[used] = 1.183e-08, 3.714e-03, -5.058e-03, 1.553, -3.199e-03, 1.551
+    warm[used] = 46.31, 2.27e-3, 1.252e-2, -6.259e-3, 0.0, 0.0
+    outcome = solve_blocks(W, q, [CONTACT] * 3, [3] * 3, np.tile([0.0, 0.5, 0.5], 3), warm=warm)
+    assert outcome.status == "solved" and 100 < outcome.steps <= 110  # 100: a quarter of the budget
+    assert cone_residual(W, q, np.full(3, 0.5), [3, 3, 3], outcome.r) <= 1e-10
+    np.testing.assert_array_equal(outcome.r[:3], 0.0)
 
 
 # --- compliances many orders apart ----------------------------------------------------------------

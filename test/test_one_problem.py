@@ -60,3 +60,16 @@ def test_a_small_budget_ends_a_step_with_an_honest_certificate():
     certificate = sim.step().certificate
     assert certificate.solver == "over_budget" and certificate.residual > 1e-10
     assert certificate.iterations <= 2 and np.isfinite(sim.q).all()
+
+
+def test_the_solver_is_asked_for_the_tolerance_that_was_set():
+    sim = mb.Simulator(tower([1.0, 2.0, 3.0]))
+    assert sim.solver_tolerance == 1e-10
+    sim.solver_tolerance = 1e4  # any impulses will do: none
+    sim.set_object("box_2", velocity=np.array([0.0, 0.0, 0.0, 0.1, 0.0, 0.0]))
+    certificate = sim.step().certificate
+    assert certificate.solver == "warm_start" and certificate.residual > 1e-3
+    for wrong in (0.0, -1e-9, np.nan):
+        with pytest.raises(mb.InputError, match="solver_tolerance"):
+            sim.solver_tolerance = wrong
+    assert sim.solver_tolerance == 1e4
