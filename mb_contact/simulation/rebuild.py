@@ -54,6 +54,7 @@ def carry_over(old, new):
         if name in before:
             new._q[slot.q], new._v[slot.v] = old._q[before[name].q], old._v[before[name].v]
     new._gravity[:] = old._gravity
+    new.solver_tolerance, new.newton_budget = old.solver_tolerance, old.newton_budget
     new.step_count = old.step_count
     new._even_steps, new._time_before = old._even_steps, old._time_before
     held = [(link, wrench) for link, wrench in old._wrenches.save() if link in new.world.frames]

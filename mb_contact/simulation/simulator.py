@@ -325,7 +325,7 @@ class Simulator:
 
     @newton_budget.setter
     def newton_budget(self, steps):
-        self._solver[1] = int(as_positive(steps, "newton_budget"))
+        self._solver[1] = as_positive(np.floor(as_positive(steps, "newton_budget")), "newton_budget")
 
     @property
     def solver_tolerance(self):

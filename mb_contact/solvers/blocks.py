@@ -43,7 +43,7 @@ class BlockSolution(NamedTuple):
     r: np.ndarray  #: impulses (R,)
     u: np.ndarray  #: W r + q (R,)
     status: str  #: one of STATUS
-    steps: int  #: Newton steps, of the island that took most
+    steps: int  #: Newton steps, of the island that took most, and of a second start
     residual: float  #: worst natural map of a block [sqrt(N s m/s)]
 
 
@@ -81,7 +81,8 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, len(islands) - 1
     P.blocks.kind[:blocks], P.blocks.n_f[:] = np.asarray(kind, np.int64)[order], n_f
     P.blocks.start[1 : blocks + 1] = np.cumsum(size[order])
-    P.blocks.mu[:rows], P.q[:rows], P.source[:rows] = np.asarray(mu)[source], np.asarray(q)[source], np.arange(rows)
+    P.blocks.mu[:rows], P.q[:rows] = np.broadcast_to(mu, rows)[source], np.asarray(q)[source]
+    P.source[:rows] = np.arange(rows)
     P.island[: len(islands)], P.face[0] = islands, BY_ROWS
     P.W[:rows, :rows] = np.asarray(W)[np.ix_(source, source)]
     diagonal = np.diag(P.W)[:rows]
@@ -96,9 +97,13 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     finite = np.isfinite(P.W[:rows, :rows]).all() and np.isfinite(P.q[:rows]).all()
     plain = set(size.tolist()) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
     if (report[:, 0] == 1).any() and rows <= FEW and plain and finite and steps >= PATIENCE:
+        first, r, u = report.copy(), P.r[:rows].copy(), P.u[:rows].copy()
         P.r[:rows] = _from_lemke(P, size[order], n_f or DIRECTIONS)
         _newton.solve(handle, float(tolerance), int(budget))
         steps += report[:, 1].max()
+        for i in np.flatnonzero(first[:, 2] <= report[:, 2]):
+            own = slice(P.blocks.start[islands[i]], P.blocks.start[islands[i + 1]])
+            P.r[own], P.u[own], report[i] = r[own], u[own], first[i]
     found = report[:, 0].astype(int)
     status = 1 if (found == 1).any() else int(found.max(initial=0))
     r, u = np.zeros(rows), np.zeros(rows)

@@ -498,7 +498,7 @@ def spread_scales(blocks, count):
 
 @entry
 def set_velocities(P, q):
-    """q of the rows from the caller's; along an immobile row nothing is asked for, and no impulse is needed."""
+    """q of the rows from the caller's; along an immobile row nothing is asked for, and a normal parts."""
     for b in range(P.count[BLOCKS]):
         kind = P.blocks.kind[b]
         n = P.blocks.start[b]

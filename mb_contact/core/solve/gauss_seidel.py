@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Block Gauss-Seidel sweeps: each block in turn is solved by Newton steps on its own law, the others held."""
+"""Block Gauss-Seidel sweeps: each block in turn comes nearer to its law by Newton steps of its own, the others held."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step is one
 linearisation (``laws.py``), one factorisation and substitution (``by_rows.py``, ``by_bodies.py``).  Where steps go
 round in circles eps rises, the states are chosen with another weight rho, and block Gauss-Seidel sweeps move the start.
-Large islands begin with such sweeps: they take a third of the Newton steps away from heaps that settle.
+Large islands with impulses of a last step begin with such sweeps: they take a quarter of the Newton steps away from
+heaps that settle.
 
 A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
 problems run along d = r - r_k with W d = 0, d in the cones and q.d < 0, and the residual stays where it is.  Then no
@@ -203,7 +204,8 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays):
     warm = False
     for i in range(first, last):
         warm = warm or P.r[i] != 0.0
-    if residual(P.blocks, k.zero, P.q, b0, b1) <= now:
+    from_zero = residual(P.blocks, k.zero, P.q, b0, b1) <= now
+    if from_zero:
         now = _evaluate(P, b0, b1, c0, c1, k.zero)
         if now <= TIGHT * tolerance:
             return SOLVED, 0, now
@@ -247,7 +249,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays):
     failures = 0
     shown = 0  # times that a ray showed itself
     sweeps = 0
-    restart = budget // 4 if warm and b1 - b0 < SWEPT else -1
+    restart = max(budget // 4, 1) if warm and not from_zero and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
         if steps == restart and best > FAR * enough:  # a contact may jam in the state that its last impulse had
             restart = -1
@@ -259,8 +261,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays):
             at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
             since = 0
             before = before_that = np.inf
-            failures = 0
-            sweeps = 0
+            failures = shown = sweeps = 0
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
             for i in range(first, last):

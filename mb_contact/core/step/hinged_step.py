@@ -30,13 +30,13 @@ from mb_contact.core.rows.hinge_rows import (
 )
 from mb_contact.core.solve.assemble import FLOOR, spread_scales
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.newton import solve_island
+from mb_contact.core.solve.newton import SOLVED, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
 from mb_contact.core.step.collisions import energy_after
 from mb_contact.core.step.problem import ITERATIONS, STAGE
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
-from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE
+from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE, SOLVER_OVER_BUDGET
 
 HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
 
@@ -108,7 +108,7 @@ def judge_hinged(h):
 
 @kernel
 def _eliminate(Y, y, cones, W, q, free):
-    """W -= Y* Y, q -= Y* y; ``free`` (R,) is scratch.  What hinges leave rounding alone of is held, as in joints."""
+    """W -= Y* Y, q -= Y* y; ``free`` (R,) is scratch.  Rows that hinges leave rounding alone of part."""
     n_rows = cones.rows[0]
     for r in range(n_rows):
         free[r] = W[r, r]
@@ -127,8 +127,7 @@ def _eliminate(Y, y, cones, W, q, free):
                 W[r, s] = 0.0
                 W[s, r] = 0.0
             W[r, r] = FLOOR * free[r]
-            if r > cones.start[i]:
-                q[r] = 0.0
+            q[r] = max(q[r], np.sqrt(W[r, r])) if r == cones.start[i] else 0.0
 
 
 @entry
@@ -137,7 +136,7 @@ def solve_mixed(h, g, m):
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
-    _, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]), True)
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]), False)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]
@@ -145,6 +144,8 @@ def solve_mixed(h, g, m):
         for k in range(hinges):
             h.sol.q[row] += g.C[k, row] * g.p[k]
     h.work.info[STAGE] = SOLVER_NEWTON if h.cones.rows[0] > 0 else SOLVER_NONE
+    if status != SOLVED:
+        h.work.info[STAGE] = SOLVER_OVER_BUDGET
     h.work.info[ITERATIONS] = steps
     judge_hinged(h)
     return OK

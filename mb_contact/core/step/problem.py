@@ -170,6 +170,8 @@ def _drop_push_out(h, P, island):
     found = False
     least = TOUCHING / h.settings[0]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
+        if P.immobile[i] != 0:
+            continue
         row = P.source[i]
         offset = h.rows.offset[row]
         normal = row < 3 * h.contacts.count[0] and row % 3 == 0

@@ -253,7 +253,8 @@ def judge(h):
             h.sol.u[i] += h.rows.offset[i]
     for i in range(h.system.count[ROWS]):
         if h.system.immobile[i] != 0:
-            h.sol.u[h.system.source[i]] = h.system.q[i]
+            row = h.system.source[i]
+            h.sol.u[row] = min(max(h.sol.q[row], 0.0), h.system.q[i])
     loops = h.sol.loops
     certify(h.system, h.sol.u, h.bil.info[FIRST], h.sol.judge, loops)
     h.bil.judge[VELOCITY] = loops[0]

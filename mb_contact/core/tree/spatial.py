@@ -141,7 +141,7 @@ def centripetal(w, r):
 
 @sweep
 def spin(V, k):
-    """Angular velocity of body k; -1 is the inertial frame, here and in the next two."""
+    """Angular velocity of body k; -1 is the inertial frame, down to body_point."""
     if k < 0:
         return ZERO
     return vector(V, k)
