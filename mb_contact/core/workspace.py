@@ -111,7 +111,7 @@ class Memory(NamedTuple):
     impulse: np.ndarray  #: (c, 3), normal and two tangents
     moment: np.ndarray  #: (c, 3), torsion and rolling about the two tangents
     joint: np.ndarray  #: (N, JOINT_ROWS), of the rows of each degree of freedom
-    loop: np.ndarray  #: (m,), of the bilateral rows; those of joint friction start the next step
+    loop: np.ndarray  #: (m,), of the bilateral rows
 
 
 class Frames(NamedTuple):

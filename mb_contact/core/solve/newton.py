@@ -10,8 +10,8 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step is one
 linearisation (``laws.py``), one factorisation and substitution (``by_rows.py``, ``by_bodies.py``).  Where steps go
 round in circles eps rises, the states are chosen with another weight rho, and block Gauss-Seidel sweeps move the start.
-Large islands with impulses of a last step begin with such sweeps: they take a quarter of the Newton steps away from
-heaps that settle.
+Large islands with impulses of a last step begin with such sweeps: they take a tenth to a third of the Newton steps away
+from heaps that settle.
 
 A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
 problems run along d = r - r_k with W d = 0, d in the cones and q.d < 0, and the residual stays where it is.  Then no

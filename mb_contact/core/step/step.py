@@ -141,9 +141,8 @@ def assemble(h):
         dof = h.rows.dof[i]
         if dof >= 0 and dof % 8 < RUB:
             h.sol.r[i] = h.memory.joint[dof // 8, dof % 8]
-    for i in range(h.bil.info[COUNT]):  # from zero where rows may be redundant, lest their inner forces wander
-        if h.bil.bound[i] > 0.0:
-            h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
+    for i in range(h.bil.info[COUNT]):
+        h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
 
 
 @entry
