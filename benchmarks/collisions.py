@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of docs/collisions.md: first impacts, bounces in both schemes, Newton's cradle, what a step costs.
+"""Figures of docs/impacts.md: first impacts, bounces in both schemes, Newton's cradle, what a step costs.
 
     python benchmarks/collisions.py [pendulum] [ball] [cradle] [cost]
 """

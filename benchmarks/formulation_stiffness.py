@@ -7,7 +7,8 @@
     python benchmarks/formulation_stiffness.py --plot     docs/pictures/formulation_stiffness.png too
 
 ``CRBM``, ``ABM`` and ``modified, factors`` are the compiled methods of ``mb.forward_dynamics``; the two ``printed`` are
-the paper's eliminations as they stand (``sko.eliminate_abm``, ``sko.eliminate_modified_abm``); all in doubles.  The
+the paper's eliminations as they stand (``eliminate_abm`` and ``eliminate_modified_abm`` of ``studies.sko``); all in
+doubles.  The
 reference eliminates the same augmented system in 60 digits (mpmath), from the very numbers the kernels were given:
 their rotations, offsets and hinge maps.  The column ``1 ulp`` is how much that reference moves when each of these
 numbers is changed by up to one unit in its last place: what no method in double precision can be asked to beat.
@@ -24,9 +25,9 @@ import numpy as np
 from quick import options_of
 
 import mb_contact as mb
-from mb_contact import sko
 from mb_contact.core.tree.kinematics import body_poses
 from mb_contact.core.workspace import make_kinematics
+from mb_contact.studies import sko
 from mb_contact.types import JOINT_REVOLUTE, WORLD, Tree
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "formulation_stiffness.png"

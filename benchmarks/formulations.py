@@ -27,8 +27,8 @@ from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
 from mb_contact.bench.formulations import ORDER  # noqa: E402
-from mb_contact.contact.formulation import residuals  # noqa: E402
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias  # noqa: E402
+from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
 from mb_contact.types import WORLD  # noqa: E402
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from quick import options_of
 
 from mb_contact.bench.grasp import DT, HALF, Grasp
-from mb_contact.contact.friction_system import RANK_TOLERANCE
-from mb_contact.contact.no_slip import no_slip_step
-from mb_contact.contact.point_contacts import point_contacts
-from mb_contact.core.rows.equality_rows import PICKED_ROWS
+from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
+from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE
+from mb_contact.studies.drumwright.no_slip import no_slip_step
+from mb_contact.studies.drumwright.point_contacts import point_contacts
 
 
 def spread_contacts(grasp, n, seed=0):

@@ -18,7 +18,7 @@ import numpy as np
 from quick import options_of
 
 import mb_contact as mb
-from mb_contact.simulation.hinged_bodies import HingedBodies
+from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 
 GAMMAS = (0.0, 0.05, 0.2, 0.5, 1.0)
 

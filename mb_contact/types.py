@@ -50,7 +50,7 @@ FASTEST = 3
 RUB = 4  #: friction, or a coupling with another joint: bilateral rows
 JOINT_ROWS = 5
 
-# --- loop closures (core/rows/loop_rows.py) ----------------------------------------------------
+# --- loop closures (core/constraints/loop_rows.py) ----------------------------------------------------
 CLOSURE_WELD = 0
 CLOSURE_AXIS = 1
 CLOSURE_POINT = 2

@@ -11,8 +11,8 @@ import numpy as np
 from dense_oracle import Dense, random_forest, random_state
 from scipy.spatial.transform import Rotation
 
-from mb_contact.contact.loops import LoopClosure
-from mb_contact.contact.step_problem import FLOOR, ContactPoint, StepProblem
+from mb_contact.studies.formulations.loops import LoopClosure
+from mb_contact.studies.formulations.step_problem import FLOOR, ContactPoint, StepProblem
 from mb_contact.types import WORLD
 
 DT = 1e-2

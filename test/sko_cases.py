@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact import sko
+from mb_contact.studies import sko
 from mb_contact.types import WORLD
 
 

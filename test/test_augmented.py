@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from sko_cases import random_model
 
 import mb_contact as mb
-from mb_contact import sko
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.kinematics import body_inertias, body_poses
 from mb_contact.core.tree.modified_articulated import _compress, factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.studies import sko
 from mb_contact.types import OK, WORLD
 
 GRAVITY = np.array([0.3, -1.2, -9.0])

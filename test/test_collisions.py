@@ -13,7 +13,6 @@ from dense_oracle import random_forest, random_state
 from test_contact_solver import random_problem
 
 import mb_contact as mb
-from mb_contact.contact.collisions import LAWS
 from mb_contact.model.scene import (
     Closure,
     CollisionFilters,
@@ -28,6 +27,7 @@ from mb_contact.model.scene import (
     Velocity,
 )
 from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
+from mb_contact.studies.impact_laws import LAWS
 from mb_contact.types import NOT_FINITE, WORLD
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")

@@ -19,8 +19,8 @@ import scipy.linalg
 import scipy.sparse
 
 import mb_contact as mb
-from mb_contact.contact.os import ContactProblem
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
+from mb_contact.studies.formulations.os import ContactProblem
 
 DATA = Path(__file__).parent / "data"
 CONE = 0  #: n_f of the disc

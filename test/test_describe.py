@@ -16,8 +16,8 @@ import mb_contact as mb
 from mb_contact import cli
 from mb_contact.model.describe import describe_model
 from mb_contact.model.segments import depth, mass_matrix_nonzeros, segment_pattern, serial_segments
-from mb_contact.sko.digraph import TreeDigraph
-from mb_contact.sko.pattern import expand, mass_pattern
+from mb_contact.studies.sko.digraph import TreeDigraph
+from mb_contact.studies.sko.pattern import expand, mass_pattern
 
 DUAL_ARM = Path(__file__).resolve().parents[1] / "urdf" / "dual_arm.urdf"
 ROBOTS = {

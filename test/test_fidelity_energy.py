@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.fidelity.energy import motion_of, random_scene, run_scene, setting_of
-from mb_contact.core.rows.flat_manifolds import SAME_GAP
+from mb_contact.core.constraints.flat_manifolds import SAME_GAP
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Ground, Pose, Primitive
 

@@ -11,7 +11,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.step import Lift
-from mb_contact.core.rows.flat_manifolds import SAME_GAP, level_offsets, level_points
+from mb_contact.core.constraints.flat_manifolds import SAME_GAP, level_offsets, level_points
 from mb_contact.types import Contacts
 
 DT = 1e-3

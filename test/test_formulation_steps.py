@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.contact.formulations import FORMULATIONS
 from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
+from mb_contact.studies.formulations.catalogue import FORMULATIONS
 
 OTHERS = [name for name in FORMULATIONS if name != "os"]
 

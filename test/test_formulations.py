@@ -23,8 +23,8 @@ from formulation_cases import (
 
 import mb_contact as mb
 from mb_contact.bench.formulations import bench_problem
-from mb_contact.contact.formulation import Forces, residuals
-from mb_contact.contact.formulations import FORMULATIONS
+from mb_contact.studies.formulations.catalogue import FORMULATIONS
+from mb_contact.studies.formulations.formulation import Forces, residuals
 from mb_contact.types import JOINT_REVOLUTE, WORLD
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact import cli
-from mb_contact.contact.formulations import FORMULATIONS
+from mb_contact.studies.formulations.catalogue import FORMULATIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "mb_contact"
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types"}
 TOP = {"ros", "cli", "viewer", "bench", "demo"}
-BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision", "contact"}
+BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision"}
 
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
 ALLOWED = {
@@ -28,18 +28,17 @@ ALLOWED = {
     "core": {"types"},
     "solvers": BASE | {"core"},
     "model": BASE | {"core"},
-    "sko": BASE | {"model"},
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},
-    "contact": BASE | {"core", "model", "solvers"},
     "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"surfaces"},
+    "studies": BELOW_SIMULATION | {"simulation"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
-    "bench": BELOW_SIMULATION | {"simulation", "sko", "ros"},
+    "bench": BELOW_SIMULATION | {"simulation", "studies", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
-    "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "sko"},
+    "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "studies"},
 }
 
 #: room of core/ -> rooms of core/ that it may import, beside its own and the files that stand in core/ itself
@@ -47,11 +46,13 @@ CORE_ALLOWED = {
     "tree": set(),
     "lcp": set(),
     "collision": {"tree"},
-    "rows": {"tree", "lcp"},
+    "constraints": {"tree"},
     "surfaces": {"tree", "lcp"},
     "cone": set(),
-    "solve": {"tree", "lcp", "rows"},
-    "step": {"tree", "lcp", "collision", "rows", "solve"},
+    "solve": {"tree", "lcp", "constraints"},
+    "step": {"tree", "collision", "constraints", "solve"},
+    "integrate": {"tree", "constraints", "step"},
+    "impact": {"tree", "collision", "constraints", "solve", "step"},
 }
 
 #: library -> the only rooms or files that may import it

@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mb_contact as mb
-from mb_contact import sko
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.tree.composite import composite_inertias
@@ -27,6 +26,7 @@ from mb_contact.core.trigonometry import padded, sines_and_cosines
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
 from mb_contact.dynamics.evaluator import _EVALUATORS, MOST_NODE_SETS, evaluator
 from mb_contact.model.rotations import rotation_about
+from mb_contact.studies import sko
 from mb_contact.types import JOINT_NAMES, OK, WORLD
 
 GRAVITY = np.array([0.3, -1.2, -9.0])

@@ -12,12 +12,12 @@ import pytest
 from loop_cases import bar, cut_four_bar, four_bar, four_bar_joints, four_bar_motion, hinge
 
 import mb_contact as mb
-from mb_contact.contact.loops import LoopClosure, loop_rows
-from mb_contact.contact.state import BodyState
 from mb_contact.core.step import step as _step
 from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.model.scene_rules import check_scene
-from mb_contact.simulation.study import posed_problem
+from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
+from mb_contact.studies.formulations.state import BodyState
+from mb_contact.studies.running_scene import posed_problem
 from mb_contact.types import CLOSURE_NAMES, CLOSURE_ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ def run(sim, seconds):
 
 @pytest.mark.parametrize("kind", CLOSURE_NAMES)
 def test_compiled_rows_are_those_of_the_formulations(kind):
-    """Row vectors, velocity products and errors against contact/loops.py, which differences check."""
+    """Row vectors, velocity products and errors against studies/formulations/loops.py, which differences check."""
     axes = ("1 0 0", "0 1 0", "0 0 1", "0 0.6 0.8")
     links = "".join(bar(f"l{i}", 0.3) for i in range(4))
     joints = "".join(hinge(f"j{i}", f"l{i - 1}" if i else "base", f"l{i}", 0.3, axes[i]) for i in range(4))

@@ -20,7 +20,7 @@ from extended_precision import EXTENDED, HAS_EXTENDED, MPMATH, Reference, compon
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
-from mb_contact import sko
+from mb_contact.studies import sko
 from mb_contact.types import JOINT_FLOATING, WORLD
 
 DUAL_ARM = Path(__file__).resolve().parents[1] / "urdf" / "dual_arm.urdf"

@@ -15,7 +15,7 @@ import mb_contact as mb
 from mb_contact import cli
 from mb_contact.bench import pendulum as bench
 from mb_contact.model.pendulum import SCENE_FILES, VARIANTS
-from mb_contact.simulation.hinged_bodies import SOLVERS, HingedBodies
+from mb_contact.studies.hinged_bodies.simulator import SOLVERS, HingedBodies
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sko_cases import FOUR_BAR, random_blocks, random_digraph, random_model, random_spo
 
 import mb_contact as mb
-from mb_contact import sko
 from mb_contact.errors import DynamicsError, InputError, ModelError
+from mb_contact.studies import sko
 from mb_contact.types import WORLD
 
 ROOT = Path(__file__).resolve().parents[1]

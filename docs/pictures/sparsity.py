@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 
 import mb_contact as mb
-from mb_contact import sko
+from mb_contact.studies import sko
 from mb_contact.types import WORLD
 
 matplotlib.use("Agg")

@@ -14,11 +14,11 @@ import time
 
 import numpy as np
 
-from mb_contact.contact.formulations import FORMULATIONS, formulate
-from mb_contact.contact.step_problem import ContactPoint, StepProblem
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.urdf import load_urdf
+from mb_contact.studies.formulations.catalogue import FORMULATIONS, formulate
+from mb_contact.studies.formulations.step_problem import ContactPoint, StepProblem
 from mb_contact.types import JOINT_FLOATING, WORLD
 
 DUAL_ARM = "package://mb_contact/urdf/dual_arm.urdf"

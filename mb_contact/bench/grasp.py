@@ -20,9 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.contact.friction_system import RANK_TOLERANCE, FrictionSystem
-from mb_contact.contact.no_slip import no_slip_step
-from mb_contact.contact.point_contacts import point_contacts
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
@@ -32,6 +29,9 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, FrictionSystem
+from mb_contact.studies.drumwright.no_slip import no_slip_step
+from mb_contact.studies.drumwright.point_contacts import point_contacts
 
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 NAMES = ("left_jaw", "box_left", "box_right", "right_jaw")  # from -x to +x

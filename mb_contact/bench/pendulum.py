@@ -24,8 +24,8 @@ import numpy as np
 
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.pendulum import pendulum, write_scenes
-from mb_contact.simulation.hinged_bodies import HingedBodies
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 
 LINKS = (3, 6, 12, 15, 24, 30)  #: of both papers
 WAYS = ("os", "mixed", "eliminated")

@@ -19,11 +19,8 @@ import numpy as np
 
 from mb_contact.bench.grasp import DIRECTIONS, FRICTION, GOOD, regularised_lemke
 from mb_contact.bench.trot import Trot
-from mb_contact.contact.friction_system import RANK_TOLERANCE, SOLVED, TOUCH
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
 from mb_contact.core.lcp.principal_pivoting import make_ppm_work
-from mb_contact.core.rows import equality_rows as _eq
-from mb_contact.core.rows.friction_state import judge_rows
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.errors import SceneError
@@ -32,6 +29,9 @@ from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.studies.drumwright import equality_rows as _eq
+from mb_contact.studies.drumwright.friction_state import judge_rows
+from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED, TOUCH
 from mb_contact.types import OK, SOLVER_OVER_BUDGET
 
 SCENE = "package://mb_contact/config/quadruped.yaml"

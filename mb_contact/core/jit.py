@@ -6,11 +6,12 @@
 Numba checks only the file of the cached function itself: an edited callee in another file
 would go unnoticed and stale code would run.  So the cache folder carries a hash of every
 file of ``core`` (and of ``types.py``, whose constants are compiled in); any edit is a new
-folder.
+folder.  Kernels of ``studies`` have a folder of their own, with the hash of both rooms.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from pathlib import Path
@@ -19,26 +20,26 @@ import numba
 from numba.core import types
 
 
-def source_digest():
-    """Hash of every source file that compiled code depends on."""
-    here = Path(__file__).parent
-    files = sorted(here.rglob("*.py")) + [here.parent / "types.py"]
+@functools.cache
+def source_digest(*rooms):
+    """Hash of every source file of some rooms that compiled code depends on; of ``core`` without rooms."""
+    package = Path(__file__).parent.parent
+    files = [file for room in ("core", *rooms) for file in sorted((package / room).rglob("*.py"))]
     digest = hashlib.sha256(numba.__version__.encode())
-    for file in files:
-        digest.update(file.relative_to(here.parent).as_posix().encode())
+    for file in [*files, package / "types.py"]:
+        digest.update(file.relative_to(package).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def cache_directory():
+def cache_directory(*rooms):
     """Folder of the compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
     base = os.environ.get("MB_CONTACT_CACHE_DIR")
     if not base:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
-    return Path(base) / source_digest()
+    return Path(base) / source_digest(*rooms)
 
 
-CACHE_DIRECTORY = cache_directory()
 DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
 
 
@@ -72,7 +73,8 @@ def _compiled(function, counted, inlined=False, fused=False):
     specialisation for every literal (a sixth of the whole compile time).
     """
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_DIRECTORY)
+    rooms = {"studies"} & set(function.__module__.split("."))
+    numba.config.CACHE_DIR = str(cache_directory(*rooms))
     try:
         compiled = numba.njit(
             cache=True, error_model="numpy", _nrt=counted, forceinline=inlined, fastmath=fused

@@ -135,7 +135,7 @@ class Pendulum:
     def free_scene(self, **settings):
         """The same spheres as free bodies, neighbours still not tested for contact: what NMC/OS starts from.
 
-        Hinges are not part of this scene; :class:`mb_contact.simulation.hinged_bodies.HingedBodies` adds them.
+        Hinges are not part of this scene; :class:`mb_contact.studies.hinged_bodies.simulator.HingedBodies` adds them.
         """
         down = (-sin(self.angle), -cos(self.angle))  # x and z of the direction from base to tip
         spheres = []

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from mb_contact.core.rows.bilateral import CLOSURE
+from mb_contact.core.constraints.bilateral import CLOSURE
 from mb_contact.core.step import closing as _closing
 from mb_contact.types import OK
 

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.simulation.warm_up import in_cache, is_compiled
+from mb_contact.simulation.warm_up import is_compiled
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
@@ -71,8 +70,3 @@ class ContactStep:
             if status == OK:
                 status = _step.settle(handle)
         return status
-
-
-def kernel_in_cache(kernel, name):
-    """Whether a kernel needs no compiling; ``name`` is "file.function"."""
-    return DISABLE_JIT or in_cache(kernel, name)

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/collisions.md.
+"""Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/impacts.md.
 
 A step is cut into stretches.  Each starts with the collisions of the moment it starts at, holds the impulses of the
 contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.  The work of a step is
@@ -14,13 +14,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.rows.bilateral import FIRST
-from mb_contact.core.step import events as _events
+from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.impact import events as _events
+from mb_contact.core.impact.times import normal_velocity
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.impact_times import normal_velocity
 from mb_contact.errors import DynamicsError
-from mb_contact.simulation.contact_step import kernel_in_cache
+from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
@@ -66,7 +66,7 @@ class EventScheme:
 
     def is_compiled(self):
         """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
-        return kernel_in_cache(_events.watched_gaps, "events.watched_gaps")
+        return in_cache(_events.watched_gaps)
 
     def run(self, dt):
         """One step of length dt [s]; a status.  Where it is not OK, or raises, the state is the one before."""

@@ -1,26 +1,27 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impacts with restitution within a step, in two phases, each with an energy ledger (docs/collisions.md)."""
+"""Impacts with restitution within a step, in two phases, each with an energy ledger (docs/impacts.md)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from mb_contact.collision import make_contacts
-from mb_contact.contact.collisions import LAWS, largest_factor
-from mb_contact.core.rows.bilateral import FIRST
-from mb_contact.core.rows.surface_rows import add_moments
-from mb_contact.core.step import collisions as _collisions
-from mb_contact.core.step import impact_times as _times
+from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.constraints.surface_rows import add_moments
+from mb_contact.core.impact import phases as _collisions
+from mb_contact.core.impact import times as _times
+from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.core.step.events import HOLD_GAP
 from mb_contact.model.scene import ELASTIC_MODELS
-from mb_contact.simulation.contact_step import kernel_in_cache
 from mb_contact.simulation.results import Impact
+from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import OK
 
+LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in core/impact/phases.py
+GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 CONTACT_WORK = 2  # entry of StepWork.ledger
 GAIN = 1e-12  #: part of the energy that counts as rounding
@@ -219,7 +220,7 @@ class Impacts:
 
     def warm_up(self, handle, progress):
         """Compile or load the kernels of an impact, with whatever contacts there are."""
-        if not kernel_in_cache(_collisions.apply_impact, "collisions.apply_impact"):
+        if not in_cache(_collisions.apply_impact):
             progress("impacts are compiled too (first run only)")
         self._due(handle)
         _collisions.mark_collisions(handle, self._imp, self._threshold, self._lag, self._settings[0])
@@ -394,3 +395,25 @@ class Impacts:
                 residual=float(max(imp.judge_c[:2].max(), imp.judge_d[:2].max())),
             )
         )
+
+
+def largest_factor(gain, tolerance):
+    """Largest factor from 0 to 1 with ``gain(factor) <= tolerance``: down a grid, then bisection to 1e-12.
+
+    ``gain(0)`` is taken to be at most the tolerance: an inelastic collision creates no energy.
+    """
+    if gain(1.0) <= tolerance:
+        return 1.0
+    low, high = 0.0, 1.0
+    for k in range(GRID - 1, 0, -1):
+        if gain(k / GRID) <= tolerance:
+            low = k / GRID
+            break
+        high = k / GRID
+    while high - low > 1e-12:
+        middle = 0.5 * (low + high)
+        if gain(middle) <= tolerance:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core import workspace as _workspace
-from mb_contact.core.jit import DISABLE_JIT
-from mb_contact.core.step import flow as _flow
-from mb_contact.core.step import midpoint as _midpoint
-from mb_contact.core.step import runge_kutta as _runge_kutta
+from mb_contact.core.integrate import flow as _flow
+from mb_contact.core.integrate import midpoint as _midpoint
+from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
@@ -75,7 +74,7 @@ class SemiImplicitEuler:
 
 
 class Flow:
-    """Steps by a flow of the smooth motion (``core/step/flow.py``); the integrators differ in ``advance``.
+    """Steps by a flow of the smooth motion (``core/integrate/flow.py``); the integrators differ in ``advance``.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class Flow:
         Stages whose rates are kept.
     """
 
-    kernel = None  #: what has to be compiled, and its name "file.function" in the cache
+    kernel = None  #: what has to be compiled
 
     def __init__(self, world, settings, stages=1):
         n, N, nq = len(world.tree.parent), len(world.v0), len(world.q0)
@@ -107,7 +106,7 @@ class Flow:
 
     def is_compiled(self):
         """Whether the kernels of this flow are in the cache of this Python (or need no compiling)."""
-        return DISABLE_JIT or in_cache(*self.kernel)
+        return in_cache(self.kernel)
 
     def begin(self, handle):
         """Put the start of the flow at the handle's state, with its efforts and nothing held."""
@@ -144,7 +143,7 @@ class Flow:
 class RungeKutta(Flow):
     """One step of a fixed tableau; joint damping is explicit in its stages."""
 
-    kernel = (_runge_kutta.fixed_flow, "runge_kutta.fixed_flow")
+    kernel = _runge_kutta.fixed_flow
 
     def __init__(self, world, settings, tableau=RK4):
         super().__init__(world, settings, len(tableau.b))
@@ -158,7 +157,7 @@ class RungeKutta(Flow):
 class Adaptive(Flow):
     """Steps of an embedded pair whose error estimate stays below a tolerance, as many as the flow needs."""
 
-    kernel = (_runge_kutta.adaptive_flow, "runge_kutta.adaptive_flow")
+    kernel = _runge_kutta.adaptive_flow
 
     def __init__(self, world, settings, tolerance, tableau=RK54):
         super().__init__(world, settings, len(tableau.b))
@@ -173,9 +172,9 @@ class Adaptive(Flow):
 
 
 class Midpoint(Flow):
-    """Implicit midpoint in energy-conserving forms (``core/step/midpoint.py``); joint damping is implicit."""
+    """Implicit midpoint in energy-conserving forms (``core/integrate/midpoint.py``); joint damping is implicit."""
 
-    kernel = (_midpoint.midpoint_flow, "midpoint.midpoint_flow")
+    kernel = _midpoint.midpoint_flow
 
     def advance(self, handle, dt):
         """See Flow."""

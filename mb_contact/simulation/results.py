@@ -61,7 +61,7 @@ class Certificate(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """One collision of k contact points: an event of a step (docs/collisions.md); world axes, SI units."""
+    """One collision of k contact points: an event of a step (docs/impacts.md); world axes, SI units."""
 
     time: float  #: [s]
     links: tuple  #: of (link_a, link_b) for each point

@@ -10,9 +10,9 @@ import numpy as np
 from mb_contact.checks import as_positive, as_vector
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, make_bilateral_work
+from mb_contact.core.constraints.loop_rows import make_loop_work
 from mb_contact.core.handle import make_step_handle
-from mb_contact.core.rows.bilateral import COUNT, FIRST, make_bilateral_work
-from mb_contact.core.rows.loop_rows import make_loop_work
 from mb_contact.core.solve import assemble as _assemble
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
@@ -27,15 +27,14 @@ from mb_contact.model.world import build_world
 from mb_contact.simulation.closing import close_loops, project
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.events import EventScheme
-from mb_contact.simulation.formulation import FormulationStep
 from mb_contact.simulation.impacts import landing, landing_speed, make_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import carry_over, slots
+from mb_contact.simulation.registry import study
 from mb_contact.simulation.results import Certificate, State, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
-from mb_contact.simulation.study import posed_contact_problem
 from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import (
@@ -591,7 +590,7 @@ class Simulator:
         if self.scene.friction_model in ("no_slip", "viscous"):
             model = self.scene.friction_model
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
-        return posed_contact_problem(self)
+        return study("posed_contact_problem")(self)
 
     @property
     def last_formulation(self):
@@ -660,7 +659,7 @@ class Simulator:
 
     def _make_contact_step(self):
         """The ContactStep of the scene's formulation."""
-        return FormulationStep(self) if self.scene.formulation != "os" else ContactStep()
+        return study("FormulationStep")(self) if self.scene.formulation != "os" else ContactStep()
 
     def _make_integrator(self):
         integrator = make_integrator(self.scene, self.world, self._settings)

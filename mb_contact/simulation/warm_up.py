@@ -37,13 +37,14 @@ _CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stag
 
 def is_compiled():
     """Whether the kernels of these files and this Python are in the cache (or need no compiling)."""
+    return in_cache(step.conclude)
+
+
+def in_cache(kernel):
+    """Whether a kernel was compiled by this Python from these files (or needs no compiling)."""
     if DISABLE_JIT:
         return True
-    return in_cache(step.conclude, "step.conclude")
-
-
-def in_cache(kernel, name):
-    """Whether a kernel, called ``file.function`` in the cache, was compiled by this Python from these files."""
+    name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"  # as Numba calls it in the cache
     python = f"py{sys.version_info.major}{sys.version_info.minor}"
     folder = Path(kernel.stats.cache_path)  # Numba's own, one for each folder of sources
     return any(folder.glob(f"{name}-*.{python}*.nbi"))

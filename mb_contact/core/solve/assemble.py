@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.constraints.bilateral import combine_gears
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.bilateral import combine_gears
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
 from mb_contact.core.solve.laws import friction_group

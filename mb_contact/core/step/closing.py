@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.bilateral import (
+from mb_contact.core.constraints.bilateral import (
     COUNT,
     GEARS,
     BilateralWork,
@@ -27,8 +26,9 @@ from mb_contact.core.rows.bilateral import (
     partner_impulses,
     worst_closure,
 )
-from mb_contact.core.rows.contact_rows import row_impulses
-from mb_contact.core.rows.joint_forces import spring_energy
+from mb_contact.core.constraints.contact_rows import row_impulses
+from mb_contact.core.constraints.joint_forces import spring_energy
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle

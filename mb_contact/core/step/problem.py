@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.contact_rows import row_sides
 from mb_contact.core.jit import entry
-from mb_contact.core.rows.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.rows.contact_rows import row_sides
 from mb_contact.core.solve.assemble import (
     choose_face,
     draft_joints,

@@ -24,8 +24,7 @@ import numpy as np
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.jit import entry, kernel
-from mb_contact.core.rows.bilateral import (
+from mb_contact.core.constraints.bilateral import (
     CLOSURE,
     COUNT,
     FIRST,
@@ -36,7 +35,7 @@ from mb_contact.core.rows.bilateral import (
     combine_velocities,
     partner_impulses,
 )
-from mb_contact.core.rows.contact_rows import (
+from mb_contact.core.constraints.contact_rows import (
     NEAR_LIMIT,
     contact_frames,
     contact_rows,
@@ -45,9 +44,10 @@ from mb_contact.core.rows.contact_rows import (
     row_impulses,
     row_velocities,
 )
-from mb_contact.core.rows.flat_manifolds import level_offsets, level_points
-from mb_contact.core.rows.joint_forces import bound_friction, spring_forces, stiffen
-from mb_contact.core.rows.surface_rows import contact_moments, moment_rows, turn_frames, warm_impulses
+from mb_contact.core.constraints.flat_manifolds import level_offsets, level_points
+from mb_contact.core.constraints.joint_forces import bound_friction, spring_forces, stiffen
+from mb_contact.core.constraints.surface_rows import contact_moments, moment_rows, turn_frames, warm_impulses
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.assemble import draft_contacts
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ROWS

@@ -1,0 +1,123 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What surfaces add to the rows of contacts: directions of unequal friction, torsion, rolling.
+
+A contact whose pair of surfaces has torsional or rolling coefficients gets rows behind all others: the relative angular
+velocity about the normal, and about the two tangents.
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.constraints.contact_rows import angular_row, set_tangents, tangential
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import body_vector, put_vector, vector, vector_dot
+
+UPRIGHT = 1e-3  #: a direction whose part along the surface is less has none there: the mean coefficient counts
+
+
+@kernel
+def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
+    """Coefficients ``mu`` (c, 2) along both tangents; where they differ, t1 is the surface's own direction."""
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        mu[i, 0] = mu[i, 1] = geoms.mu[pair]
+        if surfaces.side[pair] < 0:
+            continue
+        k = geoms.body[geoms.pairs[pair, surfaces.side[pair]]]
+        n = vector(contacts.normal, i)
+        t, size = tangential(body_vector(kin.R, k, vector(surfaces.direction, pair)), n)
+        if size < UPRIGHT:
+            continue
+        set_tangents(frames, i, n, t, size)
+        mu[i, 0] = surfaces.along[pair]
+        mu[i, 1] = surfaces.across[pair]
+
+
+@kernel
+def moment_rows(surfaces, contacts, frames, rows, cones, extra):
+    """Rows of torsion and rolling behind all others; ``extra[i]`` is the first one of contact i, or -1."""
+    last = cones.rows[0]
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        extra[i] = -1
+        if surfaces.torsional[pair] > 0.0:
+            extra[i] = last
+            _moment_row(rows, 3 * i, contacts.normal, i, last)
+            last += 1
+        if surfaces.rolling[pair] > 0.0:
+            if extra[i] < 0:
+                extra[i] = last
+            _moment_row(rows, 3 * i, frames.t1, i, last)
+            _moment_row(rows, 3 * i, frames.t2, i, last + 1)
+            last += 2
+    cones.rows[0] = last
+
+
+@kernel
+def _moment_row(rows, row, direction, i, new):
+    """Relative angular velocity along ``direction[i]`` of the bodies of ``row``."""
+    rows.body_a[new] = rows.body_a[row]
+    rows.body_b[new] = rows.body_b[row]
+    rows.dof[new] = -1
+    rows.offset[new] = 0.0
+    angular_row(rows, new, vector(direction, i))
+
+
+@kernel
+def warm_impulses(contacts, frames, memory, extra, surfaces, r):
+    """Impulses of the last step, in today's frames, at contacts that were there; False where none was."""
+    warm = False
+    for i in range(contacts.count[0]):
+        j = frames.known[i]
+        if j < 0:
+            continue
+        warm = True
+        before = vector(memory.tangent, j)
+        c = vector_dot(before, vector(frames.t1, i))
+        s = vector_dot(before, vector(frames.t2, i))
+        r[3 * i] = memory.impulse[j, 0]
+        r[3 * i + 1] = c * memory.impulse[j, 1] - s * memory.impulse[j, 2]
+        r[3 * i + 2] = s * memory.impulse[j, 1] + c * memory.impulse[j, 2]
+        at = extra[i]
+        if at < 0:
+            continue
+        if surfaces.torsional[contacts.pair[i]] > 0.0:
+            r[at] = memory.moment[j, 0]
+            at += 1
+        if surfaces.rolling[contacts.pair[i]] > 0.0:
+            r[at] = c * memory.moment[j, 1] - s * memory.moment[j, 2]
+            r[at + 1] = s * memory.moment[j, 1] + c * memory.moment[j, 2]
+    return warm
+
+
+@kernel
+def contact_moments(surfaces, geoms, contacts, frames, extra, r, memory, total):
+    """Torsion and rolling of every contact: into the memory, and onto the shapes."""
+    for i in range(contacts.count[0]):
+        put_vector(memory.moment, i, _moments(surfaces, contacts.pair[i], extra[i], r))
+    add_moments(surfaces, geoms, contacts, frames, extra, r, total)
+
+
+@kernel
+def _moments(surfaces, pair, at, r):
+    """Torsion and rolling about the two tangents in the rows from ``at`` on, zero where there are none."""
+    torsion, rolling = 0.0, (0.0, 0.0)
+    if at >= 0 and surfaces.torsional[pair] > 0.0:
+        torsion = r[at]
+        at += 1
+    if at >= 0 and surfaces.rolling[pair] > 0.0:
+        rolling = (r[at], r[at + 1])
+    return torsion, rolling[0], rolling[1]
+
+
+@kernel
+def add_moments(surfaces, geoms, contacts, frames, extra, r, total):
+    """Add the moments of torsion and rolling in the rows r to those on the geometries."""
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        x, y, z = _moments(surfaces, pair, extra[i], r)
+        for a in range(3):
+            moment = x * contacts.normal[i, a] + y * frames.t1[i, a] + z * frames.t2[i, a]
+            total[geoms.pairs[pair, 0], a] += moment
+            total[geoms.pairs[pair, 1], a] -= moment

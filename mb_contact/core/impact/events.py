@@ -1,0 +1,181 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the event scheme asks of a state: which contacts collide, hold or leave, and the gaps along a flow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.collision.broadphase import plane_gap
+from mb_contact.core.collision.geometry import geometry_poses
+from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.constraints.contact_rows import _find_previous, tangential
+from mb_contact.core.impact.times import normal_velocity, relative_velocity
+from mb_contact.core.jit import entry
+from mb_contact.core.step.step import rows_in_use
+from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.tree.spatial import vector, vector_dot, vector_product
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
+
+APART = 0  # of a contact: there is a gap
+HELD = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
+LEAVING = 2  # touches and separates: flies on, and is watched
+COLLIDING = 3
+
+TOUCH = 1e-8  # gap of contacts that touch [m]
+HOLD_GAP = 1e-5  # a contact that carried an impulse in the stretch before holds up to this gap [m]
+HOLD_SPEED = 1e-3  # and this normal velocity, which held impulses leave behind [m/s]
+
+
+@entry
+def classify(h, threshold, stuck, kinds):
+    """State of every contact of the present state into ``kinds``; returns how many collide.
+
+    Parameters
+    ----------
+    threshold : float
+        Approach speed from which contacts collide [m/s].
+    stuck : int64 (m,)
+        Pairs of geometries that hold wherever they touch.
+    """
+    colliding = 0
+    memory = h.memory
+    for i in range(h.contacts.count[0]):
+        pair = h.contacts.pair[i]
+        gap = h.contacts.gap[i]
+        speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        j = _find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
+        loaded = j >= 0 and memory.impulse[j, 0] > 0.0
+        if loaded and abs(gap) <= HOLD_GAP and abs(speed) <= HOLD_SPEED:
+            kinds[i] = HELD
+        elif gap > TOUCH:
+            kinds[i] = APART
+        elif speed < -threshold:
+            kinds[i] = COLLIDING
+            colliding += 1
+        elif speed > threshold and gap >= -TOUCH and stuck[pair] == 0:
+            kinds[i] = LEAVING
+        else:
+            kinds[i] = HELD
+    return colliding
+
+
+@entry
+def keep_held(h, kinds, held):
+    """Leave only the held contacts in ``h.contacts``; their pairs and features into ``held`` (c, 2)."""
+    c = h.contacts
+    kept = 0
+    for i in range(c.count[0]):
+        if kinds[i] != HELD:
+            continue
+        c.pair[kept] = c.pair[i]
+        c.feature[kept] = c.feature[i]
+        c.gap[kept] = c.gap[i]
+        for a in range(3):
+            c.point[kept, a] = c.point[i, a]
+            c.normal[kept, a] = c.normal[i, a]
+        held[kept, 0] = c.pair[i]
+        held[kept, 1] = c.feature[i]
+        kept += 1
+    c.count[0] = kept
+    return kept
+
+
+@entry
+def end_poses(h, f, geom_R, geom_p):
+    """Poses of the geometries at the end of a flow."""
+    body_poses(h.tree, f.q_end, f.kin)
+    geometry_poses(h.geoms, f.kin.R, f.kin.p, geom_R, geom_p)
+
+
+@entry
+def watched_gaps(h, b, count, contacts, held, n_held, gaps):
+    """Least gap of each candidate over the points that are not held, into ``gaps`` (count,).
+
+    Parameters
+    ----------
+    b : CollisionBuffers
+        Poses, candidates, their reach and the narrow phase's witnesses.
+    contacts : Contacts
+        Scratch.
+    held : int64 (c, 2)
+        Pairs and features of the held points; the first ``n_held``.
+    """
+    build_contacts(
+        h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts
+    )
+    kind = h.geoms.kind
+    at = 0
+    for i in range(count):
+        row = b.candidates[i]
+        x = h.geoms.pairs[row, 0]
+        y = h.geoms.pairs[row, 1]
+        mixed = False
+        for j in range(n_held):
+            mixed = mixed or held[j, 0] == row
+        least = np.inf
+        while at < contacts.count[0] and contacts.pair[at] == row:
+            known = False
+            for j in range(n_held):
+                known = known or (held[j, 0] == row and held[j, 1] == contacts.feature[at])
+            if not known:
+                least = min(least, contacts.gap[at])
+            at += 1
+        if least == np.inf:
+            if mixed or kind[x] == SHAPE_HEIGHT_FIELD or kind[y] == SHAPE_HEIGHT_FIELD:
+                least = b.reach[i]
+            elif kind[x] == SHAPE_PLANE:
+                least = plane_gap(kind, h.geoms.size, b.geom_R, b.geom_p, y, x)
+            elif kind[y] == SHAPE_PLANE:
+                least = plane_gap(kind, h.geoms.size, b.geom_R, b.geom_p, x, y)
+            else:
+                least = b.witness[i, 3]
+        gaps[i] = least
+
+
+@entry
+def cut_short(h, part):
+    """Impulses of a stretch of which only this part was flown."""
+    for r in range(rows_in_use(h)):
+        h.sol.r[r] *= part
+
+
+@entry
+def correct_held(h, f, contacts):
+    """Compare the velocities of the held contacts at the end of the flow with those that their rows foresaw.
+
+    The rows are those of the start; at the end the contact has moved on and the bodies have turned.  What is missing
+    goes to ``work.row_bias``, so that the same problem, solved again, asks for the velocities at the end.
+
+    Parameters
+    ----------
+    contacts : Contacts
+        All points at the end of the flow, where ``end_poses`` has been.
+
+    Returns
+    -------
+    float
+        Largest change of ``row_bias`` [m/s].
+    """
+    body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
+    bias = h.work.row_bias
+    worst = 0.0
+    for i in range(h.contacts.count[0]):
+        j = _find_previous(
+            contacts.count[0], contacts.pair, contacts.feature, h.contacts.pair[i], h.contacts.feature[i]
+        )
+        if j < 0:
+            continue
+        u = relative_velocity(h.geoms, contacts, f.kin.p, f.kin.V, j)
+        n = vector(contacts.normal, j)
+        t, size = tangential(vector(h.frames.t1, i), n)
+        if size < 0.5:  # the contact has turned over: no frame to compare in
+            continue
+        t = t[0] / size, t[1] / size, t[2] / size
+        true = vector_dot(u, n), vector_dot(u, t), vector_dot(u, vector_product(n, t))
+        for a in range(3):
+            missing = true[a] - (h.sol.u[3 * i + a] - h.rows.offset[3 * i + a])
+            worst = max(worst, abs(missing - bias[i, a]))
+            bias[i, a] = missing
+    return worst

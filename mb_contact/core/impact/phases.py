@@ -1,0 +1,424 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Stages of an impact (J14 section 7) on the step's own rows and solvers: velocities jump, positions stay.
+
+    impacts_due      which contacts collide (equations of docs/impacts.md)
+    foresee          when (``times.py``)
+    pose_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
+    ..._compression  J14 (54): the contact problem with dt = 0, before and after ``problem.solve``
+    ..._decompression  J14 (57) with the friction of the chosen law, likewise
+    apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
+    move_back        positions as if v+ had been from the start, and the impact where it happened
+
+Both phases are the contact problem of the step (``h.system``) with other velocities q; the step poses its own later.
+Anitescu and Potra's decompression, r_n = theta + F_n with F_n >= 0 complementary to u_n and friction at most mu r_n, is
+that problem with a least normal impulse theta.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.arrays import copy, fill
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
+from mb_contact.core.constraints.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
+from mb_contact.core.constraints.surface_rows import moment_rows, turn_frames
+from mb_contact.core.impact.times import (
+    collides,
+    foreseen,
+    gap_now,
+    island_moments,
+    lengthen_arms,
+    limit_gap,
+    limit_touch,
+    normal_velocity,
+    spare,
+)
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.solve.assemble import draft_contacts
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.system import ROWS
+from mb_contact.core.step.problem import rows_in_use, start_phase
+from mb_contact.core.step.step import BAD_BODY, _add_impulse
+from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
+from mb_contact.core.tree.inverse_dynamics import kinetic_energy
+from mb_contact.core.tree.kinematics import bias_terms, body_velocities
+from mb_contact.core.tree.spatial import ZERO, add_vector, put_vector, vector, vector_product, vector_sum
+from mb_contact.types import LOWER, NOT_FINITE, OK
+
+PAPERS = 1
+NEWTON = 2
+
+BEFORE = 0  # entries of ImpactWork.energy: kinetic energy before,
+COMPRESSED = 1  # its change in compression,
+RECOVERED = 2  # and in decompression
+AFTER = 3  # recomputed from the new velocities
+
+TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
+
+
+class ImpactWork(NamedTuple):
+    """Workspace of one impact; c contacts, R scalar rows."""
+
+    collides: np.ndarray  #: int64 (c,), marks of the step's contacts
+    eps: np.ndarray  #: (c,), their restitution
+    speed: np.ndarray  #: (c,), normal velocity before [m/s]
+    u: np.ndarray  #: (R,), velocities of the rows before
+    p_c: np.ndarray  #: (R,), impulses of compression
+    u_c: np.ndarray  #: (R,), velocities after it
+    theta: np.ndarray  #: (R,), recovered normal impulses
+    p_d: np.ndarray  #: (R,), recovered and additional impulses
+    q: np.ndarray  #: (R,), velocities before the second phase
+    moved: np.ndarray  #: (R,), W times impulses
+    total: np.ndarray  #: (R,), p_c + p_d
+    judge_c: np.ndarray  #: (4,), certificate of compression
+    judge_d: np.ndarray  #: (4,), and of decompression
+    energy: np.ndarray  #: (4,) [J]
+    arm: np.ndarray  #: (c,), half of the gap that closes before they touch [m]
+    when: np.ndarray  #: (c,), moments of the step's marked contacts, from its start [s]
+    bend: np.ndarray  #: (c, 3), their relative accelerations until then [m/s^2]
+    picked_bend: np.ndarray  #: (c, 3), of those that take part
+    moment: np.ndarray  #: (R,), of the units that take part; infinite where one only touches
+    ahead: np.ndarray  #: (R,), what u has gained since the start of the step
+    label: np.ndarray  #: int64 (n,), island of each body
+    body_moment: np.ndarray  #: (n,) [s]
+    first: np.ndarray  #: (1,), the earliest of them
+    v_before: np.ndarray  #: (N,)
+
+
+def make_impact_work(capacity, rows, bodies, dof):
+    """Workspace for so many contacts, scalar rows, bodies and degrees of freedom."""
+    return ImpactWork(
+        collides=np.zeros(capacity, np.int64),
+        eps=np.zeros(capacity),
+        speed=np.zeros(capacity),
+        u=np.zeros(rows),
+        p_c=np.zeros(rows),
+        u_c=np.zeros(rows),
+        theta=np.zeros(rows),
+        p_d=np.zeros(rows),
+        q=np.zeros(rows),
+        moved=np.zeros(rows),
+        total=np.zeros(rows),
+        judge_c=np.zeros(4),
+        judge_d=np.zeros(4),
+        energy=np.zeros(4),
+        arm=np.zeros(capacity),
+        when=np.zeros(capacity),
+        bend=np.zeros((capacity, 3)),
+        picked_bend=np.zeros((capacity, 3)),
+        moment=np.zeros(rows),
+        ahead=np.zeros(rows),
+        label=np.zeros(bodies, np.int64),
+        body_moment=np.zeros(bodies),
+        first=np.zeros(1),
+        v_before=np.zeros(dof),
+    )
+
+
+@entry
+def impacts_due(h, eps, every, threshold, lag, dt):
+    """How many contacts collide in this step; rows of those in flight are spared (``impact_times.spare``).
+
+    Parameters
+    ----------
+    eps : (m,)
+        Restitution of each pair of geometries.
+    every : bool
+        Contacts without restitution and joint limits count too.
+    threshold : float
+        Least approach speed [m/s].
+    lag : float
+        See ``impact_times``; the free velocity is that of ``work.V_free``.
+    dt : float
+        [s]
+    """
+    due = 0
+    for i in range(h.contacts.count[0]):
+        h.work.row_bias[i, 0] = spare(h, i, threshold, lag, dt)
+        if (every or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
+            due += 1
+    if every:
+        due += limits_hit(h, threshold, lag, dt)
+    return due
+
+
+@entry
+def limits_hit(h, threshold, lag, dt):
+    """How many joint limits are passed on their free paths within dt, approached faster than the threshold."""
+    hit = 0
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        v = h.v[h.tree.v_start[k]]
+        for side in range(2):
+            if (1.0 - 2.0 * side) * v < -threshold and limit_touch(h, k, side, lag, dt) >= 0.0:
+                hit += 1
+    return hit
+
+
+@entry
+def mark_collisions(h, imp, threshold, lag, dt):
+    """Mark the contacts that collide in this step, with or without restitution."""
+    for i in range(h.contacts.count[0]):
+        imp.collides[i] = 1 if collides(h, i, threshold, lag, dt) else 0
+
+
+@entry
+def next_pair(h, imp):
+    """Pair of geometries that collides first, then the fastest; -1 if none does."""
+    best = -1
+    soonest = 0.0
+    fastest = 0.0
+    for i in range(h.contacts.count[0]):
+        pair = h.contacts.pair[i]
+        if imp.collides[i] == 0:
+            continue
+        speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCH else 0.0
+        if best < 0 or time < soonest or (time == soonest and speed > fastest):
+            best = pair
+            soonest = time
+            fastest = speed
+    return best
+
+
+@entry
+def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
+    """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
+
+    Parameters
+    ----------
+    picked : Contacts, out
+        Those that take part, with zero gaps.
+    touch : float
+        Gap up to which contacts touch [m].
+    threshold, lag, dt : float
+        As in ``impacts_due``; with dt = 0 all of it happens now.
+    only_pair : int
+        The one pair of geometries that takes part, or -1 for all.
+    together : bool
+        All bodies are coupled, whatever the tree says.
+    """
+    _pick(h, imp, picked, eps, touch, only_pair)
+    status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
+    if status != OK:
+        h.work.info[BAD_BODY] = body
+        return status
+    contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
+    turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
+    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.cones)
+    lengthen_arms(h, imp, picked)
+    _reached_limits(h, imp, threshold, lag, dt)
+    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.cones, h.friction.extra)
+    island_moments(h, imp, picked, together)
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
+    )  # friction of the joints has no time to act
+    row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
+    foreseen(h, imp, picked, lag, dt)
+    combine_velocities(imp.u, h.bil)
+    fill(h.v.shape[0], h.draft.damping, 0.0)
+    draft_contacts(h.draft, picked, h.friction, 1.0)
+    for i in range(picked.count[0]):
+        imp.speed[i] = imp.u[3 * i]
+    copy(h.v.shape[0], h.v, imp.v_before)
+    imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    return OK
+
+
+@entry
+def _pick(h, imp, picked, eps, touch, only_pair):
+    """Copy the contacts that take part."""
+    found = h.contacts
+    c = 0
+    for i in range(found.count[0]):
+        pair = found.pair[i]
+        if only_pair >= 0 and pair != only_pair:
+            continue
+        if found.gap[i] > touch and imp.collides[i] == 0:
+            continue
+        imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
+        picked.pair[c] = pair
+        picked.feature[c] = found.feature[i]
+        picked.gap[c] = 0.0
+        imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
+        imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
+        put_vector(imp.picked_bend, c, vector(imp.bend, i))
+        put_vector(picked.point, c, vector(found.point, i))
+        put_vector(picked.normal, c, vector(found.normal, i))
+        c += 1
+    picked.count[0] = c
+
+
+@entry
+def _reached_limits(h, imp, threshold, lag, dt):
+    """Rows of joint limits that are touched, or passed within dt; inelastic."""
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        d = h.tree.v_start[k]
+        for side in range(2):
+            t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
+            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
+                arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
+                imp.moment[h.cones.count[0]] = t if arrives else np.inf
+                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.rows, h.cones)
+
+
+@entry
+def begin_compression(h, imp):
+    """J14 (54): the problem of compression, posed before, with the velocities before the impact."""
+    for i in range(imp.theta.shape[0]):
+        imp.theta[i] = 0.0
+        imp.p_d[i] = 0.0
+    start_phase(h, imp.u, imp.theta)
+
+
+@entry
+def end_compression(h, imp):
+    """p_c, u_c and the energy of compression, from the solution."""
+    _end_phase(h, imp.u, imp.p_c, imp.u_c, imp.judge_c)
+    imp.energy[COMPRESSED] = 0.0
+    imp.energy[RECOVERED] = 0.0
+    for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
+        imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
+    fill(4, imp.judge_d, 0.0)
+
+
+@entry
+def _end_phase(h, q, r, u, judge):
+    """Impulses of the solved rows into r, velocities after them into u, the certificate into ``judge``."""
+    P = h.system
+    n_rows = rows_in_use(h)
+    copy(n_rows, h.sol.r, r)
+    apply_compliance(h, r, u)
+    for i in range(n_rows):
+        u[i] += q[i]
+    for i in range(P.count[ROWS]):
+        if P.immobile[i] != 0:
+            u[P.source[i]] = P.q[i]
+    certify(P, u, h.bil.info[FIRST], judge, h.sol.loops)
+
+
+@entry
+def apply_compliance(h, r, u):
+    """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
+    n_rows = rows_in_use(h)
+    if h.solver[2] != 0.0:
+        for i in range(n_rows):
+            u[i] = 0.0
+            for j in range(n_rows):
+                u[i] += h.system.W[i, j] * r[j]
+        return
+    partner_impulses(r, h.bil)
+    row_impulses(h.rows, n_rows, r, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    row_velocities(h.rows, n_rows, h.art.alpha, u)
+    combine_velocities(u, h.bil)
+
+
+@entry
+def begin_decompression(h, imp, law, scale):
+    """J14 (57) with the friction of ``law`` and all eps times ``scale``: its problem."""
+    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
+    for i in range(n_rows):
+        imp.theta[i] = 0.0
+        imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
+    for i in range(h.cones.count[0]):
+        row = h.cones.start[i]
+        if h.cones.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
+            imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
+        elif h.cones.dim[i] == 3:
+            imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
+    if law == PAPERS:
+        apply_compliance(h, imp.theta, imp.moved)
+        for i in range(n_rows):
+            imp.q[i] += imp.moved[i]
+            imp.total[i] = 0.0
+        start_phase(h, imp.q, imp.total)
+    else:
+        start_phase(h, imp.q, imp.theta)
+
+
+@entry
+def end_decompression(h, imp, law):
+    """p_d from the solution; returns the change of kinetic energy over both phases [J]."""
+    _end_phase(h, imp.q, imp.p_d, imp.moved, imp.judge_d)
+    return recovered(h, imp, law)
+
+
+@entry
+def recovered(h, imp, law):
+    """From the impulses of the second problem in p_d to all that decompression adds; the energy of both phases."""
+    n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
+    for i in range(n_rows):
+        if law == NEWTON:
+            imp.p_d[i] -= imp.p_c[i]
+        elif law == PAPERS:
+            imp.p_d[i] += imp.theta[i]
+        imp.total[i] = imp.p_c[i] + imp.p_d[i]
+    apply_compliance(h, imp.p_d, imp.moved)
+    imp.energy[RECOVERED] = 0.0
+    for i in range(n_rows):
+        imp.energy[RECOVERED] += imp.p_d[i] * (imp.u_c[i] + 0.5 * imp.moved[i])
+    return imp.energy[COMPRESSED] + imp.energy[RECOVERED]
+
+
+@entry
+def apply_impact(h, imp):
+    """Velocities after the impact and what follows from them, from p_c and p_d; a status."""
+    for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
+        imp.total[i] = imp.p_c[i] + imp.p_d[i]
+    partner_impulses(imp.total, h.bil)
+    row_impulses(h.rows, rows_in_use(h), imp.total, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    for i in range(h.v.shape[0]):
+        if not np.isfinite(h.work.dv[i]):
+            return NOT_FINITE
+    for i in range(h.v.shape[0]):
+        h.v[i] += h.work.dv[i]
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+    energy_after(h, imp)
+    return OK
+
+
+@entry
+def energy_after(h, imp):
+    """Kinetic energy from the new velocities; the impulses met rows that were ``ahead`` of those at the start."""
+    imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
+    for i in range(h.cones.rows[0]):
+        imp.energy[AFTER] += imp.total[i] * imp.ahead[i]
+
+
+@entry
+def set_velocity(h, v):
+    """Back to the velocity v, with all that follows from it; positions have not moved."""
+    copy(h.v.shape[0], v, h.v)
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+
+
+@entry
+def add_impulses(h, picked, vectors, arm, total):
+    """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
+    for i in range(picked.count[0]):
+        moment = vector_sum(ZERO, arm[i], vector_product(vector(picked.normal, i), vector(vectors, i)))
+        for side in range(2):
+            g = h.geoms.pairs[picked.pair[i], side]
+            _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
+            add_vector(total, g, moment)
+
+
+@kernel
+def impulse_vectors(picked, frames, p, out):
+    """Impulses of rows p as world vectors on A, (k, 3)."""
+    for i in range(picked.count[0]):
+        for a in range(3):
+            out[i, a] = (
+                p[3 * i] * picked.normal[i, a] + p[3 * i + 1] * frames.t1[i, a] + p[3 * i + 2] * frames.t2[i, a]
+            )

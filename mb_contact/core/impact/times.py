@@ -1,0 +1,285 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""When within a step its impacts happen, and what follows from it for the step (docs/impacts.md).
+
+    collides         whether a contact's path through the step reaches the surface
+    foresee          the moment t at which it does, and the relative acceleration on the way there
+    island_moments   one moment for all that an impact couples
+    foreseen         velocities of the rows at that moment
+    move_back        the path after the impact, extended back to the start of the step: q - t (v+ - v-)
+
+The path of a gap is g + u t + a t^2 / 2 with a = (u_next - u) / dt, u_next without impacts.  Semi-implicit Euler's
+positions lie on such a path whose velocity at the start is u + a dt / 2 (its own velocities are half a step late), so
+there ``lag`` is 1/2; it is 0 for flows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.arrays import fill
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import ZERO, point_velocity, put_vector, vector, vector_dot, vector_sum
+
+AWAY = 1e3  # what the row of an approaching contact is raised by where the step without impacts is looked for [m/s]
+
+
+@kernel
+def normal_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i along its normal [m/s]."""
+    return vector_dot(relative_velocity(geoms, contacts, origin, V, i), vector(contacts.normal, i))
+
+
+@kernel
+def relative_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i, world axes [m/s]."""
+    pair = contacts.pair[i]
+    point = vector(contacts.point, i)
+    on_a = point_velocity(V, origin, geoms.body[geoms.pairs[pair, 0]], point)
+    return vector_sum(on_a, -1.0, point_velocity(V, origin, geoms.body[geoms.pairs[pair, 1]], point))
+
+
+@kernel
+def path_end(gap, u, u_next, lag, dt):
+    """Gap after dt of a path: g + dt u_next where ``lag`` is 1/2, with the mean velocity where it is 0."""
+    return gap + dt * ((0.5 - lag) * u + (0.5 + lag) * u_next)
+
+
+@kernel
+def first_touch(gap, u, u_next, lag, dt):
+    """First root of the path from 0 to dt [s]; the nearest approach where it turns before the surface."""
+    if not gap > 0.0:
+        return 0.0
+    a = (u_next - u) / dt
+    start = u + lag * dt * a
+    square = start * start - 2.0 * a * gap
+    if square >= 0.0:
+        speed = np.sqrt(square) - start
+        t = 2.0 * gap / speed if speed > 0.0 else dt
+    else:
+        t = -start / a
+    return min(max(t, 0.0), dt)
+
+
+@entry
+def gap_now(h, i):
+    """Gap of contact i, as the paths behind this step's impacts have it at the start of the step [m]."""
+    return h.contacts.gap[i] + h.work.gap_shift[i]
+
+
+@entry
+def collides(h, i, threshold, lag, dt):
+    """Whether contact i approaches faster than the threshold and its path reaches the surface within dt."""
+    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+    if not before < -threshold:
+        return False
+    free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
+    return path_end(gap_now(h, i), before, free, lag, dt) <= 0.0
+
+
+@entry
+def spare(h, i, threshold, lag, dt):
+    """Bias of the row of a contact in flight, whose path stays above the surface, so that the row leaves it alone.
+
+    ``g + dt u+ >= 0`` asks too much of a path with mean velocity (u + u+) / 2 and would slow what is to bounce later.
+    """
+    if lag > 0.0 or h.contacts.gap[i] < 0.0:
+        return 0.0
+    before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+    if before >= -threshold and h.work.gap_shift[i] == 0.0:
+        return 0.0
+    free = normal_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
+    gap = gap_now(h, i)
+    if path_end(gap, before, free, lag, dt) <= 0.0:
+        return 0.0
+    return max(0.0, -free - gap / dt)
+
+
+@kernel
+def limit_gap(tree, q, shift, k, side):
+    """Distance of scalar joint k from its lower (0) or upper (1) limit, as ``gap_now`` [rad, m]."""
+    position = q[tree.q_start[k]] - shift[tree.v_start[k]]
+    return position - tree.lower[tree.v_start[k]] if side == 0 else tree.upper[tree.v_start[k]] - position
+
+
+@entry
+def limit_touch(h, k, side, lag, dt):
+    """Moment at which scalar joint k reaches a limit on its path [s], negative if it does not within dt."""
+    d = h.tree.v_start[k]
+    sign = 1.0 - 2.0 * side
+    gap = limit_gap(h.tree, h.q, h.work.shift, k, side)
+    u = sign * h.v[d]
+    free = sign * h.work.v_free[d]
+    if path_end(gap, u, free, lag, dt) <= 0.0:
+        return first_touch(gap, u, free, lag, dt)
+    if gap + dt * u <= 0.0:  # stopped short by other forces; inelastic, so no harm is done early
+        return first_touch(gap, u, u, 0.0, dt)
+    return -1.0
+
+
+@entry
+def set_aside(h, threshold):
+    """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
+    for i in range(h.contacts.count[0]):
+        if normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) < -threshold:
+            h.work.row_bias[i, 0] = AWAY
+
+
+@entry
+def foresee(h, imp, lag, dt):
+    """Moments ``imp.when`` (c,) of the marked contacts and accelerations ``imp.bend`` (c, 3), from ``work.v_next``.
+
+    v_next is that of the step's problem with the approaching contacts set aside.  Where it jumps by more than the
+    approach itself (something else was stopped), the free velocity serves.
+    """
+    V = h.bil.V
+    body_velocities(h.tree, h.kin, h.work.v_next, V)
+    for i in range(h.contacts.count[0]):
+        imp.when[i] = 0.0
+        put_vector(imp.bend, i, ZERO)
+        if imp.collides[i] == 0:
+            continue
+        n = vector(h.contacts.normal, i)
+        u = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        free = relative_velocity(h.geoms, h.contacts, h.kin.p, h.work.V_free, i)
+        after = relative_velocity(h.geoms, h.contacts, h.kin.p, V, i)
+        if not abs(vector_dot(n, after) - vector_dot(n, free)) < abs(vector_dot(n, u)):
+            after = free
+        imp.when[i] = first_touch(gap_now(h, i), vector_dot(n, u), vector_dot(n, after), lag, dt)
+        x, y, z = vector_sum(after, -1.0, u)
+        put_vector(imp.bend, i, (x / dt, y / dt, z / dt))
+
+
+@entry
+def lengthen_arms(h, imp, picked):
+    """Rows of contacts that close a gap first: each body is touched at its own surface, ``imp.arm`` from the midpoint.
+
+    (x -+ arm n) x d on either side; both rows of moments gain arm n x d.
+    """
+    frames = h.frames
+    rows = h.rows
+    for i in range(picked.count[0]):
+        if imp.arm[i] == 0.0:
+            continue
+        for a in range(3):
+            x = imp.arm[i] * frames.t2[i, a]
+            y = -imp.arm[i] * frames.t1[i, a]
+            if rows.body_a[3 * i] >= 0:
+                rows.on_a[3 * i + 1, a] += x
+                rows.on_a[3 * i + 2, a] += y
+            if rows.body_b[3 * i] >= 0:
+                rows.on_b[3 * i + 1, a] += x
+                rows.on_b[3 * i + 2, a] += y
+
+
+@entry
+def forget_times(imp):
+    """All collisions are now: the event scheme is at their time already."""
+    for i in range(imp.when.shape[0]):
+        imp.when[i] = 0.0
+        put_vector(imp.bend, i, ZERO)
+
+
+@entry
+def island_moments(h, imp, picked, together):
+    """``imp.body_moment`` (n,): the earliest of ``imp.moment`` of all contacts and limits that a body is coupled to.
+
+    Bodies are coupled by joints, loops, gears and the contacts that take part; ``together`` couples all.  Impulses of
+    an island act at one moment, or those that answer others would leave gaps open or closed.
+    """
+    label = imp.label
+    n = label.shape[0]
+    parent = h.tree.parent
+    for k in range(n):
+        label[k] = k if parent[k] < 0 else label[parent[k]]
+        if together:
+            label[k] = 0
+        imp.body_moment[k] = np.inf
+    for i in range(h.closures.body_a.shape[0]):
+        _join(label, h.closures.body_a[i], h.closures.body_b[i])
+    for i in range(h.gears.body_a.shape[0]):
+        _join(label, h.gears.body_a[i], h.gears.body_b[i])
+    for i in range(picked.count[0]):
+        pair = picked.pair[i]
+        _join(label, h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]])
+    for unit in range(h.cones.count[0]):
+        body = _body_of(h.rows, h.cones.start[unit])
+        if body >= 0:
+            imp.body_moment[label[body]] = min(imp.body_moment[label[body]], imp.moment[unit])
+    imp.first[0] = np.inf
+    for k in range(n - 1, -1, -1):
+        earliest = imp.body_moment[label[k]]
+        imp.first[0] = min(imp.first[0], earliest)
+        imp.body_moment[k] = earliest if earliest < np.inf else 0.0
+    if not imp.first[0] < np.inf:
+        imp.first[0] = 0.0
+
+
+@kernel
+def _body_of(rows, row):
+    """A moving body that a row acts on, -1 if none."""
+    return rows.body_a[row] if rows.body_a[row] >= 0 else rows.body_b[row]
+
+
+@kernel
+def _join(label, a, b):
+    """One label for the islands of two bodies, the smaller one."""
+    if a < 0 or b < 0 or label[a] == label[b]:
+        return
+    low = min(label[a], label[b])
+    high = max(label[a], label[b])
+    for k in range(label.shape[0]):
+        if label[k] == high:
+            label[k] = low
+
+
+@entry
+def foreseen(h, imp, picked, lag, dt):
+    """Bring the velocities ``imp.u`` of the rows of colliding contacts to their moment: + (lag dt + t) a.
+
+    Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
+    The change of each row is kept in ``imp.ahead``.
+    """
+    fill(h.cones.rows[0], imp.ahead, 0.0)
+    for i in range(picked.count[0]):
+        if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
+            continue
+        t = lag * dt + imp.body_moment[_body_of(h.rows, 3 * i)]
+        gain = vector_sum(ZERO, t, vector(imp.picked_bend, i))
+        normal = vector_dot(gain, vector(picked.normal, i))
+        if not imp.u[3 * i] + normal < 0.0:
+            continue
+        imp.ahead[3 * i] = normal
+        imp.ahead[3 * i + 1] = vector_dot(gain, vector(h.frames.t1, i))
+        imp.ahead[3 * i + 2] = vector_dot(gain, vector(h.frames.t2, i))
+        for d in range(3):
+            imp.u[3 * i + d] += imp.ahead[3 * i + d]
+
+
+@entry
+def move_back(h, imp):
+    """Add t (v+ - v-) of every body to ``work.shift``, by which the step starts behind q; gaps go with it."""
+    tree = h.tree
+    work = h.work
+    moved = False
+    for k in range(tree.parent.shape[0]):
+        t = imp.body_moment[k]
+        if t > 0.0:
+            moved = True
+            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                work.shift[d] += t * (h.v[d] - imp.v_before[d])
+    if not moved:
+        return
+    V = h.bil.V
+    body_velocities(tree, h.kin, work.shift, V)
+    for i in range(h.contacts.count[0]):
+        work.gap_shift[i] = -normal_velocity(h.geoms, h.contacts, h.kin.p, V, i)
+
+
+@entry
+def clear_shift(work):
+    """A step without impacts: it starts where the state is."""
+    fill(work.shift.shape[0], work.shift, 0.0)
+    fill(work.gap_shift.shape[0], work.gap_shift, 0.0)

@@ -1,0 +1,270 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The smooth motion between contacts: its handle, its charts, its right-hand side; the integrators build on these.
+
+A flow starts at (q_start, v_start), lasts dt and ends at (q_end, v_end).  On its way efforts, gravity, external forces
+and ``held`` act; ``held`` (N,) are constant generalised forces, for instance the impulses of a contact problem over its
+step, J* p / dt.  The simulation's own state and ``kin`` are left alone: a flow has workspaces of its own.
+
+Within one step the motion is written in the chart x of its start, q = q_start o exp(x), in which every Runge-Kutta
+method keeps its order (Runge-Kutta-Munthe-Kaas): x is the plain difference of q but for the rotation vectors of
+floating and spherical joints, for which
+
+    dx/dt = dexp^-1(x) omega = omega - x x omega / 2 + c x x (x x omega),   c = (1 - |x|/2 cot(|x|/2)) / |x|^2.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.experimental import structref
+
+from mb_contact.core.arrays import copy
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
+from mb_contact.core.constraints.contact_rows import row_impulses
+from mb_contact.core.constraints.joint_forces import spring_forces
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.step.closing import LEDGER_LOOPS, closure_error
+from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_use
+from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.tree.joints import integrate_joints
+from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
+from mb_contact.core.tree.spatial import (
+    add_spatial,
+    gathered,
+    spatial,
+    spatial_dot,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
+
+EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
+
+
+class FlowHandleType(types.StructRef):
+    """Numba type of ``FlowHandle``."""
+
+    def preprocess_fields(self, fields):
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+FLOW_FIELDS = (
+    "kin",  # workspaces of the stages
+    "art",
+    "q_start",
+    "v_start",
+    "q_end",
+    "v_end",
+    "q",  # state of the stage
+    "v",
+    "x",  # (N,), chart of the stage
+    "v_dot",  # (N,), acceleration of the stage
+    "force",  # (N,), efforts and held forces together
+    "held",  # (N,), constant generalised forces
+    "held_limits",  # (N,), the part of it that joint limits exert
+    "rates",  # (s, N), dx/dt of the stages
+    "accelerations",  # (s, N)
+    "powers",  # (s, 5), of efforts, damping, held forces of contacts and of limits, external wrenches [W]
+    "work",  # (5,), work of the whole flow [J]
+    "before",  # (5,), work up to the start of an inner step
+    "count",  # int64 (2,), steps and evaluations of the last flow
+    "is_free",  # int64 (n,), 1 for bodies in free flight; this and the rest for midpoint.py
+    "kin_end",  # kinematics of the end
+    "q_first",  # start of the whole flow
+    "v_first",
+    "mean",  # (N,), velocity half-way
+    "multiplier",  # (n,), of each tree, at its root body
+    "energies",  # (4, n), likewise
+    "root_work",  # (n,), likewise
+)
+
+if numba.config.DISABLE_JIT:
+    FlowHandle = namedtuple("FlowHandle", FLOW_FIELDS)
+else:
+
+    class FlowHandle(structref.StructRefProxy):
+        """Workspaces of a flow; make one with ``make_flow_handle``."""
+
+    structref.register(FlowHandleType)
+    structref.define_proxy(FlowHandle, FlowHandleType, list(FLOW_FIELDS))
+
+
+@entry
+def make_flow_handle(
+    kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
+    rates, accelerations, powers, work, before, count,
+    is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
+):  # fmt: skip
+    """A FlowHandle."""
+    return FlowHandle(
+        kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
+        rates, accelerations, powers, work, before, count,
+        is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
+    )  # fmt: skip
+
+
+@entry
+def begin_flow(h, f):
+    """A flow from the simulation's state, or from behind it where impacts ask for it, with nothing held yet."""
+    tree = h.tree
+    copy(h.q.shape[0], h.q, f.q_start)
+    shifted = False
+    for i in range(h.v.shape[0]):
+        shifted = shifted or h.work.shift[i] != 0.0
+        f.v_start[i] = h.v[i]
+        f.held[i] = 0.0
+        f.held_limits[i] = 0.0
+        limit = tree.effort_limit[i]
+        h.work.effort[i] = min(max(h.effort[i], -limit), limit)
+    if shifted:
+        integrate_joints(tree, h.work.shift, -1.0, f.q_start)
+
+
+@entry
+def accelerate(h, f, weight, v_damped):
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); a status."""
+    tree = h.tree
+    kin = f.kin
+    body_poses(tree, f.q, kin)
+    body_velocities(tree, kin, f.v, kin.V)
+    body_inertias(tree, kin)
+    bias_terms(tree, kin, f.v)
+    status, body = articulated_inertias(tree, kin, weight, f.art)
+    if status != OK:
+        h.work.info[BAD_BODY] = body
+        return status
+    for i in range(f.force.shape[0]):
+        f.force[i] = h.work.effort[i] + f.held[i]
+    spring_forces(tree, h.joints, f.q, f.force)
+    free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, h.work.external, f.v_dot)
+    f.count[1] += 1
+    return OK
+
+
+@kernel
+def move_chart(tree, q_start, x, q):
+    """q = q_start o exp(x)."""
+    copy(q.shape[0], q_start, q)
+    integrate_joints(tree, x, 1.0, q)
+
+
+@kernel
+def chart_rates(tree, x, v, rate):
+    """Rate of the chart x (N,) that belongs to the velocity v, into ``rate`` (N,)."""
+    copy(v.shape[0], v, rate)
+    for k in range(tree.parent.shape[0]):
+        kind = tree.joint_type[k]
+        if kind != JOINT_FLOATING and kind != JOINT_SPHERICAL:
+            continue
+        d = tree.v_start[k]
+        turn = x[d], x[d + 1], x[d + 2]
+        square = vector_dot(turn, turn)
+        if square < 1e-2:
+            c = 1.0 / 12.0 + square * (1.0 / 720.0 + square * (1.0 / 30240.0 + square * (1.0 / 1209600.0)))
+        else:
+            half = 0.5 * np.sqrt(square)
+            c = (1.0 - half * np.cos(half) / np.sin(half)) / square
+        w = v[d], v[d + 1], v[d + 2]
+        once = vector_product(turn, w)
+        rate[d], rate[d + 1], rate[d + 2] = vector_sum(vector_sum(w, -0.5, once), c, vector_product(turn, once))
+
+
+@kernel
+def flow_powers(damping, effort, held, held_limits, v, external, V, powers, s):
+    """Powers of efforts, damping, held forces and external wrenches at velocities v and V, into row s."""
+    for c in range(5):
+        powers[s, c] = 0.0
+    for i in range(v.shape[0]):
+        powers[s, EFFORTS] += effort[i] * v[i]
+        powers[s, DAMPING] -= damping[i] * v[i] * v[i]
+        powers[s, CONTACTS] += (held[i] - held_limits[i]) * v[i]
+        powers[s, LIMITS] += held_limits[i] * v[i]
+    for k in range(external.shape[0]):
+        for c in range(6):
+            powers[s, WRENCHES] += external[k, c] * V[k, c]
+
+
+@kernel
+def is_finite(x):
+    """Whether all numbers of x are finite."""
+    t = 0.0
+    for i in range(x.shape[0]):
+        t += x[i] - x[i]
+    return t == 0.0
+
+
+@entry
+def free_velocity(h, f):
+    """What the contact problem needs of a flow without contact: v_free, V_free, and inertias at the present q.
+
+    The compliance of that problem counts half of the joint damping over the step: under a constant force it reduces the
+    velocity gained by that much, to the second order.
+    """
+    work = h.work
+    status, body = articulated_inertias(h.tree, h.kin, 0.5 * h.settings[0], h.art)
+    if status != OK:
+        work.info[BAD_BODY] = body
+        return status
+    for i in range(h.v.shape[0]):
+        work.v_free[i] = f.v_end[i]
+        work.speed[i] = abs(f.v_end[i])
+    body_velocities(h.tree, h.kin, work.v_free, work.V_free)
+    return OK if is_finite(f.v_end) else NOT_FINITE
+
+
+@kernel
+def generalised_forces(tree, kin, force, out):
+    """T = H phi f of spatial forces on the bodies, by one gather; ``force`` (n, 6) is overwritten."""
+    for k in range(tree.parent.shape[0] - 1, -1, -1):
+        f = spatial(force, k)
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            out[i] = spatial_dot(spatial(kin.H, i), f)
+        if tree.parent[k] >= 0:
+            add_spatial(force, tree.parent[k], gathered(f, vector(kin.l, k)))
+
+
+@entry
+def hold_impulses(h, f):
+    """The solved impulses as forces held for the step, J* p / dt; True if there are any."""
+    dt = h.settings[0]
+    any_force = False
+    n_rows = rows_in_use(h)
+    for r in range(n_rows):
+        any_force = any_force or h.sol.r[r] != 0.0
+    if not any_force:
+        return False
+    row_impulses(h.rows, n_rows, h.sol.r, f.art.z)
+    generalised_forces(h.tree, h.kin, f.art.z, f.held)
+    for i in range(f.held.shape[0]):
+        f.held[i] /= dt
+    for r in range(h.cones.rows[0]):
+        dof = h.rows.dof[r]
+        if dof >= 0:
+            f.held_limits[dof // 8] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
+    return True
+
+
+@entry
+def end_is_finite(f):
+    """Whether the end of the flow is a state."""
+    return is_finite(f.q_end) and is_finite(f.v_end)
+
+
+@entry
+def conclude_flow(h, f):
+    """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
+    close_books(h)
+    copy(5, f.work, h.work.ledger)
+    copy(h.q.shape[0], f.q_end, h.q)
+    copy(h.v.shape[0], f.v_end, h.v)
+    refresh(h)
+    h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
+    if h.bil.info[COUNT] > 0:
+        h.bil.judge[CLOSURE] = closure_error(h)

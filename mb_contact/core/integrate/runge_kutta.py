@@ -1,0 +1,116 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Explicit Runge-Kutta methods on the joints' manifolds: one step of any tableau, and steps with error control."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.arrays import copy, fill
+from mb_contact.core.integrate.flow import accelerate, chart_rates, flow_powers, move_chart
+from mb_contact.core.jit import entry, kernel
+from mb_contact.types import NOT_FINITE, OK, STEP_TOO_SMALL
+
+SHORTEST = 1e-6  # part of the flow below which an error-controlled step is given up
+SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step's length
+
+
+@entry
+def runge_kutta_step(h, f, A, b, dt):
+    """One step of the tableau (A, b) from (q_start, v_start) to (q_end, v_end); the work is added to ``f.work``."""
+    tree = h.tree
+    stages = b.shape[0]
+    N = f.v.shape[0]
+    for s in range(stages):
+        for i in range(N):
+            x = 0.0
+            v = 0.0
+            for j in range(s):
+                x += A[s, j] * f.rates[j, i]
+                v += A[s, j] * f.accelerations[j, i]
+            f.x[i] = dt * x
+            f.v[i] = f.v_start[i] + dt * v
+        move_chart(tree, f.q_start, f.x, f.q)
+        status = accelerate(h, f, 0.0, f.v)
+        if status != OK:
+            return status
+        chart_rates(tree, f.x, f.v, f.rates[s])
+        for i in range(N):
+            f.accelerations[s, i] = f.v_dot[i]
+        flow_powers(
+            tree.damping, h.work.effort, f.held, f.held_limits, f.v, h.work.external, f.kin.V, f.powers, s
+        )  # fmt: skip
+    for i in range(N):
+        x = 0.0
+        v = 0.0
+        for s in range(stages):
+            x += b[s] * f.rates[s, i]
+            v += b[s] * f.accelerations[s, i]
+        f.x[i] = dt * x
+        f.v_end[i] = f.v_start[i] + dt * v
+    move_chart(tree, f.q_start, f.x, f.q_end)
+    for c in range(5):
+        for s in range(stages):
+            f.work[c] += dt * b[s] * f.powers[s, c]
+    return OK
+
+
+@entry
+def fixed_flow(h, f, A, b, dt):
+    """The flow over dt in one step."""
+    fill(5, f.work, 0.0)
+    f.count[0] = 1
+    f.count[1] = 0
+    return runge_kutta_step(h, f, A, b, dt)
+
+
+@kernel
+def step_error(rates, accelerations, v, difference, dt, tolerance):
+    """Largest difference of the two embedded results over ``tolerance``, speeds relative to 1 + |v|."""
+    error = 0.0
+    for i in range(v.shape[0]):
+        x = 0.0
+        a = 0.0
+        for s in range(difference.shape[0]):
+            x += difference[s] * rates[s, i]
+            a += difference[s] * accelerations[s, i]
+        error = max(error, abs(dt * x), abs(dt * a) / (1.0 + abs(v[i])))
+        if not np.isfinite(x + a):
+            return np.inf
+    return error / tolerance
+
+
+@entry
+def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
+    """The flow over dt in steps whose estimated error, rad, m or relative speed, stays below ``tolerance``.
+
+    Every flow begins with one step of its whole length, so nothing has to be remembered from flow to flow.
+    """
+    fill(5, f.work, 0.0)
+    f.count[0] = 0
+    f.count[1] = 0
+    done = 0.0
+    step = dt
+    while True:
+        last = step >= (dt - done) * (1.0 - 1e-9)
+        if last:
+            step = dt - done
+        copy(5, f.work, f.before)
+        status = runge_kutta_step(h, f, A, b, step)
+        if status != OK:
+            return status
+        error = step_error(f.rates, f.accelerations, f.v_start, difference, step, tolerance)
+        f.count[0] += 1
+        if error <= 1.0:
+            if last:
+                return OK
+            done += step
+            copy(f.q_start.shape[0], f.q_end, f.q_start)
+            copy(f.v_start.shape[0], f.v_end, f.v_start)
+        else:
+            copy(5, f.before, f.work)
+        factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
+        step *= min(max(factor, SHRINK), GROW)
+        if step < SHORTEST * dt:
+            return NOT_FINITE if not np.isfinite(error) else STEP_TOO_SMALL

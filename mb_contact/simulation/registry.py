@@ -1,0 +1,18 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a simulation takes from ``studies/``, which is imported when a scene or a caller asks for it, never before."""
+
+from __future__ import annotations
+
+import importlib
+
+STUDIES = {
+    "FormulationStep": "formulations.scene_step",
+    "posed_contact_problem": "running_scene",
+}
+
+
+def study(name):
+    """The class or function of ``mb_contact.studies`` of this name."""
+    return getattr(importlib.import_module(f"mb_contact.studies.{STUDIES[name]}"), name)

@@ -1,0 +1,483 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows that hold with equality, eliminated from a contact problem (D15 section VI, algorithm 2).
+
+Of the rows X = [J; S; T] (bilateral constraints and tangents) and the rows N (normals, limits), with
+W = [X; N] M^-1 [X; N]* from the operational-space compliance and u the rows' free velocities,
+
+    F = N (A^-1)_11 N*               = W_NN - W_NX (W_XX + C)^-1 W_XN           (56, corrected)
+    e = N (A^-1)_11 (M v + dt f)     = u_N  - W_NX (W_XX + C)^-1 u_X            (57, corrected)
+
+The rows of X are taken one by one, and a row that depends on those taken before is left out: its own
+part of the diagonal of W, what the Cholesky elimination leaves over, is then zero.  The factor is kept as
+Y = L^-1 W_X., so that F = W_NN - Y_N* Y_N.  C is a diagonal softness: zero for a constraint, 1 / (dt mu_v)
+for a viscous row, whose impulse is p = -dt mu_v (v+ of the row).
+
+Columns of W are formed one at a time from the blocks Omega: n values for each row of X and for each active
+normal, so nothing of size n^2 is touched.  No mass matrix, no Jacobian.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.core.arrays import copy, fill
+from mb_contact.core.constraints.contact_rows import row_impulses, row_sides, row_velocities
+from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.principal_pivoting import (
+    ACTIVE,
+    PIVOTS,
+    RULE,
+    _append,
+    ppm_add,
+    ppm_correct,
+    ppm_next,
+    ppm_reset,
+    ppm_scatter,
+)
+from mb_contact.core.tree.articulated import impulse_response
+from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
+from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.spatial import STILL, put_spatial, spatial, spatial_dot, spatial_sum
+
+EQUALITY_ROWS = 0  # entries of EqualityWork.info
+FREE_ROWS = 1
+PICKED_ROWS = 2  # rows of X that are independent
+STATUS = 3
+TOTAL_PIVOTS = 4
+RULE_USED = 5
+CORRECTIONS = 6
+ESSENTIAL = 7
+GEAR = 8  # first row of a gear
+GEAR_ROWS = 9  # how many
+EQUALITY_INFO = 10
+
+TOLERANCE = 1e-11  # of the largest scaled free velocity: how far z and w of the pivoting may be below zero
+MOST_CORRECTIONS = 4
+NO_COMPLIANCE = 1e-14  # of the largest diagonal entry of W
+
+
+class EqualityWork(NamedTuple):
+    """Rows X, rows N and the elimination; R rows, at most k independent rows of X."""
+
+    equality: np.ndarray  #: int64 (R,), rows X in the order in which they are tried
+    softness: np.ndarray  #: (R,), by place in ``equality`` [1/kg ...]
+    hard: np.ndarray  #: int64 (R,), rows N
+    q: np.ndarray  #: (R,), free velocities plus offsets of all rows
+    diagonal: np.ndarray  #: (R,), of W
+    left: np.ndarray  #: (R,), of the diagonal, after elimination
+    column: np.ndarray  #: (R,)
+    response: np.ndarray  #: (n, 6), velocities of the essential bodies to one row's impulse
+    a_T: np.ndarray  #: (6, R)
+    b_T: np.ndarray  #: (6, R)
+    Y: np.ndarray  #: (k, R), L^-1 W_X.
+    y: np.ndarray  #: (k,), L^-1 u_X
+    s: np.ndarray  #: (k,), scratch
+    picked: np.ndarray  #: int64 (k,), independent rows of X
+    soft: np.ndarray  #: (k,), their softness
+    e: np.ndarray  #: (R,), scaled, by place in ``hard``
+    scale: np.ndarray  #: (R,), W_ii^-1/2, by place in ``hard``
+    z: np.ndarray  #: (R,), scaled, by place in ``hard``
+    r: np.ndarray  #: (R,), impulses of all rows
+    u: np.ndarray  #: (R,), their velocities after the response: q + B* Delta V
+    start: np.ndarray  #: int64 (R,), warm start, places in ``hard``
+    impulse: np.ndarray  #: (n, 6)
+    no_joint: np.ndarray  #: (N,), zeros
+    dv: np.ndarray  #: (N,)
+    V: np.ndarray  #: (n, 6), of dv
+    alpha: np.ndarray  #: (R, k), of least_norm.py, like the next four
+    gram: np.ndarray  #: (k, k)
+    g: np.ndarray  #: (k,)
+    member: np.ndarray  #: int64 (R,)
+    old: np.ndarray  #: (R,)
+    ratio: np.ndarray  #: (R,), by row: a gear's row minus this times its partner, GEAR_ROWS rows behind it, is one row
+    info: np.ndarray  #: int64 (EQUALITY_INFO,)
+
+
+def make_equality_work(n, N, R, picked):
+    """Workspace for a tree of n bodies and N degrees of freedom, R rows, ``picked`` independent ones in X."""
+    k = max(min(picked, R), 1)
+    return EqualityWork(
+        equality=np.zeros(R, np.int64),
+        softness=np.zeros(R),
+        hard=np.zeros(R, np.int64),
+        q=np.zeros(R),
+        diagonal=np.zeros(R),
+        left=np.zeros(R),
+        column=np.zeros(R),
+        response=np.zeros((n, 6)),
+        a_T=np.zeros((6, R)),
+        b_T=np.zeros((6, R)),
+        Y=np.zeros((k, R)),
+        y=np.zeros(k),
+        s=np.zeros(k),
+        picked=np.zeros(k, np.int64),
+        soft=np.zeros(k),
+        e=np.zeros(R),
+        scale=np.zeros(R),
+        z=np.zeros(R),
+        r=np.zeros(R),
+        u=np.zeros(R),
+        start=np.zeros(R, np.int64),
+        impulse=np.zeros((n, 6)),
+        no_joint=np.zeros(N),
+        dv=np.zeros(N),
+        V=np.zeros((n, 6)),
+        alpha=np.zeros((R, max(k, 1))),
+        gram=np.zeros((k, k)),
+        g=np.zeros(k),
+        member=np.zeros(R, np.int64),
+        old=np.zeros(R),
+        ratio=np.zeros(R),
+        info=np.zeros(EQUALITY_INFO, np.int64),
+    )
+
+
+@kernel
+def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
+    """Omega of the touched bodies, the rows' sides, the diagonal of W."""
+    count = mark_essential(tree, rows.touched, com)
+    eq.info[ESSENTIAL] = count
+    compliance_sweep(tree, kin, art, com)
+    compliance_blocks(tree, com, count)
+    row_sides(com, rows, n_rows)
+    largest = 1e-300
+    for r in range(n_rows):
+        for c in range(6):
+            eq.a_T[c, r] = rows.on_a[r, c]
+            eq.b_T[c, r] = rows.on_b[r, c]
+    for r in range(n_rows):
+        d = _own_compliance(com, rows, n_rows, r, eq)
+        eq.diagonal[r] = d
+        eq.left[r] = d
+        largest = max(largest, d)
+    for r in range(n_rows):  # a row that nothing can move would otherwise be measured against rounding
+        if eq.diagonal[r] <= NO_COMPLIANCE * largest:
+            eq.diagonal[r] = NO_COMPLIANCE * largest
+            eq.left[r] = -1.0
+
+
+@kernel
+def _own_compliance(com, rows, n_rows, r, eq):
+    """W_rr."""
+    if _is_gear(r, eq):
+        compliance_column(com, rows, n_rows, r, eq, eq.column)
+        return eq.column[r]
+    _respond(com, rows, r, eq.response)
+    d = 0.0
+    if rows.side_a[r] >= 0:
+        d += spatial_dot(spatial(rows.on_a, r), spatial(eq.response, rows.side_a[r]))
+    if rows.side_b[r] >= 0:
+        d += spatial_dot(spatial(rows.on_b, r), spatial(eq.response, rows.side_b[r]))
+    return d
+
+
+@kernel
+def _is_gear(r, eq):
+    """Whether row r is that of a gear, with a partner row."""
+    return r >= eq.info[GEAR] and r < eq.info[GEAR] + eq.info[GEAR_ROWS]
+
+
+@kernel
+def _respond(com, rows, r, response):
+    """Velocities of row r's own bodies to its unit impulse."""
+    a = rows.side_a[r]
+    b = rows.side_b[r]
+    if a >= 0:
+        _body_response(com.Omega, com.same_tree, a, a, b, rows.on_a, rows.on_b, r, response)
+    if b >= 0 and b != a:
+        _body_response(com.Omega, com.same_tree, b, a, b, rows.on_a, rows.on_b, r, response)
+
+
+@kernel
+def _body_response(Omega, same_tree, j, a, b, on_a, on_b, r, response):
+    """response[j] = Omega(j, a) on_a[r] + Omega(j, b) on_b[r]."""
+    put_spatial(response, j, STILL)
+    if a >= 0 and same_tree[j, a] != 0:
+        for c in range(6):
+            response[j, c] += spatial_dot(spatial(Omega[j, a], c), spatial(on_a, r))
+    if b >= 0 and same_tree[j, b] != 0:
+        for c in range(6):
+            response[j, c] += spatial_dot(spatial(Omega[j, b], c), spatial(on_b, r))
+
+
+@kernel
+def compliance_column(com, rows, n_rows, r, eq, column):
+    """Column r of W = B* Omega B, all rows."""
+    a_T = eq.a_T
+    b_T = eq.b_T
+    y = eq.response
+    side_a = rows.side_a
+    side_b = rows.side_b
+    for j in range(eq.info[ESSENTIAL]):
+        _body_response(com.Omega, com.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
+        if _is_gear(r, eq):
+            p = r + eq.info[GEAR_ROWS]
+            base = spatial(y, j)
+            _body_response(com.Omega, com.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
+            put_spatial(y, j, spatial_sum(base, -eq.ratio[r], spatial(y, j)))
+    start = 0
+    while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
+        a = side_a[start]
+        b = side_b[start]
+        end = start + 1
+        while end < n_rows and side_a[end] == a and side_b[end] == b:
+            end += 1
+        for s in range(start, end):
+            column[s] = 0.0
+        if a >= 0:
+            for c in range(6):
+                t = y[a, c]
+                for s in range(start, end):
+                    column[s] += t * a_T[c, s]
+        if b >= 0:
+            for c in range(6):
+                t = y[b, c]
+                for s in range(start, end):
+                    column[s] += t * b_T[c, s]
+        start = end
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        column[g] -= eq.ratio[g] * column[g + eq.info[GEAR_ROWS]]
+
+
+@kernel
+def eliminate(com, rows, n_rows, rank_tolerance, eq):
+    """Algorithm 2: pick independent rows of X, extend the Cholesky factor by each.  O(m^2 n).
+
+    Rows with much of their own go first, each class in the order given: a row that is nearly dependent would
+    otherwise leave its rounding in the factor (one in 500 random problems with loops was lost that way).
+    """
+    eq.info[PICKED_ROWS] = 0
+    for least in (1e-3, 1e-6, 0.0):
+        least = max(least, rank_tolerance)
+        for i in range(eq.info[EQUALITY_ROWS]):
+            r = eq.equality[i]
+            c = eq.softness[i]
+            if eq.left[r] + c > least * (eq.diagonal[r] + c) and eq.left[r] > 0.0:
+                if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
+                    return
+                _pick(com, rows, n_rows, r, c, eq)
+
+
+@kernel
+def _pick(com, rows, n_rows, r, c, eq):
+    """One more row of Y = L^-1 W_X. and of y = L^-1 u_X, for row r of softness c."""
+    Y = eq.Y
+    left = eq.left
+    column = eq.column
+    k = eq.info[PICKED_ROWS]
+    compliance_column(com, rows, n_rows, r, eq, column)
+    column[r] += c
+    y = eq.q[r]
+    for j in range(k):
+        t = Y[j, r]
+        y -= t * eq.y[j]
+        for s in range(n_rows):
+            column[s] -= t * Y[j, s]
+    if not column[r] > 0.0:
+        return
+    inverse = 1.0 / np.sqrt(column[r])
+    for s in range(n_rows):
+        t = column[s] * inverse
+        Y[k, s] = t
+        left[s] -= t * t
+    left[r] = -1.0
+    eq.y[k] = y * inverse
+    eq.picked[k] = r
+    eq.soft[k] = c
+    eq.info[PICKED_ROWS] = k + 1
+
+
+@kernel
+def reduced_column(com, rows, n_rows, r, eq, column):
+    """Column r of W - Y* Y: F of (56) among the rows N."""
+    compliance_column(com, rows, n_rows, r, eq, column)
+    for j in range(eq.info[PICKED_ROWS]):
+        t = eq.Y[j, r]
+        for s in range(n_rows):
+            column[s] -= t * eq.Y[j, s]
+
+
+@kernel
+def reduced_velocities(rank_tolerance, eq):
+    """e of (57), scaled by W_ii^-1/2; returns the largest scaled free velocity.
+
+    A row that the rows of X leave no motion of its own gets the scale zero: its column of F is rounding.
+    """
+    largest = 0.0
+    for i in range(eq.info[EQUALITY_ROWS]):
+        r = eq.equality[i]
+        largest = max(largest, abs(eq.q[r]) / np.sqrt(eq.diagonal[r]))
+    for i in range(eq.info[FREE_ROWS]):
+        r = eq.hard[i]
+        d = 1.0 / np.sqrt(eq.diagonal[r])
+        x = eq.q[r]
+        for j in range(eq.info[PICKED_ROWS]):
+            x -= eq.Y[j, r] * eq.y[j]
+        eq.scale[i] = d
+        eq.e[i] = d * x
+        largest = max(largest, abs(eq.q[r]) * d)
+    for i in range(eq.info[FREE_ROWS]):
+        r = eq.hard[i]
+        if eq.left[r] <= rank_tolerance * eq.diagonal[r]:
+            eq.scale[i] = 0.0
+            if abs(eq.e[i]) <= np.sqrt(rank_tolerance) * largest:
+                eq.e[i] = 0.0
+    return largest
+
+
+@kernel
+def back_substitute(eq, n_free, r):
+    """Impulses of the picked rows, p = -L^-* (y + Y_N r_N), into r (zero there); ``eq.s`` holds y and is used up."""
+    k = eq.info[PICKED_ROWS]
+    s = eq.s
+    Y = eq.Y
+    for i in range(n_free):
+        row = eq.hard[i]
+        x = r[row]
+        if x != 0.0:
+            for j in range(k):
+                s[j] += Y[j, row] * x
+    for j in range(k - 1, -1, -1):
+        row = eq.picked[j]
+        x = s[j] / Y[j, row]
+        r[row] -= x
+        for i in range(j):
+            s[i] -= Y[i, row] * x
+
+
+@kernel
+def respond(tree, kin, art, rows, n_rows, eq):
+    """dv of the impulses r by one sweep, and u = q + the rows' velocities of dv: independent of W and Y."""
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        eq.r[g + eq.info[GEAR_ROWS]] = -eq.ratio[g] * eq.r[g]
+    row_impulses(rows, n_rows, eq.r, eq.impulse)
+    impulse_response(tree, kin, art, eq.impulse, eq.no_joint, eq.dv)
+    body_velocities(tree, kin, eq.dv, eq.V)
+    row_velocities(rows, n_rows, eq.V, eq.u)
+    for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
+        eq.u[g] -= eq.ratio[g] * eq.u[g + eq.info[GEAR_ROWS]]
+    for i in range(n_rows):
+        eq.u[i] += eq.q[i]
+
+
+@kernel
+def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, warm, limit, eq, ppm):
+    """The whole problem: X v+ + C p = 0, 0 <= N v+ _|_ z >= 0, by algorithms 2 and 1.
+
+    ``eq.equality, eq.softness, eq.hard, eq.q`` and the first ``warm`` of ``eq.start`` come in; impulses
+    ``eq.r``, velocities ``eq.u`` and ``eq.dv`` go out.  Returns a PPM_* status.
+    """
+    prepare_compliance(tree, kin, art, com, rows, n_rows, eq)
+    eliminate(com, rows, n_rows, rank_tolerance, eq)
+    largest = reduced_velocities(rank_tolerance, eq)
+    tolerance = TOLERANCE * largest + 1e-300
+    n = eq.info[FREE_ROWS]
+    ppm_reset(n, ppm)
+    fill(n, ppm.weight, 1.0)  # of the scaled diagonal W_ii, not of what elimination left
+    for i in range(warm):
+        if ppm.is_active[eq.start[i]] == 0:
+            _scaled_column(com, rows, n_rows, eq.start[i], eq, ppm)
+            _append(eq.start[i], ppm)
+    ppm.info[PIVOTS] = 0
+    while True:
+        i = ppm_next(eq.e, n, tolerance, limit, ppm)
+        if i < 0:
+            break
+        _scaled_column(com, rows, n_rows, i, eq, ppm)
+        ppm_add(i, eq.e, tolerance, ppm)
+    ppm_scatter(n, eq.z, ppm)
+    eq.info[STATUS] = i
+    eq.info[TOTAL_PIVOTS] = ppm.info[PIVOTS]
+    eq.info[RULE_USED] = ppm.info[RULE]
+    fill(n_rows, eq.r, 0.0)
+    for i in range(n):
+        eq.r[eq.hard[i]] = eq.z[i] * eq.scale[i]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
+    back_substitute(eq, n, eq.r)
+    respond(tree, kin, art, rows, n_rows, eq)
+    _correct(tree, kin, art, rows, n_rows, largest, eq, ppm)
+    return eq.info[STATUS]
+
+
+@kernel
+def _scaled_column(com, rows, n_rows, i, eq, ppm):
+    """Column i of F among the rows N, rows and columns scaled to W_ii = 1, where ``ppm_next`` wants it."""
+    reduced_column(com, rows, n_rows, eq.hard[i], eq, eq.column)
+    t = ppm.slot[ppm.info[ACTIVE]]
+    x = eq.scale[i]
+    for j in range(eq.info[FREE_ROWS]):
+        ppm.columns[t, j] = eq.column[eq.hard[j]] * x * eq.scale[j]
+
+
+@kernel
+def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
+    """Corrections with the same factors, from the residual that the sweep shows, until it is rounding."""
+    n = eq.info[FREE_ROWS]
+    k = eq.info[PICKED_ROWS]
+    before = 1e300
+    for _ in range(MOST_CORRECTIONS):
+        worst = 0.0
+        for j in range(k):
+            r = eq.picked[j]
+            x = eq.u[r] + eq.soft[j] * eq.r[r]
+            worst = max(worst, abs(x) / np.sqrt(eq.diagonal[r] + eq.soft[j]))
+            for i in range(j):
+                x -= eq.Y[i, r] * eq.s[i]
+            eq.s[j] = x / eq.Y[j, r]
+        for i in range(n):  # of the active ones: what elimination leaves of their velocities
+            r = eq.hard[i]
+            x = eq.u[r]
+            if ppm.is_active[i] != 0:
+                worst = max(worst, abs(x) * eq.scale[i])
+            for j in range(k):
+                x -= eq.Y[j, r] * eq.s[j]
+            ppm.w[i] = x * eq.scale[i]
+        if worst <= 1e-15 * largest or worst > 0.5 * before:
+            return
+        before = worst
+        eq.info[CORRECTIONS] += 1
+        ppm_correct(ppm.w, ppm.target, ppm)
+        change = eq.column
+        fill(n_rows, change, 0.0)
+        for s in range(ppm.info[ACTIVE]):
+            i = ppm.active[s]
+            r = eq.hard[i]
+            change[r] = max(ppm.target[s] * eq.scale[i], -eq.r[r])  # no pulling
+        back_substitute(eq, n, change)
+        for r in range(n_rows):
+            eq.r[r] += change[r]
+        respond(tree, kin, art, rows, n_rows, eq)
+
+
+@kernel
+def condense(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, W, e):
+    """F of (56) and e of (57) written out over the rows ``eq.hard``, for solvers that want a matrix.
+
+    Rows that the rows of X leave no motion of their own are zero.
+    """
+    prepare_compliance(tree, kin, art, com, rows, n_rows, eq)
+    eliminate(com, rows, n_rows, rank_tolerance, eq)
+    reduced_velocities(rank_tolerance, eq)
+    n = eq.info[FREE_ROWS]
+    for j in range(n):
+        r = eq.hard[j]
+        e[j] = eq.e[j] * np.sqrt(eq.diagonal[r])
+        reduced_column(com, rows, n_rows, r, eq, eq.column)
+        for i in range(n):
+            W[i, j] = eq.column[eq.hard[i]] if eq.scale[i] > 0.0 and eq.scale[j] > 0.0 else 0.0
+
+
+@kernel
+def complete(tree, kin, art, rows, n_rows, r_hard, eq):
+    """Impulses of the rows X from those of the rows ``eq.hard``, then the response."""
+    n = eq.info[FREE_ROWS]
+    fill(n_rows, eq.r, 0.0)
+    for i in range(n):
+        eq.r[eq.hard[i]] = r_hard[i]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
+    back_substitute(eq, n, eq.r)
+    respond(tree, kin, art, rows, n_rows, eq)

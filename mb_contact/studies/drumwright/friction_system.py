@@ -1,0 +1,319 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What Drumwright's friction models share: a model's sweeps at a state, the rows of its contacts, the judge.
+
+The models differ in which rows hold with equality, which with complementarity, and what the free
+velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
+from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
+from mb_contact.core.tree.articulated import free_acceleration
+from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
+from mb_contact.errors import DynamicsError, InputError
+from mb_contact.studies.drumwright import equality_rows as _eq
+from mb_contact.studies.drumwright import friction_state as _state
+from mb_contact.studies.drumwright import point_rows as _rows
+from mb_contact.studies.drumwright.least_norm import least_norm_response
+from mb_contact.studies.drumwright.point_contacts import PointContacts, check_bodies, no_bilateral
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
+
+GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+RANK_TOLERANCE = 1e-9  #: an equality row counts as dependent when less than this part of its W_ii is its own
+TOUCH = 1e-4  #: contacts nearer than this feel friction [m]
+PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step
+PUSH_OUT_VELOCITY = 0.1  #: fastest removal [m/s]
+SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
+
+STATUS = {PPM_SOLVED: "solved", PPM_RAY: "ray", PPM_LIMIT: "limit"}
+
+
+class FrictionCertificate(NamedTuple):
+    """Residuals recomputed from the impulses by one sweep over the bodies; no matrix of the solver is used.
+
+    With W_ii the row's own compliance, pairs are measured as z W_ii^1/2 and w W_ii^-1/2.
+    """
+
+    complementarity_gap: float  #: largest min(z, w) over the normals
+    infeasibility: float  #: largest negative part of z or w
+    equality: float  #: largest error of a bilateral or no-slip row, or of the viscous law; left-out rows too
+    scale: float  #: largest scaled free velocity, what the others compare with
+
+    @property
+    def residual(self):
+        """The worst of the three."""
+        return max(self.complementarity_gap, self.infeasibility, self.equality)
+
+
+class FrictionModelResult(NamedTuple):
+    """Outcome of a friction model; impulses [N s] at the velocity level, forces [N] at the acceleration level."""
+
+    level: str  #: "velocity" or "acceleration"
+    status: str  #: "solved", "inaccurate", "ray" (no solution found), "limit", "impact", "inconsistent"
+    v: np.ndarray  #: (N,), velocity after the step; at the acceleration level the velocity that came in
+    v_dot: np.ndarray  #: (N,), acceleration; at the velocity level (v - v_before) / dt
+    normal: np.ndarray  #: (n,), along each normal, on A
+    tangent: np.ndarray  #: (n, 2), along t1 and t2, on A
+    bilateral: np.ndarray  #: (b,), of the constraints; zero where a constraint depends on others
+    rows: np.ndarray  #: (n, 3), velocities (accelerations) of the normal and the tangents afterwards
+    active: np.ndarray  #: contacts with a normal impulse: the warm start of the next step
+    independent: int  #: equality rows that algorithm 2 picked
+    pivots: int  #: indices added and removed (algorithm 1), linear solves or pivots of the polyhedral solver
+    reason: str  #: why the velocity level was used instead of the acceleration level, or empty
+    certificate: FrictionCertificate
+
+
+class FrictionSystem:
+    """Workspaces of the friction models for one model; make one and reuse it where time counts.
+
+    Parameters
+    ----------
+    model : Model, World or anything with a ``tree``
+    """
+
+    def __init__(self, model):
+        self.tree = tree = model.tree
+        self.n = tree.parent.shape[0]
+        self.N = tree.armature.shape[0]
+        last = tree.joint_type[self.n - 1] if self.n else 0
+        self.nq = int(tree.q_start[self.n - 1]) + JOINT_NQ[last] if self.n else 0
+        self.names = getattr(model, "body_names", None)
+        self.kin = make_kinematics(self.n, self.N)
+        self.art = make_articulated(self.n, self.N)
+        self.com = make_compliance(self.n)
+        self.v_dot = np.zeros(self.N)
+        self.external = np.zeros((self.n, 6))
+        self._no_bilateral = no_bilateral()
+        floating = np.flatnonzero(tree.joint_type == JOINT_FLOATING).tolist()
+        self._floating = [(k, int(tree.q_start[k]) + 3) for k in floating]
+        self._sizes = (0, 0, 0)
+
+    # --- state and rows -------------------------------------------------------------------------------
+
+    def set_state(self, q, v, effort, gravity, dt):
+        """Kinematics and articulated inertias (with dt times the joint damping) at a checked state.
+
+        Raises
+        ------
+        InputError, DynamicsError
+        """
+        self.q = as_vector(q, self.nq, "q")
+        self.v = as_vector(v, self.N, "v")
+        self.effort = np.zeros(self.N) if effort is None else as_vector(effort, self.N, "effort")
+        self.gravity = as_vector(gravity, 3, "gravity")
+        for k, s in self._floating:
+            if not self.q[s : s + 4].any():
+                raise InputError(f"the quaternion of body {k} in q is zero; give a rotation")
+        status, body = _state.prepare_state(self.tree, self.q, self.v, dt, self.kin, self.art)
+        if status != OK:
+            name = self.names[body] if self.names else f"body {body}"
+            raise DynamicsError(f"the joint that moves '{name}' carries no inertia along its axis: give it a mass")
+
+    def set_contacts(self, contacts, bilateral=None, copies=0, picked=None):
+        """Rows of the constraints and contacts; workspaces grow where needed.
+
+        ``copies`` rows are kept free behind them, ``picked`` is the most independent equality rows.
+        """
+        if not isinstance(contacts, PointContacts):
+            raise InputError(f"contacts must come from point_contacts, got {type(contacts).__name__}")
+        self.contacts = contacts
+        self.bilateral = self._no_bilateral if bilateral is None else bilateral
+        check_bodies(contacts, self.n)
+        if bilateral is not None:
+            check_bodies(self.bilateral, self.n)
+        self.b, self.count = len(self.bilateral.body_a), len(contacts.body_a)
+        self.n_rows = self.b + 3 * self.count
+        self._allocate(self.n_rows + copies, self.count, self.N if picked is None else picked)
+        _state.prepare_rows(self.kin.p, self.bilateral, contacts, self.rows)
+
+    def _allocate(self, rows, contacts, picked):
+        have = self._sizes
+        if rows > have[0] or contacts > have[1] or picked > have[2]:
+            have = (max(rows, have[0], 1), max(contacts, have[1], 1), max(picked, have[2], 1))
+            self._sizes = have
+            self.rows = make_rows(self.n, have[0])
+            self.eq = _eq.make_equality_work(self.n, self.N, have[0], have[2])
+            self.ppm = make_ppm_work(have[1], self.N)
+            self.before = np.zeros(have[0])
+            self.eq.diagonal[:] = 1.0
+
+    # --- free motion --------------------------------------------------------------------------------------
+
+    def row_speeds(self):
+        """Velocities of all rows now (n_rows,)."""
+        row_velocities(self.rows, self.n_rows, self.kin.V, self.before)
+        return self.before[: self.n_rows]
+
+    def apply_tangential(self, force):
+        """Set the external forces to tangential ones, ``force`` (n, 2) on A."""
+        r = np.zeros(self.n_rows)
+        r[self.b :].reshape(-1, 3)[:, 1:] = force
+        row_impulses(self.rows, self.n_rows, r, self.external)
+
+    def free_acceleration(self):
+        """Accelerations without contact and constraint forces into ``v_dot``."""
+        free_acceleration(
+            self.tree, self.kin, self.art, self.gravity, self.effort, self.v, self.external, self.v_dot
+        )
+
+    def copy_rows(self, sources):
+        """Append copies of rows (velocity level, before ``free_velocities``); returns their numbers."""
+        rows, first = self.rows, self.n_rows
+        self.n_rows += len(sources)
+        for name in ("body_a", "body_b", "on_a", "on_b", "dof", "offset"):
+            array = getattr(rows, name)
+            array[first : self.n_rows] = array[sources]
+        return np.arange(first, self.n_rows)
+
+    def condensed(self, rank_tolerance):
+        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix."""
+        size = int(self.eq.info[_eq.FREE_ROWS])
+        W, e = np.zeros((size, size)), np.zeros(size)
+        _eq.condense(
+            self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, W, e
+        )
+        return W, e
+
+    def complete(self, r):
+        """Impulses r of the complementary rows in; those of the equality rows and the response follow."""
+        _eq.complete(self.tree, self.kin, self.art, self.rows, self.n_rows, np.ascontiguousarray(r), self.eq)
+
+    def free_velocities(self, dt):
+        """Rows' free velocities plus gap and constraint terms into ``eq.q`` (velocity level)."""
+        self.external[:] = 0.0
+        self.v_free = np.empty(self.N)
+        _state.free_rows(
+            self.tree, self.kin, self.art, self.gravity, self.effort, self.v, dt, self.external, self.rows,
+            self.n_rows, self.v_dot, self.v_free, self.eq.V, self.eq.q,
+        )  # fmt: skip
+        gap = self.contacts.gap
+        push = np.minimum(PUSH_OUT_RATE * -gap / dt, PUSH_OUT_VELOCITY)
+        self.offset = np.where(gap >= 0.0, gap / dt, -push)
+        self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
+        self.eq.q[: self.b] -= self.bilateral.target
+
+    def free_row_accelerations(self):
+        """Rows' free accelerations with the velocity products into ``eq.q``; after ``free_acceleration``."""
+        c, b, q = self.contacts, self.bilateral, self.eq.q
+        _rows.row_accelerations(self.rows, self.n_rows, self.art.alpha, self.gravity, q)
+        _rows.bilateral_products(
+            self.kin.p, self.kin.V, b.body_a, b.body_b, b.point, b.direction, b.angular, q
+        )
+        _rows.normal_products(
+            self.kin.p, self.kin.V, c.body_a, c.body_b, c.point, c.normal, c.radius_a, c.radius_b, self.b, q
+        )
+
+    # --- the problem --------------------------------------------------------------------------------------
+
+    def choose(self, equality, softness, hard):
+        """Which rows hold with equality (and how softly), which are complementary."""
+        eq = self.eq
+        eq.equality[: len(equality)] = equality
+        eq.softness[: len(equality)] = softness
+        eq.hard[: len(hard)] = hard
+        eq.info[:] = 0
+        eq.info[_eq.EQUALITY_ROWS] = len(equality)
+        eq.info[_eq.FREE_ROWS] = len(hard)
+
+    def solve(self, rank_tolerance, warm, limit=None):
+        """Algorithms 2 and 1; returns the status in words, unjudged."""
+        eq = self.eq
+        count = int(eq.info[_eq.FREE_ROWS])
+        start = ()
+        if len(warm):
+            wanted = self.b + 3 * np.asarray(warm, np.int64)
+            start = np.searchsorted(eq.hard[:count], wanted)
+            start = start[(start < count) & (eq.hard[np.minimum(start, count - 1)] == wanted)]
+            eq.start[: len(start)] = start
+        limit = 20 * count + 50 if limit is None else int(limit)
+        code = _eq.solve_with_equalities(
+            self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, len(start), limit,
+            eq, self.ppm,
+        )  # fmt: skip
+        return STATUS[code]
+
+    def relax(self, rank_tolerance, normals_only=False):
+        """Impulses of least norm with the same velocities, after ``solve``; whether that worked.
+
+        With soft equality rows ``normals_only``: their impulses follow from the velocities.
+        """
+        return bool(
+            least_norm_response(
+                self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, normals_only, self.eq,
+                self.ppm,
+            )  # fmt: skip
+        )
+
+    def judge(self, hard=None):
+        """FrictionCertificate of the impulses in ``eq.r``, whose response is in ``eq.u``.
+
+        ``hard`` are the complementary rows, by default those of ``choose``.
+        """
+        hard = self.eq.hard[: self.eq.info[_eq.FREE_ROWS]] if hard is None else np.ascontiguousarray(hard)
+        judge = np.zeros(4)
+        _state.judge_rows(self.eq, hard, len(hard), judge)
+        return FrictionCertificate(*judge.tolist())
+
+    def result(self, level, status, dt=None, reason="", extra_tangent=None, pivots=None, certificate=None):
+        """Collect what the kernels left; ``solved`` only where the certificate agrees."""
+        eq = self.eq
+        certificate = self.judge() if certificate is None else certificate
+        if certificate.residual <= SOLVED * max(certificate.scale, 1e-12):
+            status = "solved"  # whatever the solver said
+        elif status == "solved":
+            status = "inaccurate"
+        last = self.b + 3 * self.count
+        impulses = eq.r[self.b : last].reshape(-1, 3).copy()
+        tangent = impulses[:, 1:] if extra_tangent is None else impulses[:, 1:] + extra_tangent
+        after = eq.u[self.b : last].reshape(-1, 3).copy()
+        if level == "velocity":
+            after[:, 0] -= self.offset
+            v = self.v_free + eq.dv
+            v_dot = (v - self.v) / dt
+        else:
+            v, v_dot = self.v.copy(), self.v_dot + eq.dv
+        return FrictionModelResult(
+            level=level, status=status, v=v, v_dot=v_dot, normal=impulses[:, 0], tangent=tangent,
+            bilateral=eq.r[: self.b].copy(), rows=after, active=np.flatnonzero(impulses[:, 0] > 0.0),
+            independent=int(eq.info[_eq.PICKED_ROWS]),
+            pivots=int(eq.info[_eq.TOTAL_PIVOTS]) if pivots is None else pivots,
+            reason=reason, certificate=certificate,
+        )  # fmt: skip
+
+
+def system_of(model):
+    """The FrictionSystem itself, or a new one for a model."""
+    return model if isinstance(model, FrictionSystem) else FrictionSystem(model)
+
+
+def positive(value, name):
+    """A finite number above zero.
+
+    Raises
+    ------
+    InputError
+    """
+    if not (np.isscalar(value) and np.isfinite(value) and value > 0.0):
+        raise InputError(f"{name} must be a finite number greater than zero, got {value!r}")
+    return float(value)
+
+
+def as_mask(value, n):
+    """One flag for each of n contacts.
+
+    Raises
+    ------
+    InputError
+    """
+    mask = np.asarray(value)
+    if mask.dtype != bool or mask.shape not in ((), (n,)):
+        raise InputError(f"held must be a flag for each of the {n} contacts, got {mask.dtype} of shape {mask.shape}")
+    return mask if mask.shape else np.full(n, bool(mask))

@@ -1,0 +1,88 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact without slip at the velocity level (D15 section VI, 45-57).
+
+    M (v+ - v) = dt f + J* f_j + N* f_n + S* f_s + T* f_t          (23)
+    J v+ = 0,   S v+ = 0,   T v+ = 0                               (24, 45, 46)
+    0 <= f_n _|_ N v+ >= 0                                         (25)
+
+The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the block (A^-1)_11 of (47):
+
+    F = N (A^-1)_11 N*,   e = N (A^-1)_11 (M v + dt f),
+    (A^-1)_11 = M^-1 - M^-1 X (X* M^-1 X)^-1 X* M^-1,   X = [J* S* T*] of full rank (algorithm 2).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
+from mb_contact.studies.drumwright.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
+
+
+def no_slip_step(
+    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), held=None,
+    least_norm=False, touch=TOUCH, rank_tolerance=RANK_TOLERANCE,
+):  # fmt: skip
+    """Velocity after a step of the no-slip model, from the compliance of the touched bodies alone.
+
+    Every touching contact forbids tangential motion whatever its normal impulse is, as (45, 46) say: the model
+    also holds where Coulomb's law with any coefficient would let go.
+
+    Parameters
+    ----------
+    model : Model, World or FrictionSystem
+        A FrictionSystem keeps its workspaces between calls.
+    q, v : (nq,), (N,)
+    effort : (N,) or None
+        Joint forces [N m, N]; joint damping is added implicitly.
+    contacts : PointContacts
+    dt : float
+        [s]
+    bilateral : Bilateral, optional
+    gravity : (3,)
+    warm : sequence of int
+        Contacts expected to carry a normal impulse: ``active`` of the last step.
+    held : (n,) bool, optional
+        Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
+        bodies from passing through each other.
+    least_norm : bool
+        Of all impulses with the same velocity afterwards return those of least norm (where the normals allow it),
+        instead of those of an active set.
+    touch : float
+        [m]
+    rank_tolerance : float
+        Equality rows with less than this part of their compliance to themselves count as dependent.
+
+    Returns
+    -------
+    FrictionModelResult
+        Level "velocity"; ``pivots`` are those of algorithm 1, ``independent`` the rank of X.
+
+    Raises
+    ------
+    InputError
+        Sizes do not fit or numbers are not finite.
+    DynamicsError
+        A hinge carries no inertia.
+    """
+    dt = positive(dt, "dt")
+    system = system_of(model)
+    system.set_state(q, v, effort, gravity, dt)
+    system.set_contacts(contacts, bilateral)
+    system.free_velocities(dt)
+    normals = system.b + 3 * np.arange(system.count)
+    held = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
+    equality = np.empty(system.b + 2 * len(held), np.int64)
+    equality[: system.b] = np.arange(system.b)
+    equality[system.b :: 2] = held + 1
+    equality[system.b + 1 :: 2] = held + 2
+    system.choose(equality, 0.0, normals)
+    status = system.solve(rank_tolerance, warm)
+    independent = system.eq.info[PICKED_ROWS]
+    active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
+    if least_norm and status == "solved":
+        system.relax(rank_tolerance)
+    return system.result("velocity", status, dt)._replace(active=active, independent=int(independent))

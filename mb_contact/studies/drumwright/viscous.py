@@ -1,0 +1,115 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact with purely viscous friction: forces at the acceleration level, inelastic impacts (D15 section IV).
+
+    M dv/dt = f - S* mu_v S v - T* mu_v T v + J* f_j + N* f_n      (13, 15)
+    J dv/dt + dJ/dt v = 0                                           (17)
+    0 <= f_n _|_ N dv/dt + dN/dt v >= 0                             (18)
+
+as the complementarity problem of (29)-(42).  The print contradicts itself: (39), (40) and (42) flip the
+sign of f* and lose dJ/dt v and dN/dt v.  With f* = -f + S* mu_v S v + T* mu_v T v,
+
+    g = [f*; dJ/dt v],   h = dN/dt v,   F = N (A^-1)_11 N*,   e = h - [N 0] A^-1 g.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.studies.drumwright.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
+
+RESTING = 1e-6  #: normal speeds up to this count as zero at the acceleration level [m/s]
+
+
+def viscous_acceleration(
+    model, q, v, effort, contacts, *, dt=None, bilateral=None, gravity=GRAVITY, warm=(), touch=TOUCH,
+    resting=RESTING, rank_tolerance=RANK_TOLERANCE,
+):  # fmt: skip
+    """Accelerations and contact forces with viscous friction.
+
+    Contacts that separate faster than ``resting``, or are farther than ``touch``, take no part.  Where a contact
+    approaches faster, no finite force stops it: the step is handed to :func:`viscous_step` (reason "impact").
+    So it is where the problem has no solution ("inconsistent": surfaces that curve into each other).
+
+    Parameters
+    ----------
+    model, q, v, effort, contacts, bilateral, gravity, warm, touch, rank_tolerance
+        As in :func:`~mb_contact.studies.drumwright.no_slip.no_slip_step`; the contacts' radii count here.
+    dt : float, optional
+        Step of the velocity level [s]; without it the status "impact" or "inconsistent" is returned instead.
+    resting : float
+        [m/s]
+
+    Returns
+    -------
+    FrictionModelResult
+        Level "acceleration", forces [N], ``v_dot``; or what ``viscous_step`` returns.
+    """
+    system = system_of(model)
+    system.set_state(q, v, effort, gravity, 0.0)
+    system.set_contacts(contacts, bilateral)
+    speed = system.row_speeds()[system.b :].reshape(-1, 3).copy()
+    near = contacts.gap <= touch
+    reason = "impact" if (speed[near, 0] < -resting).any() else ""
+    here = near & (speed[:, 0] <= resting)
+    system.apply_tangential(-contacts.viscous * speed[:, 1:] * here[:, None])  # (15)
+    system.free_acceleration()
+    system.free_row_accelerations()
+    system.choose(np.arange(system.b), 0.0, system.b + 3 * np.flatnonzero(here))
+    status = system.solve(rank_tolerance, warm)
+    viscous = -contacts.viscous * speed[:, 1:] * here[:, None]
+    result = system.result("acceleration", status, extra_tangent=viscous)
+    if not reason and result.status in ("ray", "inaccurate", "limit"):
+        reason = "inconsistent"
+    if not reason:
+        return result
+    if dt is None:
+        return result._replace(status=reason, reason=reason)
+    stepped = viscous_step(
+        system, q, v, effort, contacts, dt, bilateral=bilateral, gravity=gravity, warm=warm, touch=touch,
+        rank_tolerance=rank_tolerance,
+    )  # fmt: skip
+    return stepped._replace(reason=reason)
+
+
+def viscous_step(
+    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), least_norm=False, touch=TOUCH,
+    rank_tolerance=RANK_TOLERANCE,
+):  # fmt: skip
+    """Velocity after a step with viscous friction and inelastic normals: the impact law of the viscous model.
+
+        M (v+ - v) = dt (f - S* mu_v S v+ - T* mu_v T v+) + J* f_j + N* f_n,   J v+ = 0,   0 <= f_n _|_ N v+ >= 0
+
+    A viscous force is finite, so an impact of no duration has no tangential impulse; over a step it has that of
+    the friction force, taken at v+ so that no coefficient is too large: mu_v -> inf is the no-slip model.
+
+    Parameters
+    ----------
+    model, q, v, effort, contacts, dt, bilateral, gravity, warm, touch, rank_tolerance
+        As in :func:`~mb_contact.studies.drumwright.no_slip.no_slip_step`.
+    least_norm : bool
+        Of all normal impulses with the same velocity afterwards return those of least norm (where none of them pulls).
+
+    Returns
+    -------
+    FrictionModelResult
+        Level "velocity".
+    """
+    dt = positive(dt, "dt")
+    system = system_of(model)
+    system.set_state(q, v, effort, gravity, dt)
+    system.set_contacts(contacts, bilateral, picked=len(contacts.body_a) * 2 + system.N)
+    system.free_velocities(dt)
+    normals = system.b + 3 * np.arange(system.count)
+    tangents = np.column_stack((normals + 1, normals + 2))
+    felt = (contacts.viscous > 0.0) & (contacts.gap <= touch)[:, None]
+    equality = np.concatenate((np.arange(system.b), tangents[felt]))
+    softness = np.concatenate((np.zeros(system.b), 1.0 / (dt * contacts.viscous[felt])))
+    system.choose(equality, softness, normals)
+    status = system.solve(rank_tolerance, warm)
+    active = np.sort(system.ppm.active[: system.ppm.info[ACTIVE]])
+    if least_norm and status == "solved":
+        system.relax(rank_tolerance, normals_only=True)
+    return system.result("velocity", status, dt)._replace(active=active)

@@ -1,0 +1,148 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operational-space (OS) formulation of the contact problem, J14 Eq. 53.
+
+    M z + q _|_ z,   z = [beta_ul; sigma],   M = [[D_ul* Lambda D_ul, E_hat], [E_bar, 0]]
+
+with the normal row's gap term added to q (docs/contact.md).  The step solves the same problem
+condensed to three rows a contact; ``ContactProblem`` writes it out, for study, for other solvers and for
+judging: n_u (n_f + 2) unknowns and one for each joint limit, whatever the number of bodies.
+
+``OsFormulation`` is the formulation beside the others, with rows for loop closures:
+
+    M = [[W Lambda W*, E^-part], [E_, 0]],   W = [Q_b; D* Q_u],   z = [p_b; beta; sigma],
+    q = [delta_b dt; D* (v_u- + delta_u dt); 0]  =  [W V_f + k; 0]
+
+with V_f the node velocities after a free step and k the constants of step_problem.py: delta_u = G_u theta_dd_f
+(+ dG_u/dt theta_dot with ``velocity_product``) and, for the loops, (G_b theta_dot- - U) + delta_b dt + gamma c / dt.
+Size n_b + n_u (n_f + 2); set-up O(N) + O(n_c^2) by the Upsilon recursion; no mass matrix, no Jacobian.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.tree.articulated import free_acceleration, impulse_response
+from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.workspace import Cones, make_cones
+from mb_contact.errors import InputError
+from mb_contact.studies.formulations.formulation import Formulation
+
+
+class ContactProblem(NamedTuple):
+    """The contact problem of a step, condensed (W, q) and written out (M, h)."""
+
+    W: np.ndarray  #: (R, R), Delassus matrix of the rows (normal, tangent 1, tangent 2; limits)
+    q: np.ndarray  #: (R,), free velocity plus gap term [m/s, rad/s]
+    mu: np.ndarray  #: (units,)
+    dim: np.ndarray  #: int64 (units,), 3 for a contact, 1 for a joint limit
+    directions: int  #: n_f
+    impulses: np.ndarray  #: (R,), what the step found [N s, N m s]
+    velocities: np.ndarray  #: (R,), W r + q
+
+    @property
+    def size(self):
+        """Unknowns of the linear complementarity problem, n_u (n_f + 2) + limits (J14 Table 1)."""
+        return int(lcp_size(self.cones()))
+
+    def cones(self):
+        """Layout of the units for the kernels.
+
+        Raises
+        ------
+        InputError
+            The sizes of W, q, mu and dim do not fit together.
+        """
+        rows = len(self.q)
+        if not set(np.unique(self.dim)) <= {1, 3} or np.sum(self.dim) != rows:
+            raise InputError(f"dim must hold 3 for each contact and 1 for each limit, {rows} in all, like q")
+        if np.shape(self.W) != (rows, rows) or len(self.mu) != len(self.dim):
+            raise InputError(f"W must be {rows} x {rows} and mu have {len(self.dim)} entries, like q and dim")
+        if self.directions < 4 or self.directions % 2:
+            raise InputError(f"directions must be an even number from 4 on, got {self.directions}")
+        cones = make_cones(max(len(self.dim), 1), self.directions)
+        cones.count[0] = len(self.dim)
+        cones.rows[0] = rows
+        cones.dim[: len(self.dim)] = self.dim
+        cones.mu[: len(self.dim)] = self.mu
+        cones.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
+        return cones
+
+    def lcp(self):
+        """Matrix M and constant h of Eq. 53, ready for any LCP solver."""
+        cones = self.cones()
+        size = lcp_size(cones)
+        M = np.zeros((size, size))
+        h = np.zeros(size)
+        W, q = as_matrix(self.W, name="W", finite=False), as_vector(self.q, name="q", finite=False)
+        lcp_assemble(W, q, cones, M, h)
+        return M, h
+
+    def impulses_from(self, z):
+        """Impulses of the rows (R,) from a solution z (size,) of the linear complementarity problem."""
+        r = np.zeros(len(self.q))
+        impulses_of(self.cones(), as_vector(z, self.size, "z", finite=False), r)
+        return r
+
+
+def contact_problem(cones: Cones, solution):
+    """Copy of the problem that a step has just solved."""
+    units, rows = int(cones.count[0]), int(cones.rows[0])
+    return ContactProblem(
+        W=solution.W[:rows, :rows].copy(),
+        q=solution.q[:rows].copy(),
+        mu=cones.mu[:units].copy(),
+        dim=cones.dim[:units].copy(),
+        directions=len(cones.cosine),
+        impulses=solution.r[:rows].copy(),
+        velocities=solution.u[:rows].copy(),
+    )
+
+
+class OsFormulation(Formulation):
+    """Eq. 53; z = [p_loop; beta; sigma]."""
+
+    NAME = "os"
+    FREE = ("p_loop",)
+
+    def assemble(self):
+        p = self.problem
+        state, R = p.state, len(p.rows.constant)
+        v_dot, V_f, u = np.zeros(p.N), np.zeros((p.n, 6)), np.zeros(R)
+        free_acceleration(  # theta_dd_f of Eq. 42 by the articulated-body sweeps
+            p.tree, state.kin, p.articulated, p.gravity, p.effort, state.v, p.external, v_dot
+        )
+        self.v_f = state.v + p.dt * v_dot
+        body_velocities(p.tree, state.kin, self.v_f, V_f)
+        row_velocities(p.row_work(), R, V_f, u)
+        u += p.rows.constant
+        b, m = p.n_b, p.D_ul.shape[1]
+        L = p.compliance  # rows of Q_b, and three rows of Q_u for each contact
+        self.M = np.zeros((b + m + p.n_u, b + m + p.n_u))
+        self.M[:b, :b] = L[:b, :b]
+        self.M[:b, b : b + m] = L[:b, b:] @ p.D_ul
+        self.M[b : b + m, :b] = self.M[:b, b : b + m].T
+        self.M[b : b + m, b : b + m] = p.D_ul.T @ L[b:, b:] @ p.D_ul
+        self.M[b : b + m, b + m :] = p.E_hat
+        self.M[b + m :, b : b + m] = p.E_bar
+        self.q = np.concatenate([u[:b], p.D_ul.T @ u[b:], np.zeros(p.n_u)])
+        return {"p_loop": b, "beta": m, "sigma": p.n_u}
+
+    def velocities(self, z):
+        """theta_dot+ = theta_dot_f + M^-1 (G_b* p_b + p_u) by one more O(N) sweep, after Eq. 53."""
+        p = self.problem
+        p_loop, beta = self.part(z, "p_loop"), self.part(z, "beta")
+        work, impulse, dv = p.row_work(), np.zeros((p.n, 6)), np.zeros(p.N)
+        row_impulses(work, len(p.rows.constant), np.concatenate([p_loop, p.D_ul @ beta]), impulse)
+        impulse_response(p.tree, p.state.kin, p.articulated, impulse, np.zeros(p.N), dv)
+        return self.v_f + dv, p_loop.copy()
+
+    def scales(self):
+        beta, sigma = self.contact_scale()
+        return {"p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}

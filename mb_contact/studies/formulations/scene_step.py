@@ -1,0 +1,87 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps with another formulation than OS (scene key ``formulation``): for study, in Python, milliseconds each.
+
+Contacts, frames and rows are those of the usual step; unknowns, matrix, solver and the new joint velocities are the
+formulation's own.  Formulations in body coordinates start every step from joint coordinates: that projection is the
+stabilisation that keeps hinges closed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.solve.system import ROWS
+from mb_contact.core.step import problem as _problem
+from mb_contact.core.step import step as _step
+from mb_contact.errors import DynamicsError
+from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.studies.formulations.catalogue import formulate
+from mb_contact.studies.formulations.formulation import RUNGS
+from mb_contact.studies.running_scene import posed_problem
+from mb_contact.types import NOT_FINITE, OK
+
+
+class FormulationStep(ContactStep):
+    """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
+
+    solver_names = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
+    any_integrator = False
+
+    def __init__(self, simulator):
+        _refuse_unknown(simulator.scene, simulator.world)
+        self._sim = simulator
+        self._name = simulator.scene.formulation
+        self.last = None  #: StepSolution of the last step, with the formulation's own certificate
+
+    def solve(self, handle):
+        """Pose the step's problem, formulate and solve it; a status."""
+        _step.assemble(handle)
+        status = _problem.pose(handle)
+        if status != OK:
+            return status
+        problem = posed_problem(self._sim, self._sim.q, self._sim.v)
+        self.last = solution = formulate(problem, self._name).solve()
+        r = problem.D_ul @ solution.forces.beta
+        if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
+            return NOT_FINITE
+        sol, cones = self._sim._solution, self._sim._cones
+        if len(r) != cones.rows[0]:
+            raise DynamicsError(
+                f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
+            )
+        system = self._sim._system
+        count = int(system.count[ROWS])
+        sol.r[: len(r)] = r
+        sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
+        sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
+        system.r[:count] = sol.r[system.source[:count]]
+        self._sim._work.info[_problem.STAGE] = self._rung(solution) if len(r) else 0
+        self._sim._work.info[_problem.ITERATIONS] = solution.pivots
+        return OK
+
+    def _rung(self, solution):
+        if not solution.solved:
+            return len(RUNGS) + 1
+        return 1 + RUNGS.index(solution.solver.removeprefix("polished "))
+
+    def _impulses(self, handle):
+        """As usual, but with the joint velocities that the formulation itself comes to."""
+        status = super()._impulses(handle)
+        if status == OK:
+            self._sim._work.v_next[:] = self.last.v_next
+        return status
+
+
+def _refuse_unknown(scene, world):
+    """SceneError for what only the OS step has."""
+    unknown = {
+        "mimic joints": world.follower_names,
+        "gears": scene.gears,
+        "joint springs": world.joints.stiffness.any(),
+        "joint friction": len(world.joints.rubbing),
+    }
+    for what, there in unknown.items():
+        if there:
+            raise scene.error("formulation", f"{scene.formulation} does not know {what}; use formulation: os")

@@ -1,0 +1,255 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contact problem of a chain whose links are free bodies (J14 section 8, NMC/OS): compiled, for comparison with OS.
+
+    [ K M^-1 K*   K M^-1 D ] [ p_b ]   [ K V_free + ... ]   = 0
+    [ D M^-1 K*   D M^-1 D ] [ p_u ] + [ D V_free + ... ]   complementary on the friction cone
+
+Two ways to solve it.  ``solve_eliminated`` factors the band K M^-1 K* and hands what is left to the step's own solver:
+the best that can be done with these unknowns.  ``solve_mixed`` gives the whole problem to that solver, with the hinge
+rows as equalities, which is what a general solver has to do with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.arrays import copy
+from mb_contact.core.constraints.contact_rows import row_impulses
+from mb_contact.core.impact.phases import energy_after
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
+from mb_contact.core.solve.assemble import FLOOR, spread_scales
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.newton import SOLVED, solve_island
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
+from mb_contact.core.step.problem import ITERATIONS, STAGE
+from mb_contact.core.tree.kinematics import bias_terms, body_velocities
+from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
+from mb_contact.studies.hinged_bodies.rows import (
+    BAND,
+    add_hinge_impulses,
+    contact_coupling,
+    hinge_compliance,
+    hinge_rows,
+    hinge_velocities,
+    velocity_change,
+)
+from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE, SOLVER_OVER_BUDGET
+
+HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
+
+
+def make_mixed_system(hinge_rows, R, units):
+    """The system of so many hinge rows, contact rows and contacts: hinge rows first, each a block of its own."""
+    rows, none = hinge_rows + R, np.zeros(0, np.int64)
+    return make_system(rows, hinge_rows + units, 0, rows, none, none)
+
+
+@entry
+def pose_hinged(h, g):
+    """Compliances and free velocities of the hinges, and their coupling with the posed contacts, into ``g``."""
+    hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[0], g)
+    hinge_compliance(g)
+    contact_coupling(h.rows, h.cones.rows[0], g)
+
+
+@entry
+def eliminate_hinges(h, g):
+    """Hinges out of the posed contact problem by a band factor; a status."""
+    pose_hinged(h, g)
+    n_rows = h.cones.rows[0]
+    if not band_factor(g.band):
+        return SINGULAR_HINGE
+    copy(g.q.shape[0], g.q, g.y)
+    band_forward(g.band, g.y)
+    if n_rows > 0:
+        band_forward_columns(g.band, g.C, n_rows)
+        _eliminate(g.C, g.y, h.cones, h.system.W, h.sol.q, h.sol.before)
+        take_matrix(h.system, h.sol.q)
+    return OK
+
+
+@entry
+def recover_hinges(h, g):
+    """Impulses of the hinges from those of the contacts, and the certificate."""
+    judge_hinged(h)
+    for i in range(g.p.shape[0]):
+        x = g.y[i]
+        for r in range(h.cones.rows[0]):
+            x += g.C[i, r] * h.sol.r[r]
+        g.p[i] = -x
+    band_backward(g.band, g.p)
+
+
+@entry
+def take_matrix(P, q):
+    """Scales and velocities of a system whose W has changed; all its islands become one."""
+    for i in range(P.count[ROWS]):
+        P.blocks.D[i] = P.W[P.source[i], P.source[i]]
+        P.q[i] = q[P.source[i]]
+        P.immobile[i] = 0
+    spread_scales(P.blocks, P.count[BLOCKS])
+    P.count[ISLANDS] = 1
+    P.island[1] = P.count[BLOCKS]
+
+
+@entry
+def judge_hinged(h):
+    """Velocities and certificate of the impulses ``sol.r`` on what the hinges leave of W and q."""
+    n_rows = h.cones.rows[0]
+    for i in range(n_rows):
+        h.sol.u[i] = h.sol.q[i]
+        for j in range(n_rows):
+            h.sol.u[i] += h.system.W[i, j] * h.sol.r[j]
+    certify(h.system, h.sol.u, n_rows, h.sol.judge, h.sol.loops)
+
+
+@kernel
+def _eliminate(Y, y, cones, W, q, free):
+    """W -= Y* Y, q -= Y* y; ``free`` (R,) is scratch.  Rows that hinges leave rounding alone of part."""
+    n_rows = cones.rows[0]
+    for r in range(n_rows):
+        free[r] = W[r, r]
+    for i in range(y.shape[0]):
+        for r in range(n_rows):
+            f = Y[i, r]
+            if f != 0.0:
+                q[r] -= f * y[i]
+                for s in range(n_rows):
+                    W[r, s] -= f * Y[i, s]
+    for i in range(cones.count[0]):
+        for r in range(cones.start[i], cones.start[i] + cones.dim[i]):
+            if W[r, r] > HELD * free[r]:
+                continue
+            for s in range(n_rows):
+                W[r, s] = 0.0
+                W[s, r] = 0.0
+            W[r, r] = FLOOR * free[r]
+            q[r] = max(q[r], np.sqrt(W[r, r])) if r == cones.start[i] else 0.0
+
+
+@entry
+def solve_mixed(h, g, m):
+    """Hinges and contacts together, dense, by the step's solver on the system m; a status."""
+    pose_hinged(h, g)
+    hinges = g.q.shape[0]
+    _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]), False)
+    copy(hinges, m.r, g.p)
+    for i in range(h.system.count[ROWS]):
+        row = h.system.source[i]
+        h.system.r[i] = h.sol.r[row] = m.r[hinges + i]
+        for k in range(hinges):
+            h.sol.q[row] += g.C[k, row] * g.p[k]
+    h.work.info[STAGE] = SOLVER_NEWTON if h.cones.rows[0] > 0 else SOLVER_NONE
+    if status != SOLVED:
+        h.work.info[STAGE] = SOLVER_OVER_BUDGET
+    h.work.info[ITERATIONS] = steps
+    judge_hinged(h)
+    return OK
+
+
+@entry
+def _fill_mixed(P, q, n_rows, g, m):
+    """The dense mixed problem from the band, the coupling and the contacts' own system."""
+    hinges = g.q.shape[0]
+    count = P.count[ROWS]
+    for i in range(hinges):
+        for j in range(hinges + count):
+            m.W[i, j] = 0.0
+        for j in range(max(0, i - BAND), i + 1):
+            m.W[i, j] = m.W[j, i] = g.band[i, BAND - i + j]
+        m.q[i] = g.q[i]
+        m.r[i] = g.p[i]
+        m.blocks.kind[i] = EQUALITY
+        m.blocks.start[i + 1] = i + 1
+        m.blocks.mu[i] = 0.0
+        m.blocks.D[i] = m.W[i, i]
+        for r in range(count):
+            m.W[i, hinges + r] = m.W[hinges + r, i] = g.C[i, P.source[r]]
+    for r in range(count):
+        m.q[hinges + r] = q[P.source[r]]
+        m.r[hinges + r] = P.r[r]
+        m.blocks.mu[hinges + r] = P.blocks.mu[r]
+        m.blocks.D[hinges + r] = P.blocks.D[r]
+        for s in range(count):
+            m.W[hinges + r, hinges + s] = P.W[P.source[r], P.source[s]]
+    for b in range(P.count[BLOCKS]):
+        m.blocks.kind[hinges + b] = P.blocks.kind[b]
+        m.blocks.n_f[hinges + b] = P.blocks.n_f[b]
+        m.blocks.start[hinges + b + 1] = hinges + P.blocks.start[b + 1]
+    for i in range(hinges + count):
+        m.source[i] = i
+    m.count[BLOCKS] = hinges + P.count[BLOCKS]
+    m.count[ROWS] = hinges + count
+    m.count[ISLANDS] = 1
+    m.island[1] = m.count[BLOCKS]
+    m.face[0] = BY_ROWS
+
+
+@entry
+def settle_hinged(h, g):
+    """New velocities of the bodies: v_free + M^-1 (K* p_b + D* p_u); a status."""
+    work = h.work
+    row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
+    add_hinge_impulses(g, work.impulse)
+    for k in range(g.anchor.shape[0]):
+        change = velocity_change(h.tree.mass, k, g.inverse, work.impulse, k)
+        for c in range(6):
+            x = work.V_free[k, c] + change[c]
+            if not np.isfinite(x):
+                return NOT_FINITE
+            work.v_next[h.tree.v_start[k] + c] = x
+    return OK
+
+
+@entry
+def eliminate_in_impact(h, imp, g):
+    """Take the hinges out of an impact that ``collisions.pose_impact`` has posed; a status."""
+    n_rows = h.cones.rows[0]
+    hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[0], g)
+    hinge_velocities(h.kin.V, g)
+    hinge_compliance(g)
+    contact_coupling(h.rows, n_rows, g)
+    if not band_factor(g.band):
+        return SINGULAR_HINGE
+    copy(g.q.shape[0], g.q, g.y)
+    band_forward(g.band, g.y)
+    band_forward_columns(g.band, g.C, n_rows)
+    _eliminate(g.C, g.y, h.cones, h.system.W, imp.u, imp.q)
+    take_matrix(h.system, imp.u)
+    return OK
+
+
+@entry
+def apply_hinges_in_impact(h, imp, g):
+    """What the hinges do in an impact, after ``collisions.apply_impact`` has applied the contacts' impulses."""
+    for i in range(g.p.shape[0]):
+        x = g.y[i]
+        for r in range(h.cones.rows[0]):
+            x += g.C[i, r] * imp.total[r]
+        g.p[i] = -x
+    band_backward(g.band, g.p)
+    for k in range(g.anchor.shape[0]):
+        put_spatial(h.work.impulse, k, STILL)
+    add_hinge_impulses(g, h.work.impulse)
+    for k in range(g.anchor.shape[0]):
+        change = velocity_change(h.tree.mass, k, g.inverse, h.work.impulse, k)
+        for c in range(6):
+            h.v[h.tree.v_start[k] + c] += change[c]
+    body_velocities(h.tree, h.kin, h.v, h.kin.V)
+    bias_terms(h.tree, h.kin, h.v)
+    energy_after(h, imp)
+
+
+@entry
+def hinge_opening(h, g):
+    """Farthest that a hinge is open [m], of the state that ``h.kin`` describes."""
+    worst = 0.0
+    for k in range(g.anchor.shape[0]):
+        at_k = body_point(h.kin.R, h.kin.p, k, vector(g.anchor, k))
+        apart = vector_sum(at_k, -1.0, body_point(h.kin.R, h.kin.p, k - 1, vector(g.anchor_up, k)))
+        worst = max(worst, vector_dot(apart, apart))
+    return np.sqrt(worst)

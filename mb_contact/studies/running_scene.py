@@ -1,0 +1,140 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contact problem of a running scene, for comparing formulations and solvers on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.solve.newton import apply_to_all
+from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
+from mb_contact.studies.formulations.loops import LoopClosure
+from mb_contact.studies.formulations.os import ContactProblem
+from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
+from mb_contact.types import CLOSURE_NAMES, UPPER
+
+
+def step_problem(simulator, effort=None, **options):
+    """StepProblem that the simulator's next step solves, from its present state.
+
+    The step is taken and undone, so contacts, their frames and the joint limits in reach are those of the step.
+    Behind impacts it starts with the velocities that these have left, and its rows have their ``bias``.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        Left as it was.
+    effort : (joints,), optional
+        As for ``Simulator.step``.
+    **options
+        Passed on to StepProblem, for instance ``velocity_product`` or ``friction_directions``.
+
+    Returns
+    -------
+    StepProblem
+    """
+    sim = simulator
+    state = sim.save()
+    sim.step(effort)
+    impacts = sim._impacts
+    try:
+        v = state.v if impacts is None or not impacts.happened else impacts.v_after
+        return posed_problem(sim, state.q, v, **options)
+    finally:
+        sim.restore(state)
+
+
+def posed_problem(simulator, q, v, **options):
+    """StepProblem of the contacts, limits and efforts that a simulator's step has just assembled from q and v."""
+    sim = simulator
+    dt = float(sim._settings[0])
+    settings = {
+        "gravity": sim.gravity,
+        "time_step": dt,
+        "friction_directions": sim.scene.friction_directions,
+        "push_speed": float(sim.scene.push_out_velocity),
+        "external": sim._work.external.copy(),
+        "loop_rate": float(sim.scene.drift_rate) * min(1.0, dt / sim.time_step),
+    }
+    effort = sim._work.effort.copy()
+    settings.update(options)
+    return StepProblem(sim.world, q, v, effort, _contacts(sim), _loops(sim), _limits(sim, q), **settings)
+
+
+def posed_contact_problem(simulator):
+    """ContactProblem of the step that a simulator has just taken: its contacts and limits, what holds them left out.
+
+    Loops, gears and the friction of joints are eliminated: their rows hold whatever the contacts do.
+    """
+    sim = simulator
+    system, cones, sol = sim._system, sim._cones, sim._solution
+    handle = make_system_handle(*system)
+    rows = int(system.count[ROWS])
+    source = system.source[:rows]
+    W, q = np.zeros((rows, rows)), sol.q
+    column, answer = np.zeros(len(system.q)), np.zeros(len(system.q))
+    for j in range(rows):
+        column[j] = 1.0
+        apply_to_all(handle, column, answer)
+        column[j] = 0.0
+        W[:, j] = answer[:rows]
+    units, blocks = int(cones.count[0]), system.blocks
+    kind = np.repeat(blocks.kind[: system.count[BLOCKS]], np.diff(blocks.start[: system.count[BLOCKS] + 1]))
+    bound = (kind == EQUALITY) | (kind == BOX)
+    unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(cones.start[:units], cones.dim[:units])] or [[]])
+    where = np.full(len(sol.q), -1)
+    where[source[~bound]] = np.flatnonzero(~bound)
+    ours, held = where[unilateral.astype(int)], np.flatnonzero(bound)
+    soft = np.where(kind == EQUALITY, blocks.mu[:rows], 0.0)[held]
+    inverse = np.linalg.pinv(W[np.ix_(held, held)] + np.diag(soft), hermitian=True) if len(held) else np.zeros((0, 0))
+    coupling = W[np.ix_(ours, held)] @ inverse
+    contacts = int(sim._contacts.count[0])
+    return ContactProblem(
+        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(held, ours)],
+        q=q[unilateral.astype(int)] - coupling @ q[source[held]],
+        mu=np.concatenate([sim.world.geoms.mu[sim._contacts.pair[:contacts]], np.zeros(units - contacts)]),
+        dim=cones.dim[:units].copy(),
+        directions=sim.scene.friction_directions,
+        impulses=sol.r[unilateral.astype(int)],
+        velocities=sol.u[unilateral.astype(int)],
+    )
+
+
+def _contacts(sim):
+    found, geoms, frames = sim._contacts, sim.world.geoms, sim._frames
+    points = []
+    for i in range(int(found.count[0])):
+        pair = found.pair[i]
+        a, b = (int(geoms.body[g]) for g in geoms.pairs[pair])
+        point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
+        bias = sim._rows.offset[3 * i : 3 * i + 3].copy()
+        bias[0] -= gap_velocity(gap, *sim._settings[:3])
+        points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy(), bias))
+    return points
+
+
+def _loops(sim):
+    c = sim.world.couplings.closures
+    return [
+        LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames)
+        for kind, a, b, *frames in zip(c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist())
+    ]
+
+
+def _limits(sim, q):
+    """Joint limits that were in the step's problem: dof and side stand in the rows."""
+    tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
+    limits = []
+    for row, code in enumerate(sim._rows.dof[start : int(sim._cones.rows[0])], start):
+        if code < 0:
+            continue  # torsion or rolling of a contact
+        dof, side = divmod(int(code), 8)
+        if side > UPPER:
+            continue  # a velocity limit
+        body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
+        position = q[tree.q_start[body]]
+        gap = float(position - tree.lower[dof] if side == 0 else tree.upper[dof] - position)
+        bias = float(sim._rows.offset[row]) - gap_velocity(gap, *sim._settings[:3])
+        limits.append(JointLimit(dof, side, gap, bias))
+    return limits

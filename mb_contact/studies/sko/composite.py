@@ -1,0 +1,43 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Composite-body inertias and the mass matrix (J11 lemma 4, algorithms 4.1 and 4.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.studies.sko.lyapunov import forward_lyapunov
+from mb_contact.studies.sko.operators import block_diag
+from mb_contact.types import WORLD
+
+
+def composite_inertias(model):
+    """Blocks R(k) of ``M = R - E R E*`` (Eq. 18): R(k) = sum over children phi R phi* + M(k) (Eq. 20)."""
+    return forward_lyapunov(model.phi, model.M)
+
+
+def mass_matrix(model):
+    """Mass matrix (N, N) by algorithm 4.2: composite bodies, and for each a walk through its ancestors."""
+    R = [X.copy() for X in model.M]
+    mass = np.zeros((model.N, model.N))
+    parent, weights = model.tree.parent, model.phi.weights
+    for k in reversed(model.tree.order):
+        for i in model.tree.children[k]:
+            R[k] += weights[i] @ R[i] @ weights[i].T  # Eq. 20
+        X = R[k] @ model.H[k].T
+        mass[model.hinges[k], model.hinges[k]] = model.H[k] @ X
+        j = k
+        while parent[j] != WORLD:
+            X = weights[j] @ X
+            j = parent[j]
+            mass[model.hinges[j], model.hinges[k]] = model.H[j] @ X
+            mass[model.hinges[k], model.hinges[j]] = X.T @ model.H[j].T
+    return mass
+
+
+def mass_matrix_terms(model):
+    """The disjoint terms ``H R H*``, ``H (phi - I) R H*`` and ``H R (phi - I)* H*`` (lemma 4, Eq. 17)."""
+    H, R = model.H_full, block_diag(composite_inertias(model))
+    below = H @ model.phi.tilde @ R @ H.T
+    return H @ R @ H.T, below, below.T
