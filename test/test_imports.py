@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mb_contact.core.jit import ROOMS
+
 PACKAGE = Path(__file__).resolve().parent.parent / "mb_contact"
 
 LEAVES = {"errors", "checks"}
@@ -39,20 +41,6 @@ ALLOWED = {
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
     "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "studies"},
-}
-
-#: room of core/ -> rooms of core/ that it may import, beside its own and the files that stand in core/ itself
-CORE_ALLOWED = {
-    "tree": set(),
-    "lcp": set(),
-    "collision": {"tree"},
-    "constraints": {"tree"},
-    "surfaces": {"tree", "lcp"},
-    "cone": set(),
-    "solve": {"tree", "lcp", "constraints"},
-    "step": {"tree", "collision", "constraints", "solve"},
-    "integrate": {"tree", "constraints", "step"},
-    "impact": {"tree", "collision", "constraints", "solve", "step"},
 }
 
 #: library -> the only rooms or files that may import it
@@ -152,12 +140,12 @@ def test_importing_the_package_stays_light():
 
 def core_room(parts):
     """The room of a module below core/, given its path's parts; empty for a file that stands in core/ itself."""
-    return parts[0] if parts[0] in CORE_ALLOWED else ""
+    return parts[0] if parts[0] in ROOMS else ""
 
 
 def test_every_room_of_core_has_a_rule():
     rooms = {path.name for path in (PACKAGE / "core").iterdir() if any(path.glob("*.py"))}
-    assert rooms == set(CORE_ALLOWED)
+    assert rooms == set(ROOMS)
 
 
 def test_the_rooms_of_core_import_one_way():
@@ -168,6 +156,6 @@ def test_the_rooms_of_core_import_one_way():
             if not name.startswith("mb_contact.core."):
                 continue
             target = core_room(name.split(".")[2:])
-            if target not in {"", room} | CORE_ALLOWED.get(room, set()):
+            if target not in {"", room} | set(ROOMS.get(room, ())):
                 found.append(f"{path.relative_to(PACKAGE)}:{line}: core/{room} must not import {name}")
     assert not found, "\n".join(found)

@@ -4,9 +4,9 @@
 """The decorators of compiled functions, and the folder their compiled code is cached in.
 
 Numba checks only the file of the cached function itself: an edited callee in another file
-would go unnoticed and stale code would run.  So the cache folder carries a hash of every
-file of ``core`` (and of ``types.py``, whose constants are compiled in); any edit is a new
-folder.  Kernels of ``studies`` have a folder of their own, with the hash of both rooms.
+would go unnoticed and stale code would run.  So the cache folder of a room of ``core`` carries a
+hash of every file of that room and of those it may import (and of ``types.py``, whose constants
+are compiled in); any edit is a new folder for all that is built on it.
 """
 
 from __future__ import annotations
@@ -19,25 +19,52 @@ from pathlib import Path
 import numba
 from numba.core import types
 
+#: room of kernels -> rooms of core/ that it may import (test_imports.py holds them to it), beside files of core/ itself
+ROOMS = {
+    "tree": (),
+    "lcp": (),
+    "cone": (),
+    "collision": ("tree",),
+    "constraints": ("tree",),
+    "surfaces": ("tree", "lcp"),
+    "solve": ("tree", "lcp", "constraints"),
+    "step": ("tree", "collision", "constraints", "solve"),
+    "integrate": ("tree", "constraints", "step"),
+    "impact": ("tree", "collision", "constraints", "solve", "step"),
+}
+STUDIES = "studies"  #: may import every room
+
+
+def room_of(module):
+    """Room of a module's kernels: a folder of core/, "" for the files of core/ itself, ``STUDIES`` for all others."""
+    _, _, inside = module.partition(".core.")
+    return inside.rpartition(".")[0].partition(".")[0] if inside else STUDIES
+
 
 @functools.cache
-def source_digest(*rooms):
-    """Hash of every source file of some rooms that compiled code depends on; of ``core`` without rooms."""
+def source_digest(room):
+    """Hash of every source file that compiled code of a room depends on."""
     package = Path(__file__).parent.parent
-    files = [file for room in ("core", *rooms) for file in sorted((package / room).rglob("*.py"))]
+    files = [package / "types.py", *(package / "core").glob("*.py")]
+    rooms, wanted = set(), {STUDIES, *ROOMS} if room == STUDIES else {room}
+    while wanted:
+        rooms |= wanted
+        wanted = {below for above in rooms for below in ROOMS.get(above, ())} - rooms
+    for name in rooms - {""}:
+        files += (package / (name if name == STUDIES else f"core/{name}")).rglob("*.py")
     digest = hashlib.sha256(numba.__version__.encode())
-    for file in [*files, package / "types.py"]:
+    for file in sorted(files):
         digest.update(file.relative_to(package).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def cache_directory(*rooms):
-    """Folder of the compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
+def cache_directory(room=""):
+    """Folder of a room's compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
     base = os.environ.get("MB_CONTACT_CACHE_DIR")
     if not base:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
-    return Path(base) / source_digest(*rooms)
+    return Path(base) / source_digest(room)
 
 
 DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
@@ -73,8 +100,7 @@ def _compiled(function, counted, inlined=False, fused=False):
     specialisation for every literal (a sixth of the whole compile time).
     """
     previous = numba.config.CACHE_DIR
-    rooms = {"studies"} & set(function.__module__.split("."))
-    numba.config.CACHE_DIR = str(cache_directory(*rooms))
+    numba.config.CACHE_DIR = str(cache_directory(room_of(function.__module__)))
     try:
         compiled = numba.njit(
             cache=True, error_model="numpy", _nrt=counted, forceinline=inlined, fastmath=fused
