@@ -17,6 +17,7 @@ import sys
 from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
 
 INTERRUPTED = 130
+BACKENDS = ("auto", "rclpy", "embedded")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,33 +37,102 @@ def build_parser():
     )
     parser.add_argument("--version", action="version", version=f"mb_contact {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_view, _add_record, _add_replay, _add_demo, _add_check, _add_info, _add_lcp, _add_bench):
-        add(commands)
+    _add_commands(commands)
     return parser
 
 
-def _command(commands, name, run, text):
-    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+def _add_commands(commands):
+    """All commands, in the order of ``--help``."""
+    from mb_contact.bench.command import add_benches, run_bench
+    from mb_contact.ros.main import RUN_OPTIONS
+    from mb_contact.viewer.options import add_view_arguments
+
+    _command(
+        commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration",
+        *RUN_OPTIONS,
+        (
+            ("--view", {"action": "store_true", "help": "show the node in the browser too (needs viser)"}),
+            ("--headless", {"action": "store_true", "help": "no view (the default)"}),
+        ),
+        ("--seed", {"type": int, "metavar": "N",
+                    "help": "seed of NumPy's random numbers; the simulation itself draws none"}),
+        epilog="Everything from --ros-args on goes to ROS (-r, -p, --params-file).",
+    )  # fmt: skip
+    add_view_arguments(_command(
+        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node",
+        epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS.",
+    ))  # fmt: skip
+    _command(
+        commands, "record", _record, "record the topics of a ROS domain into an MCAP file",
+        ("file", {"metavar": "FILE.mcap", "help": "file to write; an existing one is replaced"}),
+        ("--topics", {"nargs": "+", "default": (), "metavar": "NAME",
+                      "help": "only topics of these names; * and ? stand for any characters"}),
+        ("--duration", {"type": float, "metavar": "S", "help": "wall seconds (else until Ctrl-C)"}),
+        ("--use-sim-time", {"action": "store_true", "help": "stamp messages with /clock"}),
+        ("--backend", {"choices": BACKENDS, "default": "auto"}),
+    )  # fmt: skip
+    _command(
+        commands, "replay", _replay,
+        "run a scene under recorded efforts and compare every state with the recording, bit for bit",
+        ("scene", {"metavar": "SCENE", "help": "the scene file that was recorded"}),
+        ("bag", {"metavar": "BAG", "help": "MCAP file, or a folder of ros2 bag"}),
+        epilog="Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record.",
+    )
+    demo = _command(commands, "demo", None, "run a demonstration that judges itself")
+    demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
+    _command(
+        demos, "lift", _demo_lift, "two arms lift a box: simulator and controller in two processes",
+        ("--out", {"default": "out", "metavar": "DIR", "help": "folder for lift.mcap and lift.png (default: out)"}),
+        ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
+        (
+            ("--realtime", {"action": "store_true", "help": "pace at real time (the default)"}),
+            ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace"}),
+        ),
+        ("--view", {"action": "store_true", "help": "show it in the browser too (needs viser)"}),
+        ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
+    )  # fmt: skip
+    _command(
+        demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures",
+        ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
+    )
+    _command(
+        commands, "check", _check, "read a scene, build it, and say what is in it",
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML)"}),
+    )
+    _command(
+        commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings",
+        ("urdf", {"metavar": "URDF", "help": "URDF or xacro file, a path or package://"}),
+        ("--floating", {"action": "store_true", "help": "with a floating base"}),
+        ("--package-dir", {"action": "append", "default": [], "metavar": "DIR", "help": "folder of ROS packages"}),
+        epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
+    )  # fmt: skip
+    _command(
+        commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
+        ("problem", {"metavar": "PROBLEM.npz",
+                     "help": "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with "
+                             "W (3 n, 3 n), q (3 n,), mu (n,)"}),
+        ("--method", {"help": "lemke (default), block_pivoting, principal_pivoting, modified_principal_pivoting, "
+                              "gauss_seidel or auto; with mu: cone (the default and the only one)"}),
+        ("--tolerance", {"type": float, "metavar": "T", "help": "residual that is solved (1e-9; cone 1e-8)"}),
+    )  # fmt: skip
+    add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
+
+
+def _command(commands, name, run, text, *options, epilog=None):
+    """The parser of a command; of a tuple of options one may be given at most."""
+    parser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", epilog=epilog)
     parser.set_defaults(run=run)
+    for option in options:
+        if isinstance(option[0], str):
+            parser.add_argument(option[0], **option[1])
+            continue
+        group = parser.add_mutually_exclusive_group()
+        for flag, settings in option:
+            group.add_argument(flag, **settings)
     return parser
 
 
 # --- run ------------------------------------------------------------------------------------------
-
-
-def _add_run(commands):
-    from mb_contact.ros.main import add_run_arguments
-
-    parser = _command(commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration")
-    parser.epilog = "Everything from --ros-args on goes to ROS (-r, -p, --params-file)."
-    add_run_arguments(parser)
-    known = parser.format_help()
-    view = parser.add_mutually_exclusive_group()
-    view.add_argument("--view", action="store_true", help="show the node in the browser too (needs viser)")
-    view.add_argument("--headless", action="store_true", help="no view (the default)")
-    if "--seed" not in known:
-        text = "seed of NumPy's random numbers; the simulation itself draws none"
-        parser.add_argument("--seed", type=int, metavar="N", help=text)
 
 
 def _run(arguments):
@@ -101,15 +171,6 @@ def _seed(seed):
 # --- view -----------------------------------------------------------------------------------------
 
 
-def _add_view(commands):
-    from mb_contact.viewer.options import add_view_arguments
-
-    text = "show a scene in the browser, simulated here or, with --follow, by a node"
-    parser = _command(commands, "view", _view, text)
-    parser.epilog = "Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS."
-    add_view_arguments(parser)
-
-
 def _view(arguments):
     from mb_contact.viewer.command import run_view
     from mb_contact.viewer.options import options_from_arguments
@@ -118,16 +179,6 @@ def _view(arguments):
 
 
 # --- record, replay -------------------------------------------------------------------------------
-
-
-def _add_record(commands):
-    parser = _command(commands, "record", _record, "record the topics of a ROS domain into an MCAP file")
-    parser.add_argument("file", metavar="FILE.mcap", help="file to write; an existing one is replaced")
-    text = "only topics of these names; * and ? stand for any characters"
-    parser.add_argument("--topics", nargs="+", default=(), metavar="NAME", help=text)
-    parser.add_argument("--duration", type=float, metavar="S", help="wall seconds (else until Ctrl-C)")
-    parser.add_argument("--use-sim-time", action="store_true", help="stamp messages with /clock")
-    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
 
 
 def _record(arguments):
@@ -142,14 +193,6 @@ def _record(arguments):
     return record_graph(options)
 
 
-def _add_replay(commands):
-    text = "run a scene under recorded efforts and compare every state with the recording, bit for bit"
-    parser = _command(commands, "replay", _replay, text)
-    parser.add_argument("scene", metavar="SCENE", help="the scene file that was recorded")
-    parser.add_argument("bag", metavar="BAG", help="MCAP file, or a folder of ros2 bag")
-    parser.epilog = "Resets that rewind time are not replayed; pushes and what was spawned only from bags of --record."
-
-
 def _replay(arguments):
     from mb_contact.ros.replay import replay_file
 
@@ -157,29 +200,6 @@ def _replay(arguments):
 
 
 # --- demo -----------------------------------------------------------------------------------------
-
-
-def _add_demo(commands):
-    parser = _command(commands, "demo", None, "run a demonstration that judges itself")
-    demos = parser.add_subparsers(title="demonstrations", metavar="NAME", required=True)
-    lift = _command(
-        demos, "lift", _demo_lift, "two arms lift a box: simulator and controller in two processes"
-    )
-    lift.add_argument(
-        "--out", default="out", metavar="DIR", help="folder for lift.mcap and lift.png (default: out)"
-    )
-    lift.add_argument(
-        "--backend", choices=("auto", "rclpy", "embedded"), default="auto", help="ROS 2 or the wheel"
-    )
-    pace = lift.add_mutually_exclusive_group()
-    pace.add_argument("--realtime", action="store_true", help="pace at real time (the default)")
-    pace.add_argument("--as-fast-as-possible", action="store_true", help="do not pace")
-    lift.add_argument("--view", action="store_true", help="show it in the browser too (needs viser)")
-    patch = _command(demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures")
-    patch.add_argument("--out", default="out", metavar="DIR", help="folder for patch.png (default: out)")
-    lift.add_argument(
-        "--controller", metavar="FILE", help="script of another controller (it gets --backend, --wait)"
-    )
 
 
 def _demo_patch(arguments):
@@ -204,11 +224,6 @@ def _demo_lift(arguments):
 # --- check, info ----------------------------------------------------------------------------------
 
 
-def _add_check(commands):
-    parser = _command(commands, "check", _check, "read a scene, build it, and say what is in it")
-    parser.add_argument("scene", metavar="SCENE", help="scene file (YAML)")
-
-
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
     from mb_contact.simulation.initial import initial_penetrations
@@ -223,18 +238,6 @@ def _check(arguments):
     for a, b, depth in initial_penetrations(world):
         print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
-
-
-def _add_info(commands):
-    parser = _command(
-        commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings"
-    )
-    parser.epilog = "What load_urdf refuses by default but can load (meshes, inertias) is a warning here."
-    parser.add_argument("urdf", metavar="URDF", help="URDF or xacro file, a path or package://")
-    parser.add_argument("--floating", action="store_true", help="with a floating base")
-    parser.add_argument(
-        "--package-dir", action="append", default=[], metavar="DIR", help="folder of ROS packages"
-    )
 
 
 def _info(arguments):
@@ -253,17 +256,6 @@ def _info(arguments):
 
 
 # --- lcp, bench -----------------------------------------------------------------------------------
-
-
-def _add_lcp(commands):
-    text = "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones"
-    parser = _command(commands, "lcp", _lcp, text)
-    text = "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with W (3 n, 3 n), q (3 n,), mu (n,)"
-    parser.add_argument("problem", metavar="PROBLEM.npz", help=text)
-    text = "lemke (default), block_pivoting, principal_pivoting, modified_principal_pivoting, gauss_seidel or auto; "
-    text += "with mu: cone (the default and the only one)"
-    parser.add_argument("--method", help=text)
-    parser.add_argument("--tolerance", type=float, metavar="T", help="residual that is solved (1e-9; cone 1e-8)")
 
 
 def _lcp(arguments):
@@ -325,12 +317,6 @@ def _read_lcp(path):
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not an .npz archive of numbers: {error}") from None
-
-
-def _add_bench(commands):
-    from mb_contact.bench.command import add_benches, run_bench
-
-    add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
 
 
 # --- entry ----------------------------------------------------------------------------------------

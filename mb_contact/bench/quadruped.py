@@ -23,7 +23,7 @@ from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
 from mb_contact.core.lcp.principal_pivoting import make_ppm_work
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.errors import SceneError
+from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene_yaml import load_scene
@@ -183,6 +183,8 @@ def compare(friction_model, seconds=SECONDS):
 
 def run_bench(seconds=SECONDS, picture=None):
     """Measure and print; returns the exit code."""
+    if not 0.0 < seconds <= 1000.0:
+        raise InputError(f"--seconds must be above 0 and at most 1000, got {seconds:g}")
     try:
         Simulator(quadruped("no_slip"), warm_up=False)
     except SceneError as error:

@@ -159,23 +159,6 @@ def _print_progress(text):
     print(f"mb-contact: {text}", file=sys.stderr, flush=True)
 
 
-def add_run_arguments(parser):
-    """Add the options of a run to a parser; the command line and the ament executable share them."""
-    parser.add_argument("scene", help="scene file (YAML), a path or package://")
-    parser.add_argument("--duration", type=_seconds, metavar="S", help="simulated seconds (else until Ctrl-C)")
-    parser.add_argument("--lockstep", action="store_true", help="wait for one command per control period")
-    parser.add_argument(
-        "--as-fast-as-possible", action="store_true", help="do not pace at real time (real_time_factor 0)"
-    )
-    parser.add_argument("--record", metavar="FILE.mcap", help="record the topics into an MCAP file")
-    parser.add_argument(
-        "--record-all", action="store_true", help="record the operational-space and mass matrices too"
-    )
-    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
-    parser.add_argument("--name", default="mb_contact", help="node name")
-    parser.add_argument("--namespace", default="", help="node namespace")
-
-
 def _seconds(text):
     """A duration: a finite number that is not negative."""
     try:
@@ -185,6 +168,26 @@ def _seconds(text):
     if not (math.isfinite(value) and value >= 0.0):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds; leave it out to run until Ctrl-C")
     return value
+
+
+#: Options of a run; the command line and the ament executable share them.
+RUN_OPTIONS = (
+    ("scene", {"help": "scene file (YAML), a path or package://"}),
+    ("--duration", {"type": _seconds, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
+    ("--lockstep", {"action": "store_true", "help": "wait for one command per control period"}),
+    ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace at real time (real_time_factor 0)"}),
+    ("--record", {"metavar": "FILE.mcap", "help": "record the topics into an MCAP file"}),
+    ("--record-all", {"action": "store_true", "help": "record the operational-space and mass matrices too"}),
+    ("--backend", {"choices": ("auto", "rclpy", "embedded"), "default": "auto"}),
+    ("--name", {"default": "mb_contact", "help": "node name"}),
+    ("--namespace", {"default": "", "help": "node namespace"}),
+)
+
+
+def add_run_arguments(parser):
+    """Add RUN_OPTIONS to a parser."""
+    for flag, settings in RUN_OPTIONS:
+        parser.add_argument(flag, **settings)
 
 
 def options_from_arguments(arguments, ros_args=()):

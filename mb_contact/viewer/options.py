@@ -68,24 +68,32 @@ def _argument(check):
     return convert
 
 
+_DEFAULT = ViewOptions()
+_OPTIONS = (
+    ("scene", {"metavar": "SCENE", "help": "scene file (YAML), a path or package://"}),
+    ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
+    ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
+                                                  "the buttons (default: this machine alone)"}),
+    ("--open", {"action": "store_true", "help": "open a browser too, where there is a screen"}),
+    ("--paused", {"action": "store_true", "help": "begin paused"}),
+    ("--real-time-factor", {"dest": "factor", "type": _argument(as_factor), "default": 1.0, "help": FASTEST}),
+    ("--efforts", {"choices": EFFORTS, "default": _DEFAULT.efforts, "help": "what the joints' motors do"}),
+    ("--duration", {"type": float, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
+)  # fmt: skip
+_FOLLOWING = (
+    ("--follow", {"action": "store_true", "help": "by its topics joint_states, /tf, contacts, certificate"}),
+    ("--backend", {"choices": ("auto", "rclpy", "embedded"), "default": _DEFAULT.backend}),
+    ("--namespace", {"default": _DEFAULT.namespace, "help": "of the node"}),
+    ("--node", {"default": _DEFAULT.node, "help": "its name, for its services (default: mb_contact)"}),
+)
+
+
 def add_view_arguments(parser):
     """Add the options of a view to a parser."""
-    default = ViewOptions()
-    parser.add_argument("scene", metavar="SCENE", help="scene file (YAML), a path or package://")
-    text = "of the web page, or the next free one"
-    parser.add_argument("--port", type=_argument(as_port), default=default.port, help=text)
-    text = "address to listen on; 0.0.0.0 lets other machines look and press the buttons (default: this machine alone)"
-    parser.add_argument("--host", default=default.host, help=text)
-    parser.add_argument("--open", action="store_true", help="open a browser too, where there is a screen")
-    parser.add_argument("--paused", action="store_true", help="begin paused")
-    parser.add_argument("--real-time-factor", dest="factor", type=_argument(as_factor), default=1.0, help=FASTEST)
-    parser.add_argument("--efforts", choices=EFFORTS, default=default.efforts, help="what the joints' motors do")
-    parser.add_argument("--duration", type=float, metavar="S", help="simulated seconds (else until Ctrl-C)")
     follow = parser.add_argument_group("following a node", "show a node that runs this scene instead of simulating it")
-    follow.add_argument("--follow", action="store_true", help="by its topics joint_states, /tf, contacts, certificate")
-    follow.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default=default.backend)
-    follow.add_argument("--namespace", default=default.namespace, help="of the node")
-    follow.add_argument("--node", default=default.node, help="its name, for its services (default: mb_contact)")
+    for group, options in ((parser, _OPTIONS), (follow, _FOLLOWING)):
+        for flag, settings in options:
+            group.add_argument(flag, **settings)
 
 
 def options_from_arguments(arguments, ros_args=()):
