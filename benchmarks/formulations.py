@@ -50,7 +50,7 @@ def judge_state(seed, unique, tally, driven):
     both = {}
     for name in ORDER:
         begin = time.perf_counter()
-        formulation = mb.formulate(problem, name)
+        formulation = mb.studies.formulate(problem, name)
         middle = time.perf_counter()
         solution = formulation.solve()
         tally.seconds[name][0] += middle - begin
@@ -131,13 +131,13 @@ def links(repeats=20):
         rng = np.random.default_rng(1)
         q, v = rng.uniform(-1, 1, n), rng.normal(size=n)
         p = Dense(forest.tree, q, v).p[-1]
-        points = [mb.ContactPoint(n - 1, WORLD, p + 0.1 * rng.normal(size=3), (0, 0, 1.0)) for _ in range(4)]
+        points = [mb.studies.ContactPoint(n - 1, WORLD, p + 0.1 * rng.normal(size=3), (0, 0, 1.0)) for _ in range(4)]
         for name in ORDER:
             best = [np.inf, np.inf]
             for _ in range(repeats):
-                problem = mb.StepProblem(forest, q, v, contacts=points, friction_directions=4)
+                problem = mb.studies.StepProblem(forest, q, v, contacts=points, friction_directions=4)
                 times = [time.perf_counter()]
-                formulation = mb.formulate(problem, name)
+                formulation = mb.studies.formulate(problem, name)
                 times.append(time.perf_counter())
                 formulation.scale()
                 times.append(time.perf_counter())
@@ -171,13 +171,13 @@ def drift(n=6, dt=1e-3, seconds=5.0):
 def swing(forest, n, dt, steps, rate):
     """Worst opening [m] by time [s]."""
     tree, record = forest.tree, {}
-    kin = mb.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt).state.kin
+    kin = mb.studies.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt).state.kin
     for step in range(1, steps + 1):
-        problem = mb.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt)
+        problem = mb.studies.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt)
         moving = problem.state.kin
         moving.R[:], moving.p[:], moving.V[:] = kin.R, kin.p, kin.V
         set_absolute(tree, problem)
-        formulation = mb.formulate(problem, "nmc")
+        formulation = mb.studies.formulate(problem, "nmc")
         formulation.q[formulation.layout["p_hinge"]] += rate / dt * hinge_errors(tree, kin, formulation.bodies)
         V = formulation.search()[0][: 6 * n].reshape(n, 6)
         kin.V[:] = V

@@ -136,7 +136,7 @@ class Holder:
         away = (q - self.start)[self.sim.world.joint_q]
         effort = self.rest - self.inertia * (self.rate**2 * away + 2.0 * self.rate * v[self.joints])
         if self.base == "weld":
-            effort += mb.nonlinear_effects(self.model, q, np.zeros_like(v))[self.joints]
+            effort += mb.dynamics.nonlinear_effects(self.model, q, np.zeros_like(v))[self.joints]
         return effort
 
     def standing_efforts(self):
@@ -150,7 +150,7 @@ class Holder:
             foot = mb.Point(link, quat_to_matrix(quat).T @ (contact["point"] - p))
             rows.append(mb.jacobian(model, self.start, foot)[-3:])
         sim.reset()
-        gravity, J = mb.nonlinear_effects(model, self.start, np.zeros(model.N)), np.concatenate(rows)
+        gravity, J = mb.dynamics.nonlinear_effects(model, self.start, np.zeros(model.N)), np.concatenate(rows)
         body = np.setdiff1d(np.arange(model.N), self.joints)
         forces = np.linalg.lstsq(J[:, body].T, gravity[body], rcond=None)[0]
         return gravity[self.joints] - J[:, self.joints].T @ forces

@@ -4,124 +4,118 @@
 """Minimal-coordinate operational-space contact dynamics of robots that touch things.
 
 >>> import mb_contact as mb
->>> sim = mb.Simulator(mb.load_scene("scene.yaml"))
+>>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/scenes/box_on_table.yaml"))
 >>> step = sim.step()
->>> step.certificate.complementarity_gap
+>>> step.certificate.complementarity_gap < 1e-9
+True
 
-Names are imported when first used, so ``import mb_contact`` itself is quick.
+What most programs need stands here; the rest is in ``mb.dynamics``, ``mb.model``, ``mb.simulation``, ``mb.solvers``,
+``mb.studies`` and ``mb.surfaces``.  Names are imported when first used, so ``import mb_contact`` itself is quick;
+``__init__.pyi`` tells type checkers and editors where they are.
 """
 
-from __future__ import annotations
-
-import importlib
+from mb_contact.lazy import lazy_names
 
 __version__ = "0.1.0"
 
-_WHERE = {
-    "Model": "model.model",
-    "load_urdf": "model.urdf",
-    "Scene": "model.scene",
-    "load_scene": "model.scene_yaml",
-    "Pendulum": "model.pendulum",
-    "pendulum": "model.pendulum",
-    "World": "model.world",
-    "build_world": "model.world",
-    "mass_matrix": "dynamics",
-    "mass_times": "dynamics",
-    "mass_solve": "dynamics",
-    "mass_log_determinant": "dynamics",
-    "inverse_dynamics": "dynamics",
-    "nonlinear_effects": "dynamics",
-    "forward_dynamics": "dynamics",
-    "energy": "dynamics",
-    "Node": "dynamics",
-    "Point": "dynamics",
-    "frame_pose": "dynamics",
-    "jacobian": "dynamics",
-    "jacobian_rate": "dynamics",
-    "jacobian_bias": "dynamics",
-    "velocity": "dynamics",
-    "acceleration": "dynamics",
-    "operational_compliance": "dynamics",
-    "operational_inertia": "dynamics",
-    "operational_space": "dynamics",
-    "consistent_inverse": "dynamics",
-    "OperationalSpace": "dynamics",
-    "Centroidal": "dynamics",
-    "centroidal": "dynamics",
-    "centre_of_mass": "dynamics",
-    "momentum": "dynamics",
-    "solve_lcp": "solvers",
-    "principal_pivoting": "solvers.principal",
-    "modified_principal_pivoting": "solvers.principal",
-    "LcpResult": "solvers",
-    "solve_friction": "solvers",
-    "FrictionResult": "solvers",
-    "ConeLayout": "solvers",
-    "lcp_residual": "solvers",
-    "cone_residual": "solvers",
-    "ContactProblem": "studies.formulations.os",
-    "certify": "studies.formulations.certificate",
-    "StepProblem": "studies.formulations.step_problem",
-    "ContactPoint": "studies.formulations.step_problem",
-    "JointLimit": "studies.formulations.step_problem",
-    "LoopClosure": "studies.formulations.loops",
-    "formulate": "studies.formulations.catalogue",
-    "contact_step": "studies.formulations.catalogue",
-    "StepSolution": "studies.formulations.formulation",
-    "FormulationCertificate": "studies.formulations.certificate",
-    "certify_formulation": "studies.formulations.certificate",
-    "collide": "studies.impact_laws",
-    "two_phases": "studies.impact_laws",
-    "Collision": "studies.impact_laws",
-    "step_problem": "studies.running_scene",
-    "PointContacts": "studies.drumwright.point_contacts",
-    "point_contacts": "studies.drumwright.point_contacts",
-    "Bilateral": "studies.drumwright.point_contacts",
-    "bilateral": "studies.drumwright.point_contacts",
-    "FrictionSystem": "studies.drumwright.friction_system",
-    "FrictionModelResult": "studies.drumwright.friction_system",
-    "no_slip_step": "studies.drumwright.no_slip",
-    "viscous_acceleration": "studies.drumwright.viscous",
-    "viscous_step": "studies.drumwright.viscous",
-    "coulomb_viscous_acceleration": "studies.drumwright.coulomb_viscous",
-    "coulomb_viscous_step": "studies.drumwright.coulomb_viscous",
-    "Surface": "surfaces.surface",
-    "SurfaceContact": "surfaces.contact",
-    "SurfaceBody": "surfaces.bodies",
-    "SurfaceBase": "surfaces.bodies",
-    "SurfaceMotion": "surfaces.motion",
-    "SurfaceTree": "surfaces.tree",
-    "ContactJoint": "surfaces.tree",
-    "SurfaceSimulator": "simulation.surface_simulator",
-    "SurfaceTreeSimulator": "simulation.surface_tree_simulator",
-    "surface_simulator": "simulation.surface_tree_simulator",
-    "Simulator": "simulation.simulator",
-    "Certificate": "simulation.results",
-    "Step": "simulation.results",
-    "State": "simulation.results",
-    "SurfaceState": "simulation.results",
-    "initial_penetrations": "simulation.initial",
-    "MbContactError": "errors",
-    "InputError": "errors",
-    "ModelError": "errors",
-    "SceneError": "errors",
-    "CollisionError": "errors",
-    "DynamicsError": "errors",
-    "SolverError": "errors",
-    "CommunicationError": "errors",
+_DEFINED = {
+    "dynamics": (
+        "Node",
+        "Point",
+        "energy",
+        "forward_dynamics",
+        "frame_pose",
+        "inverse_dynamics",
+        "jacobian",
+        "mass_matrix",
+        "operational_compliance",
+        "operational_space",
+    ),
+    "errors": (
+        "CollisionError",
+        "CommunicationError",
+        "DynamicsError",
+        "InputError",
+        "MbContactError",
+        "ModelError",
+        "SceneError",
+        "SolverError",
+    ),
+    "model": ("Model", "Scene", "World", "build_world", "load_scene", "load_urdf"),
+    "model.pendulum": ("pendulum",),
+    "simulation": ("Certificate", "Simulator", "State", "Step"),
+    "simulation.surface_tree_simulator": ("surface_simulator",),
+    "solvers": ("solve_friction", "solve_lcp"),
+}
+_ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces")
+#: names that stood here until 0.1, by the room that has them
+_MOVED = {
+    "dynamics": (
+        "Centroidal",
+        "OperationalSpace",
+        "acceleration",
+        "centre_of_mass",
+        "centroidal",
+        "consistent_inverse",
+        "jacobian_bias",
+        "jacobian_rate",
+        "mass_log_determinant",
+        "mass_solve",
+        "mass_times",
+        "momentum",
+        "nonlinear_effects",
+        "operational_inertia",
+        "velocity",
+    ),
+    "model": ("Pendulum",),
+    "simulation": ("SurfaceSimulator", "SurfaceState", "SurfaceTreeSimulator", "initial_penetrations"),
+    "solvers": (
+        "ConeLayout",
+        "FrictionResult",
+        "LcpResult",
+        "cone_residual",
+        "lcp_residual",
+        "modified_principal_pivoting",
+        "principal_pivoting",
+    ),
+    "studies": (
+        "Bilateral",
+        "Collision",
+        "ContactPoint",
+        "ContactProblem",
+        "FormulationCertificate",
+        "FrictionModelResult",
+        "FrictionSystem",
+        "JointLimit",
+        "LoopClosure",
+        "PointContacts",
+        "StepProblem",
+        "StepSolution",
+        "bilateral",
+        "certify",
+        "certify_formulation",
+        "collide",
+        "contact_step",
+        "coulomb_viscous_acceleration",
+        "coulomb_viscous_step",
+        "formulate",
+        "no_slip_step",
+        "point_contacts",
+        "step_problem",
+        "two_phases",
+        "viscous_acceleration",
+        "viscous_step",
+    ),
+    "surfaces": (
+        "ContactJoint",
+        "Surface",
+        "SurfaceBase",
+        "SurfaceBody",
+        "SurfaceContact",
+        "SurfaceMotion",
+        "SurfaceTree",
+    ),
 }
 
-__all__ = ["__version__", *_WHERE]
-
-
-def __getattr__(name):
-    if name not in _WHERE:
-        raise AttributeError(f"module 'mb_contact' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"mb_contact.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, _ROOMS, _MOVED)
+__all__ += ["__version__"]

@@ -111,7 +111,8 @@ def test_the_contact_problem_of_a_cone_step_is_at_hand(tmp_path):
     assert problem.W.shape == (12, 12) and problem.dim.tolist() == [3] * 4
     np.testing.assert_allclose(problem.velocities, problem.W @ problem.impulses + problem.q, atol=1e-12)
     assert problem.impulses[::3].sum() == pytest.approx(2.0 * 9.81e-3)
-    residual = mb.cone_residual(problem.W, problem.q, mb.ConeLayout.contacts(problem.mu), problem.impulses)
+    layout = mb.solvers.ConeLayout.contacts(problem.mu)
+    residual = mb.solvers.cone_residual(problem.W, problem.q, layout, problem.impulses)
     assert residual.natural <= 1e-9
 
 

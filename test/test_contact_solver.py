@@ -181,7 +181,7 @@ def good(problem, outcome):
     assert outcome.status == "solved" and outcome.residual <= 1e-10
     assert own <= 1e-9
     if problem.n_f != CONE:
-        residuals = mb.certify(written_out(problem, outcome.r))
+        residuals = mb.studies.certify(written_out(problem, outcome.r))
         # both judges see the same pairs; what rounds differently is far below the tolerance
         assert max(residuals.complementarity_gap, residuals.infeasibility) == pytest.approx(own, abs=1e-11)
     size = np.abs(problem.W) @ np.abs(outcome.r) + np.abs(problem.q)
@@ -421,7 +421,7 @@ def test_lemke_solution_of_the_written_out_problem_satisfies_the_judge(seed):
     result = mb.solve_lcp(M, h, "lemke")
     assert result.status == "solved"  # these seeds; on harder problems Lemke gives up
     r = written_out(problem).impulses_from(result.z)
-    residuals = mb.certify(written_out(problem), r)
+    residuals = mb.studies.certify(written_out(problem), r)
     assert max(residuals[:2]) <= 1e-9
     assert dense_residual(*problem, r) <= 1e-9
 
@@ -682,7 +682,7 @@ def test_a_matrix_that_is_not_finite_is_never_called_solved(bad, n_f):
 
 
 def worst(problem, impulses):
-    residuals = mb.certify(problem, impulses)
+    residuals = mb.studies.certify(problem, impulses)
     return max(residuals.complementarity_gap, residuals.infeasibility)
 
 
@@ -714,7 +714,7 @@ def test_certificate_sees_wrong_friction():
     right = np.array([1.0, -0.5, 0.0])
     solved = written_out(problem)
     assert worst(solved, right) <= 1e-15
-    assert mb.certify(solved, [1.0, -0.6, 0.0]).cone_violation == pytest.approx(0.1)
+    assert mb.studies.certify(solved, [1.0, -0.6, 0.0]).cone_violation == pytest.approx(0.1)
     assert worst(solved, [1.0, -0.6, 0.0]) >= 0.09
     assert worst(solved, [1.0, -0.4, 0.0]) >= 0.09
     assert worst(solved, [1.0, 0.5, 0.0]) >= 0.4
@@ -737,17 +737,17 @@ def test_certificate_names_the_worst_unit():
     for i in range(4):
         r = outcome.r.copy()
         r[3 * i] -= 100.0
-        assert mb.certify(written_out(problem), r).worst_unit == i
+        assert mb.studies.certify(written_out(problem), r).worst_unit == i
 
 
 def test_certificate_of_no_impulses_is_the_closing_velocity():
     problem = Problem(4 * np.eye(3), np.array([-0.6, 0.0, 0.0]), np.array([0.5]), np.array([3]), 8)
-    assert mb.certify(written_out(problem)).infeasibility == pytest.approx(0.3)  # 0.6 / sqrt(4)
+    assert mb.studies.certify(written_out(problem)).infeasibility == pytest.approx(0.3)  # 0.6 / sqrt(4)
 
 
 def test_certify_refuses_impulses_of_the_wrong_length():
     with pytest.raises(mb.InputError, match="impulses must have 3"):
-        mb.certify(written_out(unsolvable()), np.zeros(4))
+        mb.studies.certify(written_out(unsolvable()), np.zeros(4))
 
 
 @pytest.mark.parametrize(
@@ -763,7 +763,7 @@ def test_certify_refuses_impulses_of_the_wrong_length():
 def test_a_contact_problem_whose_arrays_do_not_fit_is_refused(change, message):
     """The kernels would read beyond the arrays in silence."""
     problem = written_out(random_problem(0, contacts=1))._replace(**change)
-    for use in (problem.lcp, lambda: mb.certify(problem), lambda: problem.size):
+    for use in (problem.lcp, lambda: mb.studies.certify(problem), lambda: problem.size):
         with pytest.raises(mb.InputError, match=message):
             use()
     whole = written_out(random_problem(0, contacts=1))

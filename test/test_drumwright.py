@@ -31,9 +31,9 @@ def random_case(seed, contacts=6, constraints=0, **options):
     points = dense.p[np.maximum(a, b)] + rng.normal(scale=0.3, size=(contacts, 3))
     options.setdefault("mu", rng.uniform(0.2, 1.0, contacts))
     options.setdefault("viscous", rng.uniform(0.1, 5.0, (contacts, 2)))
-    found = mb.point_contacts(a, b, points, rng.normal(size=(contacts, 3)), **options)
+    found = mb.studies.point_contacts(a, b, points, rng.normal(size=(contacts, 3)), **options)
     a, b = random_pairs(rng, n, constraints)
-    loops = mb.bilateral(
+    loops = mb.studies.bilateral(
         a, b, dense.p[np.maximum(a, b)] + 0.1, rng.normal(size=(constraints, 3)), rng.random(constraints) < 0.3
     )
     effort = rng.normal(size=len(v))
@@ -98,7 +98,7 @@ def test_no_slip_solves_the_dense_problem(seed):
     """(23)-(25), (45), (46), with loops in every other case, contacts redundant in many."""
     model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 12, constraints=(seed % 2) * 2)
     dt = 0.01
-    result = mb.no_slip_step(model, q, v, effort, c, dt, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11)
+    result = mb.studies.no_slip_step(model, q, v, effort, c, dt, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11)
     case = DenseCase(dense, effort, c, loops, dt)
     assert result.status == "solved"
     moved = case.M @ (result.v - case.free)
@@ -117,8 +117,8 @@ def test_no_slip_solves_the_dense_problem(seed):
 @pytest.mark.nojit
 def test_no_slip_warm_start_takes_no_pivots():
     model, dense, q, v, effort, c, loops = random_case(7, 8)
-    first = mb.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
-    again = mb.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY, warm=first.active)
+    first = mb.studies.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
+    again = mb.studies.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY, warm=first.active)
     assert len(first.active) and first.pivots >= len(first.active) and again.pivots == 0
     np.testing.assert_allclose(again.v, first.v, atol=1e-9)
 
@@ -127,8 +127,8 @@ def test_no_slip_warm_start_takes_no_pivots():
 def test_least_norm_of_a_flat_block():
     """Four corners carry a quarter each, and nothing pulls sideways."""
     world, half = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05])
-    c = mb.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)))
-    result = mb.no_slip_step(world, pose(z=0.05), np.zeros(6), None, c, 0.01, least_norm=True)
+    c = mb.studies.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)))
+    result = mb.studies.no_slip_step(world, pose(z=0.05), np.zeros(6), None, c, 0.01, least_norm=True)
     np.testing.assert_allclose(result.normal, 2.0 * 9.81 * 0.01 / 4, atol=1e-14)
     np.testing.assert_allclose(result.tangent, 0.0, atol=1e-14)
     assert len(result.active) <= 3 and result.independent == 3
@@ -140,7 +140,7 @@ def test_least_norm_changes_no_velocity():
     for seed in range(80):
         model, dense, q, v, effort, c, loops = random_case(seed, 2 + seed % 10, constraints=seed % 3)
         plain, relaxed = (
-            mb.no_slip_step(model, q, v, effort, c, 0.01, bilateral=loops, gravity=GRAVITY, least_norm=flag)
+            mb.studies.no_slip_step(model, q, v, effort, c, 0.01, bilateral=loops, gravity=GRAVITY, least_norm=flag)
             for flag in (False, True)
         )
         np.testing.assert_allclose(relaxed.v, plain.v, atol=1e-8 * max(1.0, np.abs(plain.v).max()))
@@ -156,7 +156,7 @@ def test_least_norm_changes_no_velocity():
     assert least >= 70
 
 
-@pytest.mark.parametrize("step", [mb.no_slip_step, mb.viscous_step])
+@pytest.mark.parametrize("step", [mb.studies.no_slip_step, mb.studies.viscous_step])
 def test_200_random_trees_with_many_contacts_and_loops(step):
     """Up to 20 contacts and 6 constraints, most of them redundant: every one is solved, and says how well."""
     for seed in range(200):
@@ -222,7 +222,7 @@ def second_difference(model, dense, c):
 def test_viscous_acceleration_solves_the_dense_problem(seed):
     """(13)-(18) with dN/dt v from second differences of the gaps."""
     model, dense, q, v, effort, c, loops = resting_case(seed, 1 + seed % 4)
-    result = mb.viscous_acceleration(model, q, v, effort, c, bilateral=loops, gravity=GRAVITY)
+    result = mb.studies.viscous_acceleration(model, q, v, effort, c, bilateral=loops, gravity=GRAVITY)
     case = DenseCase(dense, effort, c, loops, 0.0)
     slip = np.column_stack((case.S @ v, case.T @ v))
     if result.status == "inconsistent":
@@ -246,7 +246,7 @@ def test_viscous_acceleration_solves_the_dense_problem(seed):
 def test_viscous_step_solves_the_dense_problem(seed):
     model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 8, constraints=seed % 3)
     dt = 0.02
-    result = mb.viscous_step(model, q, v, effort, c, dt, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11)
+    result = mb.studies.viscous_step(model, q, v, effort, c, dt, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11)
     case = DenseCase(dense, effort, c, loops, dt)
     assert result.status == "solved"
     moved = case.M @ (result.v - case.free)
@@ -260,7 +260,7 @@ def test_viscous_step_solves_the_dense_problem(seed):
 def test_least_norm_of_viscous_normals_changes_no_velocity(seed):
     model, dense, q, v, effort, c, loops = random_case(seed, 6, constraints=seed % 3)
     results = [
-        mb.viscous_step(model, q, v, effort, c, 0.02, bilateral=loops, gravity=GRAVITY, least_norm=flag)
+        mb.studies.viscous_step(model, q, v, effort, c, 0.02, bilateral=loops, gravity=GRAVITY, least_norm=flag)
         for flag in (False, True)
     ]
     assert [result.status for result in results] == ["solved", "solved"]
@@ -273,8 +273,8 @@ def test_least_norm_of_viscous_normals_changes_no_velocity(seed):
 def test_the_four_corners_of_a_block_share_its_weight_under_viscous_friction():
     world = free_body("box", (0.4, 0.2, 0.1), 3.0)
     feet = [[x, y, 0.0] for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
-    c = mb.point_contacts(0, WORLD, feet, np.tile([0, 0, 1.0], (4, 1)), viscous=2.0)
-    result = mb.viscous_step(world, pose(z=0.05), np.array([0, 0, 0, 0.3, 0, 0]), None, c, 0.01, least_norm=True)
+    c = mb.studies.point_contacts(0, WORLD, feet, np.tile([0, 0, 1.0], (4, 1)), viscous=2.0)
+    result = mb.studies.viscous_step(world, pose(z=0.05), [0, 0, 0, 0.3, 0, 0], None, c, 0.01, least_norm=True)
     assert result.status == "solved"
     drag = 8.0 * 0.3 / (1.0 + 8.0 * 0.01 / 3.0)  # taken at the velocity after the step, at the height of the ground
     uneven = result.normal - 0.25 * 3.0 * 9.81 * 0.01
@@ -284,9 +284,10 @@ def test_the_four_corners_of_a_block_share_its_weight_under_viscous_friction():
 
 def test_viscous_step_tends_to_no_slip():
     model, dense, q, v, effort, c, _ = random_case(4, 4)
-    held = mb.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
+    held = mb.studies.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
     for size in (1e6, 1e8):
-        sticky = mb.viscous_step(model, q, v, effort, c._replace(viscous=np.full((4, 2), size)), 0.01, gravity=GRAVITY)
+        thick = c._replace(viscous=np.full((4, 2), size))
+        sticky = mb.studies.viscous_step(model, q, v, effort, thick, 0.01, gravity=GRAVITY)
         np.testing.assert_allclose(sticky.v, held.v, atol=1000.0 / size)
 
 
@@ -298,7 +299,7 @@ def test_coulomb_viscous_step_solves_the_dense_problem(seed):
     """(23)-(28), the cone as a polygon; friction beyond the viscous part obeys Coulomb's law."""
     model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 5, constraints=seed % 3)
     dt, n_f = 0.02, 8
-    result = mb.coulomb_viscous_step(
+    result = mb.studies.coulomb_viscous_step(
         model, q, v, effort, c, dt, directions=n_f, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11
     )
     case = DenseCase(dense, effort, c, loops, dt)
@@ -327,7 +328,7 @@ def test_coulomb_viscous_step_with_the_exact_cone_solves_the_dense_problem(seed)
     """(23)-(28); friction beyond the viscous part lies in the cone and is exactly against the slip."""
     model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 5, constraints=seed % 3)
     dt = 0.02
-    result = mb.coulomb_viscous_step(
+    result = mb.studies.coulomb_viscous_step(
         model, q, v, effort, c, dt, directions=None, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11
     )
     case = DenseCase(dense, effort, c, loops, dt)
@@ -352,7 +353,7 @@ def test_coulomb_acceleration_with_the_exact_cone_solves_the_dense_problem():
         model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 3, constraints=seed % 2)
         v = np.zeros_like(v)
         dense = Dense(model.tree, q, v)
-        result = mb.coulomb_viscous_acceleration(
+        result = mb.studies.coulomb_viscous_acceleration(
             model, q, v, effort, c, directions=None, bilateral=loops, gravity=GRAVITY
         )
         case = DenseCase(dense, effort, c, loops, 0.0)
@@ -373,7 +374,7 @@ def test_coulomb_acceleration_without_slip_solves_the_dense_problem():
         model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 3, constraints=seed % 2)
         v = np.zeros_like(v)
         dense = Dense(model.tree, q, v)
-        result = mb.coulomb_viscous_acceleration(model, q, v, effort, c, bilateral=loops, gravity=GRAVITY)
+        result = mb.studies.coulomb_viscous_acceleration(model, q, v, effort, c, bilateral=loops, gravity=GRAVITY)
         case = DenseCase(dense, effort, c, loops, 0.0)
         assert (result.level, result.status) == ("acceleration", "solved")
         unexplained = case.M @ result.v_dot - case.force - impulse_of(case, result)
@@ -416,9 +417,9 @@ def test_viscous_block_stops_exponentially():
     world, half, mass, mu_v = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05]), 2.0, 0.7
 
     def rates(x, v):
-        c = mb.point_contacts(0, WORLD, corners(np.array([x, 0.0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)),
+        c = mb.studies.point_contacts(0, WORLD, corners(np.array([x, 0.0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)),
                               viscous=mu_v)  # fmt: skip
-        result = mb.viscous_acceleration(world, pose(x, z=0.05), [0, 0, 0, v, 0, 0], None, c)
+        result = mb.studies.viscous_acceleration(world, pose(x, z=0.05), [0, 0, 0, v, 0, 0], None, c)
         assert result.level == "acceleration" and result.status == "solved"
         assert result.normal.sum() == pytest.approx(mass * 9.81, rel=1e-12)
         np.testing.assert_allclose(np.delete(result.v_dot, 3), 0.0, atol=1e-12)
@@ -438,11 +439,12 @@ def test_viscous_block_stops_exponentially():
 def test_viscous_block_lands_and_slides_on():
     """An impact is handed to the velocity level: inelastic, friction over the step only."""
     world, half, dt = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05]), 1e-3
-    c = mb.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)), viscous=0.7)
+    feet = corners(np.array([0, 0, 0.05]), half)
+    c = mb.studies.point_contacts(0, WORLD, feet, np.tile([0, 0, 1.0], (4, 1)), viscous=0.7)
     v = [0, 0, 0, 0.8, 0, -2.0]
-    bare = mb.viscous_acceleration(world, pose(z=0.05), v, None, c)
+    bare = mb.studies.viscous_acceleration(world, pose(z=0.05), v, None, c)
     assert bare.status == "impact"
-    result = mb.viscous_acceleration(world, pose(z=0.05), v, None, c, dt=dt)
+    result = mb.studies.viscous_acceleration(world, pose(z=0.05), v, None, c, dt=dt)
     assert (result.level, result.reason, result.status) == ("velocity", "impact", "solved")
     np.testing.assert_allclose(result.v, [0, 0, 0, 0.8 / (1 + dt * 4 * 0.7 / 2.0), 0, 0], atol=1e-12)
     assert result.normal.sum() == pytest.approx(2.0 * (2.0 + 9.81 * dt))
@@ -456,9 +458,9 @@ def tilted(angle):
 def test_no_slip_block_stays_on_a_steep_slope():
     """60 degrees: Coulomb would need mu = 1.73; the normals are those of statics."""
     world, half = free_body("box", (0.6, 0.6, 0.1), 2.0), np.array([0.3, 0.3, 0.05])
-    c = mb.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)))
+    c = mb.studies.point_contacts(0, WORLD, corners(np.array([0, 0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)))
     g, dt = tilted(np.radians(60)), 0.01
-    result = mb.no_slip_step(world, pose(z=0.05), np.zeros(6), None, c, dt, gravity=g)
+    result = mb.studies.no_slip_step(world, pose(z=0.05), np.zeros(6), None, c, dt, gravity=g)
     np.testing.assert_allclose(result.v, 0.0, atol=1e-14)
     assert result.normal.sum() == pytest.approx(2.0 * -g[2] * dt)
     assert result.tangent[:, 0].sum() == pytest.approx(-2.0 * g[0] * dt)
@@ -471,12 +473,12 @@ def test_no_slip_block_stays_on_a_steep_slope():
 def test_no_slip_ball_rolls():
     """A sliding ball rolls at once with 5/7 v_0; on a slope it gains 5/7 g sin(angle) dt and never slips."""
     world = free_body("sphere", (0.1,), 1.5)
-    c = mb.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]])
-    result = mb.no_slip_step(world, pose(z=0.1), [0, 0, 0, 0.7, 0, 0], None, c, 0.01)
+    c = mb.studies.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]])
+    result = mb.studies.no_slip_step(world, pose(z=0.1), [0, 0, 0, 0.7, 0, 0], None, c, 0.01)
     np.testing.assert_allclose(result.v, [0, 5.0, 0, 0.5, 0, 0], atol=1e-12)
     angle, v = np.radians(70), np.zeros(6)
     for step in range(1, 21):
-        v = mb.no_slip_step(world, pose(z=0.1), v, None, c, 0.01, gravity=tilted(angle)).v
+        v = mb.studies.no_slip_step(world, pose(z=0.1), v, None, c, 0.01, gravity=tilted(angle)).v
         assert v[3] == pytest.approx(5 / 7 * 9.81 * np.sin(angle) * 0.01 * step, rel=1e-12)
         assert v[4] * v[1] <= 1e-15 and v[3] == pytest.approx(0.1 * v[1], rel=1e-12)
 
@@ -485,8 +487,8 @@ def test_no_slip_ball_rolls():
 def test_ball_rolling_over_a_ball(radius):
     """f_n = m g - m v^2 / (R + r) on top of a ball, m g on a plane: the velocity product of the contact."""
     world, r, v = free_body("sphere", (0.1,), 1.5), 0.1, 0.9
-    c = mb.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], radius_a=r, radius_b=radius)
-    result = mb.viscous_acceleration(world, pose(z=r), [0, v / r, 0, v, 0, 0], None, c)
+    c = mb.studies.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], radius_a=r, radius_b=radius)
+    result = mb.studies.viscous_acceleration(world, pose(z=r), [0, v / r, 0, v, 0, 0], None, c)
     assert result.normal[0] == pytest.approx(1.5 * 9.81 - 1.5 * v**2 / (radius + r), rel=1e-12)
 
 
@@ -494,14 +496,14 @@ def test_ball_rolling_over_a_ball(radius):
 def test_slab_jammed_while_turning_is_handed_to_the_velocity_level():
     """Two fixed points on both faces of a turning slab: no acceleration keeps both gaps."""
     world = free_body("box", (1.0, 0.2, 0.3), 2.0)
-    c = mb.point_contacts(
+    c = mb.studies.point_contacts(
         0, WORLD, [[0, 0.1, 0], [0, -0.1, 0]], [[0, -1.0, 0], [0, 1.0, 0]], radius_a=np.inf, radius_b=0.0, viscous=0.1
     )
     v = [0, 0, 2.0, 0, 0, 0]
-    at_rest = mb.viscous_acceleration(world, pose(), np.zeros(6), None, c)
+    at_rest = mb.studies.viscous_acceleration(world, pose(), np.zeros(6), None, c)
     assert at_rest.status == "solved"
-    assert mb.viscous_acceleration(world, pose(), v, None, c).status == "inconsistent"
-    result = mb.viscous_acceleration(world, pose(), v, None, c, dt=1e-3)
+    assert mb.studies.viscous_acceleration(world, pose(), v, None, c).status == "inconsistent"
+    result = mb.studies.viscous_acceleration(world, pose(), v, None, c, dt=1e-3)
     assert (result.level, result.reason, result.status) == ("velocity", "inconsistent", "solved")
 
 
@@ -530,7 +532,7 @@ class Rod:
         return np.concatenate((spin, centre))
 
     def contact(self, mu):
-        return mb.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], mu=mu)
+        return mb.studies.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], mu=mu)
 
     def p(self, mu):
         return (1 + 3 * self.c**2 - 3 * mu * self.s * self.c) / self.m
@@ -550,7 +552,7 @@ def test_painleve_rod_slides_where_friction_is_low(mu, cone):
     assert rod.p(mu) > 0
     for omega in (0.0, 1.5, 4.0):
         v = rod.velocity(-1.0, omega)
-        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
+        result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
         assert (result.level, result.status, result.reason) == ("acceleration", "solved", "")
         assert result.normal[0] == pytest.approx(max(0.0, -rod.b(omega) / rod.p(mu)), abs=1e-10)
         assert result.tangent[0, 0] == pytest.approx(mu * result.normal[0], abs=1e-10)
@@ -562,9 +564,10 @@ def test_painleve_rod_is_inconsistent_and_handed_over(cone):
     rod, mu = Rod(), 2.0
     assert rod.p(mu) < 0 and rod.b(0.0) < 0
     v = rod.velocity(-1.0, 0.0)
-    assert mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone).status == "inconsistent"
+    result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
+    assert result.status == "inconsistent"
     for dt in (1e-3, 1e-6):
-        result = mb.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), dt=dt, **cone)
+        result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), dt=dt, **cone)
         assert (result.level, result.reason, result.status) == ("velocity", "inconsistent", "solved")
         tip = result.rows[0]
         assert abs(tip[1]) <= 1e-9 and tip[0] >= -1e-12 and result.normal[0] > 0.05  # an impulse, however short dt
@@ -575,7 +578,8 @@ def test_painleve_rod_is_indeterminate_where_it_lifts(cone):
     """p < 0 < b: separating (f_n = 0) and pressing (f_n = -b / p) both solve it; what is found is one of them."""
     rod, mu, omega = Rod(), 2.0, 4.0
     assert rod.p(mu) < 0 < rod.b(omega)
-    result = mb.coulomb_viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, omega), None, rod.contact(mu), **cone)
+    v = rod.velocity(-1.0, omega)
+    result = mb.studies.coulomb_viscous_acceleration(rod.world, rod.q, v, None, rod.contact(mu), **cone)
     assert (result.level, result.status, result.reason) == ("acceleration", "solved", "not unique")
     assert min(abs(result.normal[0]), abs(result.normal[0] + rod.b(omega) / rod.p(mu))) <= 1e-9
 
@@ -584,8 +588,8 @@ def test_painleve_rod_is_indeterminate_where_it_lifts(cone):
 def test_painleve_rod_with_viscous_friction_alone_is_never_inconsistent(mu):
     """The sign of p that makes the paradox needs friction that grows with f_n."""
     rod = Rod()
-    c = mb.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], viscous=mu)
-    result = mb.viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, 0.0), None, c)
+    c = mb.studies.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]], viscous=mu)
+    result = mb.studies.viscous_acceleration(rod.world, rod.q, rod.velocity(-1.0, 0.0), None, c)
     assert (result.level, result.status) == ("acceleration", "solved")
     torque = 3 * rod.c * rod.s * mu / rod.m  # of the viscous force mu * 1 m/s along +x, on the tip's height
     assert result.normal[0] == pytest.approx((9.81 + torque) / rod.p(0.0), rel=1e-12)
@@ -609,28 +613,28 @@ def test_painleve_rod_with_viscous_friction_alone_is_never_inconsistent(mu):
 def test_wrong_contacts_are_refused(change, message):
     good = dict(body_a=0, body_b=WORLD, point=[[0, 0, 0]], normal=[[0, 0, 1.0]])
     with pytest.raises(InputError, match=message):
-        mb.point_contacts(**{**good, **change})
+        mb.studies.point_contacts(**{**good, **change})
 
 
 def test_wrong_calls_are_refused():
     world = free_body("sphere", (0.1,), 1.0)
-    c = mb.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]])
+    c = mb.studies.point_contacts(0, WORLD, [[0, 0, 0]], [[0, 0, 1.0]])
     with pytest.raises(InputError, match="bodies 0 to 0"):
-        mb.no_slip_step(world, pose(), np.zeros(6), None, c._replace(body_a=np.array([3])), 0.01)
+        mb.studies.no_slip_step(world, pose(), np.zeros(6), None, c._replace(body_a=np.array([3])), 0.01)
     with pytest.raises(InputError, match="dt must be"):
-        mb.no_slip_step(world, pose(), np.zeros(6), None, c, 0.0)
+        mb.studies.no_slip_step(world, pose(), np.zeros(6), None, c, 0.0)
     with pytest.raises(InputError, match="v must have 6"):
-        mb.no_slip_step(world, pose(), np.zeros(5), None, c, 0.01)
+        mb.studies.no_slip_step(world, pose(), np.zeros(5), None, c, 0.01)
     with pytest.raises(InputError, match="held must be"):
-        mb.no_slip_step(world, pose(), np.zeros(6), None, c, 0.01, held=[True, False])
+        mb.studies.no_slip_step(world, pose(), np.zeros(6), None, c, 0.01, held=[True, False])
     with pytest.raises(InputError, match="directions"):
-        mb.coulomb_viscous_step(world, pose(), np.zeros(6), None, c, 0.01, directions=5)
+        mb.studies.coulomb_viscous_step(world, pose(), np.zeros(6), None, c, 0.01, directions=5)
 
 
 def test_no_contacts_is_free_motion():
     world = free_body("sphere", (0.1,), 1.0)
-    none = mb.point_contacts(0, WORLD, np.zeros((0, 3)), np.zeros((0, 3)))
-    for step in (mb.no_slip_step, mb.viscous_step, mb.coulomb_viscous_step):
+    none = mb.studies.point_contacts(0, WORLD, np.zeros((0, 3)), np.zeros((0, 3)))
+    for step in (mb.studies.no_slip_step, mb.studies.viscous_step, mb.studies.coulomb_viscous_step):
         np.testing.assert_allclose(step(world, pose(), np.zeros(6), None, none, 0.1).v[5], -0.981)
-    result = mb.viscous_acceleration(world, pose(), np.zeros(6), None, none)
+    result = mb.studies.viscous_acceleration(world, pose(), np.zeros(6), None, none)
     assert result.v_dot[5] == pytest.approx(-9.81) and result.status == "solved"

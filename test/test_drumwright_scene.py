@@ -65,7 +65,7 @@ def test_grasp_forces_by_hand():
     grasp = bench.Grasp()
     contacts = grasp.contacts()
     assert len(contacts.mu) == 36 and grasp.faces().sum() == 12
-    result = mb.no_slip_step(
+    result = mb.studies.no_slip_step(
         grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, held=grasp.faces(), warm=()
     )
     np.testing.assert_allclose(result.v, 0.0, atol=1e-13)
@@ -81,7 +81,7 @@ def test_grasp_forces_of_least_norm():
     """No self-stress: half of the weight of both boxes on each jaw, and a quarter of the press at every corner."""
     grasp = bench.Grasp()
     contacts = grasp.contacts()
-    result = mb.no_slip_step(
+    result = mb.studies.no_slip_step(
         grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, held=grasp.faces(), least_norm=True
     )
     force = (result.normal[:, None] * contacts.normal + result.tangent[:, :1] * contacts.t1

@@ -66,7 +66,7 @@ def test_dual_arm_inverse_dynamics_equals_pinocchio(dual_arm, peer, states):
     for q, v, _, v_dot in states:
         peer.update(q, v)
         zero = np.zeros(26)
-        assert error(mb.nonlinear_effects(dual_arm, q, v, GRAVITY), peer.inverse_dynamics(zero)) <= 1e-10
+        assert error(mb.dynamics.nonlinear_effects(dual_arm, q, v, GRAVITY), peer.inverse_dynamics(zero)) <= 1e-10
         assert (
             error(mb.inverse_dynamics(dual_arm, q, v, v_dot, GRAVITY), peer.inverse_dynamics(v_dot)) <= 1e-10
         )
@@ -86,7 +86,7 @@ def test_dual_arm_jacobians_and_bias_equal_pinocchio(dual_arm, peer, states):
     for q, v, _, _ in states:
         peer.update(q, v)
         assert error(mb.jacobian(dual_arm, q, FRAMES), peer.jacobian(FRAMES)) <= 1e-10
-        assert error(mb.jacobian_bias(dual_arm, q, v, FRAMES), peer.bias(FRAMES)) <= 1e-10
+        assert error(mb.dynamics.jacobian_bias(dual_arm, q, v, FRAMES), peer.bias(FRAMES)) <= 1e-10
 
 
 def test_dual_arm_operational_compliance_equals_pinocchio(dual_arm, peer, states):
@@ -109,9 +109,9 @@ def test_dual_arm_operational_space_is_consistent(dual_arm, states):
     assert space.rank == 12
     np.testing.assert_allclose(space.inertia @ space.compliance, np.eye(12), atol=1e-8)
     np.testing.assert_array_equal(space.jacobian, mb.jacobian(dual_arm, q, ("left_tcp", "right_tcp")))
-    np.testing.assert_array_equal(space.bias, mb.jacobian_bias(dual_arm, q, v, ("left_tcp", "right_tcp")))
+    np.testing.assert_array_equal(space.bias, mb.dynamics.jacobian_bias(dual_arm, q, v, ("left_tcp", "right_tcp")))
     np.testing.assert_array_equal(
-        space.inertia, mb.operational_inertia(dual_arm, q, ("left_tcp", "right_tcp"))
+        space.inertia, mb.dynamics.operational_inertia(dual_arm, q, ("left_tcp", "right_tcp"))
     )
 
 
@@ -143,7 +143,7 @@ def test_random_forest_equals_dense_operators(seed, n, roots):
     rng, model, q, v, dense = forest(seed, n, roots, multi=0.4)
     effort, v_dot = rng.normal(size=dense.N), rng.normal(size=dense.N)
     assert error(mb.mass_matrix(model, q), dense.mass_matrix()) <= 1e-12
-    assert error(mb.nonlinear_effects(model, q, v, GRAVITY), dense.nonlinear(GRAVITY)) <= 1e-12
+    assert error(mb.dynamics.nonlinear_effects(model, q, v, GRAVITY), dense.nonlinear(GRAVITY)) <= 1e-12
     want = dense.mass_matrix() @ v_dot + dense.nonlinear(GRAVITY)
     assert error(mb.inverse_dynamics(model, q, v, v_dot, GRAVITY), want) <= 1e-12
     assert error(mb.forward_dynamics(model, q, v, effort, GRAVITY), dense.forward(effort, GRAVITY)) <= 1e-11
@@ -175,7 +175,7 @@ def test_jacobian_bias_is_the_derivative_of_the_jacobian(seed, n, roots):
     h = 1e-6
     after = mb.jacobian(model, advance(model.tree, q, v, h), names)
     before = mb.jacobian(model, advance(model.tree, q, v, -h), names)
-    assert error(mb.jacobian_bias(model, q, v, names), (after - before) @ v / (2 * h)) <= 1e-7
+    assert error(mb.dynamics.jacobian_bias(model, q, v, names), (after - before) @ v / (2 * h)) <= 1e-7
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -343,7 +343,7 @@ def test_urdf_link_without_mass_behind_a_joint_is_refused_by_name():
     [
         (lambda m: mb.mass_matrix(m, np.zeros(25)), "q must have 26"),
         (lambda m: mb.mass_matrix(m, np.full(26, np.nan)), "q\\[0\\] is nan"),
-        (lambda m: mb.nonlinear_effects(m, np.zeros(26), np.zeros(3)), "v must have 26"),
+        (lambda m: mb.dynamics.nonlinear_effects(m, np.zeros(26), np.zeros(3)), "v must have 26"),
         (
             lambda m: mb.forward_dynamics(m, np.zeros(26), np.zeros(26), np.full(26, np.inf)),
             "effort\\[0\\] is inf",

@@ -130,10 +130,10 @@ def test_the_problem_behind_an_impact_is_the_step_s(make):
     while not sim.step().events:
         before = sim.save()
     sim.restore(before)
-    problem = mb.step_problem(sim)
+    problem = mb.studies.step_problem(sim)
     assert sim.step().events and problem.n_u > 0
     for name in OTHERS:
-        assert mb.formulate(problem, name).solve().v_next == pytest.approx(sim.v, abs=1e-9)
+        assert mb.studies.formulate(problem, name).solve().v_next == pytest.approx(sim.v, abs=1e-9)
 
 
 def test_a_step_of_another_length_is_posed_as_such():

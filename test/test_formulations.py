@@ -51,7 +51,7 @@ def test_all_formulations_have_the_same_solutions(block):
     frictionless = unique = 0
     for seed in range(block * STATES // 4, (block + 1) * STATES // 4):
         problem = random_step([seed, 4])
-        both = {name: (f := mb.formulate(problem, name), f.solve()) for name in NAMES}
+        both = {name: (f := mb.studies.formulate(problem, name), f.solve()) for name in NAMES}
         reference = both["os"][1].v_next
         for name, (_, solution) in both.items():
             assert solution.certificate.worst <= 1e-9, (seed, name)
@@ -79,11 +79,11 @@ def test_each_formulation_against_dense_matrices(name, implicit, product):
         options = {"implicit_damping": implicit, "velocity_product": product}
         problem = random_step([seed, 9], **options)
         external = np.random.default_rng(seed).normal(size=(problem.n, 6))
-        problem = mb.StepProblem(
+        problem = mb.studies.StepProblem(
             problem.model, problem.state.q, problem.state.v, problem.effort, problem.contacts, problem.loops,
             time_step=DT, friction_directions=problem.n_f, external=external, **options,
         )  # fmt: skip
-        solution = mb.formulate(problem, name).solve()
+        solution = mb.studies.formulate(problem, name).solve()
         assert solution.solved
         _, G, M, v_free = dense_step(problem)
         p = np.concatenate([solution.forces.p_loop, problem.D_ul @ solution.forces.beta])
@@ -97,7 +97,7 @@ def test_each_formulation_against_dense_matrices(name, implicit, product):
 
 def test_damping_before_or_after_the_step_is_not_the_same():
     velocities = [
-        mb.formulate(random_step([1, 9], implicit_damping=x), "nmc").solve().v_next for x in (True, False)
+        mb.studies.formulate(random_step([1, 9], implicit_damping=x), "nmc").solve().v_next for x in (True, False)
     ]
     assert np.abs(velocities[0] - velocities[1]).max() > 1e-4
 
@@ -118,7 +118,7 @@ def test_loop_rows_are_the_rate_of_the_closure_error(kind):
             loop = closed(forest, q, v, loop)
 
         def rows(x, rate, loop=loop, forest=forest, v=v):
-            step = mb.StepProblem(forest, x, v, loops=[loop], time_step=1.0, loop_rate=rate)
+            step = mb.studies.StepProblem(forest, x, v, loops=[loop], time_step=1.0, loop_rate=rate)
             return step, dense_rows(Dense(forest.tree, x, v), step) @ v
 
         ahead, behind = (advance(forest.tree, q, v, s * h) for s in (1, -1))
@@ -148,7 +148,7 @@ def test_velocity_product_is_that_of_a_material_point():
         q, v = random_state(rng, forest.tree)
         dense = Dense(forest.tree, q, v)
         contact = random_contact(rng, dense, 0.5)
-        steps = [mb.StepProblem(forest, q, v, contacts=[contact], velocity_product=x) for x in (False, True)]
+        steps = [mb.studies.StepProblem(forest, q, v, contacts=[contact], velocity_product=x) for x in (False, True)]
         bodies = [k for k in (contact.body_a, contact.body_b) if k != WORLD]
         local = [dense.R[k].T @ (contact.point - dense.p[k]) for k in bodies]
 
@@ -181,8 +181,8 @@ def roll(name, product, r=0.1, speed=5.0, dt=1e-3, steps=200):
     deepest = 0.0
     for _ in range(steps):
         gap = q[2] - r
-        contact = mb.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
-        v = mb.contact_step(
+        contact = mb.studies.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
+        v = mb.studies.contact_step(
             forest, q, v, None, [contact], formulation=name, time_step=dt, velocity_product=product
         ).v_next  # fmt: skip
         q = advance(forest.tree, q, v, dt)
@@ -199,15 +199,15 @@ def test_drift_of_a_loop_dies_out(name):
     (loop,) = consistent_loops(rng, forest, Dense(forest.tree, q, v), q, v, 1)
     errors = []
     for _ in range(12):
-        step = mb.StepProblem(forest, q, v, loops=[loop], time_step=1e-4)
+        step = mb.studies.StepProblem(forest, q, v, loops=[loop], time_step=1e-4)
         errors.append(np.abs(step.rows.constant - closed_constant(forest, q, v, loop)).max() * 1e-4 / 0.2)
-        v = mb.formulate(step, name).solve().v_next
+        v = mb.studies.formulate(step, name).solve().v_next
         q = advance(forest.tree, q, v, 1e-4)
     assert errors[-1] < 0.15 * errors[0]  # 0.8^11 = 0.086
 
 
 def closed_constant(forest, q, v, loop):
-    return mb.StepProblem(forest, q, v, loops=[loop], time_step=1e-4, loop_rate=0.0).rows.constant
+    return mb.studies.StepProblem(forest, q, v, loops=[loop], time_step=1e-4, loop_rate=0.0).rows.constant
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -217,11 +217,11 @@ def test_redundant_loops_change_nothing(name):
         problem = random_step([seed, 21], friction=0.0, redundant=False)
         if not problem.loops:
             continue
-        twice = mb.StepProblem(
+        twice = mb.studies.StepProblem(
             problem.model, problem.state.q, problem.state.v, problem.effort, problem.contacts,
             (*problem.loops, *problem.loops), time_step=DT, friction_directions=problem.n_f,
         )  # fmt: skip
-        once, again = (mb.formulate(p, name).solve() for p in (problem, twice))
+        once, again = (mb.studies.formulate(p, name).solve() for p in (problem, twice))
         assert again.solved
         np.testing.assert_allclose(again.v_next, once.v_next, atol=1e-8)
         parts = again.forces.p_loop.reshape(2, -1)
@@ -239,7 +239,7 @@ def test_a_jammed_loop_is_reported(name):
         problem = random_step([seed, 4], driven=True)
         _, G, M, v_free = dense_step(problem)
         assert only_velocity(problem, G, M, v_free) is None
-        solution = mb.formulate(problem, name).solve()
+        solution = mb.studies.formulate(problem, name).solve()
         assert not solution.solved and solution.certificate.worst > 1e-6
 
 
@@ -247,25 +247,25 @@ def test_a_jammed_loop_is_reported(name):
 def test_the_certificate_sees_every_unknown(name):
     """A change of any unknown by a thousandth of its scale raises the residual."""
     problem = random_step([2, 4], friction=0.5)
-    formulation = mb.formulate(problem, name)
+    formulation = mb.studies.formulate(problem, name)
     solution, s = formulation.solve(), formulation.scale()
     for i in range(formulation.size):
         z = solution.z.copy()
         z[i] += 1e-3 / s[i]
-        seen = mb.certify_formulation(formulation, z).natural_map
+        seen = mb.studies.certify_formulation(formulation, z).natural_map
         if i in range(*formulation.layout["beta"].indices(formulation.size)) or i < formulation.free:
             assert seen > 1e-7, (i, seen)
     z = solution.z.copy()
     z[-1] = np.nan
-    assert mb.certify_formulation(formulation, z).worst == np.inf
+    assert mb.studies.certify_formulation(formulation, z).worst == np.inf
 
 
 def test_the_certificate_names_what_is_wrong():
     """One contact of a point mass on the floor, by hand."""
     model = mb.load_urdf(ROOT / "urdf" / "dual_arm.urdf")
     q, v, points, options = bench_problem(model, 2, 4)
-    problem = mb.StepProblem(model, q, v, contacts=points, **options)
-    formulation = mb.formulate(problem, "os")
+    problem = mb.studies.StepProblem(model, q, v, contacts=points, **options)
+    formulation = mb.studies.formulate(problem, "os")
     forces = formulation.solve().forces
     pulled = forces.beta.copy()
     pulled[5] = -1.0  # F_n of contact 1
@@ -285,15 +285,15 @@ def test_jain_2014_table_1():
     """n = N = 26, n_f = 4, 4 contacts: 310, 50, 24, 24; NMC/OS 154 and the hybrid 24 + 2 130."""
     model = mb.load_urdf(ROOT / "urdf" / "dual_arm.urdf")
     q, v, points, options = bench_problem(model, 4, 4)
-    problem = mb.StepProblem(model, q, v, contacts=points, **options)
-    sizes = {name: mb.formulate(problem, name).size for name in NAMES}
+    problem = mb.studies.StepProblem(model, q, v, contacts=points, **options)
+    sizes = {name: mb.studies.formulate(problem, name).size for name in NAMES}
     assert sizes == {"nmc": 310, "mc": 50, "rmc": 24, "os": 24, "nmc_os": 154, "hybrid": 284}
 
 
 @pytest.mark.parametrize("n, sizes", [(3, (24, 39, 57)), (6, (24, 54, 90)), (12, (24, 84, 156)), (30, (24, 174, 354))])
 def test_jain_2014_table_2_sizes(n, sizes):
     problem = pendulum_step(n)
-    assert tuple(mb.formulate(problem, name).size for name in ("os", "nmc_os", "nmc")) == sizes
+    assert tuple(mb.studies.formulate(problem, name).size for name in ("os", "nmc_os", "nmc")) == sizes
 
 
 def pendulum_step(n, contacts=4):
@@ -304,16 +304,17 @@ def pendulum_step(n, contacts=4):
     assert (tree.joint_type == JOINT_REVOLUTE).all()
     q, v = random_state(rng, tree)
     d = Dense(tree, q, v)
-    points = [mb.ContactPoint(n - 1, WORLD, d.p[-1] + rng.normal(size=3) * 0.1, (0, 0, 1.0)) for _ in range(contacts)]
+    places = [d.p[-1] + rng.normal(size=3) * 0.1 for _ in range(contacts)]
+    points = [mb.studies.ContactPoint(n - 1, WORLD, place, (0, 0, 1.0)) for place in places]
     forest = forest._replace(tree=read_only(tree))
-    return mb.StepProblem(forest, q, v, contacts=points, friction_directions=4)
+    return mb.studies.StepProblem(forest, q, v, contacts=points, friction_directions=4)
 
 
 def test_sizes_with_loops_and_limits():
     problem = random_step([11, 4], n_f=6, friction=0.3)
     n, N, b, u = problem.n, problem.N, problem.n_b, problem.n_u
-    limits = [mb.JointLimit(N - 1, 0, 0.01)]
-    problem = mb.StepProblem(
+    limits = [mb.studies.JointLimit(N - 1, 0, 0.01)]
+    problem = mb.studies.StepProblem(
         problem.model, problem.state.q, problem.state.v, None, problem.contacts, problem.loops, limits,
         friction_directions=6,
     )  # fmt: skip
@@ -327,15 +328,15 @@ def test_sizes_with_loops_and_limits():
         "nmc_os": 6 * n - N + rotors + b + unilateral,
         "hybrid": unilateral + 2 * (6 * n - N),
     }
-    assert {name: mb.formulate(problem, name).size for name in NAMES} == expected
+    assert {name: mb.studies.formulate(problem, name).size for name in NAMES} == expected
 
 
 def test_sparsity_grows_with_the_number_of_links_not_its_square():
     """NMC and NMC/OS: nonzeros a link are the same for 10 and for 40 links; rows without a common body do not meet."""
     for name in ("nmc", "nmc_os"):
-        filled = [mb.formulate(pendulum_step(n), name).M.nnz for n in (10, 20, 40)]
+        filled = [mb.studies.formulate(pendulum_step(n), name).M.nnz for n in (10, 20, 40)]
         assert filled[2] - filled[1] == pytest.approx(2 * (filled[1] - filled[0]), rel=0.02)
-    M = mb.formulate(pendulum_step(20), "nmc_os").M.toarray()
+    M = mb.studies.formulate(pendulum_step(20), "nmc_os").M.toarray()
     hinge = np.arange(5 * 20) // 5
     assert not M[:100, :100][np.abs(hinge[:, None] - hinge) > 1].any()
 
@@ -344,8 +345,8 @@ def test_sparsity_grows_with_the_number_of_links_not_its_square():
 def test_nothing_touches(name):
     """Without contacts and loops every formulation gives the free velocity."""
     problem = random_step([5, 4])
-    free = mb.StepProblem(problem.model, problem.state.q, problem.state.v, problem.effort, time_step=DT)
-    solution = mb.formulate(free, name).solve()
+    free = mb.studies.StepProblem(problem.model, problem.state.q, problem.state.v, problem.effort, time_step=DT)
+    solution = mb.studies.formulate(free, name).solve()
     _, _, _, v_free = dense_step(free)
     assert solution.solved and solution.certificate.worst_contact == -1
     np.testing.assert_allclose(solution.v_next, v_free, atol=1e-9)
@@ -355,7 +356,7 @@ def test_nothing_touches(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_each_solver_by_name(name, method):
     problem = random_step([1, 4])
-    solution = mb.formulate(problem, name).solve(method)
+    solution = mb.studies.formulate(problem, name).solve(method)
     assert solution.solved and method in solution.solver
 
 
@@ -369,22 +370,22 @@ def test_joint_limits(name):
     forest = random_forest(rng, 5)
     q, v = random_state(rng, forest.tree)
     scalar = [int(forest.tree.v_start[k]) for k in range(5) if forest.tree.nv[k] == 1]
-    limits = [mb.JointLimit(d, int(v[d] > 0), 1e-4) for d in scalar]
-    problem = mb.StepProblem(forest, q, v, limits=limits, time_step=DT)
-    solution = mb.formulate(problem, name).solve()
+    limits = [mb.studies.JointLimit(d, int(v[d] > 0), 1e-4) for d in scalar]
+    problem = mb.studies.StepProblem(forest, q, v, limits=limits, time_step=DT)
+    solution = mb.studies.formulate(problem, name).solve()
     assert solution.solved
     for limit in limits:
         assert (1 - 2 * limit.side) * solution.v_next[limit.dof] >= -1e-4 / DT - 1e-9
-    np.testing.assert_allclose(solution.v_next, mb.formulate(problem, "mc").solve().v_next, atol=1e-9)
+    np.testing.assert_allclose(solution.v_next, mb.studies.formulate(problem, "mc").solve().v_next, atol=1e-9)
 
 
 def test_contact_step_with_link_names():
     model = mb.load_urdf(ROOT / "urdf" / "dual_arm.urdf")
     q = model.neutral_q()
     R, p = model.link_pose("left_tcp", q)
-    contact = mb.ContactPoint("left_tcp", WORLD, p, R[:, 2])
+    contact = mb.studies.ContactPoint("left_tcp", WORLD, p, R[:, 2])
     v = np.linspace(-1, 1, model.N)
-    solution = mb.contact_step(model, q, v, contacts=[contact], formulation="mc")
+    solution = mb.studies.contact_step(model, q, v, contacts=[contact], formulation="mc")
     J = mb.jacobian(model, q, "left_tcp")[3:]
     assert solution.solved and R[:, 2] @ J @ solution.v_next >= -1e-10
     assert solution.impulses.shape == (1, 3)
@@ -397,13 +398,13 @@ def test_massless_links_are_for_minimal_coordinates():
     mass, inertia = tree.mass.copy(), tree.inertia.copy()
     mass[1], inertia[1] = 0.0, 0.0
     model = step.model._replace(tree=read_only(tree._replace(mass=mass, inertia=inertia)))
-    step = mb.StepProblem(model, step.state.q, step.state.v, contacts=step.contacts)
-    solutions = [mb.formulate(step, name).solve() for name in ("os", "mc", "rmc")]
+    step = mb.studies.StepProblem(model, step.state.q, step.state.v, contacts=step.contacts)
+    solutions = [mb.studies.formulate(step, name).solve() for name in ("os", "mc", "rmc")]
     assert all(s.solved for s in solutions)
     np.testing.assert_allclose(solutions[0].v_next, solutions[1].v_next, atol=1e-8)
     for name in ("nmc", "nmc_os", "hybrid"):
         with pytest.raises(mb.DynamicsError, match="link 'link_1' has no inertia"):
-            mb.formulate(step, name)
+            mb.studies.formulate(step, name)
 
 
 GOOD = {"body_a": 0, "body_b": WORLD, "point": (0, 0, 0), "normal": (0, 0, 1.0)}
@@ -412,20 +413,20 @@ GOOD = {"body_a": 0, "body_b": WORLD, "point": (0, 0, 0), "normal": (0, 0, 1.0)}
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        ({"contacts": [mb.ContactPoint(**{**GOOD, "body_a": "hand"})]}, "no link 'hand'"),
-        ({"contacts": [mb.ContactPoint(**{**GOOD, "body_a": 99})]}, "got 99"),
-        ({"contacts": [mb.ContactPoint(**{**GOOD, "body_b": 0})]}, "cannot touch itself"),
-        ({"contacts": [mb.ContactPoint(**{**GOOD, "normal": (0, 0, 2.0)})]}, "unit vector"),
-        ({"contacts": [mb.ContactPoint(**GOOD, mu=-1.0)]}, "mu must be"),
-        ({"contacts": [mb.ContactPoint(**GOOD, gap=np.nan)]}, "gap must be finite"),
+        ({"contacts": [mb.studies.ContactPoint(**{**GOOD, "body_a": "hand"})]}, "no link 'hand'"),
+        ({"contacts": [mb.studies.ContactPoint(**{**GOOD, "body_a": 99})]}, "got 99"),
+        ({"contacts": [mb.studies.ContactPoint(**{**GOOD, "body_b": 0})]}, "cannot touch itself"),
+        ({"contacts": [mb.studies.ContactPoint(**{**GOOD, "normal": (0, 0, 2.0)})]}, "unit vector"),
+        ({"contacts": [mb.studies.ContactPoint(**GOOD, mu=-1.0)]}, "mu must be"),
+        ({"contacts": [mb.studies.ContactPoint(**GOOD, gap=np.nan)]}, "gap must be finite"),
         ({"friction_directions": 5}, "even number from 4 on"),
         ({"friction_directions": 2}, "even number from 4 on"),
         ({"time_step": 0.0}, "time_step must be above zero"),
-        ({"loops": [mb.LoopClosure("glue", 0, 1)]}, "no kind 'glue'"),
-        ({"loops": [mb.LoopClosure("weld", 1, 1)]}, "same body"),
-        ({"loops": [mb.LoopClosure("distance", 0, 1)]}, "must be above zero"),
-        ({"loops": [mb.LoopClosure("weld", 0, 1, velocity=(1.0, 2.0))]}, "must have 6 entries"),
-        ({"limits": [mb.JointLimit(99, 0, 0.0)]}, "dof must be"),
+        ({"loops": [mb.studies.LoopClosure("glue", 0, 1)]}, "no kind 'glue'"),
+        ({"loops": [mb.studies.LoopClosure("weld", 1, 1)]}, "same body"),
+        ({"loops": [mb.studies.LoopClosure("distance", 0, 1)]}, "must be above zero"),
+        ({"loops": [mb.studies.LoopClosure("weld", 0, 1, velocity=(1.0, 2.0))]}, "must have 6 entries"),
+        ({"limits": [mb.studies.JointLimit(99, 0, 0.0)]}, "dof must be"),
         ({"effort": np.zeros(2)}, "effort must have"),
     ],
 )
@@ -434,12 +435,12 @@ def test_wrong_input_is_refused(wrong, message):
     forest = random_forest(rng, 4)
     q, v = random_state(rng, forest.tree)
     with pytest.raises(mb.InputError, match=message):
-        mb.StepProblem(forest, q, v, **wrong)
+        mb.studies.StepProblem(forest, q, v, **wrong)
 
 
 def test_unknown_names_are_refused():
     problem = random_step([0, 4])
     with pytest.raises(mb.InputError, match="no formulation 'lcp'"):
-        mb.formulate(problem, "lcp")
+        mb.studies.formulate(problem, "lcp")
     with pytest.raises(mb.InputError, match="no method 'magic'"):
-        mb.formulate(problem, "os").solve("magic")
+        mb.studies.formulate(problem, "os").solve("magic")

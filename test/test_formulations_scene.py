@@ -31,9 +31,9 @@ def lift():
 def test_every_formulation_repeats_the_step_of_the_lift(lift, name):
     sim, effort = lift
     before = sim.save()
-    problem = mb.step_problem(sim, effort)
+    problem = mb.studies.step_problem(sim, effort)
     assert (sim.q == before.q).all() and (sim.v == before.v).all()
-    solution = mb.formulate(problem, name).solve()
+    solution = mb.studies.formulate(problem, name).solve()
     assert solution.solved and problem.n_u > 8
     sim.step(effort)
     step, v = sim.contact_problem(), sim.v
@@ -52,8 +52,8 @@ def test_joint_limits_of_a_running_scene(lift):
     v = sim.v
     v[sim.world.joint_v[:4]] = 1.0
     sim.set_state(q, v)
-    problem = mb.step_problem(sim)
-    solutions = [mb.formulate(problem, name).solve() for name in FORMULATIONS]
+    problem = mb.studies.step_problem(sim)
+    solutions = [mb.studies.formulate(problem, name).solve() for name in FORMULATIONS]
     sim.step()
     v = sim.v
     sim.restore(before)
@@ -64,8 +64,8 @@ def test_joint_limits_of_a_running_scene(lift):
 
 def test_other_options_than_the_scene(lift):
     sim, effort = lift
-    problem = mb.step_problem(sim, effort, friction_directions=16, velocity_product=True)
-    assert problem.n_f == 16 and mb.formulate(problem, "os").solve().solved
+    problem = mb.studies.step_problem(sim, effort, friction_directions=16, velocity_product=True)
+    assert problem.n_f == 16 and mb.studies.formulate(problem, "os").solve().solved
 
 
 def test_bench_prints_table_1(capsys):

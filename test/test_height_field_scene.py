@@ -162,9 +162,9 @@ def test_a_field_is_welded_and_others_have_no_heights():
 
 
 def test_what_starts_inside_the_ground_is_reported():
-    sunk = mb.initial_penetrations(build_world(scene(body("box", (0.2, 0.2, 0.2), (0.03, 0.0, 0.08)))))
+    sunk = mb.simulation.initial_penetrations(build_world(scene(body("box", (0.2, 0.2, 0.2), (0.03, 0.0, 0.08)))))
     assert sunk == [("body", "ground", pytest.approx(0.02, abs=1e-9))]
-    assert mb.initial_penetrations(build_world(scene(body("sphere", (0.1,), (0.03, 0.0, 0.1))))) == []
+    assert mb.simulation.initial_penetrations(build_world(scene(body("sphere", (0.1,), (0.03, 0.0, 0.1))))) == []
 
 
 # --- motion -----------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ BELOW_SIMULATION = BASE | {"core", "model", "solvers", "dynamics", "collision"}
 #: room -> rooms that it may import; a room may always import itself.  A new room needs a row here.
 ALLOWED = {
     "types": set(),
+    "lazy": set(),
     "errors": set(),
     "checks": {"errors"},
     "core": {"types"},
@@ -33,14 +34,14 @@ ALLOWED = {
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},
     "surfaces": BASE | {"core", "model", "dynamics"},
-    "simulation": BELOW_SIMULATION | {"surfaces"},
-    "studies": BELOW_SIMULATION | {"simulation"},
+    "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
+    "studies": BELOW_SIMULATION | {"lazy", "simulation"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "bench": BELOW_SIMULATION | {"simulation", "studies", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
-    "__init__": BELOW_SIMULATION | {"simulation", "surfaces", "studies"},
+    "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies"},
 }
 
 #: library -> the only rooms or files that may import it

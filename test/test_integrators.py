@@ -354,9 +354,9 @@ def test_midpoint_keeps_energy_at_coarse_steps_and_runs_backwards(system):
 def test_midpoint_conserves_momentum_of_a_free_body_with_a_displaced_origin():
     """A body whose frame is not at its centre of mass, in gravity: spin conserved, centre of mass on a parabola."""
     sim = simulator(machine(base="free", integrator="midpoint", time_step=0.01))
-    before = mb.centroidal(sim.world, sim.q, sim.v)
+    before = mb.dynamics.centroidal(sim.world, sim.q, sim.v)
     run(sim, 1.0)
-    after = mb.centroidal(sim.world, sim.q, sim.v)
+    after = mb.dynamics.centroidal(sim.world, sim.q, sim.v)
     np.testing.assert_allclose(after.momentum[:3], before.momentum[:3], atol=1e-12)
     np.testing.assert_allclose(after.momentum[3:], before.momentum[3:] - [0.0, 0.0, 1.0 * G], atol=1e-10)
 

@@ -107,7 +107,7 @@ def test_dry_friction_against_an_independent_enumeration():
         q, v, f = sim.q, sim.v, sim.world.joints.friction
         model = sim.world.robot_models[0]
         M, dt = mb.mass_matrix(model, q), sim.time_step
-        free = v - dt * np.linalg.solve(M, mb.nonlinear_effects(model, q, v))
+        free = v - dt * np.linalg.solve(M, mb.dynamics.nonlinear_effects(model, q, v))
         sim.step()
         found = []
         for states in np.ndindex(3, 3):

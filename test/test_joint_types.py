@@ -56,7 +56,7 @@ def test_every_joint_type_equals_pinocchio(seed):
     links = model.body_names[-3:]
     peer.update(q, v)  # aba left its own accelerations
     assert error(mb.jacobian(model, q, links), peer.jacobian(links)) <= 1e-12
-    assert error(mb.jacobian_bias(model, q, v, links), peer.bias(links)) <= 1e-11
+    assert error(mb.dynamics.jacobian_bias(model, q, v, links), peer.bias(links)) <= 1e-11
     assert error(mb.operational_compliance(model, q, links), peer.compliance(links)) <= 1e-10
 
 
@@ -66,7 +66,7 @@ def test_centroidal_quantities_equal_pinocchio(seed):
     _, model, q, v = forest(seed)
     peer = Peer.of_tree(pin, model, GRAVITY)
     peer.update(q, v)
-    got = mb.centroidal(model, q, v)
+    got = mb.dynamics.centroidal(model, q, v)
     pin.ccrba(peer.model, peer.data, peer.q, peer.v)
     order = [3, 4, 5, 0, 1, 2]
     assert error(got.com, peer.data.com[0]) <= 1e-12

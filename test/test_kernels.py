@@ -78,10 +78,10 @@ def test_joint_space_kernels_equal_sko(parameters):
     x = case.vector()
     M = sko.mass_matrix(case.sko)
     assert error(mb.mass_matrix(model, q), M) <= TOLERANCE
-    assert error(mb.mass_times(model, q, x), M @ x) <= TOLERANCE
-    assert error(mb.mass_solve(model, q, M @ x), x) <= 100 * TOLERANCE * max(1.0, np.linalg.cond(M) / 1e6)
-    assert error(mb.mass_solve(model, q, x), sko.mass_inverse(case.sko) @ x) <= TOLERANCE
-    assert mb.mass_log_determinant(model, q) == pytest.approx(sko.log_det_mass(case.sko), rel=1e-11, abs=1e-10)
+    assert error(mb.dynamics.mass_times(model, q, x), M @ x) <= TOLERANCE
+    assert error(mb.dynamics.mass_solve(model, q, M @ x), x) <= 100 * TOLERANCE * max(1.0, np.linalg.cond(M) / 1e6)
+    assert error(mb.dynamics.mass_solve(model, q, x), sko.mass_inverse(case.sko) @ x) <= TOLERANCE
+    assert mb.dynamics.mass_log_determinant(model, q) == pytest.approx(sko.log_det_mass(case.sko), rel=1e-11, abs=1e-10)
     want = case.sko.inverse_dynamics(v, x).T
     assert error(mb.inverse_dynamics(model, q, v, x, GRAVITY), want) <= TOLERANCE
     effort = case.vector()
@@ -180,11 +180,11 @@ def mixed(seed, n=8, roots=2):
 @pytest.mark.parametrize("seed", range(6))
 def test_jacobian_rate_is_the_derivative_of_the_jacobian(seed):
     _, model, q, v, nodes = mixed(seed)
-    rate = mb.jacobian_rate(model, q, v, nodes)
+    rate = mb.dynamics.jacobian_rate(model, q, v, nodes)
     h = 1e-6
     after, before = (mb.jacobian(model, advance(model.tree, q, v, s * h), nodes) for s in (1, -1))
     assert error(rate, (after - before) / (2 * h)) <= 1e-8
-    assert error(rate @ v, mb.jacobian_bias(model, q, v, nodes)) <= 1e-12
+    assert error(rate @ v, mb.dynamics.jacobian_bias(model, q, v, nodes)) <= 1e-12
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -192,18 +192,19 @@ def test_velocity_and_acceleration_of_nodes(seed):
     rng, model, q, v, nodes = mixed(seed)
     v_dot = rng.normal(size=len(v))
     J = mb.jacobian(model, q, nodes)
-    assert error(mb.velocity(model, q, v, nodes), J @ v) <= 1e-12
+    assert error(mb.dynamics.velocity(model, q, v, nodes), J @ v) <= 1e-12
     h = 1e-5
-    ahead = mb.velocity(model, advance(model.tree, q, v + 0.5 * h * v_dot, h), v + h * v_dot, nodes)
-    behind = mb.velocity(model, advance(model.tree, q, v - 0.5 * h * v_dot, -h), v - h * v_dot, nodes)
-    assert error(mb.acceleration(model, q, v, v_dot, nodes), (ahead - behind) / (2 * h)) <= 1e-7
+    ahead = mb.dynamics.velocity(model, advance(model.tree, q, v + 0.5 * h * v_dot, h), v + h * v_dot, nodes)
+    behind = mb.dynamics.velocity(model, advance(model.tree, q, v - 0.5 * h * v_dot, -h), v - h * v_dot, nodes)
+    assert error(mb.dynamics.acceleration(model, q, v, v_dot, nodes), (ahead - behind) / (2 * h)) <= 1e-7
 
 
 def test_a_point_is_the_lower_half_of_its_node():
     _, model, q, v, _ = mixed(0)
     node, point = mb.Node("b4", (0.3, -0.2, 0.5)), mb.Point("b4", (0.3, -0.2, 0.5))
     np.testing.assert_array_equal(mb.jacobian(model, q, point), mb.jacobian(model, q, node)[3:])
-    np.testing.assert_array_equal(mb.jacobian_bias(model, q, v, point), mb.jacobian_bias(model, q, v, node)[3:])
+    bias = mb.dynamics.jacobian_bias
+    np.testing.assert_array_equal(bias(model, q, v, point), bias(model, q, v, node)[3:])
     L = mb.operational_compliance(model, q, node)
     np.testing.assert_allclose(mb.operational_compliance(model, q, point), L[3:, 3:], rtol=1e-12)
     R, p = mb.frame_pose(model, q, "b4")
@@ -219,7 +220,7 @@ def test_dynamically_consistent_inverse(seed):
     rng, model, q, _, nodes = mixed(seed, 9, 1)
     nodes = nodes[1:3]
     J, M = mb.jacobian(model, q, nodes), mb.mass_matrix(model, q)
-    J_bar = mb.consistent_inverse(model, q, nodes)
+    J_bar = mb.dynamics.consistent_inverse(model, q, nodes)
     L = J @ np.linalg.solve(M, J.T)
     if np.linalg.matrix_rank(J) == len(J):
         assert error(J_bar, np.linalg.solve(M, J.T) @ np.linalg.inv(L)) <= 1e-8
@@ -240,8 +241,8 @@ def test_condition_of_the_compliance_and_rank():
 def test_columns_of_a_matrix_go_through_the_products_one_by_one():
     rng, model, q, _, _ = mixed(2)
     X = rng.normal(size=(len(mb.mass_matrix(model, q)), 3))
-    assert error(mb.mass_times(model, q, X), mb.mass_matrix(model, q) @ X) <= 1e-12
-    assert error(mb.mass_times(model, q, mb.mass_solve(model, q, X)), X) <= 1e-9
+    assert error(mb.dynamics.mass_times(model, q, X), mb.mass_matrix(model, q) @ X) <= 1e-12
+    assert error(mb.dynamics.mass_times(model, q, mb.dynamics.mass_solve(model, q, X)), X) <= 1e-9
 
 
 # --- momentum ---------------------------------------------------------------------------------------
@@ -252,17 +253,17 @@ def test_centroidal_quantities(seed):
     """h = A v; dh/dt = A v_dot + bias; the com moves with its Jacobian; kinetic energy bounds h* I^-1 h / 2."""
     rng, model, q, v, _ = mixed(seed)
     tree, v_dot = model.tree, rng.normal(size=len(v))
-    c = mb.centroidal(model, q, v)
+    c = mb.dynamics.centroidal(model, q, v)
     assert error(c.matrix @ v, c.momentum) <= 1e-12
     np.testing.assert_allclose(c.com_jacobian @ v, c.com_velocity, atol=1e-12)
-    np.testing.assert_allclose(mb.momentum(model, q, v, about=c.com), c.momentum, atol=1e-11)
+    np.testing.assert_allclose(mb.dynamics.momentum(model, q, v, about=c.com), c.momentum, atol=1e-11)
     h = 1e-5
     states = [(advance(tree, q, v + 0.5 * s * h * v_dot, s * h), v + s * h * v_dot) for s in (1, -1)]
-    ahead, behind = (mb.centroidal(model, *state) for state in states)
+    ahead, behind = (mb.dynamics.centroidal(model, *state) for state in states)
     np.testing.assert_allclose(c.com_velocity, (ahead.com - behind.com) / (2 * h), atol=1e-8)
     rate = (ahead.momentum - behind.momentum) / (2 * h)
     assert error(c.matrix @ v_dot + c.bias, rate) <= 1e-7
-    about = mb.momentum(model, q, v)  # the world's origin
+    about = mb.dynamics.momentum(model, q, v)  # the world's origin
     np.testing.assert_allclose(about[:3], c.momentum[:3] + np.cross(c.com, c.momentum[3:]), atol=1e-10)
 
 
@@ -273,12 +274,12 @@ def test_momentum_of_a_frozen_robot_is_its_locked_inertia_times_the_spin():
     q, v = random_state(rng, model.tree)
     v[:] = 0.0
     v[:3] = 0.3, -0.2, 0.5
-    c = mb.centroidal(model, q, v)
+    c = mb.dynamics.centroidal(model, q, v)
     v[3:6] = -c.com_velocity
-    c = mb.centroidal(model, q, v)
+    c = mb.dynamics.centroidal(model, q, v)
     np.testing.assert_allclose(c.momentum, c.inertia @ np.concatenate((v[:3], np.zeros(3))), atol=1e-12)
     assert c.mass == pytest.approx(model.tree.mass.sum())
-    mass, com = mb.centre_of_mass(model, q)
+    mass, com = mb.dynamics.centre_of_mass(model, q)
     assert mass == c.mass and (com == c.com).all()
 
 
@@ -288,8 +289,8 @@ def test_momentum_of_a_frozen_robot_is_its_locked_inertia_times_the_spin():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda m, q, v: mb.mass_times(m, q, np.zeros(3)), "x must have"),
-        (lambda m, q, v: mb.mass_solve(m, q, np.full(len(v), np.nan)), r"x\[0\] is nan"),
+        (lambda m, q, v: mb.dynamics.mass_times(m, q, np.zeros(3)), "x must have"),
+        (lambda m, q, v: mb.dynamics.mass_solve(m, q, np.full(len(v), np.nan)), r"x\[0\] is nan"),
         (lambda m, q, v: mb.jacobian(m, q, [mb.Point("a0", (0, 1))]), "position in 'a0' must have 3"),
         (lambda m, q, v: mb.jacobian(m, q, [("a0", (0, 1, 2))]), "is no frame's name, Node or Point"),
         (lambda m, q, v: mb.operational_compliance(m, q, mb.Point("nose")), "there is no frame 'nose'"),
@@ -304,8 +305,8 @@ def test_momentum_of_a_frozen_robot_is_its_locked_inertia_times_the_spin():
         (lambda m, q, v: mb.energy("robot.urdf", q, v), "model must be a Model or a World, got str"),
         (lambda m, q, v: mb.jacobian(m, q, 3), "3 is no frame's name, Node or Point, nor several"),
         (lambda m, q, v: mb.jacobian(m, q, mb.Node(["a0"])), "there is no frame"),
-        (lambda m, q, v: mb.jacobian_rate(m, q, v[:-1], "a0"), "v must have"),
-        (lambda m, q, v: mb.momentum(m, q, v, about=(1, 2)), "about must have 3"),
+        (lambda m, q, v: mb.dynamics.jacobian_rate(m, q, v[:-1], "a0"), "v must have"),
+        (lambda m, q, v: mb.dynamics.momentum(m, q, v, about=(1, 2)), "about must have 3"),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(call, message):
@@ -320,7 +321,7 @@ def test_a_zero_quaternion_of_a_ball_joint_is_refused_by_name():
     q, v = random_state(rng, model.tree)
     k = int(np.flatnonzero(model.tree.joint_type == JOINT_NAMES.index("spherical"))[0])
     q[model.tree.q_start[k] : model.tree.q_start[k] + 4] = 0.0
-    for call in (mb.mass_matrix, lambda m, x: mb.mass_times(m, x, v)):
+    for call in (mb.mass_matrix, lambda m, x: mb.dynamics.mass_times(m, x, v)):
         with pytest.raises(mb.InputError, match=f"the quaternion of 'link_{k}' in q is zero"):
             call(model, q)
 
@@ -352,7 +353,11 @@ def test_quaternions_far_from_unit_ones_are_refused_everywhere(scale):
     model = mb.load_urdf(DUAL_ARM, floating=True)
     q = model.neutral_q()
     q[3:7] *= scale
-    calls = (mb.mass_matrix, lambda m, x: mb.mass_times(m, x, np.zeros(m.N)), lambda m, x: m.link_pose("left_tcp", x))
+    calls = (
+        mb.mass_matrix,
+        lambda m, x: mb.dynamics.mass_times(m, x, np.zeros(m.N)),
+        lambda m, x: m.link_pose("left_tcp", x),
+    )
     for call in calls:
         with pytest.raises(mb.InputError, match="quaternion .*is zero or far from a unit one"):
             call(model, q)

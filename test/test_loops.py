@@ -76,7 +76,7 @@ def test_a_step_is_what_every_formulation_says(name):
     step = sim.step()
     problem = posed_problem(sim, q, v)
     assert problem.n_b == 12 and problem.n_u > 0 and step.certificate.residual <= 1e-10
-    solution = mb.formulate(problem, name).solve()
+    solution = mb.studies.formulate(problem, name).solve()
     assert solution.solved
     np.testing.assert_allclose(sim.v, solution.v_next, atol=1e-9)
 

@@ -82,7 +82,7 @@ def dense(model, q, v):
     full, rate = model.expand_q(q), model.S @ v
     S = model.S
     return (
-        S.T @ mb.mass_matrix(whole, full) @ S, S.T @ mb.nonlinear_effects(whole, full, rate),
+        S.T @ mb.mass_matrix(whole, full) @ S, S.T @ mb.dynamics.nonlinear_effects(whole, full, rate),
         mb.jacobian(whole, full, ["l_c", "l_f"]) @ S, S.T @ np.diag(whole.tree.damping) @ S,
     )  # fmt: skip
 
@@ -94,7 +94,7 @@ def test_dynamics_in_reduced_coordinates():
         M, h, J, D = dense(model, q, v)
         near = {"rtol": 1e-10, "atol": 1e-10}
         np.testing.assert_allclose(mb.mass_matrix(model, q), M, **near)
-        np.testing.assert_allclose(mb.nonlinear_effects(model, q, v), h, **near)
+        np.testing.assert_allclose(mb.dynamics.nonlinear_effects(model, q, v), h, **near)
         np.testing.assert_allclose(mb.inverse_dynamics(model, q, v, x), M @ x + h, **near)
         np.testing.assert_allclose(mb.forward_dynamics(model, q, v, x), np.linalg.solve(M, x - D @ v - h), **near)
         np.testing.assert_allclose(mb.jacobian(model, q, ["l_c", "l_f"]), J, **near)
@@ -115,10 +115,10 @@ def test_jacobian_and_poses_by_differences():
         rate = mb.jacobian(model, q, "l_f")[3:] @ v
         np.testing.assert_allclose((ahead - behind) / (2 * h), rate, atol=1e-7)
         np.testing.assert_allclose(model.link_pose("l_f", q)[1], mb.frame_pose(model, q, "l_f")[1], atol=1e-13)
-        J_dot = mb.jacobian_rate(model, q, v, "l_f")
-        np.testing.assert_allclose(J_dot @ v, mb.jacobian_bias(model, q, v, "l_f"), atol=1e-10)
+        J_dot = mb.dynamics.jacobian_rate(model, q, v, "l_f")
+        np.testing.assert_allclose(J_dot @ v, mb.dynamics.jacobian_bias(model, q, v, "l_f"), atol=1e-10)
         np.testing.assert_allclose(
-            mb.acceleration(model, q, v, x, "l_f"), mb.jacobian(model, q, "l_f") @ x + J_dot @ v, atol=1e-10
+            mb.dynamics.acceleration(model, q, v, x, "l_f"), mb.jacobian(model, q, "l_f") @ x + J_dot @ v, atol=1e-10
         )
 
 

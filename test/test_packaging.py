@@ -69,6 +69,11 @@ def test_the_wheel_has_every_module_and_nothing_else(wheel):
     assert packed == {p.relative_to(ROOT).as_posix() for p in (ROOT / "mb_contact").rglob("*.py")}
 
 
+def test_the_wheel_tells_type_checkers_that_it_is_annotated(wheel):
+    stubs = {p.relative_to(ROOT).as_posix() for p in (ROOT / "mb_contact").rglob("*.pyi")}
+    assert stubs | {"mb_contact/py.typed"} <= set(wheel.namelist())
+
+
 def test_the_wheel_has_both_executables(wheel):
     entry_points = read_one(wheel, ".dist-info/entry_points.txt")
     assert "mb-contact = mb_contact.cli:main" in entry_points

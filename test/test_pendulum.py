@@ -119,7 +119,7 @@ def test_bodies_take_the_step_of_the_nmc_os_formulation(solver):
     chain, q, v = bent(5, floor=-20.0, wall=50.0)
     joints = mb.Simulator(chain.scene())
     joints.set_state(q, v)
-    solution = mb.formulate(mb.step_problem(joints, friction_directions=4), "nmc_os").solve()
+    solution = mb.studies.formulate(mb.studies.step_problem(joints, friction_directions=4), "nmc_os").solve()
     sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
     sim.step()
     rates = sim.v.reshape(-1, 6)[:, 1]
@@ -141,9 +141,9 @@ def test_a_step_with_contacts_satisfies_the_formulation(solver, friction):
     chain = mb.pendulum(4, "first_impact", **{**changes, "floor": low, "wall": right})
     joints = mb.Simulator(chain.scene())
     joints.set_state(q, v)
-    problem = mb.step_problem(joints)
+    problem = mb.studies.step_problem(joints)
     assert problem.n_u == 2
-    expected = mb.formulate(problem, "os").solve()
+    expected = mb.studies.formulate(problem, "os").solve()
     sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
     certificate = sim.step().certificate
     assert certificate.contacts == 2 and certificate.residual <= 1e-9
@@ -235,9 +235,9 @@ def test_sizes_are_those_of_j14_table_2(links):
     table = {3: (24, 39, 57), 6: (24, 54, 90), 30: (24, 174, 354)}
     assert bench.sizes(links, 4) == table[links]
     chain, q, v = bent(links)
-    contacts = [mb.ContactPoint(0, -1, np.zeros(3), np.array([0.0, 0.0, 1.0]))] * 4
-    problem = mb.StepProblem(mb.build_world(chain.scene()), q, v, None, contacts, friction_directions=4)
-    assert tuple(mb.formulate(problem, name).size for name in ("os", "nmc_os", "nmc")) == table[links]
+    contacts = [mb.studies.ContactPoint(0, -1, np.zeros(3), np.array([0.0, 0.0, 1.0]))] * 4
+    problem = mb.studies.StepProblem(mb.build_world(chain.scene()), q, v, None, contacts, friction_directions=4)
+    assert tuple(mb.studies.formulate(problem, name).size for name in ("os", "nmc_os", "nmc")) == table[links]
 
 
 def test_runs_record_what_they_say():

@@ -78,7 +78,7 @@ def test_robot_equals_pinocchio(file, floating):
         assert error(mb.inverse_dynamics(model, q, v, v_dot, GRAVITY), peer.inverse_dynamics(v_dot)) <= TOLERANCE
         assert error(mb.jacobian(model, q, frames), J := peer.jacobian(frames)) <= TOLERANCE
         bias = peer.bias(frames)  # zero for a single body
-        assert error(mb.jacobian_bias(model, q, v, frames), bias, least=1.0) <= TOLERANCE
+        assert error(mb.dynamics.jacobian_bias(model, q, v, frames), bias, least=1.0) <= TOLERANCE
         # ours adds the joint damping, Pinocchio's aba does not
         want = peer.forward_dynamics(effort - damping * v)
         assert error(mb.forward_dynamics(model, q, v, effort, GRAVITY), want) <= TOLERANCE

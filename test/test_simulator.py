@@ -668,11 +668,11 @@ def test_operational_space_equals_the_public_functions(dual_arm):
     space = dual_arm.operational_space(frames)
     assert space.frames == frames and space.jacobian.shape == (12, 26) and space.rank == 12
     np.testing.assert_allclose(space.jacobian, mb.jacobian(world, q, frames)[:, world.joint_v], atol=1e-13)
-    np.testing.assert_allclose(space.bias, mb.jacobian_bias(world, q, v, frames), atol=1e-11)
+    np.testing.assert_allclose(space.bias, mb.dynamics.jacobian_bias(world, q, v, frames), atol=1e-11)
     np.testing.assert_allclose(space.compliance, mb.operational_compliance(world, q, frames), atol=1e-11)
     np.testing.assert_allclose(space.inertia @ space.compliance, np.eye(12), atol=1e-8)
     np.testing.assert_allclose(dual_arm.mass_matrix(), mb.mass_matrix(world, q)[:26, :26], atol=1e-12)
-    effects = mb.nonlinear_effects(world, q, v, world.gravity)[:26]
+    effects = mb.dynamics.nonlinear_effects(world, q, v, world.gravity)[:26]
     np.testing.assert_allclose(dual_arm.nonlinear_effects(), effects, atol=1e-10)
     assert dual_arm.energy() == pytest.approx(sum(mb.energy(world, q, v, world.gravity)), rel=1e-12)
     for name in ("left_tcp", "box", "pedestal", "head_link_2"):
@@ -738,7 +738,7 @@ def test_contact_problem_of_a_step_is_the_one_solved():
     step = sim.step()
     problem = sim.contact_problem()
     assert problem.size == 4 * (4 + 2)  # J14 Table 1: four contacts, n_f = 4
-    residuals = mb.certify(problem)
+    residuals = mb.studies.certify(problem)
     assert max(residuals[:2]) <= 1e-10 and step.certificate.residual <= 1e-10
 
 

@@ -275,7 +275,7 @@ def test_wrong_blocks_are_refused():
 def compare_with_kernels(robot, q, v, frames, effort, tolerance=1e-11):
     model = sko.rigid_tree(robot, q, v, GRAVITY)
     assert error(sko.mass_matrix(model), mb.mass_matrix(robot, q)) < tolerance
-    assert error(model.nonlinear(), mb.nonlinear_effects(robot, q, v, GRAVITY)) < tolerance
+    assert error(model.nonlinear(), mb.dynamics.nonlinear_effects(robot, q, v, GRAVITY)) < tolerance
     want = mb.forward_dynamics(robot, q, v, effort, GRAVITY)  # damping is the kernel's, not the model's
     assert error(sko.forward_dynamics(model, effort - robot.tree.damping * v), want) < tolerance
     picks = sko.frame_picks(model, robot, q, frames)
@@ -386,7 +386,7 @@ def test_four_bar_by_constraint_embedding(crank):
     rates = rng.normal(size=3)  # yaw, crank, tool
     v = np.zeros(5)
     v[[0, 3]], v[loop] = rates[[0, 2]], X @ rates[1:2]
-    J_rate = mb.jacobian_bias(robot, q, v, ends)
+    J_rate = mb.dynamics.jacobian_bias(robot, q, v, ends)
     J_rate = J_rate[3:6] - J_rate[9:]
     X, X_rate = sko.constraint_map(J[:, loop], J_rate, [0])
     tree = sko.rigid_tree(robot, q, v, GRAVITY)
@@ -402,7 +402,7 @@ def test_four_bar_by_constraint_embedding(crank):
     U, s, _ = np.linalg.svd(J)
     J, J_rate = U[:, s > 1e-9].T @ J, U[:, s > 1e-9].T @ J_rate  # a planar loop has two independent rows of three
     kkt = np.block([[mb.mass_matrix(robot, q), J.T], [J, np.zeros((len(J), len(J)))]])
-    right = np.concatenate((T - mb.nonlinear_effects(robot, q, v, GRAVITY), -J_rate))
+    right = np.concatenate((T - mb.dynamics.nonlinear_effects(robot, q, v, GRAVITY), -J_rate))
     want = np.linalg.solve(kkt, right)[[0, 1, 3]]
     assert error(sko.forward_dynamics(model, effort), want) < 1e-9
     for number, (left, right) in sko.identities(model).items():

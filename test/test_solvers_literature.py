@@ -80,15 +80,15 @@ def test_murty_exponential_16_takes_two_to_the_16_pivots():
 def test_every_solution_of_a_non_unique_problem_is_accepted_by_the_judge(name):
     problem = LIBRARY[name]
     for z in problem.solutions:
-        assert mb.lcp_residual(problem.M, problem.q, z).natural == 0.0
-    assert mb.lcp_residual(problem.M, problem.q, np.array([0.5, 0.6])).natural == pytest.approx(0.1)
+        assert mb.solvers.lcp_residual(problem.M, problem.q, z).natural == 0.0
+    assert mb.solvers.lcp_residual(problem.M, problem.q, np.array([0.5, 0.6])).natural == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("name", ["floudas_10_2_4", "kostreva_1979_ex_2"])
 def test_a_vector_of_1e13_is_not_a_solution(name):
     """What a regularised Lemke calls a solution of these two."""
     problem = LIBRARY[name]
-    residual = mb.lcp_residual(problem.M, problem.q, np.full(len(problem.q), 1e13))
+    residual = mb.solvers.lcp_residual(problem.M, problem.q, np.full(len(problem.q), 1e13))
     assert residual.natural > 1e12 and residual.scaled > 1e9
 
 

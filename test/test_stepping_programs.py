@@ -65,7 +65,7 @@ def test_the_limit_counts():
 
 def test_every_scene_of_cards_and_boxes_starts_without_penetration():
     for make in (never_stuck.house_of_cards, never_stuck.dominoes, lambda: never_stuck.tower(20, 0.01)):
-        assert not mb.initial_penetrations(mb.build_world(make()), depth=1e-9)
+        assert not mb.simulation.initial_penetrations(mb.build_world(make()), depth=1e-9)
     assert len(never_stuck.house_of_cards().primitives) == 15
 
 

@@ -17,7 +17,7 @@ only workspaces are kept between calls (``evaluator``).  The simulator calls the
 
 from __future__ import annotations
 
-from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, zero_quaternion_message
+from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
 from mb_contact.dynamics.jacobians import (
     acceleration,
@@ -76,7 +76,5 @@ __all__ = [
     "operational_compliance",
     "operational_inertia",
     "operational_space",
-    "singular_hinge_message",
     "velocity",
-    "zero_quaternion_message",
 ]

@@ -4,6 +4,7 @@
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
 from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.pendulum import Pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     CollisionFilters,
@@ -30,6 +31,7 @@ __all__ = [
     "MaterialPair",
     "Model",
     "ModelMaterials",
+    "Pendulum",
     "Pose",
     "Primitive",
     "Scene",

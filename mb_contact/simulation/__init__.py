@@ -1,3 +1,16 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
+"""Simulated worlds: detect, assemble, solve, integrate."""
+
+from mb_contact.lazy import lazy_names
+
+_DEFINED = {
+    "initial": ("initial_penetrations",),
+    "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
+    "simulator": ("Simulator",),
+    "surface_simulator": ("SurfaceSimulator",),
+    "surface_tree_simulator": ("SurfaceTreeSimulator",),
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

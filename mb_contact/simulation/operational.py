@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
-from mb_contact.dynamics import OperationalSpace, invert_compliance, singular_hinge_message
+from mb_contact.dynamics import OperationalSpace, invert_compliance
+from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
 

@@ -17,7 +17,7 @@ from mb_contact.core.solve import assemble as _assemble
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
-from mb_contact.dynamics import singular_hinge_message, zero_quaternion_message
+from mb_contact.dynamics.arguments import singular_hinge_message, zero_quaternion_message
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.rotations import matrix_to_quat

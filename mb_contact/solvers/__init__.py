@@ -12,6 +12,7 @@ from __future__ import annotations
 from mb_contact.solvers.friction import FrictionResult, solve_friction
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.lcp import METHODS, LcpResult, solve_lcp
+from mb_contact.solvers.principal import modified_principal_pivoting, principal_pivoting
 from mb_contact.solvers.residuals import ConeResidual, LcpResidual, cone_residual, lcp_residual
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "LcpResult",
     "cone_residual",
     "lcp_residual",
+    "modified_principal_pivoting",
+    "principal_pivoting",
     "solve_friction",
     "solve_lcp",
 ]

@@ -10,3 +10,23 @@ drumwright     D15's models: no slip, viscous, Coulomb with viscous, at accelera
 sko            J11's spatial kernel operators in dense matrices: the reference of the compiled recursions
 running_scene  the contact problem of a running simulator
 """
+
+from mb_contact.lazy import lazy_names
+
+_DEFINED = {
+    "drumwright.coulomb_viscous": ("coulomb_viscous_acceleration", "coulomb_viscous_step"),
+    "drumwright.friction_system": ("FrictionModelResult", "FrictionSystem"),
+    "drumwright.no_slip": ("no_slip_step",),
+    "drumwright.point_contacts": ("Bilateral", "PointContacts", "bilateral", "point_contacts"),
+    "drumwright.viscous": ("viscous_acceleration", "viscous_step"),
+    "formulations.catalogue": ("contact_step", "formulate"),
+    "formulations.certificate": ("FormulationCertificate", "certify", "certify_formulation"),
+    "formulations.formulation": ("StepSolution",),
+    "formulations.loops": ("LoopClosure",),
+    "formulations.os": ("ContactProblem",),
+    "formulations.step_problem": ("ContactPoint", "JointLimit", "StepProblem"),
+    "impact_laws": ("Collision", "collide", "two_phases"),
+    "running_scene": ("step_problem",),
+}
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, ("sko",))

@@ -1,0 +1,77 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the names are, for type checkers and editors."""
+
+from mb_contact import dynamics, model, simulation, solvers, studies, surfaces
+from mb_contact.dynamics import (
+    Node,
+    Point,
+    energy,
+    forward_dynamics,
+    frame_pose,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
+    operational_compliance,
+    operational_space,
+)
+from mb_contact.errors import (
+    CollisionError,
+    CommunicationError,
+    DynamicsError,
+    InputError,
+    MbContactError,
+    ModelError,
+    SceneError,
+    SolverError,
+)
+from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
+from mb_contact.model.pendulum import pendulum
+from mb_contact.simulation import Certificate, Simulator, State, Step
+from mb_contact.simulation.surface_tree_simulator import surface_simulator
+from mb_contact.solvers import solve_friction, solve_lcp
+
+__version__: str
+
+__all__ = [
+    "Certificate",
+    "CollisionError",
+    "CommunicationError",
+    "DynamicsError",
+    "InputError",
+    "MbContactError",
+    "Model",
+    "ModelError",
+    "Node",
+    "Point",
+    "Scene",
+    "SceneError",
+    "Simulator",
+    "SolverError",
+    "State",
+    "Step",
+    "World",
+    "__version__",
+    "build_world",
+    "dynamics",
+    "energy",
+    "forward_dynamics",
+    "frame_pose",
+    "inverse_dynamics",
+    "jacobian",
+    "load_scene",
+    "load_urdf",
+    "mass_matrix",
+    "model",
+    "operational_compliance",
+    "operational_space",
+    "pendulum",
+    "simulation",
+    "solve_friction",
+    "solve_lcp",
+    "solvers",
+    "studies",
+    "surface_simulator",
+    "surfaces",
+]

@@ -1,0 +1,22 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the names are, for type checkers and editors."""
+
+from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surface_simulator import SurfaceSimulator
+from mb_contact.simulation.surface_tree_simulator import SurfaceTreeSimulator
+
+__all__ = [
+    "Certificate",
+    "Impact",
+    "Simulator",
+    "State",
+    "Step",
+    "SurfaceSimulator",
+    "SurfaceState",
+    "SurfaceTreeSimulator",
+    "initial_penetrations",
+]
