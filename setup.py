@@ -32,7 +32,7 @@ VIEWER = ["viser>=1.1,<2"]
 TEST = PLOT + VIEWER + [
     "pytest>=7.4",
     "hypothesis>=6.90",
-    "mpmath>=1.3",  # references of 40 and 60 digits: test/extended_precision.py, benchmarks/formulation_stiffness.py
+    "mpmath>=1.3",  # references of 40 and 60 digits: test/oracles/extended_precision.py
     "pin>=3.0",
     "example-robot-data>=4.2",
     "jsonschema>=4.18",  # test_scene_schema checks the published schema with it

@@ -132,7 +132,7 @@ def run(bodies, seconds, say=print):
 
 def _draw(sim, path):
     from render import Camera
-    from scenes import HIDDEN, draw, save
+    from scene_library import HIDDEN, draw, save
 
     side = 0.5 * side_of(len(sim.world.objects)) * PITCH
     save(path, draw(sim, Camera((2.2 * side, -4.2 * side, 3.2 * side), (0.0, 0.0, 0.45 * side)), HIDDEN["bin_of_200"]))

@@ -14,9 +14,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from pinocchio_peer import Peer, example_robots  # noqa: E402
-
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
+from oracles.pinocchio_peer import Peer, example_robots  # noqa: E402
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 STATES = 8  #: different states that every timed loop cycles through

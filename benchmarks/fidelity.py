@@ -31,8 +31,8 @@ TITLE = """# Fidelity
 
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
 (`mb_contact/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
-`mb-contact bench fidelity` prints the figures again, `test/test_fidelity.py` holds them to their tolerances, and this
-page is the output of
+`mb-contact bench fidelity` prints the figures again, `test/bench/test_fidelity.py` holds them to their tolerances,
+and this page is the output of
 
     python benchmarks/fidelity.py --peers PYTHON --out docs/fidelity.md
 
@@ -46,7 +46,7 @@ ENERGY = """
 In every step `T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T`: impulses never give more kinetic energy to the free
 motion than the push out of penetration does. The certificate has the two sides, `contact_energy` and
 `push_out_energy`. The tests hold it in all steps of 24 random passive scenes of 10 s
-(`test/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200 (2,000,000 steps of 1 ms,
+(`test/bench/test_fidelity_energy.py`), `python benchmarks/fidelity_energy.py` in 200 (2,000,000 steps of 1 ms,
 60,760 impacts: excess at most 1e-22 of T, no impact gained energy;
 measured before scenes of the event scheme were among them).
 """

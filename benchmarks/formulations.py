@@ -21,8 +21,6 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
-from dense_oracle import Dense, random_forest, read_only  # noqa: E402
-from formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
 from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
@@ -30,6 +28,8 @@ from mb_contact.bench.formulations import ORDER  # noqa: E402
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias  # noqa: E402
 from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
 from mb_contact.types import WORLD  # noqa: E402
+from oracles.dense_oracle import Dense, random_forest, read_only  # noqa: E402
+from scenes.formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
 
 
 class Tally:

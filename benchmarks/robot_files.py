@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The 66 URDF files of example-robot-data that can be read: what ``test/test_real_robots.py`` and ``drops.py`` load."""
+"""The 66 URDF files of example-robot-data that can be read; ``test/dynamics/test_real_robots.py`` loads them too."""
 
 #: The best-known ones, with a welded and with a floating base.
 NAMED = (

@@ -205,11 +205,11 @@ def speed(arguments):
 def lcp_speed():
     """The dual arm's size: four contacts, n_f = 4, 24 unknowns, 26 degrees of freedom; loops inside compiled code."""
     import numba
-    from test_contact_solver import random_problem, written_out
 
     import mb_contact as mb
     from mb_contact.core.lcp.box_pivoting import box_pivot
     from mb_contact.core.lcp.lemke import lemke
+    from scenes.contact_problems import random_problem, written_out
 
     @numba.njit
     def cold(repeats, M, q, d, n, T, line, basis, nonbasis, place, z):
@@ -275,9 +275,8 @@ def lcp_times(problems, cold, pivot, mb):
 
 def cone_speed():
     """100 contacts: a tower of 25 boxes (sparse W) and one mechanism of 36 degrees of freedom (dense W)."""
-    from cone_cases import mechanism, tower
-
     import mb_contact as mb
+    from scenes.cone_cases import mechanism, tower
 
     print("100 contacts on exact cones, ms of a call, and Newton steps:")
     for name, (W, q, n) in (("tower", tower(0, 25)), ("mechanism", mechanism(0, 100, 36))):
@@ -294,11 +293,10 @@ def cone_speed():
 
 
 def hard(arguments):
-    """Random problems of test/cone_cases.py over friction coefficients; counts what is not solved."""
+    """Random problems of test/scenes/cone_cases.py over friction coefficients; counts what is not solved."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
-    import cone_cases as cases
-
     import mb_contact as mb
+    import scenes.cone_cases as cases
 
     families = {
         "tower, impacts": lambda s: cases.tower(s, boxes=15, noise=0.05),

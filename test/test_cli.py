@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mb_contact import cli
 from mb_contact.errors import DynamicsError
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 URDF = str(ROOT / "urdf" / "dual_arm.urdf")
 SCENE = str(ROOT / "config" / "dual_arm_lift.yaml")
 

@@ -9,13 +9,13 @@ import ast
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from mb_contact.core.jit import ROOMS
+from paths import ROOT
 
-PACKAGE = Path(__file__).resolve().parent.parent / "mb_contact"
+PACKAGE = ROOT / "mb_contact"
 
 LEAVES = {"errors", "checks"}
 BASE = LEAVES | {"types"}

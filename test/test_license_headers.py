@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from paths import ROOT
+
 FOLDERS = (".ci", "benchmarks", "config", "examples", "launch", "mb_contact", "test", "urdf")
 SUFFIXES = {".py", ".urdf", ".xacro", ".srdf", ".xml", ".yaml", ".yml", ".toml", ".cfg", ".cff", ".sh", ".js",
             ".cpp"}

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import zipfile
 from email.parser import Parser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -19,8 +18,8 @@ import yaml
 
 import mb_contact
 from mb_contact.model.resources import find_resource
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 SHARED = ("config", "examples", "launch", "urdf")
 WORD = r"[-a-zA-Z0-9_%+]+"
 EMAIL = rf"{WORD}(\.{WORD})*@{WORD}(\.{WORD})*\.[a-zA-Z]{{2,}}"

@@ -1,0 +1,121 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scene library: each scene runs for a while and is drawn; the table and the pictures of docs/scenes.md.
+
+    python benchmarks/scene_library.py [--only NAME] [--pictures docs/pictures/scenes] [--no-run]
+
+Without --pictures only the table is printed: simulated time, worst residual, contacts and CPU time a step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from quick import options_of
+from render import Camera, render, shape_triangles
+
+import mb_contact as mb
+from mb_contact.simulation.initial import geometry_poses
+from mb_contact.types import WORLD
+
+CONFIG = Path(__file__).resolve().parents[1] / "config"
+PALETTE = np.array([
+    (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
+    (0.93, 0.56, 0.60), (0.36, 0.70, 0.72), (0.70, 0.55, 0.38), (0.55, 0.60, 0.28), (0.45, 0.45, 0.55),
+])  # fmt: skip
+STILL = (0.72, 0.70, 0.66)  #: colour of what is welded to the world
+HIDDEN = {"bin_of_200": ("wall_south", "wall_east")}  #: links left out of a picture, to see what is behind them
+
+#: scene: (seconds to run, seconds of the picture, eye, target); field of view 0.6 rad
+SCENES = {
+    "box_on_table": (1.0, 0.0, (1.5, -1.3, 1.5), (0.5, 0.0, 0.7)),
+    "table_top": (3.0, 3.0, (1.0, -1.4, 1.75), (0.0, 0.0, 0.5)),
+    "box_stack": (10.0, 10.0, (2.0, -2.2, 1.4), (0.0, 0.0, 0.5)),
+    "ramp": (1.2, 0.55, (2.3, -2.6, 1.9), (0.0, 0.0, 0.4)),
+    "wedge": (2.0, 2.0, (0.35, -0.62, 0.42), (0.0, 0.0, 0.14)),
+    "falling_can": (2.0, 0.32, (0.75, -0.75, 0.45), (0.12, 0.08, 0.05)),
+    "peg_in_hole": (2.0, 0.0, (0.42, -0.62, 0.48), (0.0, 0.0, 0.13)),
+    "drawer": (3.0, 3.0, (1.5, -1.0, 1.15), (0.08, 0.0, 0.22)),
+    "wheel_and_hub": (2.0, 2.0, (0.85, -0.62, 0.72), (0.0, 0.0, 0.38)),
+    "four_bar_gripper": (1.0, 1.0, (0.45, -0.75, 0.45), (0.0, 0.0, 0.33)),
+    "drumwright_grasp": (0.1, 0.0, (0.7, -1.2, 1.4), (0.0, 0.0, 1.0)),
+    "closed_chain": (1.0, 0.0, (2.6, -1.9, 1.7), (0.2, 0.0, 0.75)),
+    "dual_arm_lift": (0.5, 0.0, (2.4, -2.0, 1.8), (0.25, 0.0, 0.7)),
+    "bin_of_200": (3.0, 0.0, (1.5, -1.7, 1.35), (0.0, 0.0, 0.3)),
+}
+
+
+def draw(sim, camera, hidden=()):
+    """Picture of a simulation as it is now, from its collision shapes."""
+    geoms, world = sim.world.geoms, sim.world
+    R, p = geometry_poses(replace(world, q0=sim.q))
+    triangles, colours = [], []
+    bodies = sorted({int(k) for k in geoms.body if k != WORLD})
+    for g in range(len(p)):
+        if world.geometry_links[g] in hidden:
+            continue
+        mesh = shape_triangles(geoms, g)
+        triangles.append(mesh @ R[g].T + p[g])
+        body = int(geoms.body[g])
+        colour = STILL if body == WORLD else PALETTE[bodies.index(body) % len(PALETTE)]
+        colours.append(np.tile(colour, (len(mesh), 1)))
+    ground = sim.scene.ground
+    lowest = min(mesh[..., 2].min() for mesh in triangles if len(mesh))
+    floor = ground.height if ground is not None else lowest - 0.002
+    return render(np.concatenate(triangles), np.concatenate(colours), camera, floor)
+
+
+def run(name, picture):
+    """Numbers of one scene; ``picture`` is a file to write, or None."""
+    seconds, when, eye, target = SCENES[name]
+    sim = mb.Simulator(CONFIG / f"{name}.yaml")
+    if picture is not None and when == 0.0:
+        save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+    residual, contacts, rungs, spent = 0.0, 0, Counter(), 0.0
+    for k in range(round(seconds / sim.time_step)):
+        start = time.process_time()
+        certificate = sim.step().certificate
+        spent += time.process_time() - start
+        residual = max(residual, certificate.complementarity_gap, certificate.infeasibility)
+        contacts = max(contacts, certificate.contacts)
+        rungs[certificate.solver] += 1
+        if picture is not None and when > 0.0 and k + 1 == round(when / sim.time_step):
+            save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
+    return sim, residual, contacts, rungs, spent
+
+
+def save(path, picture):
+    """Write a picture as PNG."""
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(picture).quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main():
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", choices=tuple(SCENES), action="append")
+    parser.add_argument("--pictures", type=Path)
+    arguments = options_of(parser, only=["box_on_table"])
+    print("| scene | bodies | contacts | simulated [s] | worst residual | CPU ms a step | what ended the steps |")
+    print("|---|---|---|---|---|---|---|")
+    for name in arguments.only or SCENES:
+        picture = None if arguments.pictures is None else arguments.pictures / f"{name}.png"
+        sim, residual, contacts, rungs, spent = run(name, picture)
+        steps = sum(rungs.values())
+        ends = ", ".join(f"{rung} {count}" for rung, count in rungs.most_common())
+        print(f"| {name} | {len(sim.world.tree.parent)} | {contacts} | {sim.time:g} | {residual:.0e} | "
+              f"{1e3 * spent / steps:.3g} | {ends} |", flush=True)  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Every program of benchmarks/ runs with ``--quick``, its smallest case, and stands in the README.
+
+A program has a ``__main__`` guard.  One that only another program starts (its file name stands there) has no
+``--quick`` of its own and runs with that one.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from paths import BENCHMARKS, ROOT
+
+NEEDED = 77  # exit code of a program that lacks something of the machine (benchmarks/quick.py)
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BENCHMARKS.glob("*.py"))}
+PROGRAMS = [name for name, text in TEXTS.items() if "\nif __name__ ==" in text]
+STARTED = [n for n in PROGRAMS if any(f'"{n}.py"' in text for other, text in TEXTS.items() if other != n)]
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in STARTED])
+def test_every_program_runs(monkeypatch, capfd, name):
+    """In this process, which has loaded the kernels; with the import path that Python gives a program."""
+    path = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT / "test"]
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *path])
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--quick"])
+    try:
+        runpy.run_path(str(BENCHMARKS / f"{name}.py"), run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    out, err = capfd.readouterr()
+    if code == NEEDED:
+        pytest.skip(err.strip().splitlines()[-1])
+    assert code in (None, 0), f"{code}: {err or out}"
+    assert out
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_program_stands_in_the_readme(name):
+    assert f"`{name}.py`" in (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+
+
+def test_programs_are_found():
+    assert {"grasp", "collisions", "solvers"} <= set(PROGRAMS) and "quick" not in PROGRAMS
+    assert set(STARTED) >= {"abuser", "fidelity_peers", "pendulum_engines"}

@@ -1,0 +1,343 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mesh files become convex hulls: formats, scales, faces, what is left out, what is kept on disk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull
+
+from mb_contact.collision import coal_engine, fcl_engine
+from mb_contact.errors import ModelError, SceneError
+from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
+from mb_contact.model import meshes as meshes_module
+from mb_contact.model.hulls import MOST_VERTICES, convex_hull
+from mb_contact.model.inertia import solid, solid_polyhedra
+from mb_contact.model.meshes import convex_bodies, read_mesh
+from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CONVEX, SHAPE_ELLIPSOID
+from oracles.pinocchio_peer import example_robots
+from scenes.urdf_text import SOLID, joint, link, robot
+
+CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(meshes_module, "_folder", lambda: tmp_path / "hulls")
+
+
+def write_box(path, extents=(0.1, 0.2, 0.3), at=(1.0, 0.0, 0.0)):
+    """A box of these extents about ``at``, in the format of the path."""
+    trimesh = pytest.importorskip("trimesh")
+    mesh = trimesh.creation.box(extents)
+    mesh.apply_translation(at)
+    if path.suffix == ".dae":
+        pytest.importorskip("collada")
+    mesh.export(path)
+    return path
+
+
+def is_sound(hull, points):
+    """Closed, outward, counterclockwise, and around all points."""
+    height = hull.faces @ (points - hull.centre).T
+    middle = [hull.vertices[hull.corners[hull.first_corner[f]]] for f in range(len(hull.faces))]
+    tolerance = 2e-5 * np.linalg.norm(2.0 * hull.half) + hull.loss
+    assert (height.max(axis=1) <= np.einsum("ij,ij->i", hull.faces, middle) + tolerance).all()
+    for f, normal in enumerate(hull.faces):
+        corners = hull.vertices[hull.corners[hull.first_corner[f] : hull.first_corner[f + 1]]]
+        turns = np.cross(np.roll(corners, -1, axis=0) - corners, np.roll(corners, -2, axis=0) - corners)
+        assert (turns @ normal > -1e-12).all()
+    np.testing.assert_allclose(hull.vertices.max(axis=0), hull.half, atol=1e-12)
+    np.testing.assert_allclose(hull.vertices.min(axis=0), -hull.half, atol=1e-12)
+
+
+# --- hulls ---------------------------------------------------------------------------------------
+
+
+def test_a_cube_has_six_square_faces():
+    hull = convex_hull(CUBE + [3.0, 0.0, 0.0])
+    assert len(hull.vertices) == 8 and len(hull.faces) == 6
+    assert (np.diff(hull.first_corner) == 4).all()
+    np.testing.assert_allclose(np.abs(hull.faces).max(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(hull.centre, [3.0, 0.0, 0.0])
+    is_sound(hull, CUBE + [3.0, 0.0, 0.0])
+
+
+def test_rounding_of_a_file_does_not_split_a_face():
+    angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(24)])
+    points = np.float32(np.concatenate([ring, ring + [0.0, 0.0, 0.5]]) + [0.1, 0.2, 0.3])
+    hull = convex_hull(points)
+    assert len(hull.faces) == 26 and np.diff(hull.first_corner).max() == 24
+    is_sound(hull, points)
+
+
+def test_random_hulls_are_sound():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        points = rng.normal(size=(60, 3)) * rng.uniform(0.01, 1.0, 3)
+        hull = convex_hull(points)
+        assert hull.loss == 0.0 and not hull.flat
+        assert ConvexHull(hull.vertices).volume == pytest.approx(ConvexHull(points).volume, rel=1e-12)
+        is_sound(hull, points)
+
+
+def test_a_hull_of_very_many_vertices_is_thinned_and_says_by_how_much():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(3000, 3))
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    hull = convex_hull(points)
+    planes = ConvexHull(hull.vertices).equations
+    out = ((points - hull.centre) @ planes[:, :3].T + planes[:, 3]).max()
+    assert len(hull.vertices) == MOST_VERTICES
+    assert out == pytest.approx(hull.loss, abs=1e-9) and 0.0 < hull.loss < 0.03
+    is_sound(hull, points)
+
+
+@pytest.mark.parametrize("most", [40, 2000])
+def test_a_scene_may_ask_for_more_or_fewer_vertices(tmp_path, most):
+    trimesh = pytest.importorskip("trimesh")
+    ball = trimesh.creation.icosphere(subdivisions=4)
+    path = tmp_path / "ball.ply"
+    ball.export(path)
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(f"primitives: [{{name: a, shape: mesh, mesh: {path}, hull_vertices: {most}}}]", encoding="utf-8")
+    world = build_world(load_scene(scene))
+    count = int(np.diff(world.geoms.first_vertex)[0])
+    assert count == most if most < MOST_VERTICES else MOST_VERTICES < count <= most
+    for engine in (coal_engine, fcl_engine):  # neither thins it again
+        shape = engine._shape(world.geoms, 0)
+        assert getattr(shape, "num_points", count) == count
+    scene.write_text(scene.read_text().replace(str(most), "4.5"), encoding="utf-8")
+    with pytest.raises(SceneError, match="hull_vertices: must be a whole number from 4 to 4095, got 4.5"):
+        load_scene(scene)
+
+
+def test_flat_points_get_a_thickness_and_lines_are_refused():
+    hull = convex_hull(CUBE * [1.0, 1.0, 0.0])
+    assert hull.flat and hull.half[2] == pytest.approx(0.5 * 1e-3 * np.sqrt(8.0))
+    with pytest.raises(ValueError, match="in a line"):
+        convex_hull(CUBE * [1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="in one place"):
+        convex_hull(0.0 * CUBE)
+    with pytest.raises(ValueError, match="three finite points"):
+        convex_hull(CUBE * np.nan)
+
+
+@pytest.mark.parametrize("kind", [SHAPE_CONE, SHAPE_ELLIPSOID, SHAPE_BOX])
+def test_inertia_of_solids_is_that_of_a_fine_polyhedron(kind):
+    size = np.array([0.3, 0.5, 0.0 if kind == SHAPE_CONE else 0.2])
+    if kind == SHAPE_BOX:
+        points = CUBE * size
+    elif kind == SHAPE_CONE:
+        angles = np.linspace(0.0, 2.0 * np.pi, 200, endpoint=False)
+        rim = np.column_stack([0.3 * np.cos(angles), 0.3 * np.sin(angles), np.full(200, -0.5)])
+        points = np.vstack([rim, [[0.0, 0.0, 0.5]]])
+    else:
+        rng = np.random.default_rng(0)
+        points = rng.normal(size=(4000, 3))
+        points = points / np.linalg.norm(points, axis=1)[:, None] * size
+    hull = ConvexHull(points)
+    triangles = hull.simplices.copy()
+    corners = points[triangles]
+    inward = np.einsum("ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]),
+                       hull.equations[:, :3]) < 0  # fmt: skip
+    triangles[inward] = triangles[inward][:, ::-1]
+    body = solid_polyhedra([(points, triangles)], 2.0)
+    np.testing.assert_allclose(body.inertia, solid(kind, size, 2.0), rtol=5e-3, atol=2e-4)
+    np.testing.assert_allclose(body.com, [0.0, 0.0, -0.25 if kind == SHAPE_CONE else 0.0], atol=2e-3)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".stl", ".obj", ".ply", ".dae", ".STL"])
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.001, 0.001, 0.001), (1.0, -2.0, 1.0), (-1.0, -1.0, -1.0)])
+def test_formats_and_scales(suffix, scale, tmp_path):
+    hull, = convex_bodies(write_box(tmp_path / f"box{suffix}"), scale)
+    np.testing.assert_allclose(hull.centre, np.array([1.0, 0.0, 0.0]) * scale, atol=1e-6)
+    np.testing.assert_allclose(hull.half, np.array([0.05, 0.1, 0.15]) * np.abs(scale), rtol=1e-6)
+    assert len(hull.faces) == 6
+    is_sound(hull, hull.vertices + hull.centre)
+
+
+def test_a_texture_that_is_not_there_costs_a_collada_file_nothing(tmp_path):
+    """Blender leaves such references behind; ANYmal's shanks have them."""
+    text = write_box(tmp_path / "box.dae").read_text()
+    broken = (
+        '<profile_COMMON><newparam sid="s"><sampler2D><source>gone-surface</source></sampler2D></newparam>'
+        '<technique sid="common"><lambert><diffuse><texture texture="s" texcoord="t"/></diffuse></lambert></technique>'
+        "</profile_COMMON>"
+    )
+    assert "<profile_COMMON>" in text
+    start, end = text.index("<profile_COMMON>"), text.index("</profile_COMMON>") + len("</profile_COMMON>")
+    wanted, found = (read_mesh(t.encode(), "dae") for t in (text, text[:start] + broken + text[end:]))
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
+def test_the_unit_of_a_collada_file_counts(tmp_path):
+    path = write_box(tmp_path / "box.dae")
+    text = path.read_text()
+    assert "<unit" not in text and "<asset>" in text
+    inches = text.replace("<asset>", '<asset><unit name="inch" meter="0.0254"/>')
+    vertices, _ = read_mesh(inches.encode(), "dae")
+    np.testing.assert_allclose(np.ptp(vertices, axis=0), 0.0254 * np.array([0.1, 0.2, 0.3]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "panda_description/urdf/panda.urdf",
+        "ur_description/urdf/ur5_robot.urdf",
+        "icub_description/robots/icub_reduced.urdf",
+    ],
+)
+def test_meshes_of_robots_are_as_large_and_where_pinocchio_has_them(file):
+    """STL, and Collada with Y up and with a unit."""
+    pin = pytest.importorskip("pinocchio")
+    folder = example_robots()
+    if folder is None or not (folder / file).exists():
+        pytest.skip("example-robot-data has no such file")
+    path = folder / file
+    model = load_urdf(path, mimic="independent", inertia_errors="warn")
+    other = pin.buildModelFromUrdf(str(path))
+    theirs = pin.buildGeomFromUrdf(other, str(path), pin.GeometryType.COLLISION, [str(folder.parent.parent)])
+    ours = [shape for shape in model.geometries if shape.hull is not None]
+    sizes = []
+    for shape in theirs.geometryObjects:
+        if "." in shape.meshPath:
+            shape.geometry.computeLocalAABB()
+            box = shape.geometry.aabb_local
+            sizes.append(np.concatenate([np.subtract(box.max_, box.min_), np.add(box.max_, box.min_)]) / 2.0)
+    assert len(sizes) == len(ours)
+    mine = [np.concatenate([shape.hull.half, shape.hull.centre]) for shape in ours]
+    loss = max(shape.hull.loss for shape in ours)
+    np.testing.assert_allclose(sorted(map(tuple, mine)), sorted(map(tuple, sizes)), atol=1e-6 + loss)
+
+
+def test_hulls_are_kept_by_content(tmp_path, monkeypatch):
+    path = write_box(tmp_path / "box.stl")
+    first, = convex_bodies(path)
+    real = meshes_module.read_mesh
+    monkeypatch.setattr(meshes_module, "read_mesh", lambda *_: pytest.fail("read again"))
+    again, = convex_bodies(path)
+    for one, other in zip(first, again):
+        np.testing.assert_array_equal(one, other)
+    kept, = (tmp_path / "hulls").iterdir()
+    monkeypatch.setattr(meshes_module, "read_mesh", real)
+    kept.write_bytes(b"half a file")
+    repaired, = convex_bodies(path)
+    np.testing.assert_array_equal(repaired.vertices, first.vertices)
+    write_box(path, extents=(0.4, 0.2, 0.3))
+    changed, = convex_bodies(path)
+    assert changed.half[0] == pytest.approx(0.2)
+    assert convex_bodies(path, (2.0, 1.0, 1.0))[0].half[0] == pytest.approx(0.4)
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(meshes_module, "_folder", lambda: tmp_path / "file" / "hulls")
+    assert len(convex_bodies(write_box(tmp_path / "box.stl"))) == 1
+
+
+def test_pieces_fill_less_than_the_hull(tmp_path):
+    pytest.importorskip("vhacdx")
+    trimesh = pytest.importorskip("trimesh")
+    parts = [trimesh.creation.box((0.1, 0.1, 0.4)), trimesh.creation.box((0.4, 0.1, 0.1))]
+    parts[1].apply_translation((0.15, 0.0, -0.15))
+    path = tmp_path / "corner.stl"
+    trimesh.util.concatenate(parts).export(path)
+    whole, = convex_bodies(path)
+    pieces = convex_bodies(path, method="convex_pieces")
+    volume = sum(ConvexHull(hull.vertices).volume for hull in pieces)
+    assert len(pieces) > 1 and volume < 0.8 * ConvexHull(whole.vertices).volume
+    text = robot(link("hand", f'<collision name="c"><geometry><mesh filename="{path}"/></geometry></collision>'))
+    choice = {"default": "skip", "links": {"hand": "convex_pieces"}}
+    names = [shape.name for shape in load_urdf(text, collision_meshes=choice).geometries]
+    assert names == ["c", *(f"c_{i}" for i in range(1, len(pieces)))]
+
+
+# --- in robots and scenes ------------------------------------------------------------------------
+
+
+def with_mesh(attributes):
+    tip = SOLID + f"<collision><geometry><mesh {attributes}/></geometry></collision>"
+    return robot(link("base") + "\n" + link("tip", tip) + joint("j", "base", "tip", "fixed"))
+
+
+def test_a_mesh_stands_where_the_file_puts_it(tmp_path):
+    write_box(tmp_path / "box.stl")
+    collision = (
+        '<collision><origin xyz="0 0 2" rpy="0 0 1.5707963267948966"/>'
+        '<geometry><mesh filename="box.stl" scale="1 1 -1"/></geometry></collision>'
+    )
+    file = tmp_path / "a.urdf"
+    file.write_text(robot(link("base", collision)))
+    model = load_urdf(file)
+    shape, = model.geometries
+    assert shape.kind == SHAPE_CONVEX and model.warnings == ()
+    np.testing.assert_allclose(shape.p, [0.0, 1.0, 2.0], atol=1e-6)
+    np.testing.assert_allclose(shape.size, [0.05, 0.1, 0.15], rtol=1e-6)
+    assert not shape.hull.vertices.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ("", ":3: link 'tip': <mesh> has no attribute 'filename'"),
+        ('filename="gone.stl"', ":3: link 'tip': collision mesh 'gone.stl': 'gone.stl' does not exist; mend it"),
+        ('filename="package://nobody/a.stl"', ":3: .*'package://nobody/a.stl' not found; looked at"),
+        ('filename="box.stl" scale="1 1"', ':3: <mesh scale="1 1"> must have 3 numbers'),
+        ('filename="box.stl" scale="1 0 1"', ":3: .* makes it flat; no factor may be zero"),
+        ('filename="box.step"', ":3: .*: the format '.step' is not read; formats: stl, obj, dae, ply"),
+        ('filename="bad.stl"', ":3: .*: (is no stl mesh that can be read|holds no triangle)"),
+    ],
+)
+def test_a_mesh_that_cannot_be_used_is_refused_with_its_line(attributes, message, tmp_path, monkeypatch):
+    write_box(tmp_path / "box.stl")
+    (tmp_path / "box.step").write_text("x")
+    (tmp_path / "bad.stl").write_text("solid nothing")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=message):
+        load_urdf(with_mesh(attributes))
+
+
+def test_what_cannot_be_read_may_be_left_out(tmp_path):
+    model = load_urdf(with_mesh('filename="gone.stl"'), collision_meshes="warn")
+    assert model.geometries == () and "'gone.stl' does not exist; left out, nothing will touch it" in model.warnings[0]
+    assert model.lenient == (("collision_meshes", "skip"),)
+
+
+def test_a_mesh_as_an_object_of_a_scene(tmp_path):
+    path = write_box(tmp_path / "box.stl")
+    mesh = Primitive("block", "mesh", mesh=str(path), base="free", mass=3.0)
+    world = build_world(Scene(primitives=(mesh,)))
+    np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(world.tree.inertia[0], solid(SHAPE_BOX, np.array([0.05, 0.1, 0.15]), 3.0), atol=1e-8)
+    assert world.geoms.kind[0] == SHAPE_CONVEX and len(world.geoms.vertices) == 8
+    with pytest.raises(SceneError, match=r"hull_vertices: must be from 4 to 4095, got 5000"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(path), hull_vertices=5000),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: '.*gone.stl' does not exist"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", mesh="gone.stl"),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: a mesh needs the address of its file"):
+        build_world(Scene(primitives=(Primitive("block", "mesh"),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: only a mesh has a file"):
+        build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), mesh="a.stl"),)))
+
+
+def test_a_mesh_in_convex_pieces_of_the_users_own(tmp_path):
+    """Each file is a hull of its own, all of one body; with a piece missing the error says which."""
+    first, second = write_box(tmp_path / "a.stl"), write_box(tmp_path / "b.stl")
+    block = Primitive("block", "mesh", pieces=(str(first), str(second)), base="free", mass=3.0)
+    world = build_world(Scene(primitives=(block,)))
+    assert world.geometry_names == ("block", "block_1") and set(world.geoms.body.tolist()) == {0}
+    np.testing.assert_allclose(world.tree.com[0], [1.0, 0.0, 0.0], atol=1e-6)
+    with pytest.raises(SceneError, match=r"primitives\[0\].pieces\[1\]: '.*gone.stl' does not exist"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", pieces=(str(first), "gone.stl")),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].mesh: stands beside pieces; keep one of them"):
+        build_world(Scene(primitives=(Primitive("block", "mesh", mesh=str(first), pieces=(str(first),)),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].pieces: only a mesh has a file"):
+        build_world(Scene(primitives=(Primitive("block", "sphere", (1.0,), pieces=("a.stl",)),)))

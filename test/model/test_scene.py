@@ -1,0 +1,175 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scene files: the shipped ones load, and every malformed one names file, line and key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mb_contact.errors import SceneError
+from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world, load_scene
+from mb_contact.model.scene import DEFAULT_RATES
+from oracles.pinocchio_peer import example_robots
+from scenes.scene_files import GOOD, WRONG
+from scenes.shipped_scenes import SCENES
+
+
+def load(text, tmp_path):
+    file = tmp_path / "scene.yaml"
+    file.write_text(text)
+    return load_scene(file)
+
+
+def test_every_key(tmp_path):
+    scene = load(GOOD, tmp_path)
+    model, (ball, wall) = scene.models[0], scene.primitives
+    assert scene.time_step == 0.001 and scene.gravity == (0.0, 0.0, -9.81)
+    assert (model.name, model.urdf, model.base, model.joints) == ("arm", "arm.urdf", "weld", {"elbow": 0.5})
+    assert model.pose == Pose((0.0, 0.0, 1.0), rpy=(0.0, 0.0, 1.5))
+    assert model.materials.default == "steel" and model.materials.links == {"tip": "rubber"}
+    assert ball.size == (0.1,) and ball.mass == 2.0 and ball.inertia == (0.01, 0.01, 0.01)
+    assert wall.base == "weld" and wall.size == ()
+    assert scene.ground.height == -1.0 and scene.ground.material is None
+    assert scene.materials == {"rubber": Material(0.9), "steel": Material(0.4)}
+    assert scene.pairs[0].materials == ("rubber", "steel") and scene.pairs[0].friction == 0.7
+    assert scene.collision_filters.adjacent and scene.collision_filters.disable == (("ball", "wall"),)
+    assert scene.friction_directions == 4 and scene.contact_margin == 0.001
+    assert scene.push_out_velocity == 0.2 and scene.operational_frames == ("tip",)
+    assert scene.rates == {**DEFAULT_RATES, "control_period": 0.002, "clock_rate": 50.0}
+    assert scene.path == tmp_path / "scene.yaml"
+    assert scene.lines["primitives[0].mass"] == 19
+
+
+def test_defaults_are_those_of_the_dataclass(tmp_path):
+    scene, plain = load("time_step: 0.001\n", tmp_path), Scene()
+    for name in (
+        "gravity",
+        "formulation",
+        "friction_model",
+        "friction_directions",
+        "rates",
+        "contact_margin",
+        "push_out_velocity",
+        "collision_filters",
+        "ground",
+    ):
+        assert getattr(scene, name) == getattr(plain, name)
+    assert plain.gravity == (0.0, 0.0, -9.81) and plain.friction_directions == 8
+    assert plain.contact_margin == 0.002 and plain.push_out_velocity == 0.1
+
+
+def test_rotation_of_a_pose():
+    quarter = Pose(rpy=(0.0, 0.0, np.pi / 2)).rotation()
+    np.testing.assert_allclose(
+        quarter, Pose(quat_xyzw=(0, 0, np.sqrt(0.5), np.sqrt(0.5))).rotation(), atol=1e-15
+    )
+    np.testing.assert_allclose(quarter @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+    np.testing.assert_array_equal(Pose().rotation(), np.eye(3))
+
+
+@pytest.mark.parametrize("file", SCENES)
+def test_shipped_scene(file):
+    scene = load_scene(f"package://mb_contact/config/{file}")
+    foreign = any("example-robot-data" in model.urdf for model in scene.models)
+    if foreign and example_robots() is None:
+        pytest.skip("example-robot-data is not installed")
+    world = build_world(scene)
+    assert foreign or world.warnings == ()  # robots as they ship have their own
+    assert len(world.q0) == len(world.v0) + len(world.objects)
+
+
+# --- wrong scenes: what to replace, by what, and line, key and sentence of the error -----------
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_scene_names_file_line_and_key(case, tmp_path):
+    old, new, message = WRONG[case]
+    assert GOOD.count(old) >= 1
+    with pytest.raises(SceneError, match=r"scene\.yaml:\d+: ") as caught:
+        load(GOOD.replace(old, new, 1), tmp_path)
+    assert caught.match(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "scene.yaml:1: the scene is empty; allowed keys: models"),
+        ("- 1\n", "scene.yaml:1: scene: must be a mapping"),
+        ("? [a]\n: 1\n", "scene.yaml:1: scene: must be a mapping whose keys are texts"),
+        ("a: *nobody\n", "scene.yaml:1: not well-formed YAML: found undefined alias"),
+        ("\x00", "scene.yaml:1: not well-formed YAML"),
+    ],
+)
+def test_not_a_scene(text, message, tmp_path):
+    with pytest.raises(SceneError, match=message):
+        load(text, tmp_path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(SceneError, match=r"no scene: '.*nowhere\.yaml' does not exist"):
+        load_scene(tmp_path / "nowhere.yaml")
+    with pytest.raises(SceneError, match="no scene: 'package://mb_contact/.*' not found; looked at"):
+        load_scene("package://mb_contact/config/nowhere.yaml")
+    with pytest.raises(SceneError, match="cannot be read as a scene"):
+        load_scene(tmp_path)
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(SceneError, match="cannot be read as a scene"):
+        load_scene(tmp_path / "binary.yaml")
+
+
+def test_a_scene_in_python_is_checked_too():
+    ball = Primitive("ball", "sphere", (0.1,), base="free")
+    with pytest.raises(SceneError, match=r"^scene: primitives\[0\].mass: a free body needs a mass"):
+        build_world(Scene(primitives=(ball,)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].shape: 'egg' is not a shape"):
+        build_world(Scene(primitives=(Primitive("ball", "egg"),)))
+    with pytest.raises(SceneError, match=r"primitives\[0\].base: 'loose' is not available"):
+        build_world(Scene(primitives=(Primitive("ball", "sphere", (0.1,), base="loose"),)))
+    with pytest.raises(SceneError, match="time_step: must be greater than zero"):
+        build_world(Scene(time_step=-1.0))
+    with pytest.raises(SceneError, match="needs a Scene, got str; use load_scene"):
+        build_world("scene.yaml")
+
+
+BALL = Primitive("ball", "sphere", (0.1,), base="free", mass=1.0)
+NOT_A_NUMBER = float("nan")
+IMPOSSIBLE = {
+    "friction_directions: must be an even whole number": {"friction_directions": 5},
+    "friction_directions: must be an even whole number from 4": {"friction_directions": 0},
+    "gravity: must be 3 finite numbers": {"gravity": (0.0, 0.0, NOT_A_NUMBER)},
+    "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
+    "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
+    "formulation: 'cmc' is not available; available: os, nmc": {"formulation": "cmc"},
+    "formulation: rmc has friction_model coulomb_polyhedral only": {
+        "formulation": "rmc", "friction_model": "coulomb_cone"
+    },
+    "friction_model: 'magic' is not available": {"friction_model": "magic"},
+    "ground.height: must be a finite number": {"ground": Ground(NOT_A_NUMBER)},
+    "materials.ice.friction: must be a finite number": {"materials": {"ice": Material(-1.0)}},
+    "primitives.0..mass: a free body needs a mass": {"primitives": (replace(BALL, mass=np.inf),)},
+    "primitives.0..inertia: must be 3 finite": {"primitives": (replace(BALL, inertia=(1.0, 1.0, NOT_A_NUMBER)),)},
+    "primitives.0..pose.position: must be 3 finite": {
+        "primitives": (replace(BALL, pose=Pose((0.0, 0.0, NOT_A_NUMBER))),)
+    },
+    "primitives.0..pose.quat_xyzw: must be a unit": {
+        "primitives": (replace(BALL, pose=Pose(quat_xyzw=(0.0, 0.0, 0.0, 0.0))),)
+    },
+}
+
+
+@pytest.mark.parametrize("message", IMPOSSIBLE)
+def test_numbers_of_a_scene_in_python_are_checked_too(message):
+    with pytest.raises(SceneError, match=f"^scene: {message}"):
+        build_world(Scene(**IMPOSSIBLE[message]))
+
+
+def test_an_error_that_quotes_a_whole_file_stays_one_line(tmp_path):
+    text = GOOD.replace("1e-3", "|\n  <robot>\n  " + "<link/>\n  " * 500)
+    with pytest.raises(SceneError) as caught:
+        load(text, tmp_path)
+    words = str(caught.value)
+    assert "scene.yaml:1: time_step: must be a number" in words and "\n" not in words and len(words) <= 1000

@@ -1,0 +1,139 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scenes of config/: each says what it shows, names its schema, and does what it says."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.wheel import FILES
+from paths import ROOT
+from scenes.shipped_scenes import CONFIG, SCENES
+
+GOOD = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
+G = 9.81
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from bin import outside, run, scene_text, side_of  # noqa: E402 (a program, not a package)
+
+
+def simulate(name, seconds, watch=None):
+    """The simulator after so many seconds, every step of them solved."""
+    sim = mb.Simulator(CONFIG / name)
+    for _ in range(round(seconds / sim.time_step)):
+        step = sim.step()
+        certificate = step.certificate
+        assert max(certificate.complementarity_gap, certificate.infeasibility) <= GOOD, (sim.time, certificate)
+        if watch is not None:
+            watch(sim, step)
+    return sim
+
+
+def place(sim, link):
+    return sim.link_pose(link)[0]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_scene_names_its_schema_and_says_what_it_shows(name):
+    head = [line for line in (CONFIG / name).read_text().splitlines()[:8] if line.startswith("#")]
+    assert "# yaml-language-server: $schema=scene.schema.json" in head
+    assert len(" ".join(head[4:])) > 40
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_the_pieces_of_the_wheel_are_those_of_their_program(file):
+    assert (ROOT / "urdf" / file).read_text() == FILES[file](), "python -m mb_contact.model.wheel urdf"
+
+
+def test_everything_stays_on_the_table_and_comes_to_rest():
+    sim = simulate("table_top.yaml", 2.5)
+    for name in sim.world.objects:
+        x, y, z = place(sim, name)
+        assert abs(x) < 0.45 and abs(y) < 0.3 and z > 0.72
+    assert np.abs(sim.v).max() < 1e-3
+    assert place(sim, "ball")[0] < 0.15  # it has rolled
+
+
+def test_the_stack_of_the_library_stands():
+    sim = simulate("box_stack.yaml", 1.0)
+    for i in range(10):
+        assert np.abs(place(sim, f"box_{i + 1}") - [0.0, 0.0, 0.05 + 0.1 * i]).max() <= 1e-4
+
+
+def test_on_the_ramp_each_goes_its_own_way():
+    slope, seconds = np.radians(20.0), 0.5
+    start = {name: place(mb.Simulator(CONFIG / "ramp.yaml"), name)
+             for name in ("rubber_block", "wooden_block", "ice_block", "roller", "ball")}  # fmt: skip
+    sim = simulate("ramp.yaml", seconds)
+    down = np.array([np.cos(slope), 0.0, -np.sin(slope)])
+    way = {name: float((place(sim, name) - p) @ down) for name, p in start.items()}
+    fall = 0.5 * G * np.sin(slope) * seconds * (seconds + sim.time_step)
+    assert abs(way["rubber_block"]) < 1e-4
+    assert way["wooden_block"] == pytest.approx(fall * (1.0 - 0.3 / np.tan(slope)), rel=1e-3)
+    assert way["ice_block"] == pytest.approx(fall, rel=1e-3)
+    assert way["roller"] == pytest.approx(2.0 / 3.0 * fall, rel=1e-3)
+    assert way["ball"] == pytest.approx(5.0 / 7.0 * fall, rel=1e-3)
+
+
+def test_the_wedge_of_the_library_is_jammed():
+    sim = simulate("wedge.yaml", 0.5)
+    assert np.abs(place(sim, "wedge") - [0.0, 0.0, 0.08]).max() <= 1e-4
+    force = quat_to_matrix(sim.link_pose("wedge")[1]) @ sim.contact_impulse("wedge")[3:] / sim.time_step
+    np.testing.assert_allclose(force, [0.0, 0.0, 2.0 * G], atol=2e-3 * G)
+
+
+def test_the_can_falls_and_lies_still_and_the_capsule_rolls_on():
+    sim = simulate("falling_can.yaml", 2.0)
+    p, quat = sim.link_pose("can")
+    assert abs(quat_to_matrix(quat)[2, 2]) < 1e-3 and p[2] == pytest.approx(0.03, abs=1e-4)
+    assert np.abs(sim.v[:6]).max() < 1e-3
+    assert place(sim, "capsule") == pytest.approx([0.6, 0.2, 0.03], abs=1e-3)
+
+
+def test_the_peg_goes_to_the_bottom_of_the_hole():
+    sim = simulate("peg_in_hole.yaml", 1.5)
+    x, y, z = sim.joint_positions()
+    assert z == pytest.approx(-0.07, abs=1e-4)  # 10 mm of air, 60 mm of hole
+    assert abs(x + 0.004) < 2.1e-4 and abs(y + 0.003) < 2.1e-4  # within the play of 0.2 mm
+    assert np.abs(sim.v).max() < 1e-3
+
+
+def test_the_drawer_opens_and_stops_where_friction_holds_the_spring():
+    sim = simulate("drawer.yaml", 2.5)
+    (opening,) = sim.joint_positions()
+    assert abs(opening - 0.25) <= 3.0 / 80.0 + 1e-6
+    assert abs(sim.joint_velocities()[0]) < 1e-6
+    for name in ("box", "ball", "can"):
+        x, y, z = place(sim, name) - place(sim, "drawer")
+        assert -0.19 < x < 0.2 and abs(y) < 0.2 and 0.01 < z < 0.11
+
+
+def test_the_wheel_hangs_on_its_studs_until_it_is_pulled_off():
+    sim = simulate("wheel_and_hub.yaml", 0.5)
+    start = mb.Simulator(CONFIG / "wheel_and_hub.yaml")
+    for name in sim.world.objects:
+        assert np.linalg.norm(place(sim, name) - place(start, name)) < 2e-3
+    assert np.abs(sim.v).max() < 1e-2
+    sim.set_external_wrench("wheel", [0.0, 0.0, 0.0, 150.0, 0.0, 0.0], duration=0.15)
+    for _ in range(500):
+        sim.step()
+    assert place(sim, "wheel")[0] > 0.1
+    assert all(place(sim, f"nut_{k}")[2] < 0.3 for k in range(1, 6))  # the wheel has swept the nuts off
+
+
+def test_the_bin_is_what_its_program_writes():
+    assert (CONFIG / "bin_of_200.yaml").read_text() == scene_text(200), "python benchmarks/bin.py --write FILE"
+
+
+def test_mixed_bodies_fall_into_a_bin_and_lie_still_in_it():
+    sim, worst, deepest, lost, rungs, _, rests = run(36, 2.0, say=lambda line: None)
+    assert rests and not lost and not outside(sim, 0.06 * side_of(36))
+    assert worst <= 10.0 * GOOD and rungs["over_budget"] <= 2  # none here; a pile is chaotic, and rounding differs
+    assert rungs["newton"] > 10
+    assert deepest < 4e-3

@@ -1,0 +1,225 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Judge a simulator's step with dense matrices: the dynamics, every contact and every joint limit.
+
+Takes nothing from the simulator but the states before and after, and the contacts that the step reports
+(point, normal, gap, impulse).  Mass matrix, Jacobians and efforts come from Pinocchio or from
+``dense_oracle``; contact frames, the split of friction and all residuals are built here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.types import WORLD
+from oracles.dense_oracle import Dense, cross, skew
+
+PUSH_OUT = 0.1  # [rad/s, m/s] the scene's default
+SAME_GAP = 1e-10  # [m]
+PUSH_OUT_RATE = 0.2  # part of a penetration removed per step
+SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
+
+
+class Verdict(NamedTuple):
+    """What was found in one step."""
+
+    residual: float  #: largest |min(z, w)| of contacts and limits, sqrt(N s m/s)
+    dynamics: float  #: largest impulse that nothing explains, times sqrt(1 / M_dd)
+    contacts: int
+    limits: int  #: limits that push
+    limit_impulses: np.ndarray  #: (N,)
+
+
+class DenseSource:
+    """Mass matrix, nonlinear efforts and Jacobians by ``dense_oracle``."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def update(self, q, v):
+        self.dense = Dense(self.world.tree, q, v)
+        return self.dense.mass_matrix(), self.dense.nonlinear(self.world.gravity)
+
+    def point(self, body, x):
+        """Linear Jacobian (3, N) of the point of ``body`` at world position x."""
+        return self.dense.point_jacobian(body, x)[3:]
+
+
+class PinocchioSource:
+    """The same by Pinocchio for one robot; free bodies after it are written down directly."""
+
+    def __init__(self, world, pin, urdf):
+        self.world, self.pin = world, pin
+        self.model = pin.buildModelFromUrdf(str(urdf))
+        self.model.gravity.linear = world.gravity
+        self.data = self.model.createData()
+        self.ids = [self.model.getJointId(name) for name in world.joint_names]
+        self.order = np.array([self.model.joints[i].idx_v for i in self.ids])
+        self.n = len(self.order)
+        self.free = [k for k in range(len(world.tree.parent)) if world.tree.nv[k] == 6]
+        assert self.n + 6 * len(self.free) == len(world.v0)
+
+    def update(self, q, v):
+        pin, n = self.pin, self.n
+        x, y = np.empty(n), np.empty(n)
+        x[self.order], y[self.order] = q[:n], v[:n]
+        N = len(v)
+        M, C = np.zeros((N, N)), np.zeros(N)
+        A = pin.crba(self.model, self.data, x)
+        A = np.triu(A) + np.triu(A, 1).T
+        M[:n, :n] = A[np.ix_(self.order, self.order)]
+        C[:n] = pin.nonLinearEffects(self.model, self.data, x, y)[self.order]
+        pin.computeJointJacobians(self.model, self.data, x)
+        self.origin = {}
+        tree = self.world.tree
+        for k in self.free:  # homogeneous: the centre of mass is the origin
+            s, d = tree.q_start[k], tree.v_start[k]
+            R = pin.Quaternion(q[s + 3 : s + 7]).toRotationMatrix()
+            inertia = R @ tree.inertia[k] @ R.T
+            M[d : d + 3, d : d + 3] = inertia
+            M[d + 3 : d + 6, d + 3 : d + 6] = tree.mass[k] * np.eye(3)
+            C[d : d + 3] = cross(v[d : d + 3], inertia @ v[d : d + 3])
+            C[d + 3 : d + 6] = -tree.mass[k] * self.world.gravity
+            self.origin[k] = q[s : s + 3].copy()
+        return M, C
+
+    def point(self, body, x):
+        """Linear Jacobian (3, N) of the point of ``body`` at world position x."""
+        J = np.zeros((3, len(self.world.v0)))
+        if body in self.origin:
+            d = self.world.tree.v_start[body]
+            J[:, d : d + 3] = -skew(x - self.origin[body])
+            J[:, d + 3 : d + 6] = np.eye(3)
+        elif body != WORLD:
+            frame = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+            own = self.pin.getJointJacobian(self.model, self.data, self.ids[body], frame)[:, self.order]
+            J[:, : self.n] = own[:3] - skew(x - self.data.oMi[self.ids[body]].translation) @ own[3:]
+        return J
+
+
+class StepJudge:
+    """Judges step after step; remembers the contact frames, as the friction law asks for it."""
+
+    def __init__(self, sim, source):
+        self.sim, self.source, self.tree = sim, source, sim.world.tree
+        self.dt = sim.time_step
+        self.n_f = sim.scene.friction_directions
+        angle = 2 * np.pi * np.arange(self.n_f) / self.n_f
+        self.directions = np.column_stack((np.cos(angle), np.sin(angle)))
+        self.tangents = {}
+        self.mu = {
+            (sim.world.geometry_links[a], sim.world.geometry_links[b]): mu
+            for (a, b), mu in zip(sim.world.geoms.pairs, sim.world.geoms.mu)
+        }
+        self.joints = np.flatnonzero(np.repeat(self.tree.nv, self.tree.nv) == 1)
+        self.joint_q = sim.world.joint_q
+
+    def judge(self, q, v, effort, v_next, contacts):
+        """Verdict on the step from (q, v) with the commanded efforts to v_next."""
+        tree, dt = self.tree, self.dt
+        M, C = self.source.update(q, v)
+        M_hat = M + dt * np.diag(tree.damping)
+        T = np.zeros(len(v))
+        T[self.sim.world.joint_v] = effort
+        T = np.clip(T, -tree.effort_limit, tree.effort_limit)
+        inverse = np.linalg.inv(M_hat)
+        v_free = v + dt * inverse @ (T - tree.damping * v - C)
+        frames = self.contact_frames(v, contacts)
+        rows = [D @ J for D, J in frames]
+        left = M_hat @ (v_next - v_free)
+        for row, (D, _), p in zip(rows, frames, contacts["impulse"]):
+            left -= row.T @ (D @ p)
+        worst = 0.0
+        offsets = self.offsets(contacts)
+        for i, (row, (D, _)) in enumerate(zip(rows, frames)):
+            worst = max(worst, self.contact_residual(contacts[i], row @ inverse @ row.T, row @ v_next, D, offsets[i]))
+        unit = np.sqrt(np.diag(inverse))
+        residual, limits = self.limit_residual(q, v_next, left, unit)
+        free = np.ones(len(v), bool)
+        free[self.joints] = False
+        near = self.near_limit(q, np.maximum(np.abs(v_free), np.abs(v_next)))
+        dynamics = max(
+            np.abs(left * unit)[free].max(initial=0.0),
+            np.abs(left * unit)[self.joints][~near].max(initial=0.0),
+        )
+        return Verdict(max(worst, residual), dynamics, len(contacts), limits, left)
+
+    def contact_frames(self, v, contacts):
+        """[n; t1; t2] (3, 3) and the relative Jacobian (3, N) of every contact; updates the memory."""
+        frames, remembered = [], {}
+        bodies = self.sim.world.frames
+        for contact in contacts:
+            a, b = contact["link_a"], contact["link_b"]
+            x, n = contact["point"], contact["normal"]
+            J = self.source.point(bodies[a].body, x) - self.source.point(bodies[b].body, x)
+            slip = J @ v
+            slip -= (slip @ n) * n
+            key = (a, b, int(contact["feature"]))
+            assert key not in remembered, "two contacts with one identity"
+            if np.linalg.norm(slip) > SLIP_SPEED:
+                t = slip
+            elif key in self.tangents:
+                t = self.tangents[key]
+            else:
+                t = np.eye(3)[0 if abs(n[0]) < 0.8 else 1]
+            t = t - (t @ n) * n
+            t = t / np.linalg.norm(t)
+            remembered[key] = t
+            frames.append((np.vstack((n, t, cross(n, t))), J))
+        self.tangents = remembered
+        return frames
+
+    def offsets(self, contacts):
+        """What gaps ask of the normal velocities; of four points of a face the nearest motion's, within SAME_GAP."""
+        gap, speed = contacts["gap"], self.sim.scene.push_out_velocity
+        out = np.where(gap >= 0.0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, speed))
+        faces = {}
+        for i, contact in enumerate(contacts):
+            faces.setdefault((contact["link_a"], contact["link_b"], *contact["normal"]), []).append(i)
+        for face in faces.values():
+            if len(face) == 4:
+                motion = np.column_stack((np.ones(4), contacts["point"][face] - contacts["point"][face].mean(axis=0)))
+                fitted = motion @ np.linalg.lstsq(motion, out[face], rcond=1e-9)[0]
+                if np.abs(fitted - out[face]).max() * self.dt <= SAME_GAP:
+                    out[face] = fitted
+        return out
+
+    def contact_residual(self, contact, W, u, D, offset):
+        """Rows (10a), (10b), (10c) of J14 with the gap in the normal row; W, u in the contact's frame."""
+        p = D @ contact["impulse"]
+        w = u[0] + offset
+        s = np.sqrt(W[0, 0])
+        worst = abs(min(p[0] * s, w / s))
+        d = self.directions
+        k = int((np.arctan2(p[2], p[1]) % (2 * np.pi)) / (2 * np.pi) * self.n_f) % self.n_f
+        pair = [k, (k + 1) % self.n_f]
+        beta = np.zeros(self.n_f)
+        beta[pair] = np.linalg.solve(d[pair].T, p[1:])
+        along = d @ u[1:]
+        sigma = max(0.0, -along.min())
+        scale = np.sqrt(np.einsum("ki,ij,kj->k", d, W[1:, 1:], d))
+        worst = max(worst, np.abs(np.minimum(beta * scale, (sigma + along) / scale)).max())
+        mu = self.mu[contact["link_a"], contact["link_b"]]
+        t = np.sqrt(0.5 * (W[1, 1] + W[2, 2]))
+        return max(worst, abs(min((mu * p[0] - beta.sum()) * t, sigma / t)))
+
+    def near_limit(self, q, speed):
+        """Joints that could reach a limit in this step."""
+        x = q[self.joint_q]
+        reach = 2 * self.dt * speed[self.joints] + 1e-3
+        return (x - self.tree.lower[self.joints] < reach) | (self.tree.upper[self.joints] - x < reach)
+
+    def limit_residual(self, q, v_next, impulse, unit):
+        """Complementarity of all joint limits, near or not, with what the dynamics left unexplained."""
+        x, s = q[self.joint_q], unit[self.joints]
+        worst, limits = 0.0, 0
+        for sign, gap in ((1.0, x - self.tree.lower[self.joints]), (-1.0, self.tree.upper[self.joints] - x)):
+            push = np.where(gap >= 0, gap / self.dt, -np.minimum(-PUSH_OUT_RATE * gap / self.dt, PUSH_OUT))
+            w = sign * v_next[self.joints] + push
+            z = np.maximum(sign * impulse[self.joints], 0.0)
+            worst = max(worst, np.abs(np.minimum(z * s, w / s)).max(initial=0.0))
+            limits += int((z * s > 1e-6).sum())
+        return worst, limits

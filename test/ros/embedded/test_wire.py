@@ -1,0 +1,235 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What goes over the wire: encoding, names, type hashes, discovery; decoded by code that we did not write."""
+
+from __future__ import annotations
+
+import array
+import json
+
+import numpy as np
+import pytest
+from rosbags.typesys import Stores, get_typestore
+
+from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.types import dds_type_name, idl_struct
+from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
+from mb_contact.ros.qos import QoS
+from ros.support import JOINT_STATE, LOOPBACK_MULTICAST, TIMEOUT, Session, dds_raw, foxglove_folder
+
+
+# --- encoding -------------------------------------------------------------------------------------
+def samples():
+    """One filled message of every type that the node sends or receives."""
+    joint_state = message_class(JOINT_STATE)(name=["a", "lange_Ärmel"], position=[1.0, 2.0])
+    joint_state.velocity, joint_state.effort = array.array("d", [3.0, 4.0]), np.array([5.0, 6.0], np.float32)
+    floats = message_class("std_msgs/msg/Float64MultiArray")(data=range(5))
+    floats.layout.dim = [message_class("std_msgs/msg/MultiArrayDimension")("rows", 5, 5)]
+    frames = message_class("tf2_msgs/msg/TFMessage")()
+    frames.transforms = [message_class("geometry_msgs/msg/TransformStamped")() for _ in range(3)]
+    for i, transform in enumerate(frames.transforms):
+        transform.child_frame_id = "x" * i  # moves what follows to every alignment
+        transform.transform.rotation.w = 1.0 + i
+    status = message_class("diagnostic_msgs/msg/DiagnosticStatus")(level=1, name="n", message="m")
+    status.values = [message_class("diagnostic_msgs/msg/KeyValue")("key", "value")]
+    wrench = message_class("geometry_msgs/msg/WrenchStamped")()
+    wrench.header.frame_id, wrench.wrench.force.z = "finger", 3.5
+    return [joint_state, floats, frames, status, wrench, message_class("rosgraph_msgs/msg/Clock")()]
+
+
+@pytest.mark.parametrize("message", samples(), ids=lambda m: type(m).__name__)
+def test_encoding_agrees_with_cyclones_own(message):
+    name = message.__msgtype__
+    data = serialize(message, name)
+    assert idl_struct(name).deserialize(data).serialize() == data
+    assert serialize(deserialize(data, name), name) == data
+    template = Template(message, name)
+    assert bytes(template.data[: template.size]) == data and len(template.data) % 4 == 0
+
+
+def test_template_patches_reach_the_right_bytes():
+    prototype = samples()[2]
+    template = Template(prototype, "tf2_msgs/msg/TFMessage")
+    for i in range(3):
+        template.view(f"transforms.{i}.transform.translation.y")[0] = 10.0 + i
+        template.view(f"transforms.{i}.header.stamp.nanosec")[0] = i
+    decoded = deserialize(bytes(template.data[: template.size]), "tf2_msgs/msg/TFMessage")
+    assert [t.transform.translation.y for t in decoded.transforms] == [10.0, 11.0, 12.0]
+    assert [t.header.stamp.nanosec for t in decoded.transforms] == [0, 1, 2]
+    assert [t.transform.rotation.w for t in decoded.transforms] == [1.0, 2.0, 3.0]
+    assert [t.child_frame_id for t in decoded.transforms] == ["", "x", "xx"]
+
+
+def test_malformed_bytes_are_an_error_not_a_crash():
+    good = serialize(samples()[0], JOINT_STATE)
+    for bad in (b"", good[:3], good[:40], good + b"\0" * 64, b"\x00\x07" + good[2:]):
+        with pytest.raises(CommunicationError, match="decode"):
+            deserialize(bad, JOINT_STATE)
+
+
+def test_type_names_and_hashes():
+    assert dds_type_name(JOINT_STATE) == "sensor_msgs::msg::dds_::JointState_"
+    # as a real Jazzy prints it: ros2 topic info -v /joint_states
+    assert type_hash(JOINT_STATE) == "RIHS01_a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e"
+    with pytest.raises(CommunicationError, match="unknown message type"):
+        message_class("sensor_msgs/msg/Jointstate")
+
+
+# --- names and arguments ----------------------------------------------------------------------------
+def test_names_resolve_and_remap():
+    text = "x --ros-args -r joint_states:=/robot -r __ns:=/arm -r other:topic:=no -p a:=1 -p n:b:=[x] -- y"
+    arguments = parse_ros_arguments(text.split())
+    assert arguments.rest == ["x", "y"]
+    assert arguments.parameters == [("/**", "a", 1), ("n", "b", ["x"])]
+    names = NodeNames("sim", "", arguments)
+    assert names.full == "/arm/sim"
+    assert names.resolve("joint_states") == "/robot"
+    assert names.resolve("topic") == "/arm/topic"
+    assert names.resolve("~/reset") == "/arm/sim/reset"
+    assert names.resolve("/clock") == "/clock"
+    assert names.matches("/**") and names.matches("sim") and names.matches("/arm/sim")
+    assert names.matches("/*/sim") and not names.matches("/sim") and not names.matches("/arm")
+    with pytest.raises(CommunicationError, match="not a valid name"):
+        names.resolve("bad name")
+    with pytest.raises(CommunicationError, match="not a node name"):
+        NodeNames("1st", "", RosArguments())
+    assert [sanitise(t) for t in ("left.finger-1", "1st", "")] == ["left_finger_1", "_1st", "_"]
+
+
+def test_discovery_follows_the_environment():
+    assert domain_id({}) == 0 and domain_id({"ROS_DOMAIN_ID": "42"}) == 42
+    default = domain_configuration({})
+    assert default == domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "localhost"})
+    assert default == domain_configuration({"ROS_LOCALHOST_ONLY": "1"})
+    assert 'address="127.0.0.1"' in default and "<AllowMulticast>false" in default
+    peers = {"ROS_STATIC_PEERS": "10.0.0.7;10.0.0.8"}
+    assert "<Interfaces>" not in domain_configuration(peers)  # the peers are not on loopback
+    assert '<Peer address="10.0.0.8"/>' in domain_configuration(peers)
+    assert domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"}) == ""
+    off = domain_configuration({"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"} | peers)
+    assert "ParticipantIndex>none" in off and "Peer" not in off
+    assert domain_configuration({"CYCLONEDDS_URI": "file:///c.xml"}) == "file:///c.xml"
+    both = {"CYCLONEDDS_URI": "file:///c.xml", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    assert domain_configuration(both).endswith(",file:///c.xml")
+
+
+# --- peers that we did not write ----------------------------------------------------------------------
+def test_rosbags_decodes_the_raw_samples():
+    with Session() as ros:
+        ros.simulator("--joints", "5")
+        peer = ros.peer()
+        raw = peer.listen("joint_states", qos=QoS(1000), raw=True)
+        forces = peer.listen("contact_wrenches/right_finger", "geometry_msgs/msg/WrenchStamped")
+        commands = peer.publisher("joint_commands")
+        store = get_typestore(Stores.ROS2_JAZZY)  # its own classes, untouched by ours
+        peer.send_until(
+            commands,
+            peer.joint_command(["joint_4"], [2.5]),
+            lambda: raw and store.deserialize_cdr(raw[-1], JOINT_STATE).effort[4] == 2.5,
+        )
+        peer.next_messages("joint_states", 300)
+        decoded = [store.deserialize_cdr(data, JOINT_STATE) for data in raw]
+        assert decoded[-1].name == [f"joint_{i}" for i in range(5)]
+        stamps = np.array([m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in decoded])
+        assert (np.diff(stamps) > 0).all()
+        # a late joiner may miss one in its first instants: the writer keeps 10
+        assert (np.diff(stamps) == 1_000_000).mean() > 0.95
+        # impulse over the interval: step n brings a force of n newtons, published every 10 steps
+        first, second = peer.next_messages("contact_wrenches/right_finger", 2)
+        step = (first.header.stamp.sec * 10**9 + first.header.stamp.nanosec) // 10**6
+        assert first.header.frame_id == "right.finger"
+        assert first.wrench.force.z == pytest.approx(step - 4.5, abs=1e-9)
+        assert second.wrench.force.z == pytest.approx(step + 5.5, abs=1e-9)
+        assert forces
+
+
+def test_other_participants_learn_the_node_and_the_type_hashes():
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
+    from cyclonedds.core import Policy, Qos
+    from cyclonedds.sub import DataReader
+
+    type_name = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+    with Session() as ros:
+        peer = ros.peer()
+        context = peer.node.context
+        qos = Qos(
+            Policy.Reliability.Reliable(dds_raw.nanoseconds(1.0)),
+            Policy.Durability.TransientLocal,
+            Policy.History.KeepLast(10),
+        )
+        reader = DataReader(
+            context.participant, context.topic("ros_discovery_info", idl_struct(type_name)), qos
+        )
+        publications = BuiltinDataReader(context.participant, BuiltinTopicDcpsPublication)
+        ros.simulator("--joints", "2", "--namespace", "deep/er")
+        peer.listen("/deep/er/joint_states")
+        peer.next_messages("/deep/er/joint_states")
+        infos = [deserialize(data, type_name) for data, _, _ in dds_raw.take(reader, 100)]
+        nodes = {(n.node_namespace, n.node_name): n for info in infos for n in info.node_entities_info_seq}
+        entry = nodes["/deep/er", "mb_contact"]
+        writers = {bytes(gid.data) for gid in entry.writer_gid_seq}
+        # inputs, std_srvs, simulation_interfaces, parameters and types
+        assert len(entry.reader_gid_seq) == 3 + 3 + 10 + 7 and len(writers) >= 30
+        endpoints = [e for e in publications.take(200) if e.topic_name == "rt/deep/er/joint_states"]
+        assert endpoints[0].type_name == dds_type_name(JOINT_STATE)
+        assert endpoints[0].key.bytes in writers
+        assert f"typehash={type_hash(JOINT_STATE)};".encode() in bytes(endpoints[0].qos[Policy.Userdata].data)
+        dds_raw.delete(reader)
+        dds_raw.delete(publications)
+
+
+@pytest.fixture(scope="module")
+def foxglove_peer(request):
+    return foxglove_folder(request.config)
+
+
+def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):
+    topics = {
+        "/joint_states": JOINT_STATE,
+        "/clock": "rosgraph_msgs/msg/Clock",
+        "/tf": "tf2_msgs/msg/TFMessage",
+        "/certificate": "diagnostic_msgs/msg/DiagnosticStatus",
+        "/contact_wrenches/left_finger": "geometry_msgs/msg/WrenchStamped",
+        "/operational_space/jacobian": "std_msgs/msg/Float64MultiArray",
+        "/robot_description": "std_msgs/msg/String:latched",
+    }
+    with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
+        ours = ros.peer()
+        own = ours.listen("joint_states", qos=QoS(10_000))  # before the first state, since theirs asks for old ones too
+        ros.simulator("--joints", "3")
+        commands = ours.publisher("joint_commands")
+        ours.send_until(commands, ours.joint_command(["joint_1"], [0.5]), lambda: own and own[-1].effort[1])
+        arguments = [f"{topic}={kind}" for topic, kind in topics.items()]
+        latched = arguments.pop()
+        peer = ros.process("node", foxglove_peer / "subscriber.js", ros.domain, 50, *arguments)
+        once = ros.process("node", foxglove_peer / "subscriber.js", ros.domain, 1, latched)
+        assert peer.wait(TIMEOUT) == 0, peer.output()
+        assert once.wait(TIMEOUT) == 0, once.output()
+    decoded = {topic: [] for topic in topics}
+    for line in peer.lines + once.lines:
+        entry = json.loads(line)
+        decoded[entry["topic"]].append(entry["message"])
+    states = decoded["/joint_states"]
+    assert len(states) == 50
+    assert states[0]["name"] == ["joint_0", "joint_1", "joint_2"]
+    stamps = [s["header"]["stamp"]["sec"] * 10**9 + s["header"]["stamp"]["nsec"] for s in states]
+    expected = {stamp_ns(m.header.stamp): m for m in own}
+    common = [(s, expected[stamp]) for stamp, s in zip(stamps, states) if stamp in expected]
+    assert len(common) > 25  # its reader keeps no order, and hands over what was sent again
+    for state, message in common:
+        for field in ("position", "velocity", "effort"):
+            assert state[field] == list(getattr(message, field))
+    assert states[-1]["effort"][1] == 0.5
+    assert decoded["/tf"][0]["transforms"][0]["child_frame_id"] == "box"
+    assert decoded["/contact_wrenches/left_finger"][0]["wrench"]["force"]["z"] == pytest.approx(3.0)
+    jacobian = decoded["/operational_space/jacobian"][0]
+    assert [d["size"] for d in jacobian["layout"]["dim"]] == [12, 3] and jacobian["layout"][
+        "data_offset"
+    ] == 2
+    assert len(jacobian["data"]) == 38 and jacobian["data"][2:] == [1.0] * 36
+    assert any(p["key"] == "solver" for p in decoded["/certificate"][0]["values"])
+    assert decoded["/robot_description"][0]["data"].startswith("<robot")

@@ -1,0 +1,294 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Processes and nodes for the tests over real DDS: loopback only, a free ROS domain each, waits on events."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from paths import ROOT
+
+pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
+
+from mb_contact.ros.embedded import dds_raw  # noqa: E402
+from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.qos import QoS  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+PEER = HERE / "peer"
+LOOPBACK_MULTICAST = (
+    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface address="127.0.0.1" multicast="true"/>'
+    "</Interfaces><AllowMulticast>true</AllowMulticast></General></Domain></CycloneDDS>"
+)  #: what the independent subscriber needs
+SIMULATOR = HERE / "fake_simulator.py"
+CONTROLLER = HERE / "controller.py"
+TIMEOUT = 30.0  #: generous: the machines of CI are slow, and every wait ends on an event
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+TRIGGER = "std_srvs/srv/Trigger"
+SET_BOOL = "std_srvs/srv/SetBool"
+
+_numbers = itertools.count(os.getpid() % 90)
+
+
+def free_domain():
+    """Return a ROS domain (1 to 100: below the ephemeral ports) whose first ports nobody uses."""
+    for _ in range(100):
+        domain = 1 + next(_numbers) % 100
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(("127.0.0.1", 7400 + 250 * domain + 10))
+            except OSError:
+                continue
+        return domain
+    raise RuntimeError("all ROS domains are in use")
+
+
+class Process:
+    """A child process whose output lines can be waited for."""
+
+    def __init__(self, command, env):
+        self.lines, self.errors = [], []
+        self._changed = threading.Condition()
+        self.popen = subprocess.Popen(
+            command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        pairs = ((self.popen.stdout, self.lines), (self.popen.stderr, self.errors))
+        self._threads = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in pairs]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, stream, lines):
+        for line in stream:
+            with self._changed:
+                lines.append(line.rstrip("\n"))
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait_for(self, text, timeout=TIMEOUT):
+        """Wait until a line of either output contains ``text`` and return it."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while True:
+                found = [line for line in self.lines + self.errors if text in line]
+                if found:
+                    return found[0]
+                gone = not any(thread.is_alive() for thread in self._threads)
+                remaining = deadline - time.monotonic()
+                if gone or remaining <= 0.0:
+                    raise AssertionError(f"no '{text}' in the output:\n{self.output()}")
+                self._changed.wait(min(remaining, 0.5))
+
+    def output(self):
+        """Return everything printed so far."""
+        return "\n".join(self.lines + self.errors)
+
+    def signal(self, number=signal.SIGINT):
+        """Send a signal."""
+        self.popen.send_signal(number)
+
+    def wait(self, timeout=TIMEOUT):
+        """Wait for the end and return the exit code."""
+        code = self.popen.wait(timeout)
+        for thread in self._threads:
+            thread.join(timeout)
+        return code
+
+    def close(self):
+        """Kill it if it still runs."""
+        if self.popen.poll() is None:
+            self.popen.kill()
+        self.wait()
+        self.popen.stdout.close()
+        self.popen.stderr.close()
+
+
+class Peer:
+    """A node in the test's own process, spun by a thread; keeps what its subscriptions receive."""
+
+    def __init__(self, name, environment, namespace=""):
+        self.node = EmbeddedNode(name, namespace, environment=environment)
+        self.changed = threading.Condition()
+        self.received = {}
+        self._stop = False
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _spin(self):
+        while not self._stop:
+            self.node.spin_once(0.1)
+
+    def listen(self, topic, type_name=JOINT_STATE, qos=None, raw=False):
+        """Subscribe and keep every message; returns the list."""
+        kept = self.received[topic] = []
+
+        def keep(message):
+            with self.changed:
+                kept.append(message)
+                self.changed.notify_all()
+
+        self.node.create_subscription(type_name, topic, keep, qos or QoS(10), raw=raw)
+        return kept
+
+    def until(self, condition, timeout=TIMEOUT):
+        """Wait until ``condition()`` is true, asked after every message."""
+        with self.changed:
+            if not self.changed.wait_for(condition, timeout):
+                raise AssertionError(f"not within {timeout} s; received {self.counts()}")
+
+    def counts(self):
+        """Return how many messages came on each topic."""
+        return {topic: len(messages) for topic, messages in self.received.items()}
+
+    def next_messages(self, topic, count=1):
+        """Wait for ``count`` more messages on a topic and return them."""
+        kept = self.received[topic]
+        start = len(kept)
+        self.until(lambda: len(kept) >= start + count)
+        return kept[start : start + count]
+
+    def publisher(self, topic, type_name=JOINT_STATE, qos=None):
+        """Return a publisher that is already matched."""
+        publisher = self.node.create_publisher(type_name, topic, qos or QoS(10))
+        wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        return publisher
+
+    def send_until(self, publisher, message, condition, timeout=TIMEOUT):
+        """Publish again and again until ``condition()`` is true.
+
+        Real-time commands are best effort: one that is sent before the reader's side has matched is lost.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            publisher.publish(message)
+            with self.changed:
+                if self.changed.wait_for(condition, 0.1):
+                    return
+            assert time.monotonic() < deadline, f"not within {timeout} s; received {self.counts()}"
+
+    def call(self, service, service_type=TRIGGER, **fields):
+        """Call a service and return its answer."""
+        client = self.node.create_client(service_type, service)
+        assert client.wait_for_service(TIMEOUT), f"no service {service}"
+        future = client.call_async(client.Request(**fields))
+        assert future.wait(TIMEOUT), f"no answer from {service}"
+        return future.result()
+
+    def joint_command(self, names, effort, stamp=0):
+        """Return a joint command."""
+        message = self.node.message_type(JOINT_STATE)()
+        message.name, message.effort = list(names), effort
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+        return message
+
+    def close(self):
+        """Leave the graph."""
+        self._stop = True
+        self.node.wake()
+        self._thread.join(TIMEOUT)
+        self.node.destroy_node()
+
+
+def foxglove_folder(config):
+    """The folder of the installed npm subscriber, outside of the source tree; skips where it cannot run."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("no node and npm here: the independent subscriber @foxglove/ros2 cannot run")
+    folder = Path(config.cache.mkdir("ros_peer"))
+    for file in PEER.iterdir():
+        if file.is_file():
+            shutil.copy(file, folder)
+    if not (folder / "node_modules" / "@foxglove" / "ros2").is_dir():
+        command = ["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            pytest.skip(f"npm install of @foxglove/ros2 failed: {done.stderr.strip()[-300:]}")
+    return folder
+
+
+def installed_program(package, name):
+    """The path of a program of a ROS package; skips where that is not installed."""
+    index = pytest.importorskip("ament_index_python", reason="no sourced ROS 2 here")
+    try:
+        path = Path(index.get_package_prefix(package)) / "lib" / package / name
+    except index.PackageNotFoundError:
+        pytest.skip(f"this ROS 2 lacks {package}")
+    assert path.is_file(), path
+    return path
+
+
+def wait_until(condition, what, timeout=TIMEOUT):
+    """Wait for something that DDS discovery does in the background (it gives no event for it)."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what} within {timeout} s"
+        time.sleep(0.005)
+
+
+class Session:
+    """A ROS domain of its own with its processes and nodes; a context manager."""
+
+    def __init__(self, **variables):
+        self.domain = free_domain()
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS_", "RMW_"))}
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": path, **variables}
+        self._open = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for item in reversed(self._open):
+            item.close()
+
+    def process(self, *command):
+        """Start a program."""
+        process = Process([str(part) for part in command], self.env)
+        self._open.append(process)
+        return process
+
+    def simulator(self, *arguments, ready=True, backend="embedded"):
+        """Start the stand-in simulator's node."""
+        process = self.process(sys.executable, "-u", SIMULATOR, "--backend", backend, *arguments)
+        if ready:
+            process.wait_for("ready")
+        return process
+
+    def controller(self, *arguments):
+        """Start the test controller."""
+        return self.process(sys.executable, "-u", CONTROLLER, *arguments)
+
+    def peer(self, name="tester", namespace=""):
+        """Return a node in this process."""
+        peer = Peer(name, self.env, namespace)
+        self._open.append(peer)
+        return peer
+
+
+__all__ = [
+    "JOINT_STATE",
+    "LOOPBACK_MULTICAST",
+    "SET_BOOL",
+    "TIMEOUT",
+    "TRIGGER",
+    "Peer",
+    "Process",
+    "Session",
+    "dds_raw",
+    "foxglove_folder",
+    "installed_program",
+    "wait_until",
+]

@@ -1,0 +1,183 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands: bad ones are refused whole and counted, good ones are held, silence brings the policy."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
+from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.options import NodeOptions
+from ros.support import SET_BOOL, Session
+
+NAMES = ("a", "b", "c")
+BAD = {
+    "unknown joint": (["joint_0", "elbow"], [5.0, 5.0]),
+    "NaN": (["joint_0", "joint_1"], [5.0, math.nan]),
+    "infinite": (["joint_0"], [math.inf]),
+    "too short": (["joint_0", "joint_1"], [5.0]),
+    "too long": (["joint_0"], [5.0, 5.0]),
+    "no effort": (["joint_0"], []),
+    "empty": ([], []),
+    "named twice": (["joint_0", "joint_0"], [5.0, 6.0]),
+}
+
+
+def log():
+    lines = []
+    logger = SimpleNamespace(lines=lines, info=lambda text, **_: lines.append(text))
+    logger.warning = logger.info
+    return logger
+
+
+def command(names, effort, stamp=0, **fields):
+    message = message_class("sensor_msgs/msg/JointState")(name=list(names), effort=effort, **fields)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    return message
+
+
+def inbox(actuated=(True, False, True)):
+    return CommandInbox(NAMES, np.array(actuated), log())
+
+
+def test_bad_messages_over_the_wire_are_rejected_whole_and_the_last_command_stays():
+    with Session() as ros:
+        node = ros.simulator("--joints", "3", "--ros-args", "-p", "diagnostics_rate:=20.0")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        commands = peer.publisher("joint_commands")
+        arrays = peer.publisher("effort_commands", "std_msgs/msg/Float64MultiArray")
+
+        def rejected():
+            values = {pair.key: pair.value for pair in reports[-1].status[0].values} if reports else {}
+            return int(values.get("rejected_commands", -1))
+
+        float_array = peer.node.message_type("std_msgs/msg/Float64MultiArray")
+        peer.send_until(
+            arrays,
+            float_array(data=[7.0, 8.0, 9.0]),
+            lambda: states and list(states[-1].effort) == [7.0, 8.0, 9.0],
+        )
+        good = peer.joint_command(["joint_2", "joint_0"], [3.0, 1.0])
+        peer.send_until(commands, good, lambda: list(states[-1].effort) == [1.0, 8.0, 3.0])
+        for count, (names, effort) in enumerate(BAD.values(), start=1):
+            commands.publish(peer.joint_command(names, effort))
+            peer.until(lambda n=count: rejected() == n)
+            assert list(states[-1].effort) == [1.0, 8.0, 3.0]
+        wrong = float_array(data=[9.0, 9.0])
+        arrays.publish(wrong)
+        peer.until(lambda: rejected() == len(BAD) + 1)
+        assert list(states[-1].effort) == [1.0, 8.0, 3.0]
+        assert "unknown joint 'elbow'" in node.wait_for("rejected a message")
+        # many at once: one warning, not a flood
+        for _ in range(200):
+            arrays.publish(wrong)
+        right = float_array(data=[4.0, 5.0, 6.0])
+        peer.send_until(arrays, right, lambda: list(states[-1].effort) == [4.0, 5.0, 6.0])
+        assert sum("rejected a message" in line for line in node.errors) <= 1 + len(BAD)
+
+
+def test_pause_step_and_effort_limits_over_the_wire():
+    with Session() as ros:
+        ros.simulator("--joints", "2")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        assert not peer.call("/mb_contact/step").success  # only while paused
+        assert peer.call("/mb_contact/pause", SET_BOOL, data=True).success
+        stamp = states[-1].header.stamp
+        answer = peer.call("/mb_contact/step")
+        assert answer.success
+        peer.until(lambda: states[-1].header.stamp.nanosec != stamp.nanosec)
+        assert peer.call("/mb_contact/pause", SET_BOOL, data=False).success
+        peer.next_messages("joint_states", 10)
+        too_much = peer.joint_command(["joint_0"], [1e6])
+        peer.send_until(peer.publisher("joint_commands"), too_much, lambda: states[-1].effort[0] == 50.0)
+
+
+@pytest.mark.parametrize("names, effort", BAD.values(), ids=BAD.keys())
+def test_inbox_rejects(names, effort):
+    box = CommandInbox(("joint_0", "joint_1"), np.array([True, True]), log())
+    box.on_joint_command(command(["joint_0"], [7.0]))
+    box.on_joint_command(command(names, effort))
+    assert (box.accepted, box.rejected) == (1, 1)
+    assert list(box.held()[0]) == [7.0, 0.0]
+
+
+def test_inbox_refuses_positions_that_do_not_fit_and_ignores_those_that_do():
+    box = inbox()
+    box.on_joint_command(command(["a", "b"], [1.0, 2.0], position=[0.0]))
+    assert box.rejected == 1
+    box.on_joint_command(command(["a", "b"], [1.0, 2.0], position=[math.nan, 0.0], velocity=[0.0, 0.0]))
+    assert list(box.held()[0]) == [1.0, 2.0, 0.0]
+
+
+def test_effort_commands_address_the_actuated_joints_behind_the_offset():
+    box = inbox()
+    message = message_class("std_msgs/msg/Float64MultiArray")(data=[99.0, 1.0, 3.0])
+    message.layout.data_offset = 1
+    box.on_effort_command(message)
+    assert list(box.held()[0]) == [1.0, 0.0, 3.0]
+
+
+def test_a_late_answer_is_held_but_does_not_release_the_step():
+    box = inbox()
+    box.expect(2_000)
+    box.on_joint_command(command(["a"], [1.0], stamp=1_000))
+    assert box.late == 1 and not box.wait(0.0, lambda: False)
+    assert box.held()[0][0] == 1.0
+    box.on_joint_command(command(["a"], [2.0], stamp=2_000))
+    assert box.wait(0.0, lambda: False)
+    box.expect(3_000)
+    assert not box.wait(0.0, lambda: False)
+
+
+def test_answers_from_before_a_reset_are_dropped():
+    box = inbox()
+    box.on_joint_command(command(["a"], [1.0], stamp=5_000))
+    box.clear(epoch=6_000)
+    box.on_joint_command(command(["a"], [1.0], stamp=5_000))
+    assert not box.held()[0].any()
+    box.on_joint_command(command(["a"], [1.0], stamp=6_000))
+    assert box.held()[0][0] == 1.0
+
+
+@pytest.mark.parametrize("policy, expected", [("hold", 4.0), ("zero", 0.0), ("gravity_compensation", 9.8)])
+def test_timeout_policies(policy, expected):
+    box, logger = inbox(), log()
+    options = NodeOptions(command_timeout=0.1, command_timeout_policy=policy)
+    rule = TimeoutPolicy(box, options, lambda: np.full(3, 9.8), logger)
+    box.on_joint_command(command(["a"], [4.0]))
+    assert rule.effort(1.0)[0] == 4.0
+    assert rule.effort(1.1)[0] == 4.0 and not rule.active
+    assert rule.effort(1.101)[0] == expected and rule.active
+    assert rule.effort(1.2)[0] == expected
+    assert sum(f"policy '{policy}'" in line for line in logger.lines) == 1  # said once
+    box.on_joint_command(command(["a"], [5.0]))
+    assert rule.effort(1.3)[0] == 5.0 and not rule.active
+
+
+@pytest.mark.parametrize("policy, expected", [("hold", 0.0), ("zero", 0.0), ("gravity_compensation", 9.8)])
+def test_before_the_first_command_gravity_is_compensated_at_once(policy, expected):
+    """What no controller moves yet does not fall; with the other policies there is no effort."""
+    box, logger = inbox(), log()
+    options = NodeOptions(command_timeout=0.1, command_timeout_policy=policy)
+    rule = TimeoutPolicy(box, options, lambda: np.full(3, 9.8), logger)
+    assert rule.effort(0.0)[0] == expected and rule.active == (expected > 0.0)
+    assert rule.effort(0.2)[0] == expected and not logger.lines
+    box.on_joint_command(command(["a"], [4.0]))
+    assert rule.effort(0.3)[0] == 4.0 and not rule.active
+
+
+def test_no_timeout_when_it_is_zero():
+    box = inbox()
+    rule = TimeoutPolicy(box, NodeOptions(command_timeout=0.0, command_timeout_policy="zero"), None, log())
+    box.on_joint_command(command(["a"], [4.0]))
+    rule.effort(0.0)
+    assert rule.effort(1e9)[0] == 4.0

@@ -1,0 +1,591 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The whole contract of the node over real DDS between processes: the table of contract.py, line by line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ros.contract as contract
+from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash
+from mb_contact.ros.embedded.parameters import from_message, to_message
+from mb_contact.ros.embedded.parts import Clock, Timer
+from mb_contact.ros.embedded.types import dds_type_name
+from mb_contact.ros.qos import QoS
+from paths import ROOT
+from ros.support import LOOPBACK_MULTICAST, SET_BOOL, TIMEOUT, Session, dds_raw, foxglove_folder, wait_until
+
+COMPILING = 300.0
+OUT = [topic for topic in contract.TOPICS if topic.way == "out"]
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory):
+    """(peer, node's process): one simulator for all tests here, running in real time."""
+    scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
+    with Session() as ros:
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
+        node = ros.process(*command, *contract.ARGUMENTS)
+        node.wait_for("is up", COMPILING)
+        peer = ros.peer()
+        for topic in OUT:
+            peer.listen(topic.name, topic.type, QoS(50, latched=topic.latched))
+        yield peer, node
+
+
+# --- what the graph shows -------------------------------------------------------------------------
+def endpoints(peer, kind):
+    """{DDS topic name: endpoint} of the simulator's writers or readers, as any participant sees them."""
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription
+
+    topic = BuiltinTopicDcpsPublication if kind == "writers" else BuiltinTopicDcpsSubscription
+    reader = BuiltinDataReader(peer.node.context.participant, topic)
+    ours = {bytes(e.guid.bytes) for e in (*peer.node.dds_readers(), *peer.node.dds_writers())}
+    try:
+        found = [e for e in reader.take(500) if getattr(e, "topic_name", None)]
+    finally:
+        dds_raw.delete(reader)
+    return {e.topic_name: e for e in found if e.key.bytes not in ours and e.key.bytes[:12] != own_prefix(peer)}
+
+
+def own_prefix(peer):
+    return peer.node.context.participant.guid.bytes[:12]
+
+
+def expected_endpoints():
+    """{DDS topic: (type, hash)} of the writers and of the readers that the table implies."""
+    writers, readers = {}, {}
+    for topic in contract.TOPICS:
+        side = readers if topic.way == "in" else writers
+        side[f"rt{topic.name}"] = topic.type
+    for service in contract.SERVICES:
+        readers[f"rq{service.name}Request"] = f"{service.type}_Request"
+        writers[f"rr{service.name}Reply"] = f"{service.type}_Response"
+    writers["ros_discovery_info"] = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+    return {"writers": writers, "readers": readers}
+
+
+@pytest.mark.parametrize("kind", ["writers", "readers"])
+def test_the_table_is_all_there_is(cell, kind):
+    peer, _ = cell
+    expected = expected_endpoints()[kind]
+    wait_until(lambda: set(expected) <= set(endpoints(peer, kind)), f"{kind} of the table")
+    found = endpoints(peer, kind)
+    assert set(found) == set(expected)
+    for name, type_name in expected.items():
+        from cyclonedds.core import Policy
+
+        assert found[name].type_name == dds_type_name(type_name), name
+        user_data = bytes(found[name].qos[Policy.Userdata].data)
+        assert f"typehash={type_hash(type_name)};".encode() in user_data, name
+
+
+@pytest.mark.parametrize("topic", contract.TOPICS, ids=lambda topic: topic.name)
+def test_quality_of_service(cell, topic):
+    from cyclonedds.core import Policy
+
+    peer, _ = cell
+    kind, name = ("readers", f"rt{topic.name}") if topic.way == "in" else ("writers", f"rt{topic.name}")
+    wait_until(lambda: name in endpoints(peer, kind), name)
+    qos = endpoints(peer, kind)[name].qos
+    assert isinstance(qos[Policy.Reliability], type(Policy.Reliability.BestEffort)) != topic.reliable
+    assert (qos[Policy.Durability] == Policy.Durability.TransientLocal) == topic.latched
+
+
+# --- topics out -------------------------------------------------------------------------------------
+def near_floor(wrench):
+    assert wrench.header.frame_id == "tool" and np.isfinite(wrench.wrench.force.z)
+
+
+def array_of(shape, label):
+    def check(message):
+        assert message.layout.data_offset == 2 and len(message.data) == 2 + int(np.prod(shape))
+        assert tuple(dim.size for dim in message.layout.dim) == shape
+        assert label in message.layout.dim[0].label and np.isfinite(message.data).all()
+
+    return check
+
+
+def check_states(message):
+    assert message.name == ["shoulder", "elbow"]
+    assert all(len(field) == 2 for field in (message.position, message.velocity, message.effort))
+
+
+def check_frames(message):
+    assert {t.child_frame_id for t in message.transforms} == {"upper", "lower", "tool", "box"}
+    assert all(t.header.frame_id == "world" for t in message.transforms)
+
+
+def check_contacts(message):
+    assert message.header.frame_id == "world"
+    (box,) = [c for c in message.contacts if {c.collision1.name, c.collision2.name} == {"box", "ground"}]
+    assert len(box.positions) == len(box.normals) == len(box.depths) == len(box.wrenches) == 4
+    sign = 1.0 if box.collision1.name == "box" else -1.0
+    weight = sum(wrench.body_1_wrench.force.z for wrench in box.wrenches)
+    assert sign * weight == pytest.approx(2.0 * 9.81, rel=1e-3)
+    assert all(w.body_1_wrench.force.z == -w.body_2_wrench.force.z for w in box.wrenches)
+
+
+def check_certificate(message):
+    values = {pair.key: pair.value for pair in message.values}
+    assert {"complementarity_gap", "infeasibility", "cone_violation", "penetration", "solver"} <= set(values)
+    contacts = [value for key, value in values.items() if key.startswith("contact/")]
+    words = ("stick", "slip", "separate")
+    assert contacts and all(any(f" {word} sigma=" in text for word in words) for text in contacts)
+    assert any(text.startswith(("box ground stick", "ground box stick")) for text in contacts)
+
+
+def check_markers(message):
+    spaces = {marker.ns for marker in message.markers if marker.action == 0}
+    assert spaces == {"points", "forces", "cones"}
+    assert all(marker.header.frame_id == "world" for marker in message.markers)
+
+
+def check_objects(message):
+    assert {"box", "world"} <= {marker.header.frame_id for marker in message.markers if marker.action == 0}
+
+
+def check_diagnostics(message):
+    values = {pair.key: pair.value for pair in message.status[0].values}
+    assert {"real_time_factor", "max_contacts", "missed_deadlines", "rejected_commands", "solvers"} <= set(values)
+    assert {"rejected_wrenches", "accepted_wrenches"} <= set(values)
+
+
+def check_event(message):
+    assert message.node == "/cell/sim" and message.changed_parameters[0].name == "marker_scale"
+
+
+TASK, JOINTS = 6, 2
+CHECKS = {
+    "/cell/joint_states": check_states,
+    "/clock": lambda m: m.clock.sec >= 0,
+    "/tf": check_frames,
+    "/tf_static": lambda m: [t.child_frame_id for t in m.transforms] == ["base"] or pytest.fail(str(m)),
+    "/cell/robot_description": lambda m: m.data.startswith("<robot") or pytest.fail(m.data),
+    "/cell/contact_wrenches/tool": near_floor,
+    "/cell/joint_wrenches/sensor": near_floor,
+    "/cell/contacts": check_contacts,
+    "/cell/certificate": check_certificate,
+    "/cell/contact_markers": check_markers,
+    "/cell/object_markers": check_objects,
+    "/cell/operational_space/inertia": array_of((TASK, TASK), "frames=tool"),
+    "/cell/operational_space/compliance": array_of((TASK, TASK), "frames=tool"),
+    "/cell/operational_space/jacobian": array_of((TASK, JOINTS), "frames=tool"),
+    "/cell/operational_space/bias": array_of((TASK,), "frames=tool"),
+    "/cell/mass_matrix": array_of((JOINTS, JOINTS), "joints=shoulder,elbow"),
+    "/cell/nonlinear_effects": array_of((JOINTS,), "joints=shoulder,elbow"),
+    "/diagnostics": check_diagnostics,
+    "/rosout": lambda m: m.name == "cell.sim" or pytest.fail(m.name),
+    "/parameter_events": check_event,
+}
+
+
+@pytest.mark.parametrize("topic", OUT, ids=lambda topic: topic.name)
+def test_topic_out(cell, topic):
+    peer, _ = cell
+    if topic.name == "/parameter_events":
+        assert set_parameters(peer, marker_scale=0.005)[0].successful
+    if topic.name == "/rosout":
+        peer.publisher("/cell/joint_commands", qos=QoS(1, reliable=False)).publish(peer.joint_command(["none"], [1.0]))
+    received = peer.received[topic.name]
+    if topic.name == "/parameter_events":
+        peer.until(lambda: any(len(m.changed_parameters) for m in received))
+        CHECKS[topic.name](next(m for m in received if len(m.changed_parameters)))
+        return
+    if not topic.latched:
+        peer.next_messages(topic.name, 2)  # the first of a new listener may hold no step yet
+    peer.until(lambda: received)
+    CHECKS[topic.name](received[-1])
+
+
+def test_arrays_belong_to_the_joint_states_of_their_stamp(cell):
+    """Coupled operational-space terms, recomputed from the joint state with the same stamp."""
+    import mb_contact as mb
+
+    peer, _ = cell
+    model = mb.load_urdf(contract.ARM)
+    names = ("inertia", "compliance", "jacobian", "bias")
+    peer.next_messages("/cell/joint_states", 30)
+    states = {stamp_ns(m.header.stamp): m for m in list(peer.received["/cell/joint_states"])}
+    compared = 0
+    for message in list(peer.received["/cell/operational_space/jacobian"])[-20:]:
+        stamp = int(message.data[0]) * 10**9 + int(message.data[1])
+        if stamp not in states:
+            continue
+        q, v = np.asarray(states[stamp].position), np.asarray(states[stamp].velocity)
+        space = mb.operational_space(model, q, v, frames=["tool"])
+        for name in names:
+            for other in list(peer.received[f"/cell/operational_space/{name}"]):
+                if int(other.data[0]) * 10**9 + int(other.data[1]) == stamp:
+                    value = getattr(space, name)
+                    np.testing.assert_allclose(np.reshape(other.data[2:], value.shape), value, rtol=1e-7, atol=1e-9)
+                    compared += 1
+    assert compared >= 8
+
+
+# --- topics in ----------------------------------------------------------------------------------------
+def newest(peer, topic):
+    return peer.next_messages(topic, 1)[0]
+
+
+def test_commands_arrive(cell):
+    peer, _ = cell
+    for name, kind, message in (
+        ("/cell/joint_commands", contract.JOINT_STATE, peer.joint_command(["elbow"], [3.5])),
+        ("/cell/effort_commands", contract.ARRAY, message_class(contract.ARRAY)(data=[0.0, -2.5])),
+    ):
+        wanted = 3.5 if kind == contract.JOINT_STATE else -2.5
+        publisher = peer.publisher(name, kind, QoS(1, reliable=False))
+        states = peer.received["/cell/joint_states"]
+        peer.send_until(publisher, message, lambda: abs(states[-1].effort[1] - wanted) < 1e-9)  # noqa: B023
+
+
+def counters(peer):
+    values = {pair.key: pair.value for pair in newest(peer, "/diagnostics").status[0].values}
+    return int(values["accepted_wrenches"]), int(values["rejected_wrenches"])
+
+
+def push(force, frame="world"):
+    message = message_class(contract.WRENCH)()
+    message.header.frame_id = frame
+    message.wrench.force.x = force
+    return message
+
+
+def test_pushes_arrive_and_end(cell):
+    peer, _ = cell
+    assert set_parameters(peer, diagnostics_rate=20.0, external_wrench_duration=0.2)[0].successful
+    newest(peer, "/diagnostics")
+    accepted, rejected = counters(peer)
+    publisher = peer.publisher("/cell/external_wrench/box", contract.WRENCH)
+    for message in (push(np.nan), push(np.inf), push(1e5), push(1.0, "elsewhere")):
+        publisher.publish(message)
+    wait_until(lambda: counters(peer) == (accepted, rejected + 4), "four rejected wrenches")
+
+    def x():
+        (box,) = [t for t in newest(peer, "/tf").transforms if t.child_frame_id == "box"]
+        return box.transform.translation.x
+
+    start = x()
+    publisher.publish(push(30.0))  # beyond friction, 0.5 * 2 * 9.81
+    wait_until(lambda: x() > start + 0.05, "a box that moves")
+    previous = None
+    for _ in range(200):  # and it comes to rest when the push is over
+        now = x()
+        if previous is not None and abs(now - previous) < 1e-9:
+            break
+        previous = now
+    # 0.2 s at (30 - 9.81) / 2 m/s^2, then braked by friction at 4.905 m/s^2
+    speed = 0.2 * (30.0 - 9.81) / 2.0
+    assert now - start == pytest.approx(0.5 * 0.2 * speed + speed**2 / 9.81, rel=0.02)
+    assert counters(peer) == (accepted + 1, rejected + 4)
+
+
+# --- parameters -------------------------------------------------------------------------------------
+def ask(peer, name, **fields):
+    words = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+    return peer.call(f"/cell/sim/{words}", f"rcl_interfaces/srv/{name}", **fields)
+
+
+def parameters(**values):
+    make = message_class("rcl_interfaces/msg/Parameter")
+    return [make(name=name, value=to_message(value)) for name, value in values.items()]
+
+
+def set_parameters(peer, **values):
+    return ask(peer, "SetParameters", parameters=parameters(**values)).results
+
+
+def get_parameter(peer, name):
+    return from_message(ask(peer, "GetParameters", names=[name]).values[0])
+
+
+def test_parameters_are_those_of_the_table(cell):
+    peer, _ = cell
+    names = list(ask(peer, "ListParameters").result.names)
+    assert {name for name in names if not name.startswith("qos_overrides.")} == set(contract.PARAMETERS)
+    assert "qos_overrides./cell/joint_states.publisher.reliability" in names
+    few = ask(peer, "ListParameters", prefixes=["qos_overrides"]).result.names
+    assert few and all(name.startswith("qos_overrides.") for name in few)
+    types = dict(zip(names, ask(peer, "GetParameterTypes", names=names).types))
+    for name, (value, live) in contract.PARAMETERS.items():
+        (about,) = ask(peer, "DescribeParameters", names=[name]).descriptors
+        assert about.name == name and len(about.description) > 10 and about.read_only != live
+        assert about.type == types[name] == to_message(value).type
+        if isinstance(value, float):
+            span = about.floating_point_range[0]
+            assert span.from_value <= value <= span.to_value
+    assert get_parameter(peer, "joint_wrench_joints") == ["sensor"]
+    assert get_parameter(peer, "nothing") is None
+    (about,) = ask(peer, "DescribeParameters", names=["command_timeout_policy"]).descriptors
+    assert about.additional_constraints == "one of hold, zero, gravity_compensation"
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("real_time_factor", -1.0, "must be from 0 to 10000"),
+        ("real_time_factor", 1e9, "from 0 to 10000"),
+        ("real_time_factor", float("nan"), "finite"),
+        ("real_time_factor", "fast", "must be a float"),
+        ("command_timeout_policy", "panic", "hold, zero, gravity_compensation"),
+        ("lockstep", True, "read only"),
+        ("external_wrench_links", ["box"], "read only"),
+        ("marker_cones", 1, "must be a bool"),
+        ("nothing", 1, "not declared"),
+    ],
+)
+def test_impossible_values_are_refused_with_a_reason(cell, name, value, words):
+    peer, _ = cell
+    before = get_parameter(peer, name)
+    (result,) = set_parameters(peer, **{name: value})
+    assert not result.successful and words in result.reason
+    assert get_parameter(peer, name) == before
+
+
+def test_parameters_act_at_once_and_together(cell):
+    peer, _ = cell
+    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50.0, lockstep=True)).result
+    assert not result.successful and get_parameter(peer, "clock_rate") == -1.0
+    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50, marker_cones=False)).result
+    assert result.successful, result.reason
+    peer.next_messages("/clock", 5)
+    times = [stamp_ns(m.clock) for m in peer.next_messages("/clock", 10)]
+    gaps = np.diff(times)  # a best-effort clock may lose some on a busy machine
+    assert gaps.min() == 20_000_000 and not (gaps % 20_000_000).any()
+    peer.next_messages("/cell/contact_markers", 2)
+    assert {m.ns for m in newest(peer, "/cell/contact_markers").markers if m.action == 0} == {"points", "forces"}
+    assert set_parameters(peer, clock_rate=-1.0, marker_cones=True)[1].successful
+    assert set_parameters(peer, link_tf=False)[0].successful
+    peer.next_messages("/tf", 5)
+    assert [t.child_frame_id for t in newest(peer, "/tf").transforms] == ["box"]
+    assert set_parameters(peer, link_tf=True)[0].successful
+    assert set_parameters(peer, real_time_factor=0.25)[0].successful
+    first = newest(peer, "/diagnostics")
+    factors = []
+    for _ in range(60):
+        status = newest(peer, "/diagnostics").status[0]
+        factors.append(float({p.key: p.value for p in status.values}["real_time_factor"]))
+        if abs(factors[-1] - 0.25) < 0.03:
+            break
+    assert abs(factors[-1] - 0.25) < 0.03, (first, factors)
+    assert set_parameters(peer, real_time_factor=1.0)[0].successful
+
+
+def test_type_descriptions_hash_to_what_endpoints_announce(cell):
+    """The description, hashed here from scratch as the standard says, is that of the announced hash."""
+    import hashlib
+
+    def plain(field):
+        kind = field.type
+        return {"name": field.name, "type": {"type_id": int(kind.type_id), "capacity": int(kind.capacity),
+                "string_capacity": int(kind.string_capacity), "nested_type_name": kind.nested_type_name}}  # fmt: skip
+
+    def individual(about):
+        return {"type_name": about.type_name, "fields": [plain(field) for field in about.fields]}
+
+    peer, _ = cell
+    for topic in contract.TOPICS:
+        answer = peer.call(
+            "/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription",
+            type_name=topic.type, type_hash=type_hash(topic.type),
+        )  # fmt: skip
+        assert answer.successful, answer.failure_reason
+        about = answer.type_description
+        content = {
+            "type_description": individual(about.type_description),
+            "referenced_type_descriptions": [individual(one) for one in about.referenced_type_descriptions],
+        }
+        digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        assert f"RIHS01_{digest}" == type_hash(topic.type), topic.type
+    answer = peer.call(
+        "/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription", type_name="a/msg/B"
+    )
+    assert not answer.successful and "knows no type" in answer.failure_reason
+
+
+# --- decoded by code that we did not write ---------------------------------------------------------
+def test_an_independent_subscriber_decodes_every_published_type(request, tmp_path):
+    folder = foxglove_folder(request.config)
+    scene = contract.write_scene(tmp_path)
+    with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
+        node = ros.process(*command, *contract.ARGUMENTS, "-p", "diagnostics_rate:=10.0")
+        node.wait_for("is up", COMPILING)
+        peer = ros.peer()
+        peer.listen("/cell/joint_states")
+        peer.next_messages("/cell/joint_states", 200)  # contacts exist by then
+        arguments = [f"{t.name}={t.type}{':latched' if t.latched else ''}" for t in OUT]
+        subscriber = ros.process("node", folder / "subscriber.js", ros.domain, 1, *arguments)
+        client = peer.node.create_client("rcl_interfaces/srv/SetParameters", "/cell/sim/set_parameters")
+        wrong = peer.node.create_publisher("sensor_msgs/msg/JointState", "/cell/joint_commands", QoS(10))
+        deadline = time.monotonic() + TIMEOUT
+        while subscriber.popen.poll() is None and time.monotonic() < deadline:  # until it has heard an event and a log
+            client.call_async(client.Request(parameters=parameters(marker_scale=0.005)))
+            wrong.publish(message_class("sensor_msgs/msg/JointState")(name=["no_joint"], effort=[1.0]))
+            time.sleep(0.1)
+        subscriber.signal(signal.SIGTERM)  # nothing where it has ended
+        assert subscriber.wait(TIMEOUT) == 0, subscriber.errors
+    decoded = {entry["topic"]: entry["message"] for entry in map(json.loads, subscriber.lines)}
+    assert set(decoded) == {topic.name for topic in OUT}
+    assert decoded["/cell/joint_states"]["name"] == ["shoulder", "elbow"]
+    pairs = [{c["collision1"]["name"], c["collision2"]["name"]} for c in decoded["/cell/contacts"]["contacts"]]
+    assert {"box", "ground"} in pairs
+    (box,) = [c for c, pair in zip(decoded["/cell/contacts"]["contacts"], pairs) if pair == {"box", "ground"}]
+    weight = sum(abs(wrench["body_1_wrench"]["force"]["z"]) for wrench in box["wrenches"])
+    assert weight == pytest.approx(2.0 * 9.81, rel=1e-3)
+    assert {m["ns"] for m in decoded["/cell/contact_markers"]["markers"]} >= {"points", "forces", "cones"}
+    assert decoded["/parameter_events"]["node"] == "/cell/sim" and decoded["/rosout"]["name"] == "cell.sim"
+    assert decoded["/rosout"]["msg"] and decoded["/rosout"]["level"] in (20, 30)
+    assert decoded["/cell/joint_wrenches/sensor"]["header"]["frame_id"] == "tool"
+    assert decoded["/tf_static"]["transforms"][0]["child_frame_id"] == "base"
+    assert len(decoded["/cell/mass_matrix"]["data"]) == 6
+
+
+# --- services -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("service", contract.SERVICES, ids=lambda service: service.name)
+def test_service_answers(cell, service):
+    """Every service of the table answers; what it does is tested beside it and in test_ros_simulation_interfaces."""
+    peer, _ = cell
+    if service.name.endswith("set_simulation_state"):
+        peer.call("/cell/sim/pause", "std_srvs/srv/SetBool", data=True)
+        playing = message_class("simulation_interfaces/msg/SimulationState")(state=1)
+        assert peer.call(service.name, service.type, state=playing).result.result == 1
+        return
+    answer = peer.call(service.name, service.type)
+    if "/std_srvs" in f"/{service.type}":
+        running = service.name.endswith("step")
+        assert answer.success != running and len(answer.message) > 3
+        return
+    if service.type.startswith("simulation_interfaces") and hasattr(answer, "result"):
+        refused = {"step_simulation", "get_entity_state", "set_entity_state", "spawn_entity", "delete_entity"}
+        expect_ok = service.name.rsplit("/", 1)[1] not in refused  # they were asked for nothing sensible
+        assert (answer.result.result == 1) == expect_ok
+        assert bool(answer.result.error_message) != expect_ok
+
+
+# --- how it is set up -----------------------------------------------------------------------------------
+def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
+    """Two simulators of one scene on one machine; the second with the file in config/ and overridden QoS."""
+
+    from cyclonedds.core import Policy
+
+    scene = contract.write_scene(tmp_path)
+    file = ROOT / "config" / "node.yaml"
+    run = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
+    with Session() as ros:
+        nodes = [
+            ros.process(*run, "--namespace", "left"),
+            ros.process(
+                *run, "--namespace", "right", "--ros-args", "--params-file", file,
+                "-p", "qos_overrides./right/joint_states.publisher.reliability:=best_effort",
+                "-p", "qos_overrides./right/joint_commands.subscription.depth:=7",
+            ),
+        ]  # fmt: skip
+        for node in nodes:
+            node.wait_for("is up", COMPILING)
+        peer = ros.peer()
+        left = peer.listen("/left/joint_states")
+        right = peer.listen("/right/joint_states", qos=QoS(10, reliable=False))
+        peer.until(lambda: left and right)
+        qos = endpoints(peer, "writers")["rt/right/joint_states"].qos
+        assert qos[Policy.Reliability] == Policy.Reliability.BestEffort
+        assert endpoints(peer, "readers")["rt/right/joint_commands"].qos[Policy.History].depth == 7
+        bad = ros.process(
+            *run, "--namespace", "bad", "--ros-args",
+            "-p", "qos_overrides./bad/joint_states.publisher.reliability:=perhaps",
+        )  # fmt: skip
+        assert bad.wait(TIMEOUT) == 2 and "reliable, best_effort" in bad.output()
+
+
+def test_every_option_is_in_the_parameter_file():
+    import dataclasses
+
+    from mb_contact.ros.names import read_parameter_file
+    from mb_contact.ros.options import DESCRIPTIONS, NodeOptions
+
+    file = ROOT / "config" / "node.yaml"
+    values = {name: value for _, name, value in read_parameter_file(file)}
+    defaults = dataclasses.asdict(NodeOptions())
+    assert values == defaults and set(DESCRIPTIONS) == set(defaults)
+
+
+def test_use_sim_time_follows_the_clock(cell):
+    from mb_contact.ros.embedded.backend import EmbeddedNode
+
+    peer, _ = cell
+    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
+    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
+    try:
+        for _ in range(100):
+            follower.spin_once(0.1)
+            if follower.get_clock().now().nanoseconds:
+                break
+        latest = stamp_ns(newest(peer, "/clock").clock)
+        assert 0 < follower.get_clock().now().nanoseconds <= latest
+        assert follower.set_parameters({"use_sim_time": False}) == ""
+        assert follower.get_clock().now().nanoseconds > 10**18  # wall time again
+    finally:
+        follower.destroy_node()
+
+
+@pytest.mark.parametrize("period", [0.01, 0.025])
+def test_timers_go_by_simulated_time(cell, period):
+    from mb_contact.ros.embedded.backend import EmbeddedNode
+
+    peer, _ = cell
+    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
+    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
+    try:
+        times = []
+        timer = follower.create_timer(period, lambda: times.append(follower.get_clock().now().nanoseconds))
+        deadline = time.monotonic() + TIMEOUT
+        while len(times) < 20 and time.monotonic() < deadline:
+            follower.spin_once(0.1)
+        gaps = np.diff(times[1:])  # the first call answers the leap from zero
+        assert len(gaps) == 18 and gaps.min() >= 10_000_000  # one message of /clock after the other
+        assert np.median(gaps) >= period * 0.8e9
+        assert peer.call("/cell/sim/pause", SET_BOOL, data=True).success
+        for _ in range(3):
+            follower.spin_once(0.05)
+        count = len(times)
+        for _ in range(4):
+            follower.spin_once(0.05)
+        assert len(times) == count and timer.seconds() == np.inf
+        assert peer.call("/cell/sim/pause", SET_BOOL, data=False).success
+        while len(times) == count and time.monotonic() < deadline:
+            follower.spin_once(0.1)
+        assert len(times) > count
+    finally:
+        peer.call("/cell/sim/pause", SET_BOOL, data=False)
+        follower.destroy_node()
+
+
+def test_a_timer_begins_anew_where_time_goes_back_or_changes():
+    clock = Clock()
+    clock.follow, clock.simulated = True, 5_000_000_000
+    timer = Timer(0.1, None, clock)
+    assert not timer.due()
+    clock.simulated += 350_000_000
+    assert timer.due() and timer.due() is False  # three periods late: one call
+    clock.simulated += 49_999_999
+    assert not timer.due()
+    clock.simulated += 1  # in its beat again
+    assert timer.due()
+    clock.simulated = 1_000_000_000
+    assert not timer.due()
+    clock.simulated += 100_000_000
+    assert timer.due()
+    clock.follow = False
+    assert not timer.due() and 0.0 < timer.seconds() <= 0.1
+
+
+def peer_environment(peer):
+    return {"ROS_DOMAIN_ID": str(peer.node.context.domain_id)}

@@ -1,0 +1,164 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Launch files and what rviz shows: consistent with the node everywhere, loaded where a ROS 2 is sourced."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.world import build_world
+from mb_contact.ros.launch_arguments import ARGUMENTS, RVIZ, write_scene
+from paths import ROOT
+from ros.fake_simulator import FakeSimulator
+
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+LAUNCH = importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros")
+NEEDS_LAUNCH = pytest.mark.skipif(not LAUNCH, reason="no sourced ROS 2 here: launch cannot be imported")
+
+
+def constants(path):
+    """The constants of a Python file that is not run."""
+    found = {}
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            try:
+                found[statement.targets[0].id] = ast.literal_eval(statement.value)
+            except ValueError:
+                pass
+    return found
+
+
+def test_these_launch_files_there_are():
+    names = ["dual_arm", "grasp", "ros2_control", "simulator"]
+    assert [f.name for f in FILES] == [f"{name}.launch.py" for name in names]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_arguments_are_described_and_files_exist(path):
+    found = constants(path)
+    assert len(set(found["ARGUMENTS"])) == len(found["ARGUMENTS"])
+    for name in found["ARGUMENTS"]:
+        default, text = ARGUMENTS[name]
+        assert isinstance(default, str) and len(text) > 10
+    if "SCENE" in found:
+        load_scene(find_resource(found["SCENE"]))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and str(node.value).startswith("package://"):
+            assert find_resource(node.value).is_file()
+        if isinstance(node, ast.Constant) and str(node.value).endswith(".py"):
+            assert (ROOT / "examples" / node.value).is_file()
+
+
+def test_the_node_knows_what_the_launch_files_set():
+    from mb_contact.ros.main import add_run_arguments
+    from mb_contact.ros.options import NodeOptions
+
+    tree = ast.parse((ROOT / "mb_contact" / "ros" / "launching.py").read_text(encoding="utf-8"))
+    (function,) = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_simulator"]
+    dictionaries = [n for n in ast.walk(function) if isinstance(n, ast.Dict)]
+    names = {key.value for dictionary in dictionaries for key in dictionary.keys}
+    assert len(names) >= 4 and names <= {f.name for f in fields(NodeOptions)}
+    parser = argparse.ArgumentParser()
+    add_run_arguments(parser)
+    for option in ("--record", "--duration", "--backend"):
+        assert option in parser.format_help()
+
+
+def rviz_topics(display):
+    for key in ("Topic", "Description Topic"):
+        if key in display:
+            yield display[key]["Value"], display[key]["Durability Policy"]
+
+
+def test_rviz_shows_topics_of_the_node():
+    pytest.importorskip("cyclonedds")
+    from mb_contact.ros.embedded.backend import EmbeddedNode
+    from mb_contact.ros.node import SimulatorNode
+    from ros.support import Session
+
+    simulator = FakeSimulator()
+    scene = load_scene(find_resource("package://mb_contact/config/dual_arm_lift.yaml"))
+    simulator.scene.contact_wrench_links = scene.contact_wrench_links
+    with Session() as ros:
+        node = EmbeddedNode("mb_contact", environment=ros.env)
+        outputs = SimulatorNode(node, simulator).outputs
+        offered = {publisher.topic_name: publisher.qos for publisher in outputs.publishers}
+        node.destroy_node()
+    config = yaml.safe_load(find_resource(RVIZ).read_text(encoding="utf-8"))
+    displays = config["Visualization Manager"]["Displays"]
+    shown = [topic for display in displays for topic in rviz_topics(display)]
+    assert {"robot_description", "contact_markers", "object_markers"} <= {name for name, _ in shown}
+    assert sum(name.startswith("contact_wrenches/") for name, _ in shown) == 6
+    for name, durability in shown:
+        qos = offered[f"/{name}"]
+        # a transient local reader gets nothing from a volatile writer
+        assert durability == "Volatile" or qos.latched, name
+    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == "world"
+    (frames,) = [display["Frames"] for display in displays if display["Class"].endswith("/TF")]
+    assert set(frames) - {"All Enabled"} == set(build_world(scene).objects)
+
+
+@pytest.mark.parametrize("base, freedoms", [("weld", 26), ("free", 32)])
+def test_a_scene_around_a_robot(base, freedoms):
+    path = Path(write_scene(str(ROOT / "urdf" / "dual_arm.urdf"), base, 0.5))
+    try:
+        world = build_world(load_scene(path))
+    finally:
+        path.unlink()
+    assert world.tree.n_v == freedoms if hasattr(world.tree, "n_v") else len(world.v0) == freedoms
+    assert "ground" in world.geometry_names
+    with pytest.raises(RuntimeError, match="weld or free"):
+        write_scene("robot.urdf", "glued")
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.name.split(".")[0], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@NEEDS_LAUNCH
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_launch_description_declares_what_it_says(path):
+    module = load(path)
+    declared = {a.name: a for a in module.generate_launch_description().get_launch_arguments()}
+    assert set(declared) == set(module.ARGUMENTS)
+    assert all(argument.description for argument in declared.values())
+
+
+@NEEDS_LAUNCH
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_launch_actions_can_be_made(path):
+    """The processes of a launch with everything asked for; nothing is started."""
+    from launch.actions import ExecuteProcess
+
+    from launch import LaunchContext
+
+    module = load(path)
+    context = LaunchContext()
+    urdf = {"urdf": str(ROOT / "urdf" / "dual_arm.urdf")} if path.name.startswith("simulator") else {}
+    asked = {"controller": "true", "rviz": "true", "view": "true", "record": "/tmp/x.mcap", "namespace": "a", **urdf}
+    for argument in module.generate_launch_description().get_launch_arguments():
+        value = asked.get(argument.name)
+        context.launch_configurations[argument.name] = (
+            argument.default_value[0].perform(context) if value is None and argument.default_value else value or ""
+        )
+    actions = module._actions(context)
+    processes = [a for a in actions if isinstance(a, ExecuteProcess)]
+    assert len(processes) >= (1 if urdf else 2)
+    if "lockstep" not in module.ARGUMENTS:
+        return
+    context.launch_configurations["lockstep"] = "perhaps"
+    with pytest.raises(RuntimeError, match="true or false"):
+        module._actions(context)

@@ -1,0 +1,165 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lockstep between two processes over DDS: nothing lost, a killed controller, a reset under load."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+
+from mb_contact.ros.embedded.messages import message_class, stamp_ns
+from mb_contact.ros.qos import COMMAND_LOCKSTEP
+from paths import ROOT
+from ros.support import JOINT_STATE, TRIGGER, Session
+
+
+def last_json(process):
+    return json.loads(process.lines[-1])
+
+
+def test_five_seconds_at_1_khz_lose_nothing():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--duration", "5", "--joints", "26")
+        controller = ros.controller(5000)
+        assert node.wait() == 0, node.output()
+        assert controller.wait() == 0, controller.output()
+        report = last_json(controller)
+        assert report["states"] == 5000 and report["gaps"] == 0, report
+        # what a controller needs for a state reached it before that state, every time
+        assert not any(report["unaccompanied"].values()), report
+        summary = node.wait_for("commands:")
+        accepted, late = int(summary.split()[1]), int(summary.split()[5])
+        # every state was answered in its turn; the first one may have been sent more than once
+        assert accepted - late == 5000 and late <= report["repeated"] + 1, summary
+        assert "0 rejected" in summary
+        assert "0 lockstep timeouts" in node.wait_for("lockstep timeouts")
+        assert "5000 steps" in node.wait_for("simulated")
+
+
+def test_waits_for_the_first_command_and_repeats_the_first_state():
+    with Session() as ros:
+        ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        peer.until(lambda: len(states) >= 3)
+        assert {state.header.stamp.nanosec for state in states} == {0}
+        commands = peer.publisher("joint_commands")
+        # unstamped and repeated until it has an effect: each one answers the state that is waited for
+        command = peer.joint_command(["joint_0"], [1.0])
+        peer.send_until(commands, command, lambda: states[-1].header.stamp.nanosec >= 1_000_000)
+        assert states[-1].effort[0] == 1.0
+
+
+def test_unstamped_commands_answer_the_newest_state():
+    with Session() as ros:
+        ros.simulator("--lockstep", "--joints", "2")
+        peer = ros.peer()
+        commands = peer.publisher("joint_commands")
+        states = []
+
+        def answer(state):
+            states.append(state)
+            commands.publish(peer.joint_command(["joint_1"], [2.0]))
+            with peer.changed:
+                peer.changed.notify_all()
+
+        peer.node.create_subscription(JOINT_STATE, "joint_states", answer, 10)
+        peer.until(lambda: states and states[-1].header.stamp.nanosec >= 200_000_000)
+
+
+def test_killed_controller_gives_way_to_the_policy():
+    with Session() as ros:
+        node = ros.simulator(
+            "--lockstep", "--joints", "3", "--ros-args",
+            "-p", "lockstep_timeout:=0.3", "-p", "command_timeout_policy:=gravity_compensation",
+        )  # fmt: skip
+        controller = ros.controller(10**9)
+        controller.wait_for("running")
+        controller.signal(signal.SIGKILL)
+        node.wait_for("policy 'gravity_compensation'")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        (first,) = peer.next_messages("joint_states")
+        (later,) = peer.next_messages("joint_states", 50)[-1:]
+        assert later.header.stamp.nanosec != first.header.stamp.nanosec  # time goes on
+        assert (later.effort == 2.0).all()  # the stand-in's nonlinear effects
+        # a new controller takes over where the simulation is, in lockstep again
+        second = ros.controller(500)
+        node.wait_for("commands are back")
+        assert second.wait() == 0, second.output()
+        assert last_json(second)["gaps"] <= 1  # a state may pass by while the two ends are being matched
+        assert states
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+
+
+def test_reset_under_load_keeps_time_running_forwards():
+    with Session() as ros:
+        node = ros.simulator("--lockstep", "--joints", "26")
+        controller = ros.controller(10**9)
+        controller.wait_for("running")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        for _ in range(5):
+            before = peer.next_messages("joint_states", 50)[-1]
+            answer = peer.call("/mb_contact/reset", TRIGGER)
+            assert answer.success, answer.message
+            start = len(states)
+            peer.until(lambda n=start: len(states) > n + 100)
+            assert abs(before.position[0]) > 0.0
+        stamps = [s.header.stamp.sec * 10**9 + s.header.stamp.nanosec for s in states]
+        assert all(a < b for a, b in zip(stamps, stamps[1:]))
+        again = [i for i, s in enumerate(states) if not s.position.any()]
+        assert len(again) >= 5  # the initial state came back after each reset
+        controller.signal(signal.SIGINT)
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+        assert "0 lockstep timeouts" in node.output()
+
+
+def test_objects_spawned_and_deleted_in_lockstep_cost_no_state_and_no_command():
+    """Every state is answered once or more; a ball that comes and goes in between falls as it must from then on."""
+    step = 1_000_000
+    with Session() as ros:
+        scene = ROOT / "config" / "drawer.yaml"
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded")
+        node = ros.process(*command, scene, "--lockstep")
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        commands, stamps = peer.publisher("joint_commands"), []
+
+        def answer(state):
+            stamps.append(stamp_ns(state.header.stamp))
+            commands.publish(peer.joint_command(["drawer_joint"], [0.0], stamps[-1]))
+            with peer.changed:
+                peer.changed.notify_all()
+
+        peer.node.create_subscription(JOINT_STATE, "joint_states", answer, COMMAND_LOCKSTEP)
+        pose = message_class("geometry_msgs/msg/PoseStamped")()
+        pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 2.0, 3.0, 1.0
+
+        def answers(more):
+            start = len(stamps)
+            peer.until(lambda: len(stamps) > start + more)
+
+        for name in ("first", "second"):
+            answers(100)
+            spawned = peer.call(
+                "spawn_entity", "simulation_interfaces/srv/SpawnEntity", name=name, initial_pose=pose,
+                resource_string="{shape: sphere, size: [0.05], mass: 0.5}",
+            )  # fmt: skip
+            assert spawned.result.result == 1, spawned.result.error_message
+            answers(100)
+            state = peer.call("get_entity_state", "simulation_interfaces/srv/GetEntityState", entity=name).state
+            count = -state.twist.linear.z / (9.81 * 1e-3)  # steps since it came, by its speed
+            assert count > 50 and abs(count - round(count)) < 1e-6
+            assert abs(state.pose.position.z - (3.0 - 9.81e-6 * 0.5 * count * (count + 1.0))) < 1e-9
+            gone = peer.call("delete_entity", "simulation_interfaces/srv/DeleteEntity", entity=name)
+            assert gone.result.result == 1, gone.result.error_message
+        answers(100)
+        assert all(0 <= b - a <= step for a, b in zip(stamps, stamps[1:]))  # none missed, none older than the last
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+        assert "0 lockstep timeouts" in node.output() and "0 rejected" in node.output()

@@ -1,0 +1,171 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rclpy backend against the embedded one, where a ROS 2 is sourced: rmw_cyclonedds and, for topics, rmw_fastrtps.
+
+PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which newer pytests refuse.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from paths import ROOT
+
+pytest.importorskip("rclpy", reason="no sourced ROS 2 here: the rclpy backend cannot run")
+
+from importlib.util import find_spec  # noqa: E402
+
+from ament_index_python import get_resources  # noqa: E402
+
+from ros.support import SET_BOOL, TIMEOUT, Session  # noqa: E402
+
+
+def installed_rmw(vendor):
+    """Whether this ROS 2 has the middleware of a vendor."""
+    return f"rmw_{vendor}_cpp" in get_resources("rmw_typesupport")
+
+
+NODE = pytest.mark.skipif(not find_spec("tf2_msgs"), reason="this ROS 2 lacks tf2_msgs, which the node needs")
+RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", **RANGE}
+CYCLONE = pytest.mark.skipif(not installed_rmw("cyclonedds"), reason="this ROS 2 lacks rmw_cyclonedds_cpp")
+FAST = pytest.mark.skipif(not installed_rmw("fastrtps"), reason="this ROS 2 lacks rmw_fastrtps_cpp")
+
+
+@pytest.mark.parametrize(
+    "node, controller, rmw",
+    [
+        pytest.param("rclpy", "embedded", "cyclonedds", marks=CYCLONE),
+        pytest.param("embedded", "rclpy", "cyclonedds", marks=CYCLONE),
+        pytest.param("rclpy", "rclpy", "cyclonedds", marks=CYCLONE),
+        pytest.param("embedded", "rclpy", "fastrtps", marks=FAST),
+        pytest.param("rclpy", "embedded", "fastrtps", marks=[FAST, NODE]),
+    ],
+)
+def test_lockstep_between_the_backends(node, controller, rmw):
+    """Every state answered, none lost, also where the other side is another vendor's DDS."""
+    with Session(RMW_IMPLEMENTATION=f"rmw_{rmw}_cpp", **RANGE) as ros:
+        simulator = ros.simulator("--lockstep", "--duration", "1", "--joints", "26", backend=node)
+        peer = ros.controller(1000, "--backend", controller)
+        assert simulator.wait() == 0, simulator.output()
+        assert peer.wait() == 0, peer.output()
+        report = json.loads(peer.lines[-1])
+        assert report["states"] == 1000 and report["gaps"] == 0
+        assert "0 lockstep timeouts" in simulator.output()
+
+
+@CYCLONE
+def test_services_and_latched_topics_of_the_rclpy_node():
+    with Session(**REAL) as ros:
+        simulator = ros.simulator("--joints", "2", "--ros-args", "-p", "clock_rate:=50.0", backend="rclpy")
+        peer = ros.peer()
+        description = peer.listen("robot_description", "std_msgs/msg/String", latched())
+        peer.until(lambda: description)
+        assert description[0].data.startswith("<robot")
+        assert peer.call("/mb_contact/reset").success
+        assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True).success
+        simulator.signal()
+        assert simulator.wait() == 0, simulator.output()
+
+
+def latched():
+    from mb_contact.ros import QoS
+
+    return QoS(depth=1, latched=True)
+
+
+@CYCLONE
+def test_spawning_and_parameters_of_the_rclpy_node():
+    """simulation_interfaces and live parameters over rclpy: a ball falls, pushes reach it, the clock's rate changes."""
+    pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")
+    from mb_contact.ros.embedded.messages import message_class, stamp_ns
+    from mb_contact.ros.embedded.parameters import to_message
+
+    scene = ROOT / "config" / "box_on_table.yaml"
+    with Session(**REAL) as ros:
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "rclpy", scene)
+        node = ros.process(*command, "--ros-args", "-p", "start_paused:=true")
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        pose = message_class("geometry_msgs/msg/PoseStamped")()
+        pose.pose.position.z, pose.pose.orientation.w = 2.0, 1.0
+        spawn = "simulation_interfaces/srv/SpawnEntity"
+        ball = "{shape: sphere, size: [0.05], mass: 0.5}"
+        answer = peer.call("spawn_entity", spawn, **{"name": "ball", "resource_string": ball, "initial_pose": pose})
+        assert answer.result.result == 1, answer.result.error_message
+        push = message_class("geometry_msgs/msg/WrenchStamped")()
+        push.wrench.force.x = 1.0
+        publisher = peer.publisher("external_wrench/ball", "geometry_msgs/msg/WrenchStamped")
+        state = "simulation_interfaces/srv/GetEntityState"
+        x = 0.0
+        for _ in range(50):
+            publisher.publish(push)
+            assert peer.call("step_simulation", "simulation_interfaces/srv/StepSimulation", steps=10).result.result == 1
+            x = peer.call("get_entity_state", state, entity="ball").state.pose.position.x
+            if x > 0.0:
+                break
+        assert x > 0.0
+        parameter = message_class("rcl_interfaces/msg/Parameter")("clock_rate", to_message(50.0))
+        kind = "rcl_interfaces/srv/SetParameters"
+        assert peer.call("/mb_contact/set_parameters", kind, parameters=[parameter]).results[0].successful
+        clock = peer.listen("/clock", "rosgraph_msgs/msg/Clock")
+        assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=False).success
+        peer.next_messages("/clock", 10)
+        times = [stamp_ns(m.clock) for m in clock[3:]]
+        assert {b - a for a, b in zip(times, times[1:])} == {20_000_000}
+        node.signal()
+        assert node.wait() == 0, node.output()
+
+
+@CYCLONE
+def test_many_steps_hold_up_nobody_on_the_rclpy_node():
+    """Its service is a coroutine of rclpy's executor: others are answered meanwhile, a pause and SIGINT end it."""
+    pytest.importorskip("simulation_interfaces", reason="this ROS 2 lacks simulation_interfaces")
+    with Session(**REAL) as ros:
+        node = ros.simulator("--joints", "3", "--ros-args", "-p", "start_paused:=true", backend="rclpy")
+        peer = ros.peer()
+        states = peer.listen("joint_states")
+        kind = "simulation_interfaces/srv/StepSimulation"
+        client = peer.node.create_client(kind, "step_simulation")
+        assert client.wait_for_service(TIMEOUT)
+        answer = client.call_async(client.Request(steps=10**9))
+        peer.until(lambda: len(states) > 10)
+        command, commands = peer.joint_command(["joint_1"], [2.5]), peer.publisher("joint_commands")
+        peer.send_until(commands, command, lambda: states[-1].effort[1] == 2.5)
+        about = "simulation_interfaces/srv/GetSimulationState"
+        assert peer.call("get_simulation_state", about).state.state == 2 and not answer.done()
+        assert peer.call("/mb_contact/pause", SET_BOOL, data=True).success
+        assert answer.wait(TIMEOUT) and answer.result().result.error_message.startswith("paused after ")
+        assert peer.call("step_simulation", kind, steps=3).result.result == 1
+        answer = client.call_async(client.Request(steps=10**9))
+        count = len(states)
+        peer.until(lambda: len(states) > count + 10)
+        node.signal()
+        assert node.wait() == 0, node.output()
+        assert answer.wait(TIMEOUT) and "the simulation ends after" in answer.result().result.error_message
+
+
+@CYCLONE
+def test_timers_of_an_rclpy_node_go_by_simulated_time():
+    """What the embedded backend does too: see test_contract.py."""
+    program = (
+        "from mb_contact.ros import create_node, spin, shutdown\n"
+        "node = create_node('follower', 'rclpy', ['--ros-args', '-p', 'use_sim_time:=true'])\n"
+        "times = []\n"
+        "node.create_timer(0.01, lambda: times.append(node.get_clock().now().nanoseconds))\n"
+        "spin(node, lambda: len(times) > 20)\n"
+        "print('gaps', min(b - a for a, b in zip(times[1:], times[2:])), times[-1], flush=True)\n"
+        "shutdown(node)\n"
+    )
+    with Session(**REAL) as ros:
+        node = ros.simulator("--joints", "2", "--ros-args", "-p", "clock_rate:=50.0", backend="rclpy")
+        follower = ros.process(sys.executable, "-u", "-c", program)
+        _, gap, last = follower.wait_for("gaps").split()
+        assert int(gap) >= 20_000_000 and int(last) < 10**15  # the clock's messages, not wall time
+        assert follower.wait() == 0, follower.output()
+        node.signal()
+        assert node.wait() == 0, node.output()

@@ -1,0 +1,104 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The real simulator behind the node: the lift scene in lockstep, and scenes that cannot run."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from paths import ROOT
+from ros.support import Session
+
+SCENE = ROOT / "config" / "dual_arm_lift.yaml"
+COMPILING = 300.0  #: seconds: the first run on a machine compiles the kernels
+
+
+def run(ros, *arguments):
+    command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", *arguments)
+    return ros.process(*command)
+
+
+def test_lift_scene_in_lockstep_with_another_process():
+    with Session() as ros:
+        node = run(ros, SCENE, "--lockstep", "--duration", "0.5", "--as-fast-as-possible")
+        node.wait_for("is up", COMPILING)
+        controller = ros.controller(500)
+        assert node.wait(COMPILING) == 0, node.output()
+        assert controller.wait() == 0, controller.output()
+        report = json.loads(controller.lines[-1])
+        assert report["states"] == 500 and report["gaps"] == 0
+        assert not any(report["unaccompanied"].values()), report
+        assert "500 steps" in node.output() and "0 lockstep timeouts" in node.output()
+
+
+def test_topics_agree_with_the_simulator():
+    """What a controller computes with, against the same simulator in this process."""
+    import mb_contact.ros.embedded.messages as messages
+    from mb_contact.simulation.simulator import Simulator
+
+    with Session() as ros:
+        node = run(ros, SCENE, "--ros-args", "-p", "start_paused:=true")
+        node.wait_for("is up", COMPILING)
+        peer = ros.peer()
+        names = [f"operational_space/{n}" for n in ("inertia", "compliance", "jacobian", "bias")]
+        for name in [*names, "mass_matrix", "nonlinear_effects"]:
+            peer.listen(name, "std_msgs/msg/Float64MultiArray")
+        peer.listen("joint_states")
+        peer.listen("/tf", "tf2_msgs/msg/TFMessage")
+        sim = Simulator(SCENE)
+        for _ in range(3):
+            assert peer.call("/mb_contact/step").success
+            sim.step()
+        peer.until(lambda: all(messages_ for messages_ in peer.received.values()))
+        newest = {topic: kept[-1] for topic, kept in peer.received.items()}
+        state = newest["joint_states"]
+        assert messages.stamp_ns(state.header.stamp) == 3_000_000
+        np.testing.assert_array_equal(state.position, sim.joint_positions())
+        np.testing.assert_array_equal(state.velocity, sim.joint_velocities())
+        expected = sim.operational_space(sim.scene.operational_frames)
+        for name in names:
+            values = getattr(expected, name.rsplit("/", 1)[1])
+            message = newest[name]
+            assert list(message.data[:2]) == [0.0, 3_000_000.0]
+            assert tuple(d.size for d in message.layout.dim) == values.shape
+            np.testing.assert_array_equal(message.data[2:].reshape(values.shape), values)
+        assert "frames=left_tcp,right_tcp" in newest[names[0]].layout.dim[0].label
+        np.testing.assert_array_equal(newest["mass_matrix"].data[2:], sim.mass_matrix().ravel())
+        np.testing.assert_array_equal(newest["nonlinear_effects"].data[2:], sim.nonlinear_effects())
+        translation = newest["/tf"].transforms[0].transform.translation
+        np.testing.assert_array_equal([translation.x, translation.y, translation.z], sim.link_pose("box")[0])
+
+
+def test_ctrl_c_while_the_scene_is_prepared():
+    with Session() as ros:
+        node = run(ros, SCENE)
+        node.wait_for("loading")
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+        assert "Traceback" not in node.output()
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "does not exist"),
+        ("time_step: [", "scene.yaml"),
+        ("time_stepp: 0.001", "time_stepp"),
+        ("models: [{name: a, urdf: missing.urdf}]", "missing.urdf"),
+    ],
+)
+def test_scenes_that_cannot_run(tmp_path, text, message):
+    scene = tmp_path / "scene.yaml"
+    if text is not None:
+        scene.write_text(text)
+    with Session() as ros:
+        node = run(ros, scene)
+        assert node.wait(COMPILING) == 2, node.output()
+        assert message in node.output() and "Traceback" not in node.output()
+        assert sum("error:" in line for line in node.errors) == 1
