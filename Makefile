@@ -22,7 +22,7 @@ help:
 	@echo "make run    set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
 	@echo "            VIEW=1 shows it in the browser too"
 	@echo "make test   set up $(VENV), then run the whole test suite (ARGS=... goes to pytest)"
-	@echo "make lint   ruff"
+	@echo "make lint   ruff and mypy"
 	@echo "make clean  remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
@@ -35,9 +35,10 @@ test: $(VENV)/.ready-test
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) out build dist install log *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready-run: $(SETUP_FILES) | $(BIN)/python

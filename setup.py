@@ -30,6 +30,7 @@ REQUIRED = [
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 TEST = PLOT + VIEWER + [
+    "mypy>=1.11",
     "pytest>=7.4",
     "hypothesis>=6.90",
     "mpmath>=1.3",  # references of 40 and 60 digits: test/oracles/extended_precision.py

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.errors import InputError
+
+Floats = NDArray[np.float64]  #: what checked input and results are
 
 #: A number as files write it: Python's float also takes 1_000 and digits of other scripts.
 NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE)
@@ -17,7 +20,7 @@ NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf|infinity|nan
 LARGEST = 1e30  #: of any number in a file that is not an infinity in disguise; its square is still a number
 
 
-def as_vector(value, size=None, name="value", finite=True):
+def as_vector(value: ArrayLike, size: int | None = None, name: str = "value", finite: bool = True) -> Floats:
     """Return ``value`` as a new-or-same C-contiguous float64 vector.
 
     Parameters
@@ -45,7 +48,9 @@ def as_vector(value, size=None, name="value", finite=True):
     return array
 
 
-def as_matrix(value, shape=None, name="value", finite=True):
+def as_matrix(
+    value: ArrayLike, shape: tuple[int | None, int | None] | None = None, name: str = "value", finite: bool = True
+) -> Floats:
     """Return ``value`` as a C-contiguous float64 matrix; ``None`` in ``shape`` matches any size."""
     array = _as_float_array(value, name)
     if array.ndim != 2:
@@ -58,12 +63,12 @@ def as_matrix(value, shape=None, name="value", finite=True):
     return array
 
 
-def as_positive(value, name="value"):
+def as_positive(value: object, name: str = "value") -> float:
     """Return ``value`` as a float that is finite and above zero, or raise InputError; True is no number."""
     if isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} must be a number, got {value!r}")
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a number, got {value!r}") from None
     if not 0.0 < number < np.inf:
@@ -71,7 +76,7 @@ def as_positive(value, name="value"):
     return number
 
 
-def as_number(text):
+def as_number(text: str) -> float:
     """The number that a text is; ValueError if it is none."""
     if not NUMBER.fullmatch(text):
         raise ValueError(f"'{text}' is not a number")

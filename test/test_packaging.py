@@ -113,9 +113,9 @@ def test_colcon_takes_it_for_a_ros_package(manifest):
     assert scripts.count("$base/lib/mb_contact") == 2
 
 
-def test_ci_calls_exactly_make_test():
+def test_ci_calls_exactly_make_lint_and_make_test():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if "make" in line] == ["exec make test"]
+    assert [line for line in lines if "make" in line] == ["make lint", "exec make test"]
 
 
 def test_the_five_papers_are_cited():

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Protocol
+
 import numpy as np
 
 from mb_contact.checks import as_vector
@@ -13,9 +16,22 @@ from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_pose
 from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK
+from mb_contact.model.model import Frame
+from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK, Tree
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+
+
+class TreeModel(Protocol):
+    """What the functions of this room ask of a model: a Model, a World, or any tree with named frames."""
+
+    @property
+    def tree(self) -> Tree:
+        """Its bodies."""
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """Named places on them."""
 
 
 def sizes(model):

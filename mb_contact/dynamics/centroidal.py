@@ -8,58 +8,137 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.tree.momentum import centre_of_mass as _centre_of_mass
 from mb_contact.core.tree.momentum import forces_about, momentum_matrix, total_momentum
-from mb_contact.dynamics.arguments import kinematics, sizes
+from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
 from mb_contact.dynamics.reduced import centroidal_parts, eliminating, same
 from mb_contact.errors import DynamicsError
 
 
 class Centroidal(NamedTuple):
-    """Centroidal quantities, angular first, moments about the centre of mass, world axes."""
+    """Centroidal quantities, angular first, moments about the centre of mass, world axes.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> parts = mb.dynamics.centroidal(robot, [0.0], [2.0])
+    >>> parts.mass, parts.com, parts.com_velocity
+    (1.0, array([ 0. ,  0. , -0.5]), array([-1.,  0.,  0.]))
+    """
 
     mass: float  #: [kg]
-    com: np.ndarray  #: (3,) [m]
-    com_velocity: np.ndarray  #: (3,) [m/s]
-    momentum: np.ndarray  #: h (6,) = [angular [N m s]; linear [N s]]
-    matrix: np.ndarray  #: centroidal momentum matrix A (6, N), h = A v
-    bias: np.ndarray  #: dA/dt v (6,): dh/dt = A v_dot + bias, the wrench of all outer forces about the centre of mass
-    inertia: np.ndarray  #: (6, 6), of all bodies frozen together
-    com_jacobian: np.ndarray  #: (3, N)
+    com: Floats  #: (3,) [m]
+    com_velocity: Floats  #: (3,) [m/s]
+    momentum: Floats  #: h (6,) = [angular [N m s]; linear [N s]]
+    matrix: Floats  #: centroidal momentum matrix A (6, N), h = A v
+    bias: Floats  #: dA/dt v (6,): dh/dt = A v_dot + bias, the wrench of all outer forces about the centre of mass
+    inertia: Floats  #: (6, 6), of all bodies frozen together
+    com_jacobian: Floats  #: (3, N)
 
 
 @eliminating(same)
-def centre_of_mass(model, q):
-    """Mass [kg] and centre of mass (3,) [m] of all moving bodies, world axes."""
+def centre_of_mass(model: TreeModel, q: ArrayLike) -> tuple[float, Floats]:
+    """Mass and centre of mass of all moving bodies.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+
+    Returns
+    -------
+    mass : float
+        [kg]; what is welded to the world does not count.
+    centre : ndarray (3,)
+        World axes [m].
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.dynamics.centre_of_mass(robot, [0.0, 0.0])
+    (2.0, array([ 0.,  0., -1.]))
+    """
     c = np.zeros(3)
     mass = _centre_of_mass(model.tree, kinematics(model, q), c)
     return mass, c
 
 
 @eliminating(same)
-def momentum(model, q, v, about=(0.0, 0.0, 0.0)):
-    """Momentum (6,) = [angular about ``about`` (3,) [m]; linear] of all moving bodies, world axes; without rotors."""
+def momentum(model: TreeModel, q: ArrayLike, v: ArrayLike, about: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
+    """Momentum of all moving bodies; without rotors.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    about : array_like (3,)
+        Point of the world that the angular part is about [m].
+
+    Returns
+    -------
+    ndarray (6,)
+        Angular [N m s], then linear [N s], world axes.
+
+    Raises
+    ------
+    InputError
+        An argument does not fit or is not finite.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.momentum(robot, [0.0], [2.0])
+    array([ 0. ,  0.7,  0. , -1. ,  0. ,  0. ])
+    """
     h = np.zeros(6)
     total_momentum(model.tree, kinematics(model, q, v), as_vector(about, 3, "about"), h)
     return h
 
 
 @eliminating(centroidal_parts)
-def centroidal(model, q, v):
+def centroidal(model: TreeModel, q: ArrayLike, v: ArrayLike) -> Centroidal:
     """Centre of mass, momentum, momentum matrix and its rate times v, and locked inertia, in O(N).
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
 
     Returns
     -------
     Centroidal
+        World axes, moments about the centre of mass, SI units.
 
     Raises
     ------
+    InputError
+        q or v do not fit or are not finite.
     DynamicsError
         Nothing that moves has a mass.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> parts = mb.dynamics.centroidal(robot, [0.0], [2.0])
+    >>> np.allclose(parts.matrix @ [2.0], parts.momentum)
+    True
     """
     n, N, _ = sizes(model)
     kin = kinematics(model, q, v)

@@ -26,7 +26,7 @@ GRAVITY_ARRAY = np.array(GRAVITY)
 NOT_FINITE_RESULT = "the result is not finite although all arguments are: are coordinates and velocities sensible?"
 MOST_NODE_SETS = 32  # of a model that are remembered
 
-_EVALUATORS = {}  # id of a model to (weak reference, Evaluator)
+_EVALUATORS: dict[int, tuple[weakref.ref, Evaluator]] = {}  # id of a model to (weak reference, Evaluator)
 
 
 class Evaluator:

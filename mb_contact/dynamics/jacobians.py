@@ -6,28 +6,83 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.core.tree import frames as _frames
 from mb_contact.core.tree.evaluate import evaluate_jacobian
-from mb_contact.dynamics.arguments import kinematics, sizes
+from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
-from mb_contact.dynamics.nodes import Node, Point, node_arrays
+from mb_contact.dynamics.nodes import Node, NodeLike, Nodes, Point, node_arrays
 from mb_contact.dynamics.reduced import columns, eliminating, same
 from mb_contact.types import OK
 
 
 @eliminating(same)
-def frame_pose(model, q, frame):
-    """World pose (R (3, 3), p (3,)) of a node."""
+def frame_pose(model: TreeModel, q: ArrayLike, frame: NodeLike) -> tuple[Floats, Floats]:
+    """World pose of a node.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    frame : str, Node or Point
+
+    Returns
+    -------
+    R : ndarray (3, 3)
+        Axes of the frame in world axes.
+    p : ndarray (3,)
+        Place of the node in the world [m].
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> R, p = mb.frame_pose(robot, [np.pi / 2], mb.Point("link_0", (0.0, 0.0, -1.0)))
+    >>> p
+    array([-1.,  0., -0.])
+    """
     nodes = node_arrays(model, frame if isinstance(frame, (str, Node, Point)) else (frame,))
     R, p = nodes.world(kinematics(model, q))
     return R[0], p[0]
 
 
 @eliminating(columns)
-def jacobian(model, q, frames):
-    """Jacobian J (rows, N) of stacked nodes: ``[omega; velocity of the origin] = J v``, world axes."""
+def jacobian(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+    """Jacobian J of stacked nodes: ``[omega; velocity of the node] = J v`` (J14 (6)).
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows, N)
+        World axes; six rows a node, angular first, three of a Point.
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.jacobian(robot, [0.0, 0.0], mb.Point("link_1", (0.0, 0.0, -1.0)))
+    array([[-2., -1.],
+           [ 0.,  0.],
+           [ 0.,  0.]])
+    """
     e = evaluator(model)
     q = vector(q, e.nq, "q")
     nodes, rows = e.nodes(model, frames)
@@ -39,8 +94,35 @@ def jacobian(model, q, frames):
 
 
 @eliminating(columns)
-def jacobian_rate(model, q, v, frames):
-    """Time derivative dJ/dt (rows, N) of the Jacobian of stacked nodes at velocity v."""
+def jacobian_rate(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> Floats:
+    """Time derivative dJ/dt of the Jacobian of stacked nodes at velocity v.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows, N)
+        World axes, rows as those of :func:`jacobian`.
+
+    Raises
+    ------
+    InputError
+        q or v do not fit or are not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.jacobian_rate(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0))).ravel()
+    array([0., 0., 2.])
+    """
     nodes = node_arrays(model, frames)
     N = sizes(model)[1]
     v = as_vector(v, N, "v")
@@ -52,8 +134,35 @@ def jacobian_rate(model, q, v, frames):
 
 
 @eliminating(same)
-def jacobian_bias(model, q, v, frames):
-    """Bias accelerations dJ/dt v (rows,) of stacked nodes, without forming dJ/dt."""
+def jacobian_bias(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> Floats:
+    """Bias accelerations dJ/dt v of stacked nodes (J14 (22)), without forming dJ/dt.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows,)
+        World axes [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    InputError
+        q or v do not fit or are not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.jacobian_bias(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0)))  # r omega^2, upwards
+    array([0., 0., 4.])
+    """
     nodes = node_arrays(model, frames)
     kin = kinematics(model, q, v)
     bias = np.zeros(nodes.rows)
@@ -63,8 +172,35 @@ def jacobian_bias(model, q, v, frames):
 
 
 @eliminating(same)
-def velocity(model, q, v, frames):
-    """Velocities J v (rows,) of stacked nodes [rad/s, m/s], without forming J."""
+def velocity(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> Floats:
+    """Velocities J v of stacked nodes, without forming J.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows,)
+        World axes [rad/s, m/s].
+
+    Raises
+    ------
+    InputError
+        q or v do not fit or are not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.velocity(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
+    array([-2.,  0.,  0.])
+    """
     nodes = node_arrays(model, frames)
     kin = kinematics(model, q, v)
     out = np.zeros(nodes.rows)
@@ -73,7 +209,36 @@ def velocity(model, q, v, frames):
 
 
 @eliminating(same)
-def acceleration(model, q, v, v_dot, frames):
-    """Accelerations J v_dot + dJ/dt v (rows,) of stacked nodes, of the material point [rad/s^2, m/s^2]."""
+def acceleration(model: TreeModel, q: ArrayLike, v: ArrayLike, v_dot: ArrayLike, frames: Nodes) -> Floats:
+    """Accelerations J v_dot + dJ/dt v of stacked nodes, of the material point (J14 (22)).
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    v_dot : array_like (N,)
+        Accelerations [rad/s^2, m/s^2].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows,)
+        World axes [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    InputError
+        An argument does not fit or is not finite, or there is no such frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.acceleration(robot, [0.0], [2.0], [3.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
+    array([-3.,  0.,  4.])
+    """
     v_dot = as_vector(v_dot, sizes(model)[1], "v_dot")
     return jacobian(model, q, frames) @ v_dot + jacobian_bias(model, q, v, frames)

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.evaluate import (
     evaluate_forward_dynamics,
@@ -16,7 +17,7 @@ from mb_contact.core.tree.evaluate import (
 )
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
-from mb_contact.dynamics.arguments import GRAVITY, articulated, kinematics, modified_articulated, sizes
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, kinematics, modified_articulated, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
 from mb_contact.errors import DynamicsError, InputError
@@ -26,8 +27,32 @@ METHODS = ("abm", "modified_abm", "crbm")  #: of :func:`forward_dynamics`
 
 
 @eliminating(both)
-def mass_matrix(model, q):
-    """Mass matrix M(q), (N, N), by composite bodies (J11 algorithm 4.2); armature included."""
+def mass_matrix(model: TreeModel, q: ArrayLike) -> Floats:
+    """Mass matrix M(q) by composite bodies (J11 lemma 4, algorithm 4.2), O(N^2); rotors (armature) included.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+
+    Returns
+    -------
+    ndarray (N, N)
+        Symmetric [kg m^2, kg m, kg].
+
+    Raises
+    ------
+    InputError
+        q does not fit, is not finite or has a quaternion that is no rotation.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.mass_matrix(robot, [0.0, 0.0])
+    array([[2.7 , 0.85],
+           [0.85, 0.35]])
+    """
     e = evaluator(model)
     q = vector(q, e.nq, "q")
     M = np.zeros((e.N, e.N))
@@ -38,16 +63,32 @@ def mass_matrix(model, q):
 
 
 @eliminating(rows)
-def mass_times(model, q, x):
-    """M(q) x in O(N), without M: the efforts for accelerations x at rest and without gravity.
+def mass_times(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
+    """M(q) x in O(N), without M: the efforts for accelerations x at rest and without gravity (J11 (1)).
 
     Parameters
     ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
     x : array_like (N,) or (N, m)
+        Accelerations, one set or one a column [rad/s^2, m/s^2].
 
     Returns
     -------
     ndarray, shaped as x
+        Efforts [N m, N].
+
+    Raises
+    ------
+    InputError
+        q or x do not fit or are not finite.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.dynamics.mass_times(robot, [0.0, 0.0], [1.0, 0.0])
+    array([2.7 , 0.85])
     """
     n, N, _ = sizes(model)
     kin = kinematics(model, q)  # a and b are zero
@@ -62,21 +103,34 @@ def mass_times(model, q, x):
 
 
 @eliminating("reduced_solve")
-def mass_solve(model, q, x):
+def mass_solve(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
     """M(q)^-1 x in O(N) by the articulated-body sweeps ([1 - H psi K]* D^-1 [1 - H psi K], J11 lemma 11), without M.
 
     Parameters
     ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
     x : array_like (N,) or (N, m)
+        Efforts or impulses, one set or one a column [N m, N].
 
     Returns
     -------
     ndarray, shaped as x
+        Accelerations or changes of velocity [rad/s^2, m/s^2].
 
     Raises
     ------
+    InputError
+        q or x do not fit or are not finite.
     DynamicsError
         A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.dynamics.mass_solve(robot, [0.0, 0.0], [2.7, 0.85])
+    array([1., 0.])
     """
     n, N, _ = sizes(model)
     kin = kinematics(model, q)
@@ -103,20 +157,72 @@ def _by_columns(function, x, N):
 
 
 @eliminating("reduced_log_determinant")
-def mass_log_determinant(model, q):
+def mass_log_determinant(model: TreeModel, q: ArrayLike) -> float:
     """log det M(q) = sum of log D(k), in O(N) (J11 lemma 11).
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+
+    Returns
+    -------
+    float
+        Of M in SI units.
 
     Raises
     ------
+    InputError
+        q does not fit or is not finite.
     DynamicsError
         A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> np.exp(mb.dynamics.mass_log_determinant(robot, [0.0, 0.0]))  # 2.7 * 0.35 - 0.85**2
+    0.2225
     """
     return float(-np.log(articulated(model, kinematics(model, q)).D_inv).sum())
 
 
 @eliminating(rows)
-def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
-    """Efforts T (N,) with ``M v_dot + C(q, v) + g(q) = T``; joint damping left out."""
+def inverse_dynamics(
+    model: TreeModel, q: ArrayLike, v: ArrayLike, v_dot: ArrayLike, gravity: ArrayLike = GRAVITY
+) -> Floats:
+    """Efforts T with ``M v_dot + C(q, v) + g(q) = T`` (J11 (1), (10)), O(N); joint damping left out.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    v_dot : array_like (N,)
+        Accelerations [rad/s^2, m/s^2].
+    gravity : array_like (3,)
+        World axes [m/s^2].
+
+    Returns
+    -------
+    ndarray (N,)
+        [N m, N]
+
+    Raises
+    ------
+    InputError
+        An argument does not fit or is not finite.
+    DynamicsError
+        The result is not finite although all arguments are.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.inverse_dynamics(robot, [0.0, 0.0], [0.0, 0.0], [1.0, 0.0])  # hanging straight down: M v_dot alone
+    array([2.7 , 0.85])
+    """
     e = evaluator(model)
     q, v, v_dot = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(v_dot, e.N, "v_dot")
     gravity = gravity_vector(gravity)
@@ -128,32 +234,86 @@ def inverse_dynamics(model, q, v, v_dot, gravity=GRAVITY):
 
 
 @eliminating(rows)
-def nonlinear_effects(model, q, v, gravity=GRAVITY):
-    """Coriolis, centrifugal and gravity efforts C(q, v) + g(q), (N,)."""
-    return inverse_dynamics(model, q, v, np.zeros(sizes(model)[1]), gravity)
-
-
-@eliminating("reduced_forward_dynamics")
-def forward_dynamics(model, q, v, effort, gravity=GRAVITY, method="abm"):
-    """Accelerations v_dot (N,) with ``M v_dot + C(q, v) + g(q) = effort - damping v``.
+def nonlinear_effects(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> Floats:
+    """Coriolis, centrifugal and gravity efforts C(q, v) + g(q) (J11 (10)), O(N).
 
     Parameters
     ----------
     model : Model or World
-    q, v, effort : array_like (nq,), (N,), (N,)
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
     gravity : array_like (3,)
-        [m/s^2]
+        World axes [m/s^2].
+
+    Returns
+    -------
+    ndarray (N,)
+        [N m, N]
+
+    Raises
+    ------
+    InputError
+        An argument does not fit or is not finite.
+    DynamicsError
+        The result is not finite although all arguments are.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.nonlinear_effects(robot, [np.pi / 2], [0.0])  # 1 kg, its centre half a metre from the hinge
+    array([4.905])
+    """
+    return inverse_dynamics(model, q, v, np.zeros(sizes(model)[1]), gravity)
+
+
+@eliminating("reduced_forward_dynamics")
+def forward_dynamics(
+    model: TreeModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike,
+    gravity: ArrayLike = GRAVITY,
+    method: str = "abm",
+) -> Floats:
+    """Accelerations v_dot with ``M v_dot + C(q, v) + g(q) = effort - damping v``.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    effort : array_like (N,)
+        Of the joints' motors [N m, N].
+    gravity : array_like (3,)
+        World axes [m/s^2].
     method : {"abm", "modified_abm", "crbm"}
         ``abm``: articulated-body sweeps (J11 lemma 12), O(N).
         ``modified_abm``: the same with factored inertias (P00 section 7), O(N): small inertias keep their digits beside
-        large ones.  ``crbm``: the mass matrix and its Cholesky factor, O(N^3).
+        large ones.  ``crbm``: the mass matrix and its Cholesky factor (P00 (9)), O(N^3).
+
+    Returns
+    -------
+    ndarray (N,)
+        [rad/s^2, m/s^2]
 
     Raises
     ------
     DynamicsError
-        A hinge carries no inertia.
+        A hinge carries no inertia, or the result is not finite although all arguments are.
     InputError
-        An argument does not fit.
+        An argument does not fit or is not finite, or the method is unknown.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.forward_dynamics(robot, [np.pi / 2], [0.0], [4.905])  # this effort holds it
+    array([0.])
+    >>> mb.forward_dynamics(robot, [0.0], [0.0], [0.35])
+    array([1.])
     """
     e = evaluator(model)
     q, v, effort = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(effort, e.N, "effort")
@@ -196,8 +356,38 @@ def _solve_mass_matrix(M, effort):
 
 
 @eliminating(same)
-def energy(model, q, v, gravity=GRAVITY):
-    """Kinetic and potential energy [J]; rotors included, the potential is zero at the world's origin."""
+def energy(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: ArrayLike = GRAVITY) -> tuple[float, float]:
+    """Kinetic and potential energy, 1/2 v* M v and - sum of m g . c; rotors included.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    gravity : array_like (3,)
+        World axes [m/s^2].
+
+    Returns
+    -------
+    kinetic, potential : float
+        [J]; the potential of a mass at the world's origin is zero.
+
+    Raises
+    ------
+    InputError
+        An argument does not fit or is not finite.
+    DynamicsError
+        The energy is not finite although all arguments are.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> kinetic, potential = mb.energy(robot, [0.0], [2.0])
+    >>> kinetic, potential
+    (0.7, -4.905)
+    """
     kin = kinematics(model, q, v)
     kinetic, potential = mechanical_energy(model.tree, kin, as_vector(gravity, 3, "gravity"))
     with np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ axes are always the world's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,23 +18,48 @@ import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.core.tree import frames as _frames
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
 
 
 @dataclass(frozen=True)  # no tuples: a Node is not equal to the Point at its place
 class Node:
-    """Six rows, angular first, at ``position`` [m] of a frame, given in that frame's axes."""
+    """Six rows, angular first, at ``position`` [m] of a frame, given in that frame's axes.
+
+    Rows are in world axes.  A Node and a Point at the same place are not equal.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> tip = mb.Node("link_0", (0.0, 0.0, -1.0))
+    >>> mb.jacobian(robot, [0.0], tip).ravel()
+    array([ 0.,  1.,  0., -1.,  0.,  0.])
+    """
 
     frame: str
-    position: tuple = (0.0, 0.0, 0.0)
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Point:
-    """Three linear rows at ``position`` [m] of a frame, given in that frame's axes."""
+    """Three linear rows at ``position`` [m] of a frame, given in that frame's axes.
+
+    Rows are in world axes.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> tip = mb.Point("link_0", (0.0, 0.0, -1.0))
+    >>> mb.jacobian(robot, [0.0], tip).ravel()
+    array([-1.,  0.,  0.])
+    """
 
     frame: str
-    position: tuple = (0.0, 0.0, 0.0)
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+NodeLike = str | Node | Point  #: a frame's name stands for its origin
+Nodes = NodeLike | Sequence[NodeLike]
 
 
 class NodeArrays(NamedTuple):
@@ -57,7 +83,7 @@ class NodeArrays(NamedTuple):
         return R, p
 
 
-def node_arrays(model, nodes):
+def node_arrays(model: TreeModel, nodes: Nodes) -> NodeArrays:
     """Checked NodeArrays of one node or a sequence of nodes.
 
     Raises
@@ -73,9 +99,9 @@ def node_arrays(model, nodes):
         raise InputError(f"{nodes!r} is no frame's name, Node or Point, nor several of them") from None
     if not nodes:
         raise InputError("frames must name at least one frame")
-    nodes = [Node(node) if isinstance(node, str) else node for node in nodes]
+    places: list[Node | Point] = [Node(node) if isinstance(node, str) else node for node in nodes]
     R, p = [], []
-    for node in nodes:
+    for node in places:
         if not isinstance(node, (Node, Point)):
             raise InputError(f"{node!r} is no frame's name, Node or Point")
         if not isinstance(node.frame, str) or node.frame not in model.frames:
@@ -85,9 +111,9 @@ def node_arrays(model, nodes):
         R.append(frame.R)
         p.append(frame.p + frame.R @ as_vector(node.position, 3, f"position in '{node.frame}'"))
     return NodeArrays(
-        names=tuple(node.frame for node in nodes),
-        body=np.array([model.frames[node.frame].body for node in nodes], np.int64),
-        first=np.array([0 if isinstance(node, Node) else 3 for node in nodes], np.int64),
+        names=tuple(node.frame for node in places),
+        body=np.array([model.frames[node.frame].body for node in places], np.int64),
+        first=np.array([0 if isinstance(node, Node) else 3 for node in places], np.int64),
         R=np.array(R, float),
         p=np.array(p, float),
     )

@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
 from mb_contact.core.tree import frames as _frames
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.evaluate import evaluate_compliance
 from mb_contact.core.workspace import make_compliance
-from mb_contact.dynamics.arguments import articulated, kinematics, sizes
+from mb_contact.dynamics.arguments import TreeModel, articulated, kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
-from mb_contact.dynamics.nodes import node_arrays
+from mb_contact.dynamics.nodes import Nodes, node_arrays
 from mb_contact.dynamics.reduced import eliminating
 from mb_contact.types import OK
 
@@ -24,32 +26,70 @@ RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the l
 
 
 class OperationalSpace(NamedTuple):
-    """Operational-space quantities of stacked nodes, angular first, world axes at the node origins."""
+    """Operational-space quantities of stacked nodes, angular first, world axes at the node origins (J14 section 8).
 
-    frames: tuple  #: names, in stacking order
-    jacobian: np.ndarray  #: J (rows, N)
-    bias: np.ndarray  #: dJ/dt v (rows,)
-    compliance: np.ndarray  #: Lambda = J M^-1 J* (rows, rows), with the coupling between the nodes
-    inertia: np.ndarray  #: its inverse; its pseudo-inverse where J loses rank
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> space = mb.operational_space(robot, [0.3, 0.4], [0.0, 0.0], mb.Point("link_1", (0.0, 0.0, -1.0)))
+    >>> space.compliance.shape, space.rank  # a chain in the x-z plane does not move its tip along y
+    ((3, 3), 2)
+    >>> space.condition < 100.0
+    True
+    """
+
+    frames: tuple[str, ...]  #: names, in stacking order
+    jacobian: Floats  #: J (rows, N)
+    bias: Floats  #: dJ/dt v (rows,)
+    compliance: Floats  #: Lambda = J M^-1 J* (rows, rows), with the coupling between the nodes
+    inertia: Floats  #: its inverse; its pseudo-inverse where J loses rank
     rank: int  #: of the compliance, with RANK_TOLERANCE
 
     @property
-    def condition(self):
-        """Largest over smallest eigenvalue that counts, of the compliance scaled to a unit diagonal."""
+    def condition(self) -> float:
+        """Largest over smallest eigenvalue that counts, of the compliance scaled to a unit diagonal.
+
+        Returns
+        -------
+        float
+            Without a unit; inf where the compliance is zero.
+        """
         return compliance_condition(self.compliance)
 
 
 @eliminating("reduced_compliance")
-def operational_compliance(model, q, frames):
-    """Operational-space compliance Lambda = J M^-1 J* (rows, rows) by the Upsilon recursion, O(N) + O(f^2).
+def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+    """Operational-space compliance Lambda = J M^-1 J* by the Upsilon recursion (J11 (60), J14 section 8).
 
-    No Jacobian and no inverse of the mass matrix is formed (J14 section 8).
+    O(N) + O(f^2) for f nodes; no Jacobian and no inverse of the mass matrix is formed.
 
     Parameters
     ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
     frames : node or sequence of nodes
         Names of frames, :class:`~mb_contact.dynamics.nodes.Node` or :class:`~mb_contact.dynamics.nodes.Point`: several
         on one body, on ancestors and descendants, in different trees, or on the world.
+
+    Returns
+    -------
+    ndarray (rows, rows)
+        World axes at the nodes, angular first: velocities for a unit impulse [1/(kg m^2), 1/(kg m), 1/kg].
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite, or there is no such frame.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> L = mb.operational_compliance(robot, [0.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
+    >>> 1.0 / L[0, 0]  # the moment about the hinge over the squared arm [kg]
+    0.35
     """
     e = evaluator(model)
     q = vector(q, e.nq, "q")
@@ -72,12 +112,37 @@ def _compliance_matrix(model, kin, art, nodes, p):
 
 
 @eliminating("reduced_operational_space")
-def operational_space(model, q, v, frames):
-    """Jacobian, bias, compliance and inertia of stacked nodes in one pass.
+def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> OperationalSpace:
+    """Jacobian, bias, compliance and inertia of stacked nodes in one pass (J14 section 8).
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    v : array_like (N,)
+        Velocities [rad/s, m/s].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
 
     Returns
     -------
     OperationalSpace
+        World axes, rows as those of :func:`~mb_contact.dynamics.jacobian`.
+
+    Raises
+    ------
+    InputError
+        q or v do not fit or are not finite, or there is no such frame.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> space = mb.operational_space(robot, [0.0], [2.0], mb.Point("link_0", (0.0, 0.0, -1.0)))
+    >>> space.inertia[0, 0], space.bias, space.rank
+    (0.35, array([0., 0., 4.]), 1)
     """
     nodes = node_arrays(model, frames)
     n, N, _ = sizes(model)
@@ -92,17 +157,72 @@ def operational_space(model, q, v, frames):
     return OperationalSpace(nodes.names, J, bias, L, inertia, rank)
 
 
-def operational_inertia(model, q, frames):
-    """Operational-space inertia Lambda^-1 (rows, rows), the pseudo-inverse where J loses rank."""
+def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+    """Operational-space inertia Lambda^-1 (J14 section 8), the pseudo-inverse where J loses rank.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point.
+
+    Returns
+    -------
+    ndarray (rows, rows)
+        World axes at the nodes, angular first [kg m^2, kg m, kg].
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite, or there is no such frame.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> mb.dynamics.operational_inertia(robot, [0.0], mb.Point("link_0", (0.0, 0.0, -1.0)))[0, 0]
+    0.35
+    """
     return invert_compliance(operational_compliance(model, q, frames))[0]
 
 
 @eliminating("reduced_consistent_inverse")
-def consistent_inverse(model, q, frames):
-    """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 (N, rows) of the stacked Jacobian.
+def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+    """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 of the stacked Jacobian.
 
     The inverse with the least kinetic energy: v = J_bar u is the slowest motion with node velocities u, and the
     efforts (1 - J* J_bar*) T do not accelerate the nodes.  M^-1 J* is one O(N) impulse sweep a row; M is not formed.
+
+    Parameters
+    ----------
+    model : Model or World
+    q : array_like (nq,)
+        Coordinates [rad, m; quaternions x y z w].
+    frames : node or sequence of nodes
+        Names of frames, Node or Point; world axes.
+
+    Returns
+    -------
+    ndarray (N, rows)
+        Joint rates [rad/s, m/s] for node velocities [rad/s, m/s].
+
+    Raises
+    ------
+    InputError
+        q does not fit or is not finite, or there is no such frame.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> q, tip = [0.3, 0.4], mb.Point("link_1", (0.0, 0.0, -1.0))
+    >>> inverse = mb.dynamics.consistent_inverse(robot, q, tip)
+    >>> np.allclose(inverse @ mb.jacobian(robot, q, tip), np.eye(2))
+    True
     """
     nodes = node_arrays(model, frames)
     n, N, _ = sizes(model)
@@ -130,10 +250,33 @@ def _about_origin(axis, r):
     return force
 
 
-def invert_compliance(L):
+def invert_compliance(L: Floats) -> tuple[Floats, int]:
     """Inverse of a compliance (pseudo-inverse below RANK_TOLERANCE) and its rank.
 
     Rows are scaled to a unit diagonal first, since rad/s and m/s mix.
+
+    Parameters
+    ----------
+    L : ndarray (rows, rows)
+        Symmetric, positive semidefinite; in any axes [1/(kg m^2), 1/(kg m), 1/kg].
+
+    Returns
+    -------
+    inverse : ndarray (rows, rows)
+        In the same axes [kg m^2, kg m, kg].
+    rank : int
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        L is not square or not finite.
+
+    Examples
+    --------
+    >>> inverse, rank = mb.dynamics.invert_compliance(np.array([[0.5, 0.0], [0.0, 0.0]]))
+    >>> inverse, rank
+    (array([[2., 0.],
+           [0., 0.]]), 1)
     """
     scaled, scale = _unit_diagonal(L)
     inverse = _regular_inverse(scaled)

@@ -11,25 +11,29 @@ simulator keeps the followers as bilateral rows instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from inspect import signature
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.errors import InputError
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 EXPANDED = ("q", "v", "v_dot", "x")  #: arguments that are coordinates or their rates
 
 
-def eliminating(convert):
+def eliminating(convert: Callable[[Any, Any], Any] | str) -> Callable[[F], F]:
     """Decorator of a function of (model, q, ...): for a model with eliminated joints call it on the whole tree.
 
     ``convert(result, model)`` takes what the function says of the whole tree to the reduced coordinates; a string
     names a function of this file that is called instead, with the reduced arguments.
     """
 
-    def decorate(function):
+    def decorate(function: F) -> F:
         order = signature(function)
 
         @wraps(function)
@@ -47,7 +51,7 @@ def eliminating(convert):
                     given[name] = model.expand_q(given[name]) if name == "q" else expand_rates(model, given[name], name)
             return convert(function(model.whole, **given), model)
 
-        return call
+        return call  # type: ignore[return-value]
 
     return decorate
 
