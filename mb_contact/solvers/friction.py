@@ -5,31 +5,50 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.cone.problem import CONE
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from mb_contact.solvers.layout import ConeLayout
-from mb_contact.solvers.residuals import ConeResidual, cone_residual
+from mb_contact.solvers.residuals import ConeResidual, Matrix, cone_residual
 
 SHARE = 1e-2  #: of the tolerance, asked of the Newton method, whose scales differ from the judge's
 
 
 class FrictionResult(NamedTuple):
-    """Outcome of :func:`solve_friction`; judge it by ``residual``."""
+    """Outcome of :func:`solve_friction`; judge it by ``residual``.
 
-    r: np.ndarray  #: impulses, the best point found
-    u: np.ndarray  #: W r + q
+    Examples
+    --------
+    >>> result = mb.solve_friction(np.eye(3), [-1.0, 0.3, 0.0], mu=[0.5])
+    >>> result.r, result.u, result.status
+    (array([ 1. , -0.3,  0. ]), array([0., 0., 0.]), 'solved')
+    >>> result.residual.natural < 1e-12
+    True
+    """
+
+    r: Floats  #: impulses, the best point found
+    u: Floats  #: W r + q
     status: str  #: "solved", "limit" (no point within the tolerance was found), "not_finite"
     iterations: int  #: Newton steps
     residual: ConeResidual  #: recomputed from W, q and r
 
 
-def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, limit=1000):
+def solve_friction(
+    W: Matrix | ArrayLike,
+    q: ArrayLike,
+    mu: ArrayLike | None = None,
+    *,
+    layout: ConeLayout | None = None,
+    warm: ArrayLike | None = None,
+    tolerance: float = 1e-8,
+    limit: int = 1000,
+) -> FrictionResult:
     """Solve the frictional contact problem without a pyramid.
 
     ``u = W r + q``, per contact ``K* > u + (mu |u_T|) n _|_ r < K = {|r_T| <= mu r_n}``: Coulomb's law, as De Saxce
@@ -37,15 +56,15 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
 
     Parameters
     ----------
-    W : (R, R)
-        Delassus matrix, dense or scipy.sparse; taken as it is (make it symmetric first if it should be).
-    q : (R,)
-        Free velocities; rows of a contact: normal, tangent 1, tangent 2.
-    mu : (R / 3,) or (R / 3, 2), optional
+    W : array_like or scipy.sparse matrix (R, R)
+        Delassus matrix, taken as it is (make it symmetric first if it should be) [1/kg].
+    q : array_like (R,)
+        Free velocities [m/s]; rows of a contact: normal, tangent 1, tangent 2, in the contact's axes.
+    mu : array_like (R / 3,) or (R / 3, 2), optional
         Friction coefficients of plain contacts, instead of a layout.
     layout : ConeLayout, optional
-    warm : (R,), optional
-        Impulses to start from, those of the last step for instance.
+    warm : array_like (R,), optional
+        Impulses to start from, those of the last step for instance [N s].
     tolerance : float
         "solved" is said only if the natural residual recomputed from W, q, r is at most this times max(1, |q|),
         the residual in scaled units at most this, relative to the scaled q, and W r + q known as well as that
@@ -56,11 +75,18 @@ def solve_friction(W, q, mu=None, *, layout=None, warm=None, tolerance=1e-8, lim
     Returns
     -------
     FrictionResult
+        Impulses [N s], velocities [m/s] and residuals; not solved is a status, not an error.
 
     Raises
     ------
     InputError
         Shapes do not fit or entries are not finite.
+
+    Examples
+    --------
+    >>> slides = mb.solve_friction(np.eye(3), [-1.0, 0.8, 0.0], mu=[0.5])  # 1 kg lands with 0.8 m/s along the ground
+    >>> slides.r, slides.u
+    (array([ 1. , -0.5,  0. ]), array([0. , 0.3, 0. ]))
     """
     layout, W, q = _check(W, q, mu, layout)
     if warm is not None:
@@ -97,7 +123,7 @@ def _as_blocks(layout):
     return kind, size, mu
 
 
-def _check(W, q, mu, layout):
+def _check(W, q, mu, layout) -> tuple[ConeLayout, Any, Floats]:
     """Layout, matrix (dense or CSR) and right-hand side, checked."""
     if (mu is None) == (layout is None):
         raise InputError("give either mu (plain contacts) or a layout, not both or none")

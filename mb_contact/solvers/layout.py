@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.cone.problem import CONE, FREE, Units
 from mb_contact.errors import InputError
 
@@ -19,69 +20,110 @@ from mb_contact.errors import InputError
 class ConeLayout(NamedTuple):
     """Units of a problem in the order of its rows; join them with ``+``.
 
-    >>> layout = ConeLayout.contacts([0.5, 0.3]) + ConeLayout.unilateral(2) + ConeLayout.bilateral(6)
+    Examples
+    --------
+    Two contacts of three rows (normal, tangent 1, tangent 2), two joint limits, and one unit of six bilateral rows:
 
-    has two contacts of three rows (normal, tangent 1, tangent 2), two joint limits, and one unit of six bilateral rows.
+    >>> ConeLayout = mb.solvers.ConeLayout
+    >>> layout = ConeLayout.contacts([0.5, 0.3]) + ConeLayout.unilateral(2) + ConeLayout.bilateral(6)
+    >>> layout.rows
+    14
+    >>> layout.arrays().start
+    array([ 0,  3,  6,  7,  8, 14])
     """
 
     units: tuple  #: per unit (kind, rows, groups), groups being tuples of the rows' coefficients
 
     @classmethod
-    def contacts(cls, mu, torsion=None, rolling=None):
+    def contacts(
+        cls, mu: ArrayLike, torsion: ArrayLike | None = None, rolling: ArrayLike | None = None
+    ) -> ConeLayout:
         """Contacts with rows normal, tangent 1, tangent 2 [, torsion] [, rolling 1, rolling 2].
 
         Parameters
         ----------
-        mu : (n,) or (n, 2)
+        mu : array_like (n,) or (n, 2)
             Friction coefficients, isotropic or along the two tangents: ``(r_1/mu_1)^2 + (r_2/mu_2)^2 <= r_n^2``.
-        torsion : (n,), optional
+        torsion : array_like (n,), optional
             Torsional coefficient [m]: ``|r_torsion| <= torsion r_n``.
-        rolling : (n,) or (n, 2), optional
+        rolling : array_like (n,) or (n, 2), optional
             Rolling coefficients [m], bounding the two rolling moments like ``mu`` the two forces.
+
+        Returns
+        -------
+        ConeLayout
+
+        Raises
+        ------
+        InputError
+            Shapes do not fit, or a coefficient is negative or not finite.
         """
-        mu = _coefficients(mu, "mu")
-        n = mu.shape[0]
+        groups = [_coefficients(mu, "mu")]
+        n = len(groups[0])
         if torsion is not None:
             torsion = as_vector(torsion, n, "torsion")
             _not_negative(torsion, "torsion")
+            groups.append(torsion[:, None])
         if rolling is not None:
             rolling = _coefficients(rolling, "rolling")
             if rolling.shape[0] != n:
                 raise InputError(f"rolling must have {n} rows, got {rolling.shape[0]}")
-        units = []
-        mu = mu.tolist()
-        torsion = None if torsion is None else torsion.tolist()
-        rolling = None if rolling is None else rolling.tolist()
-        for i in range(n):
-            groups = [tuple(mu[i])]
-            if torsion is not None:
-                groups.append((torsion[i],))
-            if rolling is not None:
-                groups.append(tuple(rolling[i]))
-            units.append((CONE, 1 + sum(map(len, groups)), tuple(groups)))
-        return cls(tuple(units))
+            groups.append(rolling)
+        rows = 1 + sum(group.shape[1] for group in groups)
+        contacts = zip(*(group.tolist() for group in groups))
+        return cls(tuple((CONE, rows, tuple(map(tuple, contact))) for contact in contacts))
 
     @classmethod
-    def unilateral(cls, count):
-        """``count`` rows with 0 <= u _|_ r >= 0, for joint limits and contacts without friction."""
+    def unilateral(cls, count: int) -> ConeLayout:
+        """Rows with 0 <= u _|_ r >= 0, for joint limits and contacts without friction.
+
+        Parameters
+        ----------
+        count : int
+            Number of rows.
+
+        Returns
+        -------
+        ConeLayout
+        """
         return cls(((CONE, 1, ((),)),) * count)
 
     @classmethod
-    def bilateral(cls, rows):
-        """``rows`` rows with u = 0, in units of at most six."""
+    def bilateral(cls, rows: int) -> ConeLayout:
+        """Rows with u = 0, in units of at most six.
+
+        Parameters
+        ----------
+        rows : int
+            Number of rows.
+
+        Returns
+        -------
+        ConeLayout
+        """
         full, rest = divmod(rows, 6)
         return cls(((FREE, 6, ()),) * full + (((FREE, rest, ()),) if rest else ()))
 
-    def __add__(self, other):
+    def __add__(self, other: ConeLayout) -> ConeLayout:  # type: ignore[override]
         return ConeLayout(self.units + other.units)
 
     @property
-    def rows(self):
-        """Number of rows."""
+    def rows(self) -> int:
+        """Number of rows.
+
+        Returns
+        -------
+        int
+        """
         return sum(unit[1] for unit in self.units)
 
-    def arrays(self):
-        """The layout as arrays for the kernels, with unit scales; all but the scales are shared, do not write them."""
+    def arrays(self) -> Units:
+        """The layout as arrays for the kernels, with unit scales; all but the scales are shared, do not write them.
+
+        Returns
+        -------
+        Units
+        """
         static = _arrays(self.units)
         return Units(*static, np.ones(len(static[1])), np.ones(1))
 
@@ -121,7 +163,7 @@ def _geometric_mean(coefficients):
     return math.exp(sum(map(math.log, positive)) / len(positive))
 
 
-def _coefficients(value, name):
+def _coefficients(value, name) -> Floats:
     """(n, 2) coefficients from (n,) or (n, 2)."""
     if np.ndim(value) == 1:
         value = as_vector(value, name=name)

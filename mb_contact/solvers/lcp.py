@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.box_gauss_seidel import box_gauss_seidel
 from mb_contact.core.lcp.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
 from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, lemke, make_lemke_work
@@ -35,25 +38,48 @@ PPM_ENDS = {PPM_RAY: "ray", PPM_LIMIT: "limit", PPM_SINGULAR: "not_a_p_matrix"}
 
 
 class LcpResult(NamedTuple):
-    """Outcome of a linear complementarity solver; judge it by ``residual``."""
+    """Outcome of a linear complementarity solver; judge it by ``residual``.
 
-    z: np.ndarray
-    w: np.ndarray  #: M z + q
+    Examples
+    --------
+    >>> result = mb.solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    >>> result.z, result.w, result.status, result.infeasible
+    (array([1.33333333, 2.33333333]), array([0., 0.]), 'solved', False)
+    """
+
+    z: Floats
+    w: Floats  #: M z + q
     status: str  #: "solved", "ray", "no_solution", "limit", "not_a_p_matrix", "inaccurate", "not_finite"
     iterations: int  #: pivots, linear solves or sweeps
     residual: float  #: largest |z - mid(lower, z - w, upper)|, recomputed from M, q and z
     residuals: LcpResidual  #: all residuals, recomputed
-    active: np.ndarray  #: the basis, -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
+    #: the basis, -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
+    active: npt.NDArray[np.int64]
     infeasible: bool  #: a Farkas vector proves that no z with w >= 0 exists
 
 
-def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, upper=None, warm=None):
-    """Solve a linear complementarity problem, 0 <= w _|_ z >= 0, or one with bounds on z.
+def solve_lcp(
+    M: ArrayLike,
+    q: ArrayLike,
+    method: str = "lemke",
+    tolerance: float = 1e-9,
+    limit: int | None = None,
+    *,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    warm: npt.NDArray[np.int64] | Sequence[int] | None = None,
+) -> LcpResult:
+    """Solve a linear complementarity problem, 0 <= w = M z + q _|_ z >= 0, or one with bounds on z.
+
+    With bounds: w >= 0 where z = lower, w <= 0 where z = upper, w = 0 between.  Sources: Cottle, Pang, Stone 4.4
+    (Lemke); Judice and Pires 1994 (block pivoting); Murty 4.1 (PPM I); D15 algorithm 1; Cryer 1971 (Gauss-Seidel).
 
     Parameters
     ----------
-    M : (n, n)
-    q : (n,)
+    M : array_like (n, n)
+        Units of z and w may differ from row to row: rows are scaled to a unit diagonal.
+    q : array_like (n,)
+        In the units of w.
     method : str
         ``"lemke"`` (lexicographic; bounds and free rows are rewritten into a larger problem), ``"block_pivoting"``
         (for P-matrices and positive semidefinite ones; starts from ``warm``), ``"principal_pivoting"`` (PPM I of Murty,
@@ -67,9 +93,9 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
         as that (a z so large that rounding hides w is no solution).
     limit : int, optional
         Most pivots (20 n + 50), linear solves of block pivoting (10 n + 50), or sweeps (10000).
-    lower, upper : (n,), optional
+    lower, upper : array_like (n,), optional
         Bounds, infinite where there is none; 0 and infinity by default.
-    warm : (n,) int, optional
+    warm : array_like of int (n,), optional
         ``active`` of an earlier result.
 
     Returns
@@ -83,6 +109,15 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     ------
     InputError
         Shapes do not fit, entries are not finite, bounds cross, the method is unknown or not made for such a problem.
+
+    Examples
+    --------
+    >>> mb.solve_lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0, 6.0]).z
+    array([2.5, 0. ])
+    >>> mb.solve_lcp([[2.0]], [-5.0], "block_pivoting", lower=[-1.0], upper=[1.0]).w  # pushed against its bound
+    array([-3.])
+    >>> mb.solve_lcp([[-1.0]], [-1.0], "auto").status
+    'no_solution'
     """
     M, q, lower, upper, warm = _check(M, q, method, limit, lower, upper, warm)
     n = len(q)
@@ -114,7 +149,9 @@ def solve_lcp(M, q, method="lemke", tolerance=1e-9, limit=None, *, lower=None, u
     return LcpResult(z, w, status, iterations, residuals.natural, residuals, active, bool(infeasible))
 
 
-def _check(M, q, method, limit, lower, upper, warm):
+def _check(
+    M, q, method, limit, lower, upper, warm
+) -> tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.int64] | None]:
     M = as_matrix(M, name="M")
     if M.shape[0] != M.shape[1]:
         raise InputError(f"M must be square, got {M.shape[0]} x {M.shape[1]}")

@@ -13,11 +13,14 @@ Neither is believed: the residual is computed from M, q and z.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.ppm_one import ppm_one
 from mb_contact.core.lcp.principal_pivoting import (
     MOST,
@@ -37,24 +40,26 @@ ASYMMETRY = 1e-12  #: of the largest entry, up to which a matrix counts as symme
 class PrincipalResult(NamedTuple):
     """Outcome of a principal pivoting method; judge it by ``residual``."""
 
-    z: np.ndarray
-    w: np.ndarray
+    z: Floats
+    w: Floats
     status: str  #: "solved", "ray" (no solution), "limit", "not_a_p_matrix" (ppm), "inaccurate"
     iterations: int  #: principal pivots: indices that changed sides
     residual: float  #: largest |min(z_i, w_i)|, recomputed from M, q and z
-    active: np.ndarray  #: indices with z > 0: the warm start of a problem nearby
+    active: npt.NDArray[np.int64]  #: indices with z > 0: the warm start of a problem nearby
     most_active: int  #: largest active set on the way
 
 
-def principal_pivoting(M, q, *, start=(), tolerance=1e-9, limit=None):
-    """PPM I: as long as a basic variable is negative, the first such one changes places with its complement.
+def principal_pivoting(
+    M: ArrayLike, q: ArrayLike, *, start: Sequence[int] = (), tolerance: float = 1e-9, limit: int | None = None
+) -> PrincipalResult:
+    """PPM I (Murty 4.1): while a basic variable is negative, the first such one changes places with its complement.
 
     Ends for every P-matrix; on others it may stop at a pivot that is not positive ("not_a_p_matrix") or at the limit.
 
     Parameters
     ----------
-    M : (n, n)
-    q : (n,)
+    M : array_like (n, n)
+    q : array_like (n,)
     start : sequence of int
         Indices whose z is expected to be positive.
     tolerance : float
@@ -71,19 +76,33 @@ def principal_pivoting(M, q, *, start=(), tolerance=1e-9, limit=None):
     ------
     InputError
         Shapes do not fit, or entries are not finite.
+
+    Examples
+    --------
+    >>> result = mb.solvers.principal_pivoting([[2.0, 1.0], [1.0, 2.0]], [-5.0, 6.0])
+    >>> result.z, result.status, result.active
+    (array([2.5, 0. ]), 'solved', array([0]))
     """
-    M, q, s, scaled, h, start, limit = _problem(M, q, start, limit)
+    M, q, s, scaled, h, first, limit = _problem(M, q, start, limit)
     n = len(q)
     z = np.zeros(n)
     status, pivots = ppm_one(
-        scaled, h, n, np.zeros((n, n)), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64), start, len(start),
+        scaled, h, n, np.zeros((n, n)), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64), first, len(first),
         z, 1e-13 * np.abs(h).max(initial=0.0), limit,
     )  # fmt: skip
     return _judged(M, q, s, z, status, pivots, tolerance, n)
 
 
-def modified_principal_pivoting(M, q, *, start=(), rank=None, tolerance=1e-9, limit=None):
-    """Drumwright's modified PPM I for a symmetric positive semidefinite M: O(m^3 + m^2 n) for rank m.
+def modified_principal_pivoting(
+    M: ArrayLike,
+    q: ArrayLike,
+    *,
+    start: Sequence[int] = (),
+    rank: int | None = None,
+    tolerance: float = 1e-9,
+    limit: int | None = None,
+) -> PrincipalResult:
+    """Drumwright's modified PPM I (D15 algorithm 1) for a symmetric positive semidefinite M: O(m^3 + m^2 n) for rank m.
 
     The active set never holds more than m indices, its Cholesky factor is updated, and M is read by columns,
     only where an index becomes active.
@@ -103,20 +122,29 @@ def modified_principal_pivoting(M, q, *, start=(), rank=None, tolerance=1e-9, li
     ------
     InputError
         Shapes do not fit, entries are not finite, or M is not symmetric.
+
+    Examples
+    --------
+    >>> M = np.ones((4, 4))  # four feet of a rigid table: rank one
+    >>> result = mb.solvers.modified_principal_pivoting(M, -np.ones(4), rank=1)
+    >>> result.z.sum(), result.most_active
+    (1.0, 1)
     """
-    M, q, s, scaled, h, start, limit = _problem(M, q, start, limit)
+    M, q, s, scaled, h, first, limit = _problem(M, q, start, limit)
     n = len(q)
     if np.abs(M - M.T).max(initial=0.0) > ASYMMETRY * np.abs(M).max(initial=0.0):
         raise InputError("modified_ppm needs a symmetric M; use ppm for P-matrices and lemke for others")
     z = np.zeros(n)
     work = make_ppm_work(n, n if rank is None else int(rank))
     status = modified_ppm(
-        scaled, h, n, start, len(start), z, 1e-12 * np.abs(h).max(initial=0.0), limit, work
+        scaled, h, n, first, len(first), z, 1e-12 * np.abs(h).max(initial=0.0), limit, work
     )
     return _judged(M, q, s, z, status, int(work.info[PIVOTS]), tolerance, int(work.info[MOST]))
 
 
-def _problem(M, q, start, limit):
+def _problem(
+    M, q, start, limit
+) -> tuple[Floats, Floats, Floats, Floats, Floats, npt.NDArray[np.int64], int]:
     """Checked data; units of z and w may mix, so the problem is scaled to a unit diagonal."""
     M = as_matrix(M, name="M")
     n = M.shape[0]

@@ -9,17 +9,32 @@ becomes 1) and relative to the scaled q, so a vector of 1e13 with a small relati
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
 from mb_contact.core.cone.judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+from mb_contact.solvers.layout import ConeLayout
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
+Matrix: TypeAlias = "Floats | sparray | spmatrix"
 
 EPSILON = float(np.finfo(float).eps)
 
 
 class LcpResidual(NamedTuple):
-    """Residuals of w = M z + q, lower <= z <= upper, w >= 0 where z = lower, w <= 0 where z = upper."""
+    """Residuals of w = M z + q, lower <= z <= upper, w >= 0 where z = lower, w <= 0 where z = upper.
+
+    Examples
+    --------
+    >>> residual = mb.solvers.lcp_residual(np.eye(2), [-1.0, 1.0], [1.0, 0.5])
+    >>> residual.natural, residual.gap, residual.worst  # z[1] = 0.5 has w[1] = 1.5
+    (0.5, 0.75, 1)
+    """
 
     natural: float  #: largest |z - mid(lower, z - w, upper)|
     scaled: float  #: the same with a unit diagonal, relative to max(|q| scaled)
@@ -31,7 +46,15 @@ class LcpResidual(NamedTuple):
 
 
 class ConeResidual(NamedTuple):
-    """Residuals of the frictional contact problem on exact cones."""
+    """Residuals of the frictional contact problem on exact cones.
+
+    Examples
+    --------
+    >>> layout = mb.solvers.ConeLayout.contacts([0.5])
+    >>> residual = mb.solvers.cone_residual(np.eye(3), [-1.0, 0.0, 0.0], layout, [0.0, 0.0, 0.0])
+    >>> residual.natural, residual.infeasible  # no impulse, and the bodies approach
+    (1.0, 1.0)
+    """
 
     natural: float  #: |r - P_K(r - (u + s n))|, Euclidean norm over all rows
     relative: float  #: natural / max(1, |q|)
@@ -43,12 +66,40 @@ class ConeResidual(NamedTuple):
     worst: int  #: unit with the largest natural residual, -1 without units
 
 
-def lcp_residual(M, q, z, lower=None, upper=None):
-    """Judge ``z``; without bounds the problem is 0 <= w _|_ z >= 0.  Infinite residuals where z is not finite."""
+def lcp_residual(
+    M: Matrix, q: ArrayLike, z: ArrayLike, lower: ArrayLike | None = None, upper: ArrayLike | None = None
+) -> LcpResidual:
+    """Judge a solution of a linear complementarity problem; without bounds it is 0 <= w _|_ z >= 0.
+
+    Parameters
+    ----------
+    M : ndarray or scipy.sparse matrix (n, n)
+    q : array_like (n,)
+        In the units of w.
+    z : array_like (n,)
+        What is judged.
+    lower, upper : array_like (n,), optional
+        Bounds, infinite where there is none; 0 and infinity by default.
+
+    Returns
+    -------
+    LcpResidual
+        Infinite residuals where z is not finite.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> mb.solvers.lcp_residual(np.eye(2), [-1.0, 1.0], [1.0, 0.0]).natural
+    0.0
+    """
+    z, q = np.asarray(z, np.float64), np.asarray(q, np.float64)
     n = len(q)
-    z = np.asarray(z, float)
-    lower = np.zeros(n) if lower is None else np.asarray(lower, float)
-    upper = np.full(n, np.inf) if upper is None else np.asarray(upper, float)
+    lower = np.zeros(n) if lower is None else np.asarray(lower, np.float64)
+    upper = np.full(n, np.inf) if upper is None else np.asarray(upper, np.float64)
     if n == 0:
         return LcpResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
     with np.errstate(all="ignore"):
@@ -78,18 +129,36 @@ def _ratio(x, size):
     return float(x / size) if size > 0.0 else (0.0 if x == 0.0 else np.inf)
 
 
-def cone_residual(W, q, layout, r):
-    """Judge impulses ``r`` of the frictional contact problem.
+def cone_residual(W: Matrix, q: ArrayLike, layout: ConeLayout, r: ArrayLike) -> ConeResidual:
+    """Judge impulses of the frictional contact problem ``K* > u + s n _|_ r < K``, u = W r + q.
 
     Parameters
     ----------
-    W : (R, R) dense or scipy.sparse
-    q : (R,)
+    W : ndarray or scipy.sparse matrix (R, R)
+        [1/kg]
+    q : array_like (R,)
+        Free velocities [m/s].
     layout : ConeLayout
-    r : (R,)
+    r : array_like (R,)
+        Impulses that are judged [N s].
+
+    Returns
+    -------
+    ConeResidual
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> layout = mb.solvers.ConeLayout.contacts([0.5])
+    >>> mb.solvers.cone_residual(np.eye(3), [-1.0, 0.8, 0.0], layout, [1.0, -0.5, 0.0]).natural < 1e-15
+    True
     """
     units = layout.arrays()
-    r = np.ascontiguousarray(r, dtype=float)
+    r, q = np.ascontiguousarray(r, np.float64), np.asarray(q, np.float64)
     count = units.kind.shape[0]
     if count == 0:
         return ConeResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
@@ -100,7 +169,7 @@ def cone_residual(W, q, layout, r):
     work = np.zeros((2, 6))
     judge_units(units, r, u, np.ones(count), out, *work)
     natural = float(np.linalg.norm(out[:, NATURAL]))
-    diagonal = np.abs(np.asarray(W.diagonal(), float).ravel())
+    diagonal = np.abs(np.asarray(W.diagonal(), np.float64).ravel())
     rows = np.diff(units.start)
     mean = np.add.reduceat(diagonal, units.start[:-1]) / rows
     scale = 1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0))
