@@ -1,11 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The papers' pendulums: geometry, scene files, NMC/OS in body coordinates against OS, and their bench."""
+"""The pendulums' bench: how long OS and NMC/OS agree, sizes, tables and pictures; what is refused."""
 
 from __future__ import annotations
-
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -13,76 +11,10 @@ import pytest
 import mb_contact as mb
 from mb_contact import cli
 from mb_contact.bench import pendulum as bench
-from mb_contact.model.pendulum import SCENE_FILES, VARIANTS
-from mb_contact.studies.hinged_bodies.simulator import SOLVERS, HingedBodies
+from mb_contact.model.pendulum import SCENE_FILES
+from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 from paths import ROOT
-
-
-def bent(n, variant="first_impact", **changes):
-    """A pendulum, and joint angles and rates away from anything special."""
-    random = np.random.default_rng(n)
-    return mb.pendulum(n, variant, **changes), random.uniform(-0.3, 0.3, n), random.normal(scale=0.5, size=n)
-
-
-def bodies_at(chain, q, v, **options):
-    """HingedBodies in the state of joint angles and rates."""
-    sim = HingedBodies(chain, **options)
-    bend, rate = np.cumsum(q), np.cumsum(v)
-    centre, speed = chain.centres(q), chain.centre_velocities(q, v)
-    zero = np.zeros(chain.links)
-    pose = np.stack([centre[:, 0], zero, centre[:, 1], zero, np.sin(0.5 * bend), zero, np.cos(0.5 * bend)], axis=1)
-    twist = np.stack([zero, rate, zero, speed[:, 0], zero, speed[:, 1]], axis=1)
-    sim.set_state(pose.ravel(), twist.ravel())
-    return sim
-
-
-# --- geometry ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("variant", list(VARIANTS))
-def test_spheres_stand_where_the_papers_put_them(variant):
-    chain = mb.pendulum(5, variant)
-    assert chain.spacing == pytest.approx((6.0 if variant == "j12" else 12.0) / 5)
-    assert chain.radius == pytest.approx(0.5 * chain.spacing) and chain.base_height == 10.0
-    world = mb.build_world(chain.scene())
-    assert world.tree.mass == pytest.approx(1.0)
-    assert world.tree.com == pytest.approx(np.tile([0.0, 0.0, -0.5 * chain.spacing], (5, 1)))
-    assert world.tree.inertia == pytest.approx(np.tile(0.4 * chain.radius**2 * np.eye(3), (5, 1, 1)))
-    assert world.q0[0] == chain.angle and world.v0[0] == chain.rate and not world.q0[1:].any()
-    assert world.gravity[2] == -chain.gravity
-
-
-def test_sphere_states_are_those_of_the_simulator():
-    chain, q, v = bent(6)
-    sim = mb.Simulator(chain.scene())
-    sim.set_state(q, v)
-    height = sum(chain.mass * chain.gravity * chain.centres(q)[:, 1])
-    spin = 0.5 * 0.4 * chain.mass * chain.radius**2 * (np.cumsum(v) ** 2).sum()
-    kinetic = 0.5 * chain.mass * (chain.centre_velocities(q, v) ** 2).sum() + spin
-    assert sim.energy() == pytest.approx(height + kinetic, rel=1e-13)
-    for body, (x, z) in zip(chain.bodies, chain.centres(q)):
-        at, (_, y, _, w) = sim.link_pose(body)
-        turn = 2.0 * np.arctan2(y, w)
-        half = 0.5 * chain.spacing
-        assert (at[0] - half * np.sin(turn), at[2] - half * np.cos(turn)) == pytest.approx((x, z), abs=1e-12)
-
-
-def test_free_bodies_start_where_the_joints_are():
-    chain = mb.pendulum(4, "j12")
-    assert HingedBodies(chain).energy() == pytest.approx(mb.Simulator(chain.scene()).energy(), rel=1e-13)
-    assert HingedBodies(chain).hinge_opening() < 1e-14
-
-
-@pytest.mark.parametrize("name, links, variant, title", SCENE_FILES)
-def test_scene_files_are_those_of_the_generator(name, links, variant, title):
-    written, made = mb.load_scene(ROOT / "config" / f"{name}.yaml"), mb.pendulum(links, variant).scene()
-    for field in fields(made):
-        if field.name == "models":
-            ours, theirs = made.models[0], written.models[0]
-            assert ours.urdf.split() == theirs.urdf.split() and ours.joints == theirs.joints
-            assert ours.velocities == theirs.velocities and ours.pose == theirs.pose
-        elif field.name not in ("path", "lines"):
-            assert getattr(written, field.name) == getattr(made, field.name), field.name
+from scenes.pendulums import bent
 
 
 def test_the_bench_writes_the_scene_files(tmp_path, capsys):
@@ -106,83 +38,6 @@ def test_the_bench_writes_the_scene_files(tmp_path, capsys):
 def test_wrong_pendulums_are_refused(make, message):
     with pytest.raises(mb.InputError, match=message):
         make()
-
-
-# --- NMC/OS -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_bodies_take_the_step_of_the_nmc_os_formulation(solver):
-    """In the air, against the sparse Python formulation, with the velocity product, no drift yet to take back."""
-    chain, q, v = bent(5, floor=-20.0, wall=50.0)
-    joints = mb.Simulator(chain.scene())
-    joints.set_state(q, v)
-    solution = mb.studies.formulate(mb.studies.step_problem(joints, friction_directions=4), "nmc_os").solve()
-    sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
-    sim.step()
-    rates = sim.v.reshape(-1, 6)[:, 1]
-    assert np.diff(rates, prepend=0.0) == pytest.approx(solution.v_next, rel=1e-9, abs=1e-10)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("friction", [0.0, 0.5])
-def test_a_step_with_contacts_satisfies_the_formulation(solver, friction):
-    """A chain let go on floor and wall: the velocities after the step are those of the other formulations.
-
-    At rest, because a moving one has its contact rows in other coordinates: they differ by dt D' V.
-    """
-    changes = {"base_height": 2.9, "length": 4.0, "wall": 0.95, "friction": friction, "angle": 0.0}
-    chain = mb.pendulum(4, "first_impact", **changes)
-    q, v = np.array([-0.1, -0.2, 1.2, 0.6]), np.zeros(4)
-    low = chain.centres(q)[:, 1].min() - chain.radius
-    right = chain.centres(q)[:, 0].max() + chain.radius
-    chain = mb.pendulum(4, "first_impact", **{**changes, "floor": low, "wall": right})
-    joints = mb.Simulator(chain.scene())
-    joints.set_state(q, v)
-    problem = mb.studies.step_problem(joints)
-    assert problem.n_u == 2
-    expected = mb.studies.formulate(problem, "os").solve()
-    sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
-    certificate = sim.step().certificate
-    assert certificate.contacts == 2 and certificate.residual <= 1e-9
-    assert np.diff(sim.v.reshape(-1, 6)[:, 1], prepend=0.0) == pytest.approx(expected.v_next, abs=1e-9)
-    assert np.abs(expected.impulses).max() > 1e-3
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_impacts_of_free_bodies_are_those_of_joints(solver):
-    """The same state, a sphere about to hit the floor: both phases leave the same energy and impulse."""
-    chain, q, v = bent(5, restitution=0.5, floor=-20.0, wall=50.0)
-    low = chain.centres(q)[:, 1].min() - chain.radius
-    chain, q, v = bent(5, restitution=0.5, floor=low - 1e-9, wall=50.0, time_step=1e-9)  # or both fall differently
-    lowest = int(np.argmin(chain.centres(q)[:, 1]))
-    v = v - 4.0 * np.sign(chain.centre_velocities(q, np.ones(5))[lowest, 1]) * np.ones(5)
-    joints = mb.Simulator(chain.scene())
-    joints.set_state(q, v)
-    (expected,) = joints.step().events
-    (impact,) = bodies_at(chain, q, v, solver=solver).step().events
-    assert expected.speeds.min() < -1.0 and impact.links == expected.links
-    assert impact.residual <= 1e-9
-    for name in ("energy_before", "energy_compressed", "energy_after"):
-        assert getattr(impact, name) == pytest.approx(getattr(expected, name), rel=1e-8)
-    assert impact.compression == pytest.approx(expected.compression, rel=1e-7)
-    assert impact.decompression == pytest.approx(expected.decompression, rel=1e-7, abs=1e-8)
-
-
-def test_both_solvers_of_nmc_os_agree_through_impacts():
-    chain = mb.pendulum(6, time_step=2e-3, restitution=0.0)
-    one, other = (bench.run(chain, way, 3.0) for way in ("mixed", "eliminated"))
-    assert one.contacts.max() > 0 and max(one.residual, other.residual) <= 1e-9
-    assert one.last[:1200] == pytest.approx(other.last[:1200], abs=1e-6)
-
-
-@pytest.mark.parametrize("gamma, low, high", [(0.0, 1e-4, 1e-1), (0.2, 0.0, 1e-4)])
-def test_open_hinges_are_taken_back(gamma, low, high):
-    """Without stabilisation body coordinates drift; with it an opening stays below a tenth of a millimetre."""
-    sim = HingedBodies(mb.pendulum(6, "first_impact"), gamma=gamma)
-    for _ in range(1300):
-        sim.step()
-    assert low <= sim.hinge_opening() <= high
 
 
 def test_os_and_nmc_os_agree_longer_with_smaller_steps():

@@ -26,9 +26,7 @@ from mb_contact.model import (
     load_scene,
     load_urdf,
 )
-from mb_contact.model.inertia import RigidInertia, solid, weld
 from mb_contact.model.model import tree_poses
-from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
     JOINT_FLOATING,
     SHAPE_BOX,
@@ -275,50 +273,6 @@ def test_box_on_table_rests():
 
 
 # --- rotations and inertias -----------------------------------------------------------------
-
-
-def test_quaternions_and_matrices_are_inverse_to_each_other():
-    rng = np.random.default_rng(0)
-    for quat in [*rng.normal(size=(50, 4)), *np.eye(4), *-np.eye(4)]:
-        R = quat_to_matrix(quat)
-        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-14)
-        unit = quat / np.linalg.norm(quat)
-        back = matrix_to_quat(R)
-        np.testing.assert_allclose(back * np.sign(back @ unit), unit, atol=1e-14)
-    np.testing.assert_allclose(rpy_to_matrix([0, np.pi / 2, 0]) @ [0, 0, 1], [1, 0, 0], atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("kind", "size"),
-    [
-        (SHAPE_SPHERE, (0.3, 0.0, 0.0)),
-        (SHAPE_CAPSULE, (0.2, 0.4, 0.0)),
-        (SHAPE_CYLINDER, (0.2, 0.4, 0.0)),
-        (SHAPE_BOX, (0.1, 0.2, 0.3)),
-    ],
-)
-def test_inertia_of_a_solid_against_sampling(kind, size):
-    rng = np.random.default_rng(3)
-    x = rng.uniform(-0.6, 0.6, (200_000, 3))
-    radial, along = np.hypot(x[:, 0], x[:, 1]), np.abs(x[:, 2])
-    inside = {
-        SHAPE_SPHERE: np.hypot(radial, along) < size[0],
-        SHAPE_CAPSULE: np.hypot(radial, np.maximum(along - size[1], 0.0)) < size[0],
-        SHAPE_CYLINDER: (radial < size[0]) & (along < size[1]),
-        SHAPE_BOX: (np.abs(x) < np.array(size)).all(axis=1),
-    }[kind]
-    x = x[inside]
-    sampled = np.eye(3) * (x**2).sum() / len(x) - x.T @ x / len(x)
-    np.testing.assert_allclose(solid(kind, size, 5.0), 5.0 * sampled, atol=5.0 * 0.03 * sampled.max())
-
-
-def test_welding_two_halves_gives_the_whole():
-    half = RigidInertia(1.0, np.array([0.0, 0.0, 0.5]), solid(SHAPE_BOX, (0.1, 0.2, 0.5), 1.0))
-    turned = half.transformed(rpy_to_matrix([np.pi, 0.0, 0.0]), np.zeros(3))
-    whole = weld([half, turned])
-    assert whole.mass == 2.0
-    np.testing.assert_allclose(whole.com, 0.0, atol=1e-15)
-    np.testing.assert_allclose(whole.inertia, solid(SHAPE_BOX, (0.1, 0.2, 1.0), 2.0), atol=1e-15)
 
 
 def test_options_of_load_urdf_reach_a_scene_file(tmp_path):

@@ -5,74 +5,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
 
 import mb_contact as mb
-from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
-from oracles.coulomb import CONE, cone_residual, dense_lcp, dense_residual
+from mb_contact.solvers.blocks import CONTACT, solve_blocks
+from oracles.coulomb import CONE, cone_residual
 from paths import DATA
-from scenes.contact_problems import Problem, random_problem, written_out
-
-# --- problems -------------------------------------------------------------------------------------
-
-
-class Outcome(NamedTuple):
-    """What the solver made of it."""
-
-    status: str
-    steps: int
-    residual: float  #: the solver's own
-    r: np.ndarray
-    u: np.ndarray
-
-
-def solve(problem, warm=None, **options):
-    """Outcome, from zero or from ``warm``."""
-    W, q, mu, dim, n_f = problem
-    kind = [CONTACT if d == 3 else UNILATERAL for d in dim]
-    rows = np.concatenate([[0.0, m, m] if d == 3 else [0.0] for m, d in zip(mu, dim)])
-    found = solve_blocks(W, q, kind, dim, rows, n_f, warm=warm, **options)
-    return Outcome(found.status, found.steps, found.residual, found.r, found.u)
-
-
-def judged(problem, r):
-    """Residual by the judges of this file."""
-    if problem.n_f == CONE:
-        return cone_residual(*problem[:4], r)
-    return dense_residual(*problem, r)
-
-
-def good(problem, outcome):
-    """The judge accepts, and on the pyramid agrees with the package's."""
-    own = judged(problem, outcome.r)
-    assert outcome.status == "solved" and outcome.residual <= 1e-10
-    assert own <= 1e-9
-    if problem.n_f != CONE:
-        residuals = mb.studies.certify(written_out(problem, outcome.r))
-        # both judges see the same pairs; what rounds differently is far below the tolerance
-        assert max(residuals.complementarity_gap, residuals.infeasibility) == pytest.approx(own, abs=1e-11)
-    size = np.abs(problem.W) @ np.abs(outcome.r) + np.abs(problem.q)
-    np.testing.assert_allclose(outcome.u, problem.W @ outcome.r + problem.q, atol=1e-12 * max(1.0, size.max()))
-    return own
-
-
-def all_good(problems):
-    """Each is solved and judged; of the pyramid one may be left at the budget, which then is said."""
-    left = 0
-    for problem in problems:
-        outcome = solve(problem)
-        if outcome.status != "solved" and problem.n_f != CONE:
-            assert outcome.status == "limit"
-            left += 1
-            continue
-        good(problem, outcome)
-    assert left <= 1
-
+from scenes.contact_problems import Problem, all_good, good, judged, random_problem, solve, written_out
 
 # --- solutions ------------------------------------------------------------------------------------
 
@@ -131,77 +73,6 @@ def test_nothing_to_solve():
 def test_small_problems_without_jit(seed, n_f):
     problem = random_problem([seed, 1], 1, 1, 4, n_f)
     good(problem, solve(problem))
-
-
-@pytest.mark.nojit
-@pytest.mark.parametrize("n_f", [CONE, 8])
-def test_one_contact_by_hand(n_f):
-    """A point mass of 2 kg that falls at 1 m/s and slides at 0.3 m/s: it stops in the normal direction,
-
-    and friction takes mu p_n / m = 0.2 m/s of the slip away, against d_1.
-    """
-    problem = Problem(np.eye(3) / 2.0, np.array([-1.0, 0.3, 0.0]), np.array([0.2]), np.array([3]), n_f)
-    outcome = solve(problem)
-    np.testing.assert_allclose(outcome.r, [2.0, -0.4, 0.0], atol=1e-12)
-    np.testing.assert_allclose(outcome.u, [0.0, 0.1, 0.0], atol=1e-12)
-    # with more friction it stops altogether, with none it keeps its slip
-    outcome = solve(problem._replace(mu=np.array([0.5])))
-    np.testing.assert_allclose(outcome.r, [2.0, -0.6, 0.0], atol=1e-12)
-    outcome = solve(problem._replace(mu=np.array([0.0])))
-    np.testing.assert_allclose(outcome.r, [2.0, 0.0, 0.0], atol=1e-12)
-    # parting bodies are left alone
-    outcome = solve(problem._replace(q=np.array([0.1, 0.3, 0.0])))
-    assert not outcome.r.any() and outcome.steps == 0
-
-
-@pytest.mark.parametrize("angle", np.linspace(0.0, 2 * np.pi, 33))
-def test_slip_along_any_direction_lies_within_the_pyramid(angle):
-    """A sliding point: friction opposes the slip within half a sector, on the pyramid's surface."""
-    q = np.array([-1.0, 3 * np.cos(angle), 3 * np.sin(angle)])
-    problem = Problem(np.eye(3), q, np.array([0.5]), np.array([3]), 8)
-    outcome = solve(problem)
-    good(problem, outcome)
-    r = outcome.r
-    assert r[0] == pytest.approx(1.0, abs=1e-11)
-    assert 0.5 * np.cos(np.pi / 8) - 1e-11 <= np.hypot(r[1], r[2]) <= 0.5 + 1e-11
-    cosine = -(r[1:] @ q[1:]) / np.linalg.norm(r[1:]) / 3
-    assert cosine >= np.cos(np.pi / 8) - 1e-9
-
-
-@pytest.mark.parametrize("angle", np.linspace(0.0, 2 * np.pi, 33))
-def test_slip_along_any_direction_is_opposed_on_the_cone(angle):
-    q = np.array([-1.0, 3 * np.cos(angle), 3 * np.sin(angle)])
-    outcome = solve(Problem(np.eye(3), q, np.array([0.5]), np.array([3]), CONE))
-    np.testing.assert_allclose(outcome.r, [1.0, -0.5 * np.cos(angle), -0.5 * np.sin(angle)], atol=1e-11)
-
-
-@pytest.mark.nojit
-def test_blocks_of_each_kind_by_hand():
-    """Unit masses, one row each, all with q = -1."""
-    cases = [
-        (EQUALITY, 0.0, 1.0),
-        (EQUALITY, 0.25, 0.8),  # u + 0.25 r = 0
-        (UNILATERAL, 0.0, 1.0),
-        (UNILATERAL, 0.5, 1.0),
-        (UNILATERAL, 1.5, 1.5),  # at least that much, whatever the velocity
-        (BOX, 2.0, 1.0),
-        (BOX, 0.4, 0.4),
-    ]
-    kind, mu, want = zip(*cases)
-    n = len(cases)
-    found = solve_blocks(np.eye(n), -np.ones(n), kind, [1] * n, mu)
-    np.testing.assert_allclose(found.r, want, atol=1e-12)
-    np.testing.assert_allclose(found.u, found.r - 1.0, atol=1e-12)
-    found = solve_blocks(np.eye(n), np.ones(n), kind, [1] * n, mu)  # the other way round: one-sided rows let go
-    np.testing.assert_allclose(found.r, [-1.0, -0.8, 0.0, 0.5, 1.5, -1.0, -0.4], atol=1e-12)
-
-
-@pytest.mark.nojit
-def test_torsion_and_rolling_by_hand():
-    """Each group slips against its own bound: 0.2, 0.05, 0.03 of a normal impulse of 2."""
-    q = [-2.0, 3.0, -4.0, 1.0, 0.0, -7.0]
-    found = solve_blocks(np.eye(6), q, [CONTACT], [6], [0.0, 0.2, 0.2, 0.05, 0.03, 0.03])
-    np.testing.assert_allclose(found.r, [2.0, -0.24, 0.32, -0.1, 0.0, 0.06], atol=1e-12)
 
 
 # --- redundant contacts ---------------------------------------------------------------------------
@@ -283,49 +154,6 @@ def test_frictionless_velocities_equal_those_of_lemke(seed):
     r_normal = np.zeros_like(r)
     r_normal[normal] = r[normal]
     np.testing.assert_allclose((problem.W @ r_normal + problem.q), outcome.u, atol=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_lemke_solution_of_the_written_out_problem_satisfies_the_judge(seed):
-    """What plain Lemke finds for Eq. 53 passes the same certificate, though its impulses may differ."""
-    problem = random_problem([seed, 4], 3, 1, 12, 8)
-    M, h = written_out(problem).lcp()
-    result = mb.solve_lcp(M, h, "lemke")
-    assert result.status == "solved"  # these seeds; on harder problems Lemke gives up
-    r = written_out(problem).impulses_from(result.z)
-    residuals = mb.studies.certify(written_out(problem), r)
-    assert max(residuals[:2]) <= 1e-9
-    assert dense_residual(*problem, r) <= 1e-9
-
-
-# --- the written-out problem ----------------------------------------------------------------------
-
-
-@pytest.mark.nojit
-@pytest.mark.parametrize("n_f", [4, 8])
-@pytest.mark.parametrize("contacts, limits", [(1, 0), (2, 1), (0, 2)])
-def test_written_out_problem_equals_dense_assembly(contacts, limits, n_f):
-    problem = random_problem([contacts, limits], contacts, limits, 6, n_f)
-    M, h = written_out(problem).lcp()
-    want_M, want_h, Z = dense_lcp(*problem)
-    np.testing.assert_allclose(M, want_M, atol=1e-13)
-    np.testing.assert_allclose(h, want_h, atol=1e-13)
-    z = np.random.default_rng(1).uniform(size=len(h))
-    np.testing.assert_allclose(written_out(problem).impulses_from(z), Z @ z, atol=1e-14)
-
-
-@pytest.mark.parametrize("n_f", [4, 8, 16])
-@pytest.mark.parametrize("contacts, limits", [(4, 0), (1, 0), (7, 5)])
-def test_size_is_contacts_times_directions_plus_two(contacts, limits, n_f):
-    """J14 Table 1, OS row: n_u (n_f + 2), and one for each joint limit."""
-    problem = random_problem(0, contacts, limits, 12, n_f)
-    assert written_out(problem).size == contacts * (n_f + 2) + limits
-    assert written_out(problem).lcp()[0].shape == (written_out(problem).size,) * 2
-
-
-def test_jain_2014_table_1_os_has_24_unknowns():
-    """The reference robot with n_f = 4 and four contacts: 24, whatever its 26 links."""
-    assert written_out(random_problem(0, 4, 0, 26, 4)).size == 24
 
 
 # --- problems on which other methods fail ----------------------------------------------------------
@@ -548,96 +376,3 @@ def test_a_matrix_that_is_not_finite_is_never_called_solved(bad, n_f):
     W[0, 1] = W[1, 0] = bad
     outcome = solve(problem._replace(W=W))
     assert outcome.status == "limit" and not outcome.residual <= 1.0
-
-
-# --- the certificate ------------------------------------------------------------------------------
-
-
-def worst(problem, impulses):
-    residuals = mb.studies.certify(problem, impulses)
-    return max(residuals.complementarity_gap, residuals.infeasibility)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_certificate_rises_with_any_perturbation(seed):
-    """A right solution moved in one row by 1e-6, 1e-3, 1: the residual follows in proportion."""
-    problem = random_problem([seed, 11], 3, 1, 12, tight=1.0)
-    problem.q[::3] = -1.0 - np.abs(problem.q[::3])  # all closing, so that contacts are active
-    outcome = solve(problem)
-    good(problem, outcome)
-    r = outcome.r
-    active = np.flatnonzero(np.abs(r) > 1e-3)
-    assert len(active)
-    for row in active:
-        if row < 9 and row % 3 and np.hypot(*outcome.u[row // 3 * 3 + 1 : row // 3 * 3 + 3]) > 1e-9:
-            continue  # a sliding contact's friction is checked as a whole below
-        sizes = []
-        for delta in (1e-6, 1e-3, 1.0):
-            moved = r.copy()
-            moved[row] += delta
-            sizes.append(worst(written_out(problem), moved))
-            assert sizes[-1] == pytest.approx(dense_residual(*problem, moved), rel=1e-6, abs=1e-12)
-        assert sizes[0] > 1e-8 and sizes[1] > 1e-5 and sizes[2] > 1e-2
-
-
-def test_certificate_sees_wrong_friction():
-    """Too much of it, too little of it, and across the slip."""
-    problem = Problem(np.eye(3), np.array([-1.0, 3.0, 0.0]), np.array([0.5]), np.array([3]), 8)
-    right = np.array([1.0, -0.5, 0.0])
-    solved = written_out(problem)
-    assert worst(solved, right) <= 1e-15
-    assert mb.studies.certify(solved, [1.0, -0.6, 0.0]).cone_violation == pytest.approx(0.1)
-    assert worst(solved, [1.0, -0.6, 0.0]) >= 0.09
-    assert worst(solved, [1.0, -0.4, 0.0]) >= 0.09
-    assert worst(solved, [1.0, 0.5, 0.0]) >= 0.4
-    assert worst(solved, [1.0, 0.0, 0.4]) >= 0.09
-    assert worst(solved, [-1.0, 0.0, 0.0]) >= 0.9
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("row", range(4))
-def test_certificate_of_impulses_that_are_not_finite_is_huge(row, bad):
-    problem = random_problem([1, 1], 1, 1, 6)
-    r = solve(problem).r.copy()
-    r[row] = bad
-    assert worst(written_out(problem), r) >= 1e100
-
-
-def test_certificate_names_the_worst_unit():
-    problem = random_problem([5, 5], 4, 0, 26, tight=1.0)
-    outcome = solve(problem)
-    for i in range(4):
-        r = outcome.r.copy()
-        r[3 * i] -= 100.0
-        assert mb.studies.certify(written_out(problem), r).worst_unit == i
-
-
-def test_certificate_of_no_impulses_is_the_closing_velocity():
-    problem = Problem(4 * np.eye(3), np.array([-0.6, 0.0, 0.0]), np.array([0.5]), np.array([3]), 8)
-    assert mb.studies.certify(written_out(problem)).infeasibility == pytest.approx(0.3)  # 0.6 / sqrt(4)
-
-
-def test_certify_refuses_impulses_of_the_wrong_length():
-    with pytest.raises(mb.InputError, match="impulses must have 3"):
-        mb.studies.certify(written_out(unsolvable()), np.zeros(4))
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"W": np.eye(4)}, "W must be 3 x 3"),
-        ({"mu": np.ones(2)}, "mu have 1 entries"),
-        ({"dim": np.array([3, 3])}, "dim must hold 3 for each contact"),
-        ({"dim": np.array([2, 1])}, "dim must hold 3 for each contact"),
-        ({"directions": 5}, "directions must be an even number"),
-    ],
-)
-def test_a_contact_problem_whose_arrays_do_not_fit_is_refused(change, message):
-    """The kernels would read beyond the arrays in silence."""
-    problem = written_out(random_problem(0, contacts=1))._replace(**change)
-    for use in (problem.lcp, lambda: mb.studies.certify(problem), lambda: problem.size):
-        with pytest.raises(mb.InputError, match=message):
-            use()
-    whole = written_out(random_problem(0, contacts=1))
-    with pytest.raises(mb.InputError, match="z must have 10 entries"):
-        whole.impulses_from(np.zeros(9))

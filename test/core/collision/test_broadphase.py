@@ -1,0 +1,96 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The broad phase: boxes, and rows that neither miss what is near nor keep what is far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scenes.collision_cases import (
+    MARGIN,
+    Shape,
+    World,
+    half_widths,
+    random_rotation,
+    rotation,
+    separations,
+    true_distance,
+)
+
+SIZES = {"sphere": (0.1,), "capsule": (0.05, 0.2), "cylinder": (0.08, 0.1), "box": (0.1, 0.2, 0.05)}
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("kind", SIZES)
+def test_boxes_are_tight_and_inflated_by_half_the_margin(kind):
+    rng = np.random.default_rng(1)
+    shape = Shape(kind, SIZES[kind], rng.normal(size=3), random_rotation(rng))
+    world = World([shape, shape])
+    world.near()
+    reach = half_widths(shape, np.eye(3)) + 0.5 * MARGIN
+    np.testing.assert_allclose(world.buffers.lower[0], shape.p - reach, atol=1e-14)
+    np.testing.assert_allclose(world.buffers.upper[0], shape.p + reach, atol=1e-14)
+
+
+def test_broad_phase_misses_nothing_and_drops_most():
+    rng = np.random.default_rng(2)
+    kinds = list(SIZES)
+    plane = Shape("plane", (), np.array([0.0, 0.0, -0.4]), rotation([1, 1, 0], 0.2))
+    passed = close = 0
+    for _ in range(5):
+        shapes = [
+            Shape(k, SIZES[k], rng.uniform(-0.4, 0.4, 3), random_rotation(rng)) for k in rng.choice(kinds, 12)
+        ]
+        world = World([*shapes, plane])
+        near = set(world.near().tolist())
+        passed += len(near)
+        for row, (i, j) in enumerate(world.geoms.pairs):
+            a, b = world.shapes[i], world.shapes[j]
+            distance = separations(a, b, plane.R[:, 2][None])[0] if b is not plane else 0.0
+            distance = true_distance(a, b, rng) if distance < MARGIN else distance
+            if distance <= MARGIN:
+                close += 1
+                assert row in near
+    assert close <= passed <= 1.5 * close
+
+
+def test_a_large_world_is_swept_to_the_same_rows():
+    """Sort and sweep finds what the loop over all rows finds, also after everything has moved and changed places."""
+    rng = np.random.default_rng(6)
+    kinds = [*SIZES, "plane"]
+
+    def shapes():
+        return [
+            Shape(k, SIZES.get(k, ()), rng.uniform(-1.0, 1.0, 3) * [1.0, 1.0, 0.3], random_rotation(rng))
+            for k in ([kinds[i % 4] for i in range(99)] + ["plane"])
+        ]
+
+    swept, plain = World(shapes()), World(shapes())
+    assert len(swept.geoms.first_row) == 101
+    plain.geoms = plain.geoms._replace(first_row=np.zeros(0, dtype=np.int64))
+    for _ in range(3):
+        moved = shapes()
+        rows = swept.near(moved)
+        assert len(rows) > 20
+        np.testing.assert_array_equal(rows, plain.near(moved))
+        np.testing.assert_array_equal(swept.buffers.reach[: len(rows)], plain.buffers.reach[: len(rows)])
+
+
+@pytest.mark.nojit
+def test_rows_come_in_order_and_planes_only_meet_shapes():
+    plane = Shape("plane", (), np.zeros(3))
+    ball = Shape("sphere", (0.1,), np.array([0.0, 0.0, 0.1]))
+    world = World([plane, plane, ball, ball])
+    assert world.near().tolist() == [1, 2, 3, 4, 5]
+    m = world.contacts_of()
+    assert m.pair.tolist() == [1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(m.normal[0], [0.0, 0.0, -1.0])  # from the ball (B) to the plane (A)
+
+
+def test_far_shapes_give_no_contact():
+    a, b = (Shape("box", (0.1, 0.1, 0.1), np.array([x, 0.0, 0.0])) for x in (0.0, 0.3))
+    world = World([a, b])
+    assert len(world.near()) == 0
+    assert len(world.contacts_of().gap) == 0
