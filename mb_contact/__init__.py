@@ -4,7 +4,7 @@
 """Minimal-coordinate operational-space contact dynamics of robots that touch things.
 
 >>> import mb_contact as mb
->>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/scenes/box_on_table.yaml"))
+>>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
 >>> step = sim.step()
 >>> step.certificate.complementarity_gap < 1e-9
 True

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.hulls import Hull
 from mb_contact.model.mimics import expand
@@ -27,7 +29,14 @@ from mb_contact.types import (
 
 
 class Frame(NamedTuple):
-    """A frame fixed to a body: every link of a URDF is one, also those that fixed joints weld together."""
+    """A frame fixed to a body: every link of a URDF is one, also those that fixed joints weld together.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2).urdf())
+    >>> robot.frames["link_1"].body, robot.frames["base"].body  # the base stands on the world
+    (1, -1)
+    """
 
     body: int  #: body index, or WORLD
     R: np.ndarray  #: (3, 3), frame axes in body axes
@@ -35,7 +44,14 @@ class Frame(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """A collision shape fixed to a body, centred at its frame with its long axis along z."""
+    """A collision shape fixed to a body, centred at its frame with its long axis along z.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> robot.geometries[1].link, robot.geometries[1].size
+    ('link_1', array([0.5, 0. , 0. ]))
+    """
 
     name: str
     link: str  #: the link that declares it
@@ -56,6 +72,18 @@ class Model:
     Bodies are the moving links, numbered base to tip (``tree.parent[k] < k``), in the file's
     order depth first.  A floating joint carries no constraint, so its child is the root of
     a tree of its own: its seven coordinates are the pose of the body in the inertial frame.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> robot.n, robot.N, robot.nq, robot.joint_names
+    (2, 2, 2, ('hinge_0', 'hinge_1'))
+    >>> q = robot.q_from({"hinge_1": np.pi / 2})
+    >>> R, p = robot.link_pose("link_1", q)
+    >>> p
+    array([ 0.,  0., -1.])
+    >>> robot.lower, robot.upper, robot.effort_limit
+    (array([-inf, -inf]), array([inf, inf]), array([inf, inf]))
     """
 
     name: str
@@ -88,52 +116,137 @@ class Model:
         return f"Model('{self.name}', n={self.n}, N={self.N}, joints={len(self.joint_names)})"
 
     @property
-    def n(self):
-        """Number of moving bodies."""
+    def n(self) -> int:
+        """Number of moving bodies.
+
+        Returns
+        -------
+        int
+        """
         return len(self.tree.parent)
 
     @property
-    def N(self):
-        """Number of degrees of freedom, the length of v."""
+    def N(self) -> int:
+        """Number of degrees of freedom, the length of v.
+
+        Returns
+        -------
+        int
+        """
         return len(self.velocity_limit)
 
     @property
-    def nq(self):
-        """Length of q: N plus one for each floating or spherical joint."""
+    def nq(self) -> int:
+        """Length of q: N plus one for each floating or spherical joint.
+
+        Returns
+        -------
+        int
+        """
         return len(self.neutral)
 
     @property
-    def effort_limit(self):
-        """Greatest effort of each degree of freedom (N,), inf where none, 0 where not actuated."""
+    def effort_limit(self) -> Floats:
+        """Greatest effort of each degree of freedom, inf where none, 0 where not actuated.
+
+        Returns
+        -------
+        ndarray (N,)
+            [N m, N]
+        """
         return self._of_v(self.tree.effort_limit)
 
     @property
-    def lower(self):
-        """Lower position limits (N,), -inf where none."""
+    def lower(self) -> Floats:
+        """Lower position limits, -inf where none.
+
+        Returns
+        -------
+        ndarray (N,)
+            [rad, m]
+        """
         return self._of_v(self.tree.lower)
 
     @property
-    def upper(self):
-        """Upper position limits (N,), inf where none."""
+    def upper(self) -> Floats:
+        """Upper position limits, inf where none.
+
+        Returns
+        -------
+        ndarray (N,)
+            [rad, m]
+        """
         return self._of_v(self.tree.upper)
 
     def _of_v(self, array):
         return array if self.kept is None else array[self.kept]
 
-    def expand_q(self, q):
-        """Coordinates of the whole tree from q (nq,): the same, but for joints that mimic others."""
+    def expand_q(self, q: ArrayLike) -> Floats:
+        """Coordinates of the whole tree from q: the same, but for joints that mimic others.
+
+        Parameters
+        ----------
+        q : array_like (nq,)
+            [rad, m; quaternions x y z w]
+
+        Returns
+        -------
+        ndarray, one entry for each coordinate of ``tree``
+
+        Raises
+        ------
+        InputError
+            q does not fit or is not finite.
+
+        Examples
+        --------
+        >>> robot = mb.load_urdf(mb.pendulum(2).urdf())  # nothing mimics another joint
+        >>> robot.expand_q([0.1, 0.2])
+        array([0.1, 0.2])
+        """
         return expand(self, as_vector(q, self.nq, "q"))
 
-    def expand_v(self, v):
-        """Rates of the whole tree from v (N,)."""
+    def expand_v(self, v: ArrayLike) -> Floats:
+        """Rates of the whole tree from v.
+
+        Parameters
+        ----------
+        v : array_like (N,)
+            [rad/s, m/s]
+
+        Returns
+        -------
+        ndarray, one entry for each degree of freedom of ``tree``
+
+        Raises
+        ------
+        InputError
+            v does not fit or is not finite.
+
+        Examples
+        --------
+        >>> mb.load_urdf(mb.pendulum(2).urdf()).expand_v([0.1, 0.2])
+        array([0.1, 0.2])
+        """
         v = as_vector(v, self.N, "v")
         return v if self.S is None else self.S @ v
 
-    def neutral_q(self):
-        """New array (nq,): every scalar joint at zero, floating bodies at the pose the file gives them."""
+    def neutral_q(self) -> Floats:
+        """New array: every scalar joint at zero, floating bodies at the pose the file gives them.
+
+        Returns
+        -------
+        ndarray (nq,)
+            [rad, m; quaternions x y z w]
+
+        Examples
+        --------
+        >>> mb.load_urdf(mb.pendulum(1).urdf(), floating=True).neutral_q()
+        array([0., 0., 0., 0., 0., 0., 1., 0.])
+        """
         return self.neutral.copy()
 
-    def q_from(self, positions):
+    def q_from(self, positions: Mapping[str, float]) -> Floats:
         """Coordinates with some joints set by name, the others neutral.
 
         Parameters
@@ -158,10 +271,32 @@ class Model:
             q[self.joint_q[self.joint_names.index(name)]] = value
         return q
 
-    def body_poses(self, q):
-        """Rotations (n, 3, 3) and origins (n, 3) of all body frames in the inertial frame at ``q`` (nq,).
+    def body_poses(self, q: ArrayLike) -> tuple[Floats, Floats]:
+        """Poses of all body frames; a plain loop for setting up and checking, the simulator uses the compiled sweep.
 
-        A plain loop for setting up and checking; the simulator uses the compiled sweep.
+        Parameters
+        ----------
+        q : array_like (nq,)
+            [rad, m; quaternions x y z w]
+
+        Returns
+        -------
+        R : ndarray (n, 3, 3)
+            Body axes in the inertial frame.
+        p : ndarray (n, 3)
+            Origins in the inertial frame [m].
+
+        Raises
+        ------
+        InputError
+            q does not have nq entries.
+
+        Examples
+        --------
+        >>> R, p = mb.load_urdf(mb.pendulum(2, length=2.0).urdf()).body_poses([0.0, 0.0])
+        >>> p
+        array([[ 0.,  0.,  0.],
+               [ 0.,  0., -1.]])
         """
         if np.shape(q) != (self.nq,):
             raise InputError(f"q must have {self.nq} entries, got shape {np.shape(q)}")
@@ -172,8 +307,29 @@ class Model:
         self.__dict__.update(state)
         freeze(self)
 
-    def link_pose(self, link, q):
-        """Rotation (3, 3) and origin (3,) [m] of a link's frame in the inertial frame at ``q`` (nq,)."""
+    def link_pose(self, link: str, q: ArrayLike) -> tuple[Floats, Floats]:
+        """Pose of a link's frame.
+
+        Parameters
+        ----------
+        link : str
+        q : array_like (nq,)
+            [rad, m; quaternions x y z w]
+
+        Returns
+        -------
+        R : ndarray (3, 3)
+            Its axes in the inertial frame.
+        p : ndarray (3,)
+            Its origin in the inertial frame [m].
+
+        Raises
+        ------
+        ModelError
+            There is no such link.
+        InputError
+            q does not have nq entries.
+        """
         if link not in self.frames:
             raise ModelError(f"model '{self.name}' has no link '{link}'; it has {', '.join(self.link_names)}")
         frame = self.frames[link]

@@ -11,13 +11,17 @@ angle and rate are those of the first joint; all others are straight and still.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import cos, isfinite, pi, sin
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.scene import (
     CollisionFilters,
@@ -37,12 +41,22 @@ MATERIAL = "sphere"  #: of everything
 
 @dataclass(frozen=True)
 class Pendulum:
-    """A pendulum of solid spheres; lengths in m, masses in kg, angles in rad.
+    """A pendulum of solid spheres; lengths in m, masses in kg, angles in rad (J14 section 8, J12 section V-E).
 
     Raises
     ------
     InputError
         No link, or a length, mass or time step that is not above zero.
+
+    Examples
+    --------
+    >>> chain = mb.pendulum(3)
+    >>> chain.spacing, chain.radius, chain.joints, chain.bodies
+    (4.0, 2.0, ('hinge_0', 'hinge_1', 'hinge_2'), ('link_0', 'link_1', 'link_2'))
+    >>> mb.load_urdf(chain.urdf()).N, len(chain.scene().models), len(chain.free_scene().primitives)
+    (3, 1, 4)
+    >>> chain.yaml("Three spheres").splitlines()[3:5]
+    ['#', '# Three spheres']
     """
 
     links: int
@@ -70,27 +84,54 @@ class Pendulum:
                 raise InputError(f"{name} must be above zero, got {value}")
 
     @property
-    def spacing(self):
-        """Distance between two hinges [m]."""
+    def spacing(self) -> float:
+        """Distance between two hinges.
+
+        Returns
+        -------
+        float
+            [m]
+        """
         return self.length / self.links
 
     @property
-    def radius(self):
-        """Radius of a sphere [m]."""
+    def radius(self) -> float:
+        """Radius of a sphere.
+
+        Returns
+        -------
+        float
+            [m]
+        """
         return self.radius_share * self.spacing
 
     @property
-    def joints(self):
-        """Names of the hinges, base to tip."""
+    def joints(self) -> tuple[str, ...]:
+        """Names of the hinges, base to tip.
+
+        Returns
+        -------
+        tuple of str
+        """
         return tuple(f"hinge_{k}" for k in range(self.links))
 
     @property
-    def bodies(self):
-        """Names of the links, base to tip."""
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the links, base to tip.
+
+        Returns
+        -------
+        tuple of str
+        """
         return tuple(f"link_{k}" for k in range(self.links))
 
-    def urdf(self):
-        """The chain as URDF text; its base link is massless and holds the first hinge."""
+    def urdf(self) -> str:
+        """The chain as URDF text; its base link is massless and holds the first hinge.
+
+        Returns
+        -------
+        str
+        """
         middle, moment = -0.5 * self.spacing, 0.4 * self.mass * self.radius**2
         lines = [f'<robot name="{NAME}_{self.links}">', '  <link name="base"/>']
         for k, (joint, body) in enumerate(zip(self.joints, self.bodies)):
@@ -107,21 +148,67 @@ class Pendulum:
             ]
         return "\n".join([*lines, "</robot>", ""])
 
-    def centres(self, q):
-        """Positions (..., n, 2) of the spheres, x and z [m], for joint angles q (..., n)."""
+    def centres(self, q: ArrayLike) -> Floats:
+        """Positions of the spheres for joint angles.
+
+        Parameters
+        ----------
+        q : array_like (..., n)
+            [rad]
+
+        Returns
+        -------
+        ndarray (..., n, 2)
+            x and z in the world [m].
+
+        Examples
+        --------
+        >>> mb.pendulum(3).centres([0.0, 0.0, 0.0])
+        array([[ 0.,  8.],
+               [ 0.,  4.],
+               [ 0.,  0.]])
+        """
         bend = np.cumsum(q, axis=-1)
         ends = self.spacing * np.cumsum(np.stack([np.sin(bend), np.cos(bend)], axis=-1), axis=-2)
         middle = ends - 0.5 * self.spacing * np.stack([np.sin(bend), np.cos(bend)], axis=-1)
         return np.array([0.0, self.base_height]) - middle
 
-    def centre_velocities(self, q, v):
-        """Velocities (..., n, 2) of the spheres, x and z [m/s], for joint angles and rates (..., n)."""
+    def centre_velocities(self, q: ArrayLike, v: ArrayLike) -> Floats:
+        """Velocities of the spheres for joint angles and rates.
+
+        Parameters
+        ----------
+        q : array_like (..., n)
+            [rad]
+        v : array_like (..., n)
+            [rad/s]
+
+        Returns
+        -------
+        ndarray (..., n, 2)
+            x and z in the world [m/s].
+
+        Examples
+        --------
+        >>> mb.pendulum(3).centre_velocities([0.0, 0.0, 0.0], [1.0, 0.0, 0.0])[:, 0]
+        array([ -2.,  -6., -10.])
+        """
         bend, rate = np.cumsum(q, axis=-1), np.cumsum(v, axis=-1)
         turn = self.spacing * rate[..., None] * np.stack([-np.cos(bend), np.sin(bend)], axis=-1)
         return np.cumsum(turn, axis=-2) - 0.5 * turn
 
-    def scene(self, **settings):
-        """The pendulum with floor and wall in joint coordinates; ``settings`` are further fields of Scene."""
+    def scene(self, **settings: Any) -> Scene:
+        """The pendulum with floor and wall in joint coordinates.
+
+        Parameters
+        ----------
+        **settings
+            Further fields of Scene.
+
+        Returns
+        -------
+        Scene
+        """
         model = SceneModel(
             urdf=self.urdf(),
             name=NAME,
@@ -132,10 +219,19 @@ class Pendulum:
         )
         return Scene(**{**self._surroundings(), "models": (model,), **settings})
 
-    def free_scene(self, **settings):
+    def free_scene(self, **settings: Any) -> Scene:
         """The same spheres as free bodies, neighbours still not tested for contact: what NMC/OS starts from.
 
         Hinges are not part of this scene; :class:`mb_contact.studies.hinged_bodies.simulator.HingedBodies` adds them.
+
+        Parameters
+        ----------
+        **settings
+            Further fields of Scene.
+
+        Returns
+        -------
+        Scene
         """
         down = (-sin(self.angle), -cos(self.angle))  # x and z of the direction from base to tip
         spheres = []
@@ -143,15 +239,25 @@ class Pendulum:
             x, z = (self.spacing * (k + 0.5) * d for d in down)
             pose = Pose((x, 0.0, self.base_height + z), rpy=(0.0, self.angle, 0.0))
             velocity = Velocity((0.0, self.rate, 0.0), (self.rate * z, 0.0, -self.rate * x))
-            body = {"base": "free", "mass": self.mass, "material": MATERIAL, "velocity": velocity}
+            body: dict[str, Any] = {"base": "free", "mass": self.mass, "material": MATERIAL, "velocity": velocity}
             spheres.append(Primitive(name, "sphere", (self.radius,), pose, **body))
         values = self._surroundings()
         values["primitives"] = (*spheres, *values["primitives"])
         neighbours = CollisionFilters(disable=tuple(zip(self.bodies[:-1], self.bodies[1:])))
         return Scene(**{**values, "collision_filters": neighbours, **settings})
 
-    def yaml(self, title):
-        """The scene of ``scene()`` as the text of a scene file, under a one-line title."""
+    def yaml(self, title: str) -> str:
+        """The scene of ``scene()`` as the text of a scene file.
+
+        Parameters
+        ----------
+        title : str
+            One line that is put above.
+
+        Returns
+        -------
+        str
+        """
         (wall,) = self._surroundings()["primitives"]
         lines = [
             "# Copyright 2026 The mb_contact authors", "# SPDX-License-Identifier: Apache-2.0",
@@ -192,7 +298,7 @@ class Pendulum:
 
 
 #: What the papers and the first-impact table simulate; only the number of links is open.
-VARIANTS = MappingProxyType({
+VARIANTS: Mapping[str, dict[str, Any]] = MappingProxyType({
     # J14 section 8; the sign of its rate is not given, here it is towards -x, away from the wall
     "j14": {},
     # J12 section V-E as printed: 6 m long, so it can meet the wall only; floor and wall are plates 0.2 m thick
@@ -225,26 +331,34 @@ def write_scenes(folder):
     return paths
 
 
-def pendulum(links, variant="j14", **changes):
+def pendulum(links: int, variant: str = "j14", **changes: Any) -> Pendulum:
     """A pendulum of one of VARIANTS.
 
     Parameters
     ----------
     links : int
     variant : str
-        ``"j14"``, ``"j12"`` (as printed, 6 m), ``"j12_12m"`` or ``"first_impact"`` (the 12 m pendulum that starts
-        horizontal along -x and at rest).
+        ``"j14"`` (J14 section 8), ``"j12"`` (J12 section V-E as printed, 6 m), ``"j12_12m"`` or ``"first_impact"`` (the
+        12 m pendulum that starts horizontal along -x and at rest).
     **changes
         Fields of Pendulum, for instance ``restitution=0.5``.
 
     Returns
     -------
     Pendulum
+        Lengths in m, masses in kg.
 
     Raises
     ------
     InputError
         Unknown variant or field, or values out of range.
+
+    Examples
+    --------
+    >>> mb.pendulum(5, "j12").length
+    6.0
+    >>> mb.pendulum(2, length=2.0).radius
+    0.5
     """
     if variant not in VARIANTS:
         raise InputError(f"there is no pendulum '{variant}'; choose one of {', '.join(VARIANTS)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import site
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 OWN_PACKAGE = "mb_contact"
@@ -15,7 +16,11 @@ ON_PYPI = ("example-robot-data",)  #: packages of robots that scenes of this one
 WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-packages
 
 
-def find_resource(address, package_dirs=(), start=None):
+def find_resource(
+    address: str | os.PathLike[str],
+    package_dirs: Iterable[str | os.PathLike[str]] = (),
+    start: str | os.PathLike[str] | None = None,
+) -> Path:
     """Path of an existing file or folder.
 
     A ``package://name/rest`` address is looked for in the ament index, then along
@@ -25,17 +30,26 @@ def find_resource(address, package_dirs=(), start=None):
 
     Parameters
     ----------
-    address : str
+    address : str or path
         ``package://``, ``file://`` or a plain path.
     package_dirs : sequence of path
         Folders that hold packages, or are packages.
     start : path, optional
         Folder that relative paths start from, by default the current one.
 
+    Returns
+    -------
+    Path
+
     Raises
     ------
     FileNotFoundError
         Nothing there; the message lists where it looked.
+
+    Examples
+    --------
+    >>> mb.model.find_resource("package://mb_contact/urdf/peg.urdf").name
+    'peg.urdf'
     """
     address = str(address)
     if address.startswith("package://"):

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.errors import SceneError, one_line
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
@@ -87,26 +88,51 @@ DEFAULT_RATES = MappingProxyType({
 
 @dataclass(frozen=True)
 class Pose:
-    """A pose in the inertial frame: position [m] and either roll-pitch-yaw [rad] or a quaternion x y z w."""
+    """A pose in the inertial frame: position [m] and either roll-pitch-yaw [rad] or a quaternion x y z w.
+
+    Examples
+    --------
+    >>> pose = mb.model.Pose((0.0, 0.0, 1.0), rpy=(0.0, 0.0, np.pi / 2))
+    >>> pose.rotation() @ [1.0, 0.0, 0.0], pose.origin()
+    (array([0., 1., 0.]), array([0., 0., 1.]))
+    """
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rpy: tuple[float, float, float] | None = None
     quat_xyzw: tuple[float, float, float, float] | None = None
 
-    def rotation(self):
-        """Rotation matrix (3, 3)."""
+    def rotation(self) -> Floats:
+        """Rotation matrix.
+
+        Returns
+        -------
+        ndarray (3, 3)
+            Axes of the pose in the inertial frame.
+        """
         if self.quat_xyzw is not None:
             return quat_to_matrix(self.quat_xyzw)
         return np.eye(3) if self.rpy is None else rpy_to_matrix(self.rpy)
 
-    def origin(self):
-        """Position (3,) [m]."""
+    def origin(self) -> Floats:
+        """Position.
+
+        Returns
+        -------
+        ndarray (3,)
+            In the inertial frame [m].
+        """
         return np.array(self.position, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Velocity:
-    """Velocity of a body's origin frame, world axes: angular [rad/s] and linear [m/s]."""
+    """Velocity of a body's origin frame, world axes: angular [rad/s] and linear [m/s].
+
+    Examples
+    --------
+    >>> mb.model.Velocity(linear=(1.0, 0.0, 0.0)).angular
+    (0.0, 0.0, 0.0)
+    """
 
     angular: tuple[float, float, float] = (0.0, 0.0, 0.0)
     linear: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -114,7 +140,13 @@ class Velocity:
 
 @dataclass(frozen=True)
 class ModelMaterials:
-    """Materials of a robot's links: one for all, and exceptions by link name."""
+    """Materials of a robot's links: one for all, and exceptions by link name.
+
+    Examples
+    --------
+    >>> mb.model.ModelMaterials(default="steel", links={"pad": "rubber"}).links["pad"]
+    'rubber'
+    """
 
     default: str | None = None
     links: dict[str, str] = field(default_factory=dict)
@@ -163,6 +195,12 @@ class SceneModel:
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
     with a ``velocity``, joints with ``velocities`` [rad/s, m/s].
     ``collision_meshes``, ``inertia_errors`` and ``mimic`` are those of :func:`~mb_contact.model.urdf.load_urdf`.
+
+    Examples
+    --------
+    >>> arm = mb.model.SceneModel("package://mb_contact/urdf/plate_arm.urdf", name="arm")
+    >>> mb.build_world(mb.Scene(models=(arm,))).joint_names[0]
+    'shoulder'
     """
 
     urdf: str
@@ -217,6 +255,12 @@ class Primitive:
     The inertia is that of the homogeneous solid unless principal moments are given.  A ``mesh`` names a file
     (relative to the scene's) with factors along its axes; it is its convex hull, or convex pieces.
     A ``height_field`` has ``heights`` and is welded.
+
+    Examples
+    --------
+    >>> can = mb.model.Primitive("can", "cylinder", (0.03, 0.1), base="free", mass=0.4)
+    >>> can.kind(), can.kernel_size()  # the kernels take half the length [m]
+    (2, array([0.03, 0.05, 0.  ]))
     """
 
     name: str
@@ -235,12 +279,24 @@ class Primitive:
     heights: Heights | None = None
     hull_vertices: int | None = None  #: most vertices of a hull of the mesh; None: what hulls have by default
 
-    def kind(self):
-        """SHAPE_* of this primitive."""
+    def kind(self) -> int:
+        """The shape as a number.
+
+        Returns
+        -------
+        int
+            SHAPE_* of ``mb_contact.types``.
+        """
         return SHAPE_CONVEX if self.shape == "mesh" else SHAPE_NAMES.index(self.shape)
 
-    def kernel_size(self):
-        """Size (3,) as the kernels want it: radius and half length, or half extents."""
+    def kernel_size(self) -> Floats:
+        """Size as the kernels want it: radius and half length, or half extents.
+
+        Returns
+        -------
+        ndarray (3,)
+            [m]
+        """
         size = np.zeros(3)
         if self.kind() in (SHAPE_BOX, SHAPE_ELLIPSOID):
             size[:] = np.array(self.size) / 2.0
@@ -280,7 +336,13 @@ class Gear:
 
 @dataclass(frozen=True)
 class Ground:
-    """A horizontal half-space below ``height`` [m]; its link is called ``ground``."""
+    """A horizontal half-space below ``height`` [m]; its link is called ``ground``.
+
+    Examples
+    --------
+    >>> mb.build_world(mb.Scene(ground=mb.model.Ground(height=-0.2))).geoms.p
+    array([[ 0. ,  0. , -0.2]])
+    """
 
     height: float = 0.0
     material: str | None = None
@@ -307,6 +369,11 @@ class Material:
     ``viscous`` [N s/m] counts under ``friction_model: viscous`` and ``coulomb_viscous``, for each contact point;
     ``torsional``, ``rolling`` [m] and ``anisotropic_friction``, which replaces ``friction``, need ``coulomb_cone``.
     ``restitution``, from 0 to 1, is the part of an impact's normal impulse that is recovered.
+
+    Examples
+    --------
+    >>> mb.model.Material(friction=0.8, restitution=0.3).rolling
+    0.0
     """
 
     friction: float = DEFAULT_FRICTION
@@ -319,7 +386,13 @@ class Material:
 
 @dataclass(frozen=True)
 class MaterialPair:
-    """Coefficients of two materials; without an entry they are the geometric means of their own."""
+    """Coefficients of two materials; without an entry they are the geometric means of their own.
+
+    Examples
+    --------
+    >>> mb.model.MaterialPair(("steel", "ice"), friction=0.03).restitution is None
+    True
+    """
 
     materials: tuple[str, str]
     friction: float | None = None
@@ -332,7 +405,13 @@ class MaterialPair:
 
 @dataclass(frozen=True)
 class CollisionFilters:
-    """Which pairs of links are never tested: neighbours in a robot's tree, and the pairs listed."""
+    """Which pairs of links are never tested: neighbours in a robot's tree, and the pairs listed.
+
+    Examples
+    --------
+    >>> mb.model.CollisionFilters(disable=(("left_hand", "right_hand"),)).adjacent
+    True
+    """
 
     adjacent: bool = True
     disable: tuple[tuple[str, str], ...] = ()
@@ -340,7 +419,17 @@ class CollisionFilters:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything a simulation starts from; times in s, lengths in m, coefficients without unit."""
+    """Everything a simulation starts from; times in s, lengths in m, coefficients without unit.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 0.1)), base="free", mass=1.0)
+    >>> scene = mb.Scene(primitives=(ball,), ground=mb.model.Ground())
+    >>> scene.friction_model
+    'coulomb_cone'
+    >>> mb.Simulator(scene).step().certificate.contacts
+    1
+    """
 
     models: tuple[SceneModel, ...] = ()
     primitives: tuple[Primitive, ...] = ()
@@ -381,10 +470,25 @@ class Scene:
             usual = "coulomb_cone" if self.formulation == "os" else "coulomb_polyhedral"
             object.__setattr__(self, "friction_model", usual)
 
-    def error(self, key, message):
+    def error(self, key: str, message: str) -> SceneError:
         """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.
 
         Where the very key was not written, the line is that of the nearest enclosing one.
+
+        Parameters
+        ----------
+        key : str
+        message : str
+
+        Returns
+        -------
+        SceneError
+            To be raised by the caller.
+
+        Examples
+        --------
+        >>> str(mb.Scene().error("time_step", "is too long"))
+        'scene: time_step: is too long'
         """
         place = str(self.path) if self.path is not None else "scene"
         enclosing = key

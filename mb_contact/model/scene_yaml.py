@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from difflib import get_close_matches
+from pathlib import Path
 
 import yaml
 
@@ -52,7 +53,7 @@ from mb_contact.types import CLOSURE_NAMES
 RATES = ("control_period", *DEFAULT_RATES)  #: keys of ``rates``
 
 
-def load_scene(path):
+def load_scene(path: str | Path) -> Scene:
     """Read a scene file.
 
     Parameters
@@ -63,12 +64,19 @@ def load_scene(path):
     Returns
     -------
     Scene
+        Lengths in m, times in s.
 
     Raises
     ------
     SceneError
         The file is missing or not YAML, a key is unknown, a value has the wrong type or an
         impossible value; the message names file, line and key and what is allowed.
+
+    Examples
+    --------
+    >>> scene = mb.load_scene("package://mb_contact/config/box_on_table.yaml")
+    >>> scene.time_step, [primitive.name for primitive in scene.primitives]
+    (0.001, ['table', 'box'])
     """
     reader, root = open_scene(path)
     scene = Scene(**reader.scene(root), path=reader.path, lines=reader.lines)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mb_contact.errors import InputError, ModelError
+from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MESH_CHOICES, MeshChoices
 from mb_contact.model.urdf_tree import TreeBuilder
@@ -21,15 +23,15 @@ CHOICES = {
 
 
 def load_urdf(
-    source,
+    source: str | Path,
     *,
-    floating=False,
-    package_dirs=(),
-    collision_meshes="convex_hull",
-    inertia_errors="error",
-    mimic="eliminate",
-    xacro_args=None,
-):
+    floating: bool = False,
+    package_dirs: Iterable[str | Path] = (),
+    collision_meshes: str | Mapping[str, Any] | MeshChoices = "convex_hull",
+    inertia_errors: str = "error",
+    mimic: str = "eliminate",
+    xacro_args: Mapping[str, str] | None = None,
+) -> Model:
     """Read a URDF file, a xacro file or URDF text.
 
     Parameters
@@ -58,12 +60,23 @@ def load_urdf(
     Returns
     -------
     Model
+        SI units, frames as in the file.
 
     Raises
     ------
+    InputError
+        An option has a value that it cannot have.
     ModelError
         The file is missing, is not XML, or does not describe a tree of rigid bodies; the
         message names file, line and element.
+
+    Examples
+    --------
+    >>> robot = mb.load_urdf("package://mb_contact/urdf/dual_arm.urdf")
+    >>> robot
+    Model('dual_arm', n=26, N=26, joints=26)
+    >>> mb.load_urdf(mb.pendulum(2).urdf(), floating=True)
+    Model('pendulum_2', n=3, N=8, joints=2)
     """
     meshes = _mesh_choices(collision_meshes)
     chosen = {"inertia_errors": inertia_errors, "mimic": mimic}

@@ -55,7 +55,13 @@ EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose stretche
 
 @dataclass(frozen=True, eq=False, repr=False)
 class World:
-    """What a simulator needs of a scene, as arrays; body, q and v indices are those of the merged tree."""
+    """What a simulator needs of a scene, as arrays; body, q and v indices are those of the merged tree.
+
+    Examples
+    --------
+    >>> mb.build_world(mb.Scene(primitives=(mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=1.0),)))
+    World(n=1, N=6, joints=0, geometries=1, pairs=0)
+    """
 
     tree: Tree
     geoms: Geoms
@@ -90,7 +96,7 @@ class World:
         return f"World(n={n}, N={N}, joints={joints}, geometries={g}, pairs={pairs})"
 
 
-def build_world(scene):
+def build_world(scene: Scene) -> World:
     """Merge everything in ``scene`` into one World.
 
     Bodies are numbered in the order of the scene: those of the first robot, of the second,
@@ -107,6 +113,7 @@ def build_world(scene):
     Returns
     -------
     World
+        SI units, places in the inertial frame.
 
     Raises
     ------
@@ -114,6 +121,12 @@ def build_world(scene):
         A name occurs twice, is not known, or an initial position is outside its limits.
     ModelError
         A URDF is wrong.
+
+    Examples
+    --------
+    >>> world = mb.build_world(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> world.objects, world.geometry_links
+    ({'box': 0}, ('table', 'box'))
     """
     if not isinstance(scene, Scene):
         raise SceneError(f"build_world needs a Scene, got {type(scene).__name__}; use load_scene for a file")
