@@ -7,6 +7,8 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 SETUP_FILES := setup.py setup.cfg pyproject.toml package.xml
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # These targets use the wheels of $(VENV) alone: a sourced ROS 2 would put its own libraries before them.
@@ -16,11 +18,11 @@ endif
 unexport PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint clean
+.PHONY: help run check test test-all lint clean
 
 help:
-	@echo "make run    set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
-	@echo "            VIEW=1 shows it in the browser too"
+	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
+	@echo "               VIEW=1 shows it in the browser too"
 	@echo "make test   set up $(VENV), then run the whole test suite (ARGS=... goes to pytest)"
 	@echo "make lint   ruff and mypy"
 	@echo "make clean  remove everything that these targets made, $(VENV) included"
@@ -29,9 +31,16 @@ help:
 run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view)
 	$(BIN)/mb-contact demo lift --out out $(if $(VIEW),--view)
 
+check: $(VENV)/.ready-test
+	$(PYTEST) -m "not slow and not long" $(CHECK) $(ARGS)
+
 test: $(VENV)/.ready-test
-	$(BIN)/python -m pytest $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m nojit $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
+
+test-all: $(VENV)/.ready-test
+	$(PYTEST) $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m nojit $(ARGS)
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

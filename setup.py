@@ -32,15 +32,16 @@ VIEWER = ["viser>=1.1,<2"]
 TEST = PLOT + VIEWER + [
     "mypy>=1.11",
     "pytest>=7.4",
+    "pytest-xdist>=3.2",  # --dist worksteal
     "hypothesis>=6.90",
     "mpmath>=1.3",  # references of 40 and 60 digits: test/oracles/extended_precision.py
     "pin>=3.0",
     "example-robot-data>=4.2",
-    "jsonschema>=4.18",  # test_scene_schema checks the published schema with it
+    "jsonschema>=4.18",  # test/model/test_scene_schema.py checks the published schema with it
     "yourdfpy>=0.0.56",
     "xacro>=2.0",
     "ruff>=0.6",
-    "setuptools>=70.1",  # test_packaging builds a wheel; from this release on without the wheel package
+    "setuptools>=70.1",  # test/test_packaging.py builds a wheel; from this release on without the wheel package
 ]
 
 

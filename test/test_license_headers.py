@@ -9,7 +9,7 @@ import pytest
 
 from paths import ROOT
 
-FOLDERS = (".ci", "benchmarks", "config", "examples", "launch", "mb_contact", "test", "urdf")
+FOLDERS = (".ci", ".github", "benchmarks", "config", "examples", "launch", "mb_contact", "test", "urdf")
 SUFFIXES = {".py", ".urdf", ".xacro", ".srdf", ".xml", ".yaml", ".yml", ".toml", ".cfg", ".cff", ".sh", ".js",
             ".cpp"}
 NAMES = {"Makefile", "run"}

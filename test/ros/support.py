@@ -40,13 +40,19 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER = "std_srvs/srv/Trigger"
 SET_BOOL = "std_srvs/srv/SetBool"
 
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
 _numbers = itertools.count(os.getpid() % 90)
 
 
 def free_domain():
-    """Return a ROS domain (1 to 100: below the ephemeral ports) whose first ports nobody uses."""
-    for _ in range(100):
-        domain = 1 + next(_numbers) % 100
+    """Return a ROS domain (1 to 100: below the ephemeral ports) whose first ports nobody uses.
+
+    Each worker of pytest-xdist has domains of its own: two would else find the same one free.
+    """
+    share = 100 // WORKERS
+    for _ in range(share):
+        domain = 1 + WORKER * share + next(_numbers) % share
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
                 probe.bind(("127.0.0.1", 7400 + 250 * domain + 10))
