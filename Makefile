@@ -17,6 +17,10 @@ unexport PYTHONPATH LD_LIBRARY_PATH AMENT_PREFIX_PATH
 endif
 unexport PYTHONHOME
 
+# The short suite: some tests of every room, those that find most in their time.
+CHECK := test/core test/solvers test/dynamics test/collision test/model \
+    test/test_imports.py test/test_license_headers.py test/test_public_names.py test/test_cli.py
+
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint clean
 
