@@ -112,7 +112,7 @@ def watch(sim, seconds):
     moments = np.array([1.0, 2.0, 3.0])
 
     def spin():
-        R = sim._kin.R[0]
+        R = sim.context.kin.R[0]
         w = R.T @ sim.v[:3]
         return w, R @ (moments * w)
 

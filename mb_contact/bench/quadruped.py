@@ -85,8 +85,8 @@ class BesideOthers(ContactStep):
     All are timed from the assembled rows to the impulses, Lemke's without the scaling in NumPy around it.
     """
 
-    def __init__(self, simulator):
-        self._sim = simulator  # whose arrays the handle holds, in which only kernels can look
+    def __init__(self, context):
+        super().__init__(context)
         self.clear()
 
     def clear(self):
@@ -97,23 +97,24 @@ class BesideOthers(ContactStep):
         """
         self.records, self.seconds, self.apart = [], 0.0, 0.0
 
-    def allocate(self, contacts, rows, units):
-        sim, size = self._sim, (DIRECTIONS + 2) * contacts + rows
-        self._eq, self._ppm = _eq.make_equality_work(sim._n, sim._N, rows, rows), make_ppm_work(units, sim._N)
+    def allocate(self):
+        context, rows = self.context, len(self.context.solution.r)
+        n, N, size = context.n, context.N, (DIRECTIONS + 2) * context.capacity + rows
+        self._eq, self._ppm = _eq.make_equality_work(n, N, rows, rows), make_ppm_work(len(context.cones.start), N)
         self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
         self._M, self._h = np.zeros((size, size)), np.zeros(size)
 
     def solve(self, handle):
-        sim, info = self._sim, self._sim._work.info
+        context, info = self.context, self.context.work.info
         _step.assemble(handle)
-        warm = np.flatnonzero(sim._solution.r[sim._cones.start[: sim._cones.count[0]]] > 0.0)
+        warm = np.flatnonzero(context.solution.r[context.cones.start[: context.cones.count[0]]] > 0.0)
         start = time.perf_counter()
         status = _problem.pose(handle)
         status = _problem.solve(handle, False) if status == OK else status
         middle = time.perf_counter()
-        if status == OK and sim._cones.count[0]:
+        if status == OK and context.cones.count[0]:
             solved = info[_problem.STAGE] < SOLVER_OVER_BUDGET
-            own = sim._cones.rows[0], middle - start, info[_problem.ITERATIONS], solved
+            own = context.cones.rows[0], middle - start, info[_problem.ITERATIONS], solved
             _step.apply_impulses(handle)
             self.records.append((own, self._by_ppm(warm), self._by_lemke()))
             self.seconds += time.perf_counter() - middle
@@ -121,35 +122,35 @@ class BesideOthers(ContactStep):
 
     def _rows(self):
         """What the kernels of equality_rows.py want first."""
-        sim = self._sim
-        return sim._tree, sim._kin, sim._art, sim._com, sim._rows, int(sim._cones.rows[0]), RANK_TOLERANCE
+        c = self.context
+        return c.tree, c.kin, c.art, c.com, c.rows, int(c.cones.rows[0]), RANK_TOLERANCE
 
     def _by_ppm(self, warm):
         """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""
-        sim, eq, judge = self._sim, self._eq, np.zeros(4)
-        rows, contacts = int(sim._cones.rows[0]), int(sim._contacts.count[0])
-        hard = sim._cones.start[: sim._cones.count[0]]
-        near = np.flatnonzero(sim._contacts.gap[:contacts] <= TOUCH)
+        context, eq, judge = self.context, self._eq, np.zeros(4)
+        rows, contacts = int(context.cones.rows[0]), int(context.contacts.count[0])
+        hard = context.cones.start[: context.cones.count[0]]
+        near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCH)
         tangents = np.column_stack((3 * near + 1, 3 * near + 2)).ravel()
-        eq.q[:rows], eq.info[:] = sim._solution.q[:rows], 0
+        eq.q[:rows], eq.info[:] = context.solution.q[:rows], 0
         eq.equality[: len(tangents)], eq.hard[: len(hard)] = tangents, hard
         eq.softness[: len(tangents)], eq.start[: len(warm)] = 0.0, warm
-        if sim.scene.friction_model == "viscous":
-            viscous = sim.world.viscous[sim._contacts.pair[near]]
-            eq.softness[: len(tangents)] = np.repeat(1.0 / (sim.time_step * viscous), 2)
+        if context.scene.friction_model == "viscous":
+            viscous = context.world.viscous[context.contacts.pair[near]]
+            eq.softness[: len(tangents)] = np.repeat(1.0 / (context.dt * viscous), 2)
         eq.info[_eq.EQUALITY_ROWS], eq.info[_eq.FREE_ROWS] = len(tangents), len(hard)
         start = time.perf_counter()
         _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
         seconds = time.perf_counter() - start
         judge_rows(eq, eq.hard, len(hard), judge)
-        self.apart = max(self.apart, np.abs(eq.u[:rows] - sim._solution.u[:rows]).max())
+        self.apart = max(self.apart, np.abs(eq.u[:rows] - context.solution.u[:rows]).max())
         return len(hard), seconds, int(eq.info[_eq.TOTAL_PIVOTS]), judge[:3].max() <= SOLVED * judge[3]
 
     def _by_lemke(self):
         """The same; with viscous friction the rows that PPM has eliminated are eliminated here too."""
-        eq, W, e, cones = self._eq, self._W, self._e, self._sim._cones
+        eq, W, e, cones = self._eq, self._W, self._e, self.context.cones
         units, rows, start = int(cones.count[0]), int(cones.rows[0]), time.perf_counter()
-        pyramid = self._sim.scene.friction_model == "no_slip"
+        pyramid = self.context.scene.friction_model == "no_slip"
         if pyramid:
             eq.hard[:rows], cones.mu[:units] = np.arange(rows), FRICTION
             eq.info[:], eq.info[_eq.FREE_ROWS] = 0, rows
@@ -168,7 +169,7 @@ class _Studied(Simulator):
     """A simulator whose problems are solved by all METHODS."""
 
     def _make_contact_step(self):
-        return BesideOthers(self)
+        return BesideOthers(self.context)
 
 
 def compare(friction_model, seconds=SECONDS):
@@ -176,9 +177,9 @@ def compare(friction_model, seconds=SECONDS):
     simulator = _Studied(quadruped(friction_model))
     walk(simulator, 0.02)  # compiles
     simulator.reset()
-    simulator._friction.clear()
+    simulator.context.contact_step.clear()
     run = walk(simulator, seconds)
-    return run._replace(seconds=run.seconds - simulator._friction.seconds), simulator._friction
+    return run._replace(seconds=run.seconds - simulator.context.contact_step.seconds), simulator.context.contact_step
 
 
 def run_bench(seconds=SECONDS, picture=None):

@@ -108,12 +108,12 @@ def _timed(function, *arguments):
 
 def _staged_step(sim, effort):
     """One step by hand, stage by stage."""
-    h, b = sim._handle, sim._buffers
-    sim._effort[sim.world.joint_v] = effort
+    context, h, b = sim.context, sim.context.handle, sim.context.buffers
+    context.effort[sim.world.joint_v] = effort
     times = {}
     times["kinematics"], _ = _timed(kernels.refresh, h)
     times["broad"], count = _timed(kernels.begin_step, h)
-    times["narrow"], _ = _timed(sim._narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+    times["narrow"], _ = _timed(context.narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
     times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
     times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
     times["assembly"], _ = _timed(kernels.assemble, h)
@@ -125,11 +125,10 @@ def _staged_step(sim, effort):
 
 def _plain_step(sim, effort):
     """One step as the simulator takes it; what follows the narrow phase in one."""
-    h, b = sim._handle, sim._buffers
-    sim._effort[sim.world.joint_v] = effort
-    count = kernels.begin_step(h)
-    sim._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-    return {"finish": _timed(sim._friction.finish, h, count)[0]}
+    context = sim.context
+    context.effort[sim.world.joint_v] = effort
+    count = context.find_candidates()
+    return {"finish": _timed(context.contact_step.finish, context.handle, count)[0]}
 
 
 def stage_rows(times):

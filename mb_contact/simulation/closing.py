@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mb_contact.core.constraints.bilateral import CLOSURE
 from mb_contact.core.step import closing as _closing
+from mb_contact.simulation.context import PROJECTION
 from mb_contact.types import OK
 
 STEP_LIMIT = 5  #: Gauss-Newton steps after a time step; it starts within the drift of one step
@@ -29,8 +30,14 @@ def close_loops(handle, tolerance, limit):
     return error
 
 
-def project(handle, tolerance, work, bilateral):
-    """Close the loops of the new state; the energy that this changes is booked as work of the loops."""
+def project(context):
+    """Close the loops of the new state; the energy that this changes is booked as work of the loops.
+
+    Parameters
+    ----------
+    context : StepContext
+    """
+    work = context.work
     before = work.energy.sum()
-    bilateral.judge[CLOSURE] = close_loops(handle, tolerance, STEP_LIMIT)
+    context.bilateral.judge[CLOSURE] = close_loops(context.handle, context.drift[PROJECTION], STEP_LIMIT)
     work.ledger[_closing.LEDGER_LOOPS] += work.energy.sum() - before

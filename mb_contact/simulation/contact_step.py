@@ -12,17 +12,24 @@ from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
-    """Steps of the operational-space formulation, under every friction model; studies override ``solve``."""
+    """Steps of the operational-space formulation, under every friction model; studies override ``solve``.
+
+    Parameters
+    ----------
+    context : StepContext
+        Whose integrator moves the state, and whose impacts, where it has any, happen in the step.
+    """
 
     solver_names = SOLVER_NAMES  #: what the certificate calls the ways to a solution
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
-    impacts = None  #: Impacts of the scene, where any pair has restitution
-    integrator = None  #: how the state moves (integrators.py); the simulator sets it
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
     only_rows = False  #: whether W has to be posed by rows
 
-    def allocate(self, contacts, rows, units):
-        """Workspaces of its own, for so many contacts, scalar rows, and contacts and limits."""
+    def __init__(self, context):
+        self.context = context
+
+    def allocate(self):
+        """Workspaces of its own, for the contacts, rows and units of the context's."""
 
     def is_compiled(self):
         """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
@@ -39,31 +46,33 @@ class ContactStep:
 
         Where it fails, with a status or with an exception of ``solve``, the state is the one before.
         """
-        status = None
+        status, impacts = None, self.context.impacts
         try:
             status = self._solve_step(handle, candidates)
         finally:
-            if status != OK and self.impacts is not None:
-                self.impacts.undo(handle)
+            if status != OK and impacts is not None:
+                impacts.undo(handle)
         if status != OK:
             return status
-        self.integrator.conclude(handle)
-        if self.impacts is not None:
-            self.impacts.publish(handle)
+        self.context.integrator.conclude(handle)
+        if impacts is not None:
+            impacts.publish()
         return OK
 
     def _solve_step(self, handle, candidates):
         """Everything up to the settled impulses and the flow under them; a status."""
+        integrator, impacts = self.context.integrator, self.context.impacts
         status = _step.find_contacts(handle, candidates)
         if status == OK:
-            status = self.integrator.free(handle)
-        if status == OK and self.impacts is not None:
-            status = self.impacts.resolve(handle, self.integrator, self._impulses)
+            status = integrator.free(handle)
+        if status == OK and impacts is not None:
+            status = impacts.resolve(handle)
         if status == OK:
-            status = self._impulses(handle)
-        return self.integrator.hold(handle) if status == OK else status
+            status = self.impulses(handle)
+        return integrator.hold(handle) if status == OK else status
 
-    def _impulses(self, handle):
+    def impulses(self, handle):
+        """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""
         status = LIMIT_MISSED
         while status == LIMIT_MISSED:  # every further round has at least one limit more
             status = self.solve(handle)

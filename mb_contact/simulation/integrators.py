@@ -78,18 +78,16 @@ class Flow:
 
     Parameters
     ----------
-    world : World
-    settings : (3,)
-        The simulator's; its first entry is the step [s].
+    context : StepContext
     stages : int
         Stages whose rates are kept.
     """
 
     kernel = None  #: what has to be compiled
 
-    def __init__(self, world, settings, stages=1):
-        n, N, nq = len(world.tree.parent), len(world.v0), len(world.q0)
-        self._settings = settings
+    def __init__(self, context, stages=1):
+        n, N, nq = context.n, context.N, len(context.q)
+        self._context = context
         self.q_start, self.v_start = np.zeros(nq), np.zeros(N)  #: where the flow of ``advance`` starts
         self.q_end, self.v_end = np.zeros(nq), np.zeros(N)  #: where it ends
         self.held = np.zeros(N)  #: constant generalised forces that act on its way
@@ -100,7 +98,7 @@ class Flow:
             self.q_start, self.v_start, self.q_end, self.v_end, np.zeros(nq), np.zeros(N), np.zeros(N), np.zeros(N),
             np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 5)),
             self.work, np.zeros(5), self.count,
-            _free_bodies(world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
+            _free_bodies(context.world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
             np.zeros(n), np.zeros((4, n)), np.zeros(n),
         )  # fmt: skip
 
@@ -122,7 +120,7 @@ class Flow:
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
         self.begin(handle)
-        status = self.advance(handle, float(self._settings[0]))
+        status = self.advance(handle, self._context.dt)
         return _flow.free_velocity(handle, self.flow) if status == OK else status
 
     def hold(self, handle):
@@ -130,7 +128,7 @@ class Flow:
         self.begin(handle)
         if not _flow.hold_impulses(handle, self.flow):
             return OK  # nothing acts: the free flow is the step
-        status = self.advance(handle, float(self._settings[0]))
+        status = self.advance(handle, self._context.dt)
         if status == OK and not _flow.end_is_finite(self.flow):
             return NOT_FINITE
         return status
@@ -145,8 +143,8 @@ class RungeKutta(Flow):
 
     kernel = _runge_kutta.fixed_flow
 
-    def __init__(self, world, settings, tableau=RK4):
-        super().__init__(world, settings, len(tableau.b))
+    def __init__(self, context, tableau=RK4):
+        super().__init__(context, len(tableau.b))
         self._tableau = tableau
 
     def advance(self, handle, dt):
@@ -159,8 +157,8 @@ class Adaptive(Flow):
 
     kernel = _runge_kutta.adaptive_flow
 
-    def __init__(self, world, settings, tolerance, tableau=RK54):
-        super().__init__(world, settings, len(tableau.b))
+    def __init__(self, context, tolerance, tableau=RK54):
+        super().__init__(context, len(tableau.b))
         self._tableau, self._tolerance = tableau, tolerance
 
     def advance(self, handle, dt):
@@ -192,12 +190,26 @@ def _free_bodies(tree):
     return free
 
 
-def make_integrator(scene, world, settings):
-    """The integrator of a scene."""
+def make_integrator(context):
+    """The integrator of a scene.
+
+    Parameters
+    ----------
+    context : StepContext
+
+    Raises
+    ------
+    SceneError
+        The formulation of the steps has no use for it.
+    """
+    scene = context.scene
+    if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
+        message = f"'{scene.integrator}' needs formulation: os; use semi_implicit_euler here"
+        raise scene.error("integrator", message)
     if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
-        return RungeKutta(world, settings)
+        return RungeKutta(context)
     if scene.integrator == "midpoint":
-        return Midpoint(world, settings)
+        return Midpoint(context)
     if scene.integrator == "adaptive":
-        return Adaptive(world, settings, float(scene.integrator_tolerance))
+        return Adaptive(context, float(scene.integrator_tolerance))
     return SemiImplicitEuler()

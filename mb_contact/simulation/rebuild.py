@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.simulation.context import BUDGET, TOLERANCE
+from mb_contact.simulation.state import NUMBERS
 from mb_contact.types import JOINT_NQ
 
 
@@ -43,49 +45,50 @@ def rows_of(old, new):
 
 
 def carry_over(old, new):
-    """Put the state of simulator ``old`` into ``new``, whose scene has other objects or robots.
+    """Put the state ``old`` into ``new``, whose scene has other objects or robots.
 
-    Positions, velocities, efforts, warm starts, external wrenches, time, gravity and the energy's books go over;
+    Positions, velocities, efforts, warm starts, external wrenches, time, gravity and the energy balance go over;
     bodies that ``old`` does not have stay as their scene puts them, and the energy they bring counts as work done.
+
+    Parameters
+    ----------
+    old, new : SimulationState
     """
-    before, after = slots(old.world), slots(new.world)
-    energy = old.energy()
-    for name, slot in after.items():
-        if name in before:
-            new._q[slot.q], new._v[slot.v] = old._q[before[name].q], old._v[before[name].v]
-    new._gravity[:] = old._gravity
-    new.solver_tolerance, new.newton_budget = old.solver_tolerance, old.newton_budget
-    new.step_count = old.step_count
-    new._even_steps, new._time_before = old._even_steps, old._time_before
-    held = [(link, wrench) for link, wrench in old._wrenches.save() if link in new.world.frames]
-    new._wrenches.restore(held)
-    new._forget()
-    _carry_memory(old, new, before, after)
-    new._refresh()
-    new._energy_start = old._energy_start
-    new._work_done = old._work_done + new.energy() - energy
-
-
-def _carry_memory(old, new, before, after):
-    """Warm starts, and what the last step has left to read."""
-    common = [(before[name].v, slot.v) for name, slot in after.items() if name in before]
-    shapes_old, shapes_new = shape_keys(old.world), shape_keys(new.world)
-    kept = {i: j for i, j in rows_of(*(_pair_keys(s.world, k) for s, k in ((old, shapes_old), (new, shapes_new))))}
-    if old._capacity > new._capacity:
-        new._allocate(old._capacity)
-    source, target = old._memory, new._memory
+    before, after = slots(old.context.world), slots(new.context.world)
+    energy, source, target = old.energy(), old.context, new.context
+    common = [(before[name], slot) for name, slot in after.items() if name in before]
     for a, b in common:
-        target.joint[b] = source.joint[a]
-        new._effort[b] = old._effort[a]
-        new._work.joint_effort[b] = old._work.joint_effort[a]
+        target.q[b.q], target.v[b.v], target.effort[b.v] = source.q[a.q], source.v[a.v], source.effort[a.v]
+    target.gravity[:] = source.gravity
+    for entry in (TOLERANCE, BUDGET):
+        target.solver[entry] = source.solver[entry]
+    for name in NUMBERS:
+        setattr(new, name, getattr(old, name))
+    held = [(link, wrench) for link, wrench in source.wrenches.save() if link in target.world.frames]
+    target.wrenches.restore(held)
+    new.forget()
+    _carry_memory(source, target, [(a.v, b.v) for a, b in common])
+    new.refresh()
+    new.energy_start, new.work_done = old.energy_start, old.work_done + new.energy() - energy
+
+
+def _carry_memory(source, target, common):
+    """Warm starts, and what the last step has left to read; ``common`` are the slices of v that both have."""
+    if source.capacity > target.capacity:
+        target.allocate(source.capacity)
+    (old, old_work), (new, new_work) = (source.memory, source.work), (target.memory, target.work)
+    for a, b in common:
+        new.joint[b], new_work.joint_effort[b] = old.joint[a], old_work.joint_effort[a]
+    shapes_old, shapes_new = shape_keys(source.world), shape_keys(target.world)
     for i, j in rows_of(shapes_old, shapes_new):
-        new._work.geom_impulse[j] = old._work.geom_impulse[i]
-    rows = [i for i in range(int(source.count[0])) if int(source.pair[i]) in kept]
-    target.count[0] = len(rows)
+        new_work.geom_impulse[j] = old_work.geom_impulse[i]
+    kept = dict(rows_of(_pair_keys(source.world, shapes_old), _pair_keys(target.world, shapes_new)))
+    rows = [i for i in range(int(old.count[0])) if int(old.pair[i]) in kept]
+    new.count[0] = len(rows)
     for j, i in enumerate(rows):
-        target.pair[j] = kept[int(source.pair[i])]
+        new.pair[j] = kept[int(old.pair[i])]
         for name in ("feature", "tangent", "impulse", "moment"):
-            getattr(target, name)[j] = getattr(source, name)[i]
+            getattr(new, name)[j] = getattr(old, name)[i]
 
 
 def _pair_keys(world, shapes):

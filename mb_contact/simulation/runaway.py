@@ -20,29 +20,43 @@ TURN = 1.0  #: of a joint within a step [rad]
 GAIN = 0.5  #: part of the kinetic energy at the start of the step
 
 
-def watch(sim, dt):
-    """What a step of length dt [s] starts from, None where nothing moves so fast that it could run away."""
-    if not (len(sim._v) and dt * dnrm2(sim._v) > TURN):
+def watch(state, dt):
+    """What a step of length dt [s] starts from, None where nothing moves so fast that it could run away.
+
+    Parameters
+    ----------
+    state : SimulationState
+    dt : float
+    """
+    context = state.context
+    if not (context.N and dt * dnrm2(context.v) > TURN):
         return None
-    return sim.save(), dt, sim._work.energy.tolist()
+    return state.save(), dt, context.work.energy.tolist()
 
 
-def refuse_runaway(sim, start, work):
-    """DynamicsError, and all back to ``start``, if the finished step that did ``work`` [J] has run away."""
-    state, dt, (kinetic, potential) = start
-    created = sim.energy() - kinetic - potential - work
-    turn = dt * np.abs(sim._v) * (sim._kin.H[:, :3] != 0.0).any(axis=1)
+def refuse_runaway(state, start, work):
+    """All back to ``start``, which ``watch`` has kept, if the finished step that did ``work`` [J] has run away.
+
+    Raises
+    ------
+    DynamicsError
+        It has; the message names the joint and the remedy.
+    """
+    before, dt, (kinetic, potential) = start
+    context, world = state.context, state.context.world
+    created = state.energy() - kinetic - potential - work
+    turn = dt * np.abs(context.v) * (context.kin.H[:, :3] != 0.0).any(axis=1)
     worst = int(turn.argmax())
     if not (created > GAIN * kinetic and turn[worst] > TURN):
         return
     angle = float(turn[worst])
-    body = int(np.searchsorted(sim.world.tree.v_start, worst, side="right")) - 1
-    joint = hinge_name(sim.world, body)
-    what = f"joint '{joint}'" if joint else f"'{sim.world.body_names[body]}'"
-    sim.restore(state)
-    euler = sim.scene.integrator == "semi_implicit_euler"
+    body = int(np.searchsorted(world.tree.v_start, worst, side="right")) - 1
+    joint = hinge_name(world, body)
+    what = f"joint '{joint}'" if joint else f"'{world.body_names[body]}'"
+    state.restore(before)
+    euler = context.scene.integrator == "semi_implicit_euler"
     raise DynamicsError(
-        f"the state runs away: {what} turns by {angle:.3g} rad in the step of {dt:g} s after t = {sim.time:.6g} s, "
+        f"the state runs away: {what} turns by {angle:.3g} rad in the step of {dt:g} s after t = {state.time:.6g} s, "
         f"which creates {created:.3g} J beside {kinetic:.3g} J of kinetic energy; lower the time step"
         + (", or choose integrator: rk4 or midpoint" if euler else "")
     )

@@ -94,12 +94,15 @@ def run_stage(handle, name):
 def compile_stages(names=SECOND_PROCESS):
     """What the second process runs: a small world of the same types, and the named stages."""
     from mb_contact.model.scene import Ground, Scene
-    from mb_contact.simulation.simulator import Simulator
+    from mb_contact.model.world import build_world
+    from mb_contact.simulation.context import StepContext
 
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    simulator = Simulator(Scene(ground=Ground()), warm_up=False)
+    scene = Scene(ground=Ground())
+    context = StepContext(scene, build_world(scene))
+    context.allocate()
     for name in names:
-        run_stage(simulator._handle, name)
+        run_stage(context.handle, name)
 
 
 def _end_with_the_parent():

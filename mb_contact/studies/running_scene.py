@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
+from mb_contact.simulation.context import USUAL_DT
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
@@ -34,41 +35,52 @@ def step_problem(simulator, effort=None, **options):
     -------
     StepProblem
     """
-    sim = simulator
-    state = sim.save()
-    sim.step(effort)
-    impacts = sim._impacts
+    state, context = simulator.save(), simulator.context
+    simulator.step(effort)
+    impacts = context.impacts
     try:
         v = state.v if impacts is None or not impacts.happened else impacts.v_after
-        return posed_problem(sim, state.q, v, **options)
+        return posed_problem(context, state.q, v, **options)
     finally:
-        sim.restore(state)
+        simulator.restore(state)
 
 
-def posed_problem(simulator, q, v, **options):
-    """StepProblem of the contacts, limits and efforts that a simulator's step has just assembled from q and v."""
-    sim = simulator
-    dt = float(sim._settings[0])
+def posed_problem(context, q, v, **options):
+    """StepProblem of the contacts, limits and efforts that a step has just assembled from q and v.
+
+    Parameters
+    ----------
+    context : StepContext
+        Of the step.
+    q, v : (nq,), (N,)
+    **options
+        As of ``step_problem``.
+    """
+    scene, world, dt = context.scene, context.world, context.dt
     settings = {
-        "gravity": sim.gravity,
+        "gravity": context.gravity.copy(),
         "time_step": dt,
-        "friction_directions": sim.scene.friction_directions,
-        "push_speed": float(sim.scene.push_out_velocity),
-        "external": sim._work.external.copy(),
-        "loop_rate": float(sim.scene.drift_rate) * min(1.0, dt / sim.time_step),
+        "friction_directions": scene.friction_directions,
+        "push_speed": float(scene.push_out_velocity),
+        "external": context.work.external.copy(),
+        "loop_rate": float(scene.drift_rate) * min(1.0, dt / context.drift[USUAL_DT]),
     }
-    effort = sim._work.effort.copy()
+    effort = context.work.effort.copy()
     settings.update(options)
-    return StepProblem(sim.world, q, v, effort, _contacts(sim), _loops(sim), _limits(sim, q), **settings)
+    return StepProblem(world, q, v, effort, _contacts(context), _loops(world), _limits(context, q), **settings)
 
 
-def posed_contact_problem(simulator):
-    """ContactProblem of the step that a simulator has just taken: its contacts and limits, what holds them left out.
+def posed_contact_problem(context):
+    """ContactProblem of the step that has just been taken: its contacts and limits, what holds them left out.
 
     Loops, gears and the friction of joints are eliminated: their rows hold whatever the contacts do.
+
+    Parameters
+    ----------
+    context : StepContext
+        Of the step.
     """
-    sim = simulator
-    system, cones, sol = sim._system, sim._cones, sim._solution
+    system, cones, sol = context.system, context.cones, context.solution
     handle = make_system_handle(*system)
     rows = int(system.count[ROWS])
     source = system.source[:rows]
@@ -89,44 +101,44 @@ def posed_contact_problem(simulator):
     soft = np.where(kind == EQUALITY, blocks.mu[:rows], 0.0)[held]
     inverse = np.linalg.pinv(W[np.ix_(held, held)] + np.diag(soft), hermitian=True) if len(held) else np.zeros((0, 0))
     coupling = W[np.ix_(ours, held)] @ inverse
-    contacts = int(sim._contacts.count[0])
+    contacts = int(context.contacts.count[0])
     return ContactProblem(
         W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(held, ours)],
         q=q[unilateral.astype(int)] - coupling @ q[source[held]],
-        mu=np.concatenate([sim.world.geoms.mu[sim._contacts.pair[:contacts]], np.zeros(units - contacts)]),
+        mu=np.concatenate([context.world.geoms.mu[context.contacts.pair[:contacts]], np.zeros(units - contacts)]),
         dim=cones.dim[:units].copy(),
-        directions=sim.scene.friction_directions,
+        directions=context.scene.friction_directions,
         impulses=sol.r[unilateral.astype(int)],
         velocities=sol.u[unilateral.astype(int)],
     )
 
 
-def _contacts(sim):
-    found, geoms, frames = sim._contacts, sim.world.geoms, sim._frames
+def _contacts(context):
+    found, geoms, frames = context.contacts, context.world.geoms, context.frames
     points = []
     for i in range(int(found.count[0])):
         pair = found.pair[i]
         a, b = (int(geoms.body[g]) for g in geoms.pairs[pair])
         point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
-        bias = sim._rows.offset[3 * i : 3 * i + 3].copy()
-        bias[0] -= gap_velocity(gap, *sim._settings[:3])
+        bias = context.rows.offset[3 * i : 3 * i + 3].copy()
+        bias[0] -= gap_velocity(gap, *context.settings[:3])
         points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy(), bias))
     return points
 
 
-def _loops(sim):
-    c = sim.world.couplings.closures
+def _loops(world):
+    c = world.couplings.closures
     return [
         LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames)
         for kind, a, b, *frames in zip(c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist())
     ]
 
 
-def _limits(sim, q):
+def _limits(context, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
-    tree, start = sim.world.tree, 3 * int(sim._contacts.count[0])
+    tree, start = context.world.tree, 3 * int(context.contacts.count[0])
     limits = []
-    for row, code in enumerate(sim._rows.dof[start : int(sim._cones.rows[0])], start):
+    for row, code in enumerate(context.rows.dof[start : int(context.cones.rows[0])], start):
         if code < 0:
             continue  # torsion or rolling of a contact
         dof, side = divmod(int(code), 8)
@@ -135,6 +147,6 @@ def _limits(sim, q):
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
         gap = float(position - tree.lower[dof] if side == 0 else tree.upper[dof] - position)
-        bias = float(sim._rows.offset[row]) - gap_velocity(gap, *sim._settings[:3])
+        bias = float(context.rows.offset[row]) - gap_velocity(gap, *context.settings[:3])
         limits.append(JointLimit(dof, side, gap, bias))
     return limits

@@ -438,7 +438,7 @@ def record(run, nudge=None, cold=False):
     steps, qs, vs, wrenches, residual, contacts = [], [], [], [], 0.0, 0
     for k in range(run.steps):
         if cold:
-            sim._memory.impulse[:] = 0.0
+            sim.context.memory.impulse[:] = 0.0
         step = sim.step(drive(k))
         residual = max([residual, step.certificate.residual, *(event.residual for event in step.events)])
         contacts = max(contacts, step.certificate.contacts)

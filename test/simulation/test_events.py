@@ -20,6 +20,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
+from mb_contact.simulation import crossings
 from mb_contact.simulation import events as event_scheme
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
@@ -384,7 +385,7 @@ def test_a_failed_step_leaves_the_state(monkeypatch):
     sim = ball(eps=0.5, height=1e-4)
     sim.set_state(sim.q, [0, 0, 0, 0, 0, -3.0])
     q, v, time = sim.q, sim.v, sim.time
-    monkeypatch.setattr(sim._friction, "_impulses", lambda handle: 3)
+    monkeypatch.setattr(sim.context.contact_step, "impulses", lambda handle: 3)
     with pytest.raises(mb.DynamicsError):
         sim.step()
     assert (sim.q == q).all() and (sim.v == v).all() and sim.time == time
@@ -393,7 +394,7 @@ def test_a_failed_step_leaves_the_state(monkeypatch):
 
 
 def everything(sim):
-    parts = [sim.q, sim.v, sim.contact_impulse("ball"), sim._work.joint_effort.copy(), sim._work.ledger.copy()]
+    parts = [sim.q, sim.v, sim.contact_impulse("ball"), sim.context.work.joint_effort.copy(), sim.context.work.ledger.copy()]
     return [part.tobytes() for part in parts] + [sim.time, sim.energy(), len(sim.save().wrenches)]
 
 
@@ -413,7 +414,7 @@ def test_a_step_that_breaks_off_leaves_everything(monkeypatch, what):
     other.set_external_wrench("ball", (0, 0, 0, 0, 0, -1.0), duration=1e-4)
     before = everything(sim)
     if what == "brentq":
-        monkeypatch.setattr(event_scheme, "brentq", raised)
+        monkeypatch.setattr(crossings, "brentq", raised)
     else:
         monkeypatch.setattr(event_scheme, "MOST_FLIGHTS", 100)
         monkeypatch.setattr(event_scheme.EventScheme, "_publish", raised)
@@ -446,7 +447,7 @@ def test_the_work_of_a_step_is_bounded(monkeypatch):
     sim, left = heap(30, 4, 0.9), []
     for _ in range(20):
         certificate = sim.step().certificate
-        assert sim._events.flights < 3000 + 500  # it ends with the stretch in which the bound is passed
+        assert sim.context.events.flights < 3000 + 500  # it ends with the stretch in which the bound is passed
         assert certificate.residual <= 1e-8 and np.isfinite(sim.v).all()
         left.append(certificate.time_stepped)
     assert 0.0 < max(left) < 1e-3 and min(left) == 0.0 and sim.time == pytest.approx(0.02)

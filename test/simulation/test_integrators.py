@@ -291,11 +291,11 @@ def test_other_formulations_keep_to_their_own_integrator():
 def test_a_bare_flow_is_the_step_and_leaves_the_simulation_alone(integrator):
     """What event-driven schemes use: any length, from the present state, with forces held on its way."""
     sim = simulator(machine("spherical", "continuous", base="free", damping=0.3, integrator=integrator))
-    flow = make_integrator(sim.scene, sim.world, sim._settings)
+    flow = make_integrator(sim.context)
     q, v, energy = sim.q, sim.v, sim.energy()
-    flow.begin(sim._handle)
+    flow.begin(sim.context.handle)
     flow.held[-1] = 2.0
-    assert flow.advance(sim._handle, 0.004) == OK
+    assert flow.advance(sim.context.handle, 0.004) == OK
     assert (sim.q == q).all() and (sim.v == v).all() and sim.energy() == energy
     assert sum(flow.work) == pytest.approx(sum(mb.energy(sim.world, flow.q_end, flow.v_end)) - energy, abs=2e-2)
     sim.step((2.0,), time_step=0.004)
@@ -307,7 +307,7 @@ def test_a_bare_flow_is_the_step_and_leaves_the_simulation_alone(integrator):
 
 def body_spin(sim):
     """Angular velocity in body axes and angular momentum in world axes of a body with moments 1, 2, 3."""
-    R = sim._kin.R[0]
+    R = sim.context.kin.R[0]
     spin = R.T @ sim.v[:3]
     return spin, R @ (np.array([1.0, 2.0, 3.0]) * spin)
 
@@ -436,7 +436,7 @@ def top(joints, speed, integrator):
 
 
 def tilt(sim):
-    return np.arccos(min(1.0, sim._kin.R[-1][2, 2]))
+    return np.arccos(min(1.0, sim.context.kin.R[-1][2, 2]))
 
 
 @pytest.mark.parametrize("joints", ["spherical", "universal"])

@@ -188,15 +188,15 @@ def test_a_failed_step_changes_nothing(monkeypatch, fails):
         return NOT_FINITE
 
     before = sim.save()
-    length = float(sim._settings[0])
-    monkeypatch.setattr(sim._friction, "solve", solve)
+    length = sim.context.dt
+    monkeypatch.setattr(sim.context.contact_step, "solve", solve)
     with pytest.raises(mb.DynamicsError):
         sim.step(time_step=2e-3)
     monkeypatch.undo()
     after = sim.save()
     assert (after.q == before.q).all() and (after.v == before.v).all() and after.effort.tolist() == [0.0] * 6
     assert after.wrenches == before.wrenches and len(after.wrenches) == 1
-    assert float(sim._settings[0]) == length
+    assert sim.context.dt == length
     assert bits(sim, [None] * 5) == bits(other, [None] * 5)
 
 
@@ -204,7 +204,7 @@ def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
     dual_arm.reset()
     dual_arm.step(np.full(len(dual_arm.world.joint_names), 0.5))
     before = dual_arm.save().effort
-    monkeypatch.setattr(dual_arm._friction, "solve", lambda _handle: NOT_FINITE)
+    monkeypatch.setattr(dual_arm.context.contact_step, "solve", lambda _handle: NOT_FINITE)
     with pytest.raises(mb.DynamicsError):
         dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))
     np.testing.assert_array_equal(dual_arm.save().effort, before)

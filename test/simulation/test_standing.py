@@ -115,7 +115,7 @@ def test_a_mesh_stands_as_its_box_does(tmp_path):
 def test_the_engine_of_a_scene_is_chosen(engine):
     top = body("top", "box", (0.1, 0.1, 0.1), (0.01, 0.0, 0.15))
     sim, forces = simulate([body("a", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.05)), top], 0.3, collision_engine=engine)
-    assert type(sim._narrow).__module__ == f"mb_contact.collision.{engine}_engine"
+    assert type(sim.context.narrow).__module__ == f"mb_contact.collision.{engine}_engine"
     assert np.abs(sim.link_pose("top")[0] - [0.01, 0.0, 0.15]).max() <= DRIFT
     np.testing.assert_allclose(forces[-1].sum(axis=0), [0.0, 0.0, 0.8 * GRAVITY], atol=1e-3 * 0.8 * GRAVITY)
 

@@ -29,36 +29,37 @@ class FormulationStep(ContactStep):
     solver_names = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
     any_integrator = False
 
-    def __init__(self, simulator):
-        _refuse_unknown(simulator.scene, simulator.world)
-        self._sim = simulator
-        self._name = simulator.scene.formulation
+    def __init__(self, context):
+        super().__init__(context)
+        _refuse_unknown(context.scene, context.world)
+        self._name = context.scene.formulation
         self.last = None  #: StepSolution of the last step, with the formulation's own certificate
 
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
+        context = self.context
         _step.assemble(handle)
         status = _problem.pose(handle)
         if status != OK:
             return status
-        problem = posed_problem(self._sim, self._sim.q, self._sim.v)
+        problem = posed_problem(context, context.q, context.v)
         self.last = solution = formulate(problem, self._name).solve()
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE
-        sol, cones = self._sim._solution, self._sim._cones
+        sol, cones = context.solution, context.cones
         if len(r) != cones.rows[0]:
             raise DynamicsError(
                 f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
             )
-        system = self._sim._system
+        system = context.system
         count = int(system.count[ROWS])
         sol.r[: len(r)] = r
         sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
         sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
         system.r[:count] = sol.r[system.source[:count]]
-        self._sim._work.info[_problem.STAGE] = self._rung(solution) if len(r) else 0
-        self._sim._work.info[_problem.ITERATIONS] = solution.pivots
+        context.work.info[_problem.STAGE] = self._rung(solution) if len(r) else 0
+        context.work.info[_problem.ITERATIONS] = solution.pivots
         return OK
 
     def _rung(self, solution):
@@ -66,11 +67,11 @@ class FormulationStep(ContactStep):
             return len(RUNGS) + 1
         return 1 + RUNGS.index(solution.solver.removeprefix("polished "))
 
-    def _impulses(self, handle):
+    def impulses(self, handle):
         """As usual, but with the joint velocities that the formulation itself comes to."""
-        status = super()._impulses(handle)
+        status = super().impulses(handle)
         if status == OK:
-            self._sim._work.v_next[:] = self.last.v_next
+            self.context.work.v_next[:] = self.last.v_next
         return status
 
 

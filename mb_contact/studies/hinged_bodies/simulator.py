@@ -13,8 +13,8 @@ from mb_contact.core.step import step as _step
 from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
-from mb_contact.simulation.simulator import FIRST_CAPACITY, Simulator
-from mb_contact.simulation.warm_up import FirstCompilation, in_cache, is_compiled
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.warm_up import in_cache, is_compiled
 from mb_contact.studies.hinged_bodies import step as _hinged
 from mb_contact.studies.hinged_bodies.rows import ROWS, make_hinge_work
 from mb_contact.types import OK
@@ -29,7 +29,8 @@ class HingedStep(ContactStep):
     any_integrator = False
     only_rows = True
 
-    def __init__(self, pendulum, solver, gamma, velocity_product):
+    def __init__(self, context, pendulum, solver, gamma, velocity_product):
+        super().__init__(context)
         self._links = pendulum.links
         self._mixed = solver == "mixed"
         half = 0.5 * pendulum.spacing * np.array([0.0, 0.0, 1.0])
@@ -39,8 +40,9 @@ class HingedStep(ContactStep):
         across = np.tile([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], (self._links, 1, 1))  # their cross product is the axis
         self._hinges = np.tile(half, (self._links, 1)), up, axis, across, (gamma, float(velocity_product))
 
-    def allocate(self, contacts, rows, units):
-        """Workspaces for so many contact rows and contacts."""
+    def allocate(self):
+        """Workspaces for the rows of the context's."""
+        rows, units = len(self.context.solution.r), len(self.context.cones.start)
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
             self._whole = make_system_handle(*_hinged.make_mixed_system(ROWS * self._links, rows, units))
@@ -64,7 +66,8 @@ class HingedStep(ContactStep):
             _hinged.recover_hinges(handle, self.work)
         return status
 
-    def _impulses(self, handle):
+    def impulses(self, handle):
+        """Solve the step's problem once and settle the velocities; a status."""
         status = self.solve(handle)
         return _hinged.settle_hinged(handle, self.work) if status == OK else status
 
@@ -74,18 +77,14 @@ class HingedImpacts(Impacts):
 
     together = True
 
-    def __init__(self, scene, world, step):
-        super().__init__(scene, world)
-        self._step = step
-
     def _compress(self, handle):
-        status = _hinged.eliminate_in_impact(handle, self._imp, self._step.work)
+        status = _hinged.eliminate_in_impact(handle, self.work, self.context.contact_step.work)
         return super()._compress(handle) if status == OK else status
 
     def _apply(self, handle):
         status = super()._apply(handle)
         if status == OK:
-            _hinged.apply_hinges_in_impact(handle, self._imp, self._step.work)
+            _hinged.apply_hinges_in_impact(handle, self.work, self.context.contact_step.work)
         return status
 
 
@@ -116,18 +115,15 @@ class HingedBodies(Simulator):
             raise InputError(f"there is no solver '{solver}' of hinged bodies; choose one of {', '.join(SOLVERS)}")
         if not 0.0 <= gamma <= 1.0:
             raise InputError(f"gamma must be from 0 to 1, got {gamma}")
-        progress = progress or (lambda line: None)
-        self._hinged = HingedStep(pendulum, solver, gamma, velocity_product)
-        first = None if is_compiled() else FirstCompilation(progress)
-        super().__init__(pendulum.free_scene(**settings), progress, warm_up=False)
-        if self._impacts is not None:
-            self._impacts = self._friction.impacts = HingedImpacts(self.scene, self.world, self._hinged)
-            self._allocate(FIRST_CAPACITY)
-        self._warm_up(first, progress)
+        self._hinges = pendulum, solver, gamma, velocity_product
+        super().__init__(pendulum.free_scene(**settings), progress)
 
     def _make_contact_step(self):
-        return self._hinged
+        return HingedStep(self.context, *self._hinges)
+
+    def _make_impacts(self):
+        return HingedImpacts(self.context)
 
     def hinge_opening(self):
         """Farthest that a hinge is open [m]."""
-        return float(_hinged.hinge_opening(self._handle, self._hinged.work))
+        return float(_hinged.hinge_opening(self.context.handle, self.context.contact_step.work))

@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.core.step import step as _step
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
@@ -20,6 +21,12 @@ from paths import ROOT
 from scenes.loop_cases import bar, cut_four_bar, four_bar, four_bar_joints, four_bar_motion, hinge
 
 FRICTION_MODELS = ("coulomb_polyhedral", "coulomb_cone", "no_slip", "viscous", "coulomb_viscous")
+
+
+def frame_of(sim, link):
+    """Rotation to the world and origin of a link."""
+    p, quaternion = sim.link_pose(link)
+    return quat_to_matrix(quaternion), p
 
 
 def run(sim, seconds):
@@ -55,12 +62,12 @@ def test_compiled_rows_are_those_of_the_formulations(kind):
         a, b = int(c.body_a[0]), int(c.body_b[0])
         loop = LoopClosure(kind, a, b, c.p_a[0], c.p_b[0], c.R_a[0], c.R_b[0], float(c.length[0]))
         rows = loop_rows(sim.world, state, loop, "loop")
-        _step.smooth_dynamics(sim._handle)
-        _step.assemble(sim._handle)
-        m, mine = len(rows.bias), sim._rows
+        _step.smooth_dynamics(sim.context.handle)
+        _step.assemble(sim.context.handle)
+        m, mine = len(rows.bias), sim.context.rows
         k = rows.bias + sum(on @ state.drift[i] for on, i in ((rows.on_a, a), (rows.on_b, b)) if i >= 0)
         np.testing.assert_allclose(mine.offset[:m], sim.time_step * k, atol=1e-15 * max(1.0, np.abs(k).max()))
-        np.testing.assert_allclose(sim._loop.error[:m], rows.error, atol=1e-14)
+        np.testing.assert_allclose(sim.context.loop.error[:m], rows.error, atol=1e-14)
         for i, on, mine_on in ((a, rows.on_a, mine.on_a), (b, rows.on_b, mine.on_b)):
             if i >= 0:
                 np.testing.assert_allclose(mine_on[:m], on, atol=1e-14)
@@ -136,8 +143,8 @@ def test_both_arms_hold_one_rigid_bar(control, bound):
 
 
 def relative(sim, a, b):
-    R_a, p_a = sim._frame(a)
-    R_b, p_b = sim._frame(b)
+    R_a, p_a = frame_of(sim, a)
+    R_b, p_b = frame_of(sim, b)
     return R_a.T @ R_b, R_a.T @ (p_b - p_a)
 
 
@@ -152,8 +159,8 @@ def test_a_parallel_gripper_holds_a_box(model, seconds):
     residual, closure, certificate = run(sim, seconds)
     assert residual <= 1e-9 and closure <= 1e-12 and certificate.contacts == 8
     for side, other in (("left", "right"), ("right", "left")):
-        np.testing.assert_allclose(sim._frame(f"{side}_pad")[0], np.eye(3), atol=1e-9)
-        pad, mirrored = sim._frame(f"{side}_pad")[1], sim._frame(f"{other}_pad")[1]
+        np.testing.assert_allclose(frame_of(sim, f"{side}_pad")[0], np.eye(3), atol=1e-9)
+        pad, mirrored = frame_of(sim, f"{side}_pad")[1], frame_of(sim, f"{other}_pad")[1]
         np.testing.assert_allclose(pad, mirrored * [-1, 1, 1], atol=1e-9)
     force = sim.contact_impulse("left_pad")[3:] / sim.time_step
     other = sim.contact_impulse("right_pad")[3:] / sim.time_step
@@ -218,8 +225,8 @@ def test_a_planar_closure_holds_on_a_turning_plane():
     sim = mb.Simulator(scene)
     residual, closure, _ = run(sim, 1.0)
     assert residual <= 1e-12 and closure <= 1e-12
-    R, p = sim._frame("top")
-    R_b, p_b = sim._frame("puck")
+    R, p = frame_of(sim, "top")
+    R_b, p_b = frame_of(sim, "puck")
     assert abs(R[:, 2] @ (p_b - p)) <= 1e-12 and abs(R[:, 2] @ R_b[:, 2] - 1.0) <= 1e-12
     assert R[:, 1] @ p_b == pytest.approx(0.4 * np.cosh(1.0), rel=2e-3)  # y'' = omega^2 y: it slides outwards
 
@@ -269,7 +276,7 @@ def test_a_contact_that_hinges_hold_fast_carries_nothing(friction_model):
     assert sim.v[0] == pytest.approx(3.0, abs=1e-12) and not step.contacts["impulse"].any()
     sim.set_state(sim.q, np.zeros(1))
     sim.step()
-    sim._memory.impulse[0] = 5.0, 0.0, 0.0  # what a step before might have left
+    sim.context.memory.impulse[0] = 5.0, 0.0, 0.0  # what a step before might have left
     assert not sim.step().contacts["impulse"].any()
 
 

@@ -275,16 +275,16 @@ def test_a_failed_step_leaves_the_velocity_before_its_impact():
     sim = ball(eps=0.5, height=0.001)
     sim.set_state(sim.q, [0, 0, 0, 0, 0, -3.0])
     q, v, energy = sim.q, sim.v, sim.energy()
-    solve = sim._friction.solve
+    solve = sim.context.contact_step.solve
 
     def fails(handle):
         return NOT_FINITE
 
-    sim._friction.solve = fails
+    sim.context.contact_step.solve = fails
     with pytest.raises(mb.DynamicsError):
         sim.step()
     assert (sim.q == q).all() and (sim.v == v).all()
-    sim._friction.solve = solve
+    sim.context.contact_step.solve = solve
     (event,) = sim.step().events
     assert event.energy_before == pytest.approx(energy)
 

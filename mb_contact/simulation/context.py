@@ -1,0 +1,189 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the parts of a step share: the scene, the arrays behind the step's handle, and the parts themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core import workspace as _workspace
+from mb_contact.core.constraints.bilateral import FIRST, make_bilateral_work
+from mb_contact.core.constraints.loop_rows import make_loop_work
+from mb_contact.core.handle import make_step_handle
+from mb_contact.core.solve import assemble as _assemble
+from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
+from mb_contact.core.step import step as _step
+from mb_contact.core.step.closing import make_closing_work
+from mb_contact.model.pairs import PairLinks
+from mb_contact.model.scene import ELASTIC_MODELS
+from mb_contact.simulation.wrenches import ExternalWrenches
+
+PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
+MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
+PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
+FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
+SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sqrt(N s m/s)]
+NEWTON_STEPS = 400  #: that an island may take
+STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
+
+#: Entries of ``settings``: dt [s], push-out rate, push-out, slip (a friction frame follows it) and impact speed [m/s].
+DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
+#: Entries of ``solver``: tolerance [sqrt(N s m/s)], Newton steps that an island may take, 1 for W by rows always.
+TOLERANCE, BUDGET, ONLY_ROWS = range(3)
+#: Entries of ``drift``: part of a closure error removed per step, tolerance of the projection or 0, the usual step [s].
+RATE, PROJECTION, USUAL_DT = range(3)
+
+FRICTION_MODELS = {
+    "coulomb_cone": _assemble.COULOMB,
+    "coulomb_polyhedral": _assemble.COULOMB,
+    "no_slip": _assemble.NO_SLIP,
+    "viscous": _assemble.VISCOUS,
+    "coulomb_viscous": _assemble.COULOMB_VISCOUS,
+}
+
+
+class StepContext:
+    """The scene, the state and the workspaces of its steps, under the names that they have in the step's handle.
+
+    Parameters
+    ----------
+    scene : Scene
+    world : World
+
+    Attributes
+    ----------
+    q, v, effort : ndarray
+        Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
+    settings, solver, drift : ndarray
+        Numbers of the step, its solver and the closing of loops; the constants of this file name their entries.
+    kin, art, com, work
+        Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
+    contacts, rows, frames, cones, solution, system, loop, bilateral, memory
+        Contacts, the step's problem and its solution, and what the next step starts from; ``allocate`` makes them.
+    handle
+        All of these, as kernels take them.
+    contact_step, integrator, impacts, events
+        Who solves, moves and collides; ``impacts`` and ``events`` are None where a scene has none.
+    """
+
+    def __init__(self, scene, world):
+        self.scene, self.world, tree = scene, world, world.tree
+        self.n, self.N = len(tree.parent), len(tree.armature)
+        dt = float(scene.time_step)
+        slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED
+        push_speed = float(scene.push_out_velocity)
+        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene)])
+        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0])
+        projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
+        self.drift = np.array([float(scene.drift_rate), projected, dt])
+        self.gravity = np.array(world.gravity, dtype=np.float64)
+        self.joints = world.joints._replace(total=world.joints.damping.copy())
+        total = self.joints.total.view()
+        total.setflags(write=False)
+        self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
+        self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
+        self.buffers = make_buffers(world.geoms)
+        self.kin = _workspace.make_kinematics(self.n, self.N)
+        self.art = _workspace.make_articulated(self.n, self.N)
+        self.com = _workspace.make_compliance(self.n)
+        self.q, self.v = np.array(world.q0, dtype=np.float64), np.array(world.v0, dtype=np.float64)
+        self.effort = np.zeros(self.N)
+        self.wrenches = ExternalWrenches(world)
+        self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
+        self.contact_step = self.integrator = self.impacts = self.events = None
+        self._layout = _assemble.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
+        self._fill = 1  # of the workspaces of sparse factors
+        self.memory = None
+
+    @property
+    def dt(self):
+        """Length of the present step [s]; settable."""
+        return float(self.settings[DT])
+
+    @dt.setter
+    def dt(self, length):
+        self.settings[DT] = length
+
+    def find_candidates(self):
+        """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""
+        b = self.buffers
+        count = _step.begin_step(self.handle)
+        self.narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+        return count
+
+    def loop_impulses(self):
+        """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
+        first = int(self.bilateral.info[FIRST])
+        return self.solution.r[first : first + self.world.couplings.rows]
+
+    def grow(self, contacts=1, fill=1):
+        """Allocate again, for so many times as many contacts, and for factors with so many times as much fill."""
+        self._fill *= fill
+        self.allocate(self.capacity * contacts)
+
+    def allocate(self, capacity=FIRST_CAPACITY):
+        """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
+        world, surfaces, couplings = self.world, self.world.surfaces, self.world.couplings
+        n_f = 0 if self.scene.friction_model == "coulomb_cone" else self.scene.friction_directions
+        sides = 4 if np.isfinite(self.joints.velocity_limit).any() else 2
+        scalars = sides * int((self.tree.nv == 1).sum())  # limits of scalar joints
+        bilateral, gears = couplings.rows + len(self.joints.rubbing), len(couplings.gears.ratio)
+        rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
+        rows, units = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
+        self.capacity = capacity
+        self.contacts = make_contacts(capacity)
+        self.rows = _workspace.make_rows(self.n, rows)
+        self.frames = _workspace.make_frames(capacity)
+        self.cones = _workspace.make_cones(units, n_f)
+        self.solution = _workspace.make_solution(rows)
+        self.loop = make_loop_work(self.n, bilateral)
+        self.bilateral = make_bilateral_work(self.n, bilateral)
+        self.system, draft = self._make_system(rows, units + bilateral)
+        self.friction = _assemble.make_friction(
+            FRICTION_MODELS[self.scene.friction_model], n_f, world.viscous, surfaces, capacity
+        )
+        work = _workspace.make_step_work(self.n, self.N, len(world.geoms.kind), capacity)
+        memory = _workspace.make_memory(capacity, self.N, bilateral)
+        if self.memory is not None:
+            for name in ("energy", "joint_effort", "geom_impulse", "external"):
+                getattr(work, name)[:] = getattr(self.work, name)
+            for new, old in zip(memory, self.memory):
+                new[: min(len(new), len(old))] = old[: len(new)]
+        self.memory, self.work = memory, work
+        system = make_system_handle(*self.system)
+        self.handle = make_step_handle(
+            self.tree, world.geoms, self.gravity, self.settings, self.q, self.v, self.effort,
+            self.buffers, self.contacts, self.kin, self.art, self.com, self.rows, self.frames,
+            memory, self.cones, self.solution, work, system, draft, self.friction, self.solver,
+            self.joints, couplings.closures, couplings.gears, self.drift, self.loop, self.bilateral,
+            make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),
+        )  # fmt: skip
+        for part in (self.contact_step, self.impacts):
+            if part is not None:
+                part.allocate()
+
+    def _make_system(self, rows, blocks):
+        """The contact problem's arrays and the draft of its blocks."""
+        tree, pieces, place = self._layout
+        if self.scene.friction_model in ("viscous", "no_slip", "coulomb_viscous"):
+            blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
+        depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
+        dense = rows if self.solver[ONLY_ROWS] else min(rows, _assemble.DENSE_LIMIT)
+        system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place)
+        total = int(pieces.sum())
+        factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))
+        return system._replace(factors=factors), _assemble.make_draft(blocks, tree, pieces, self.N)
+
+
+def holds_impulses(scene):
+    """Whether steps hold impulses as constant forces, under a friction model whose impacts are Coulomb's."""
+    return scene.integrator != "semi_implicit_euler" and scene.friction_model in ELASTIC_MODELS
+
+
+def landing_speed(scene):
+    """Approach speed from which a contact that the step's own problem stops is an event [m/s]."""
+    if scene.collision_scheme == "event" or holds_impulses(scene):
+        return np.inf  # there every collision has phases of its own
+    return STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)

@@ -1,0 +1,209 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state of a simulation from step to step: set, reset, saved and restored; its time and its energy balance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import as_vector
+from mb_contact.core.step import step as _step
+from mb_contact.dynamics.arguments import zero_quaternion_message
+from mb_contact.errors import InputError
+from mb_contact.simulation.closing import close_loops
+from mb_contact.simulation.results import State
+from mb_contact.types import CLOSURE_ROWS, JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE
+
+ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
+ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
+ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
+NUMBERS = ("step_count", "even_steps", "time_before", "work_done", "energy_start")  #: of a state, named as in State
+
+
+class LastStep(NamedTuple):
+    """What the last step started from."""
+
+    q: np.ndarray  #: (nq,)
+    v: np.ndarray  #: (N,)
+    gravity: np.ndarray  #: (3,) [m/s^2]
+    dt: float  #: its length [s]
+
+
+class SimulationState:
+    """The state behind a StepContext, which holds q, v, efforts, warm starts, wrenches and gravity.
+
+    Parameters
+    ----------
+    context : StepContext
+
+    Attributes
+    ----------
+    time_step : float
+        Length of a step where no other is asked for [s].
+    step_count : int
+    even_steps, time_before
+        Steps of ``time_step`` since the last of another length, and the time then [s].
+    work_done, energy_start : float
+        Work since the start, and the energy then [J].
+    last : LastStep or None
+        None where the present state is not that after a step.
+    derived : dict
+        What queries have computed of the present state.
+    """
+
+    def __init__(self, context):
+        self.context = context
+        self.time_step = context.dt
+        self.last, self.derived = None, {}
+        self.work_done = self.energy_start = 0.0
+        self._start_time()
+        self._q_closed = None
+
+    def _start_time(self):
+        self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
+
+    @property
+    def time(self):
+        """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
+        return self.time_before + self.even_steps * self.time_step
+
+    def energy(self):
+        """Mechanical energy [J]."""
+        kinetic, potential = self.context.work.energy.tolist()
+        return kinetic + potential
+
+    def finish_step(self, start, work):
+        """Count a step from the LastStep ``start`` that did ``work`` [J]."""
+        self.step_count += 1
+        if start.dt == self.time_step:
+            self.even_steps += 1
+        else:
+            self.even_steps, self.time_before = 0, self.time + start.dt
+        self.last, self.derived = start, {}
+        self.work_done += work
+
+    def reset(self):
+        """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
+        context, world = self.context, self.context.world
+        context.q[:], context.v[:], context.effort[:] = self._assembled(), world.v0, 0.0
+        context.gravity[:] = world.gravity
+        context.wrenches.clear()
+        self._start_time()
+        self.forget()
+        self.refresh()
+
+    def set(self, q, v):
+        """Set coordinates q (nq,) and velocities v (N,); see ``Simulator.set_state``."""
+        context, tree = self.context, self.context.world.tree
+        q = as_vector(q, len(context.q), "q").copy()
+        v = as_vector(v, context.N, "v")
+        for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
+            start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
+            quaternion = q[start : start + 4]
+            if not LEAST_SQUARE**0.5 <= np.abs(quaternion).max() <= LEAST_SQUARE**-0.5:
+                raise InputError(zero_quaternion_message(context.world, k))
+            quaternion /= np.linalg.norm(quaternion)
+        context.q[:], context.v[:] = q, v
+        self.forget()
+        self.refresh()
+
+    def set_gravity(self, gravity):
+        """Change gravity (3,) [m/s^2]; the jump of the potential energy counts as work done."""
+        gravity, before = as_vector(gravity, 3, "gravity"), self.energy()
+        self.context.gravity[:] = gravity
+        _step.refresh(self.context.handle)
+        self.derived = {}
+        self.work_done += self.energy() - before
+
+    def save(self):
+        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+        context = self.context
+        return State(
+            memory=tuple(array.copy() for array in context.memory),
+            wrenches=context.wrenches.save(),
+            scene=self._fingerprint(),
+            **{name: array.copy() for name, array in self._arrays().items()},
+            **{name: getattr(self, name) for name in NUMBERS},
+        )
+
+    def _arrays(self):
+        """Arrays of the state by their names in State, beside the warm starts."""
+        context, work = self.context, self.context.work
+        return {
+            "q": context.q, "v": context.v, "effort": context.effort, "gravity": context.gravity,
+            "joint_effort": work.joint_effort, "geom_impulse": work.geom_impulse,
+        }  # fmt: skip
+
+    def _fingerprint(self):
+        """What a saved state is tied to: (what, value) pairs."""
+        scene, world = self.context.scene, self.context.world
+        return (
+            ("friction_model", scene.friction_model), ("formulation", scene.formulation),
+            ("integrator", scene.integrator), ("collision_scheme", scene.collision_scheme),
+            ("joints", tuple(world.joint_names)), ("links", tuple(sorted(world.frames))),
+            ("pairs of shapes", len(world.geoms.pairs)),
+        )  # fmt: skip
+
+    def restore(self, state):
+        """Continue from a saved State of the same scene; see ``Simulator.restore``."""
+        context = self.context
+        if not isinstance(state, State):
+            raise InputError(f"restore needs a State from save, got {type(state).__name__}")
+        for (what, value), (_, theirs) in zip(self._fingerprint(), state.scene or ((None, None),) * 7):
+            if value != theirs:
+                here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int)) else ""
+                raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
+        for name, array in self._arrays().items():
+            if getattr(state, name).shape != array.shape:
+                raise InputError(f"the saved state belongs to another scene: its {name} has another length")
+        if len(state.memory[1]) != context.capacity:
+            context.allocate(len(state.memory[1]))
+        for name, array in self._arrays().items():
+            array[:] = getattr(state, name)
+        for target, source in zip(context.memory, state.memory):
+            target[:] = source
+        context.wrenches.restore(state.wrenches)
+        self.last = None
+        self.refresh()
+        for name in NUMBERS:
+            setattr(self, name, getattr(state, name))
+
+    def forget(self):
+        """Drop warm starts, and what the last step has left to read."""
+        memory, work = self.context.memory, self.context.work
+        self.last = None
+        for array in (memory.count, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
+            array[:] = 0
+
+    def refresh(self):
+        """Kinematics and energy of the present q and v; the energy balance starts here."""
+        _step.refresh(self.context.handle)
+        self.derived = {}
+        self.work_done, self.energy_start = 0.0, self.energy()
+
+    def _assembled(self):
+        """The scene's initial coordinates, moved as little as closes every loop and gear; computed once."""
+        context, world = self.context, self.context.world
+        if self._q_closed is None:
+            context.q[:], context.v[:] = world.q0, 0.0
+            _step.refresh(context.handle)
+            if world.couplings.rows:
+                error = close_loops(context.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
+                if not error <= ASSEMBLY_GOOD:
+                    raise self._not_assembled(error)
+            self._q_closed = context.q.copy()
+        return self._q_closed
+
+    def _not_assembled(self, error):
+        """SceneError that names the loop or gear that stays open."""
+        closures = self.context.world.couplings.closures
+        ends = np.cumsum([CLOSURE_ROWS[kind] for kind in closures.kind])
+        worst = int(np.searchsorted(ends, int(np.argmax(np.abs(self.context.loop.error))), side="right"))
+        key = f"loop_closures[{worst}]" if worst < len(ends) else "gears"
+        message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
+        return self.context.scene.error(
+            key, message + "correct its poses, or give joint positions nearer to a closed loop"
+        )

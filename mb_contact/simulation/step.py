@@ -1,0 +1,138 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One step of a simulation: detect, assemble, solve, integrate; refuse what runs away; certify the result."""
+
+from __future__ import annotations
+
+from mb_contact.core.constraints.bilateral import COUNT
+from mb_contact.core.step import step as _step
+from mb_contact.dynamics.arguments import singular_hinge_message
+from mb_contact.errors import DynamicsError
+from mb_contact.simulation.closing import project
+from mb_contact.simulation.context import PROJECTION
+from mb_contact.simulation.landing import landing
+from mb_contact.simulation.results import Certificate, Step
+from mb_contact.simulation.runaway import refuse_runaway, watch
+from mb_contact.simulation.state import LastStep
+from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+
+
+class Stepper:
+    """Takes steps from the state of a simulation.
+
+    Parameters
+    ----------
+    state : SimulationState
+    """
+
+    def __init__(self, state):
+        self._state, self._context = state, state.context
+
+    def step(self, dt, command):
+        """Advance by dt [s] under commanded efforts (joints,); the Step.
+
+        Raises
+        ------
+        DynamicsError
+            A hinge carries no inertia, or the state runs away; the state has not changed.
+        """
+        state, context, impacts = self._state, self._context, self._context.impacts
+        start = LastStep(context.q.copy(), context.v.copy(), context.gravity.copy(), dt)
+        state.finish_step(start, self._advance(dt, command))
+        certificate = self._certificate()
+        events = () if impacts is None else tuple(impacts.events)
+        if context.work.info[_step.LANDED]:
+            events += (landing(context, state.time - dt, certificate),)
+        table = context.work.report[: certificate.contacts].copy()
+        return Step(state.time, certificate, table, context.pair_links, events)
+
+    def _advance(self, dt, command):
+        """The state after dt [s] under the commanded efforts; after any failure all is as it was.
+
+        Returns the work of efforts, damping, contacts, limits, wrenches, loops and impacts [J].
+        """
+        context, time = self._context, self._state.time
+        before = context.effort.copy(), context.dt, context.wrenches.save(), context.work.external.copy()
+        start = watch(self._state, dt)
+        try:
+            context.effort[:] = 0.0
+            context.effort[context.world.joint_v] = command
+            context.dt = dt
+            context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
+            status = self._move() if context.events is None else context.events.run(time, dt)
+            if status != OK:
+                raise self._error(status)
+            work = sum(context.work.ledger.tolist()) + (0.0 if context.impacts is None else context.impacts.work_done)
+            if start is not None:
+                refuse_runaway(self._state, start, work)
+            return work
+        except BaseException:
+            context.effort[:], context.dt, context.work.external[:] = before[0], before[1], before[3]
+            context.wrenches.restore(before[2])
+            raise
+
+    def _move(self):
+        """Detect, solve and move once; a status."""
+        context = self._context
+        if context.impacts is not None:
+            context.impacts.begin(self._state.time)
+        count = context.find_candidates()
+        status = context.contact_step.finish(context.handle, count)
+        while status in (TOO_MANY_CONTACTS, SYSTEM_TOO_SMALL):
+            context.grow(contacts=1 + (status == TOO_MANY_CONTACTS), fill=1 + (status == SYSTEM_TOO_SMALL))
+            status = context.contact_step.finish(context.handle, count)
+        if status == OK and context.drift[PROJECTION] > 0.0 and context.world.couplings.rows:
+            project(context)
+        return status
+
+    def _certificate(self):
+        context, state = self._context, self._state
+        work, solution, bilateral = context.work, context.solution, context.bilateral
+        contacts = int(context.contacts.count[0])
+        gap, infeasible, cone, *_ = solution.judge.tolist()
+        stage, iterations, *_ = work.info.tolist()
+        kinetic, potential = work.energy.tolist()
+        gained, pushed = work.contact_energy.tolist()
+        ray, gain = solution.proof.tolist()
+        rows = int(bilateral.info[COUNT])
+        residual, closure, speed = bilateral.judge.tolist() if rows else (0.0, 0.0, 0.0)
+        energy = kinetic + potential
+        return Certificate(
+            complementarity_gap=gap,
+            infeasibility=infeasible,
+            cone_violation=cone,
+            penetration=max(0.0, -float(work.report[:contacts, 9].min())) if contacts else 0.0,
+            solver=context.contact_step.solver_names[stage],
+            iterations=iterations,
+            contacts=contacts,
+            energy=energy,
+            energy_balance=energy - state.energy_start - state.work_done,
+            kinetic_energy=kinetic,
+            contact_energy=gained,
+            push_out_energy=pushed,
+            loop_residual=residual,
+            loop_velocity=speed,
+            closure_error=closure,
+            loop_rows=rows,
+            ray=ray,
+            ray_gain=gain,
+            time_stepped=0.0 if context.events is None else context.events.time_stepped,
+        )
+
+    def _error(self, status):
+        """DynamicsError of a status that is not OK."""
+        context, time = self._context, self._state.time
+        if status == SINGULAR_HINGE:
+            return DynamicsError(singular_hinge_message(context.world, int(context.work.info[_step.BAD_BODY])))
+        if status == NOT_FINITE:
+            return DynamicsError(
+                f"the velocity after t = {time:.6g} s is not finite: the state has run away, "
+                "lower the time step or the efforts"
+            )
+        if status == STEP_TOO_SMALL:
+            return DynamicsError(
+                f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
+                f"t = {time:.6g} s: lower the time step or the efforts, or raise the tolerance"
+            )
+        return DynamicsError(f"the step failed with status {status}")
