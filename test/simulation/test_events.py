@@ -394,7 +394,8 @@ def test_a_failed_step_leaves_the_state(monkeypatch):
 
 
 def everything(sim):
-    parts = [sim.q, sim.v, sim.contact_impulse("ball"), sim.context.work.joint_effort.copy(), sim.context.work.ledger.copy()]
+    work = sim.context.work
+    parts = [sim.q, sim.v, sim.contact_impulse("ball"), work.joint_effort.copy(), work.ledger.copy()]
     return [part.tobytes() for part in parts] + [sim.time, sim.energy(), len(sim.save().wrenches)]
 
 
