@@ -103,7 +103,7 @@ def _closure(scene, i, frames, poses):
     if a.body == b.body:
         message = f"'{entry.link_a}' and '{entry.link_b}' are parts of one body, so there is nothing to close"
         raise scene.error(key, message)
-    (R_a, p_a), (_, p_b) = _placed(a, poses), _placed(b, poses)
+    (R_a, p_a), (_, p_b) = a.placed(*poses), b.placed(*poses)
     kind, length = CLOSURE_NAMES.index(entry.kind), 0.0
     if kind == CLOSURE_DISTANCE:
         length = float(np.linalg.norm(p_a - p_b)) if entry.length is None else entry.length
@@ -127,11 +127,6 @@ def _end(scene, frames, link, pose, key):
     return Frame(frame.body, frame.R @ pose.rotation(), frame.p + frame.R @ pose.origin())
 
 
-def _placed(frame, poses):
-    if frame.body == WORLD:
-        return frame.R, frame.p
-    R, p = poses[0][frame.body], poses[1][frame.body]
-    return R @ frame.R, p + R @ frame.p
 
 
 def _local(body, R, p, poses):

@@ -42,6 +42,12 @@ class Frame(NamedTuple):
     R: np.ndarray  #: (3, 3), frame axes in body axes
     p: np.ndarray  #: (3,), frame origin in the body frame [m]
 
+    def placed(self, R, p):
+        """Axes (3, 3) and origin (3,) [m] in the world, where the bodies have axes R (n, 3, 3) and origins p (n, 3)."""
+        if self.body == WORLD:
+            return self.R.copy(), self.p.copy()
+        return R[self.body] @ self.R, p[self.body] + R[self.body] @ self.p
+
 
 class Geometry(NamedTuple):
     """A collision shape fixed to a body, centred at its frame with its long axis along z.
@@ -332,11 +338,7 @@ class Model:
         """
         if link not in self.frames:
             raise ModelError(f"model '{self.name}' has no link '{link}'; it has {', '.join(self.link_names)}")
-        frame = self.frames[link]
-        if frame.body == WORLD:
-            return frame.R.copy(), frame.p.copy()
-        R, p = self.body_poses(q)
-        return R[frame.body] @ frame.R, p[frame.body] + R[frame.body] @ frame.p
+        return self.frames[link].placed(*self.body_poses(q))
 
 
 def tree_poses(tree, q):

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A step after the narrow phase, stage by stage."""
+"""A step after the narrow phase, stage by stage; as OK is 0, ``or`` goes on while all is well."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class ContactStep:
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
         _step.assemble(handle)
-        status = _problem.pose(handle)
-        return _problem.solve(handle, False) if status == OK else status
+        return _problem.pose(handle) or _problem.solve(handle, False)
 
     def finish(self, handle, candidates):
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.
@@ -52,30 +51,26 @@ class ContactStep:
         finally:
             if status != OK and impacts is not None:
                 impacts.undo(handle)
-        if status != OK:
-            return status
-        self.context.integrator.conclude(handle)
-        if impacts is not None:
-            impacts.publish()
-        return OK
+        if status == OK:
+            self.context.integrator.conclude(handle)
+            if impacts is not None:
+                impacts.publish()
+        return status
 
     def _solve_step(self, handle, candidates):
         """Everything up to the settled impulses and the flow under them; a status."""
         integrator, impacts = self.context.integrator, self.context.impacts
-        status = _step.find_contacts(handle, candidates)
-        if status == OK:
-            status = integrator.free(handle)
-        if status == OK and impacts is not None:
-            status = impacts.resolve(handle)
-        if status == OK:
-            status = self.impulses(handle)
-        return integrator.hold(handle) if status == OK else status
+        return (
+            _step.find_contacts(handle, candidates)
+            or integrator.free(handle)
+            or (OK if impacts is None else impacts.resolve(handle))
+            or self.impulses(handle)
+            or integrator.hold(handle)
+        )
 
     def impulses(self, handle):
         """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""
         status = LIMIT_MISSED
         while status == LIMIT_MISSED:  # every further round has at least one limit more
-            status = self.solve(handle)
-            if status == OK:
-                status = _step.settle(handle)
+            status = self.solve(handle) or _step.settle(handle)
         return status

@@ -103,14 +103,12 @@ class EventScheme:
         self._time, self._totals, self._counts = time, None, {}
         self._stuck[:] = 0
         self._eps[:] = self._context.world.restitution
-        self._impacts.begin(time)
+        self._context.impacts.begin(time)
         self.flights, self.time_stepped = 0, 0.0
         while self.flights < MOST_FLIGHTS:
             rest = dt - done
             most = self._reckoned(min(rest, most))
-            status = self._find(most)
-            if status == OK:
-                status = self._collide(time + done)
+            status = self._find(most) or self._collide(time + done)
             if status == OK:
                 length, status = self._stretch(most)
             if status != OK:
@@ -124,24 +122,20 @@ class EventScheme:
                 self._stuck[:] = 0
         return self._give_up(dt, dt - done)
 
-    @property
-    def _impacts(self):
-        return self._context.impacts
-
     def _give_up(self, dt, rest):
         """The rest [s] of a step of dt by time stepping, without restitution; a status."""
         context = self._context
-        handle, integrator = context.handle, context.integrator
         self.time_stepped = rest
         status = self._find(rest)
+        handle, integrator = context.handle, context.integrator
         context.work.row_bias[:] = 0.0
-        for stage in (
-            lambda: integrator.free(handle),
-            lambda: context.impacts.stop(handle, self._time + dt - rest),
-            lambda: context.contact_step.impulses(handle),
-            lambda: integrator.hold(handle),
-        ):
-            status = stage() if status == OK else status
+        status = (
+            status
+            or integrator.free(handle)
+            or context.impacts.stop(handle, self._time + dt - rest)
+            or context.contact_step.impulses(handle)
+            or integrator.hold(handle)
+        )
         if status == OK:
             self._conclude(rest)
             self._publish(dt)
@@ -208,7 +202,7 @@ class EventScheme:
 
     def _collide(self, time):
         """All collisions of this moment; a status."""
-        impacts, handle = self._impacts, self._context.handle
+        impacts, handle = self._context.impacts, self._context.handle
         happened = 0
         self._struck = set()
         while _events.classify(handle, self._threshold, self._stuck, self._kinds):
@@ -243,13 +237,10 @@ class EventScheme:
         self._flown = False
         b.candidates[:count], b.reach[:count] = context.buffers.candidates[:count], context.buffers.reach[:count]
         status = integrator.free(handle)
-        if status == OK and self._impacts.reaches_limit(handle, rest):
-            return 0.0, self._impacts.stop_at_limits(handle, rest)
+        if status == OK and self._context.impacts.reaches_limit(handle, rest):
+            return 0.0, self._context.impacts.stop_at_limits(handle, rest)
         for _ in range(1 + CORRECTIONS):
-            if status == OK:
-                status = context.contact_step.impulses(handle)
-            if status == OK:
-                status = integrator.hold(handle)
+            status = status or context.contact_step.impulses(handle) or integrator.hold(handle)
             if status != OK:
                 return 0.0, status
             end = self._measure(count) if count else None
@@ -381,4 +372,4 @@ class EventScheme:
         for array, total in zip((*self._sums(), context.solution.judge, context.work.info), self._totals):
             array[:] = total
         context.dt = dt
-        self._impacts.publish()
+        self._context.impacts.publish()

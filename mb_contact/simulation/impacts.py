@@ -121,9 +121,10 @@ class Impacts:
             status = context.contact_step.impulses(handle)
             if status == OK:
                 _times.foresee(handle, self.work, self._lag, dt)
-                status = self._collide(handle, self._eps, _collisions.TOUCH, dt, self._sequential)
-            if status == OK:
-                status = context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
+                status = (
+                    self._collide(handle, self._eps, _collisions.TOUCH, dt, self._sequential)
+                    or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
+                )
             if status != OK or not self._due(handle):
                 return status
         return OK
@@ -182,10 +183,12 @@ class Impacts:
             for dof, impulse in self._limits.items():
                 work.joint_effort[dof] += impulse / dt
 
-    def warm_up(self, handle, progress):
+    def is_compiled(self):
+        """Whether the kernels of impacts are in the cache of this Python (or need no compiling)."""
+        return in_cache(_collisions.apply_impact)
+
+    def warm_up(self, handle):
         """Compile or load the kernels of an impact, with whatever contacts there are."""
-        if not in_cache(_collisions.apply_impact):
-            progress("impacts are compiled too (first run only)")
         dt = self.context.dt
         self._due(handle)
         _collisions.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
@@ -207,11 +210,9 @@ class Impacts:
     # --- inside -----------------------------------------------------------------------------
 
     def _pose(self, handle, eps, touch, dt, pair):
-        status = _collisions.pose_impact(
-            handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair,
-            self.together,
-        )  # fmt: skip
-        return _problem.pose(handle) if status == OK else status
+        return _collisions.pose_impact(
+            handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair, self.together
+        ) or _problem.pose(handle)
 
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
         """One impact of all that is marked, or of the pair of geometries that is first; a status.
@@ -249,8 +250,7 @@ class Impacts:
         status, scale = self._compress(handle), 1.0
         if status == OK and imp.eps[: self._picked.count[0]].any():
             status, scale = self._decompress_safely(handle)
-        if status == OK:
-            status = self._apply(handle)
+        status = status or self._apply(handle)
         if status == OK:
             _times.move_back(handle, imp)
         return status, scale

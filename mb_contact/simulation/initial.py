@@ -77,11 +77,8 @@ def link_poses(world):
     R, p = tree_poses(world.tree, world.q0)
     poses = {}
     for name, frame in world.frames.items():
-        if frame.body == WORLD:
-            poses[name] = frame.p.copy(), matrix_to_quat(frame.R)
-        else:
-            R_link = R[frame.body] @ frame.R
-            poses[name] = p[frame.body] + R[frame.body] @ frame.p, matrix_to_quat(R_link)
+        R_link, p_link = frame.placed(R, p)
+        poses[name] = p_link, matrix_to_quat(R_link)
     return poses
 
 

@@ -79,14 +79,13 @@ class Flow:
     Parameters
     ----------
     context : StepContext
-    stages : int
-        Stages whose rates are kept.
     """
 
     kernel = None  #: what has to be compiled
+    tableau = None  #: whose stages' rates are kept
 
-    def __init__(self, context, stages=1):
-        n, N, nq = context.n, context.N, len(context.q)
+    def __init__(self, context):
+        n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
         self.q_start, self.v_start = np.zeros(nq), np.zeros(N)  #: where the flow of ``advance`` starts
         self.q_end, self.v_end = np.zeros(nq), np.zeros(N)  #: where it ends
@@ -120,8 +119,7 @@ class Flow:
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
         self.begin(handle)
-        status = self.advance(handle, self._context.dt)
-        return _flow.free_velocity(handle, self.flow) if status == OK else status
+        return self.advance(handle, self._context.dt) or _flow.free_velocity(handle, self.flow)
 
     def hold(self, handle):
         """The step again from its start, with the solved impulses as constant forces; a status."""
@@ -142,31 +140,23 @@ class RungeKutta(Flow):
     """One step of a fixed tableau; joint damping is explicit in its stages."""
 
     kernel = _runge_kutta.fixed_flow
-
-    def __init__(self, context, tableau=RK4):
-        super().__init__(context, len(tableau.b))
-        self._tableau = tableau
+    tableau = RK4
 
     def advance(self, handle, dt):
         """See Flow."""
-        return _runge_kutta.fixed_flow(handle, self.flow, self._tableau.A, self._tableau.b, dt)
+        return _runge_kutta.fixed_flow(handle, self.flow, self.tableau.A, self.tableau.b, dt)
 
 
 class Adaptive(Flow):
     """Steps of an embedded pair whose error estimate stays below a tolerance, as many as the flow needs."""
 
     kernel = _runge_kutta.adaptive_flow
-
-    def __init__(self, context, tolerance, tableau=RK54):
-        super().__init__(context, len(tableau.b))
-        self._tableau, self._tolerance = tableau, tolerance
+    tableau = RK54
 
     def advance(self, handle, dt):
         """See Flow."""
-        t = self._tableau
-        return _runge_kutta.adaptive_flow(
-            handle, self.flow, t.A, t.b, t.difference, t.order, self._tolerance, dt
-        )
+        t, tolerance = self.tableau, float(self._context.scene.integrator_tolerance)
+        return _runge_kutta.adaptive_flow(handle, self.flow, t.A, t.b, t.difference, t.order, tolerance, dt)
 
 
 class Midpoint(Flow):
@@ -206,10 +196,6 @@ def make_integrator(context):
     if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
         message = f"'{scene.integrator}' needs formulation: os; use semi_implicit_euler here"
         raise scene.error("integrator", message)
-    if scene.integrator == "rk4" or (scene.collision_scheme, scene.integrator) == ("event", "semi_implicit_euler"):
-        return RungeKutta(context)
-    if scene.integrator == "midpoint":
-        return Midpoint(context)
-    if scene.integrator == "adaptive":
-        return Adaptive(context, float(scene.integrator_tolerance))
-    return SemiImplicitEuler()
+    if scene.integrator == "semi_implicit_euler":  # which has no flow to the time of an event
+        return RungeKutta(context) if scene.collision_scheme == "event" else SemiImplicitEuler()
+    return {"rk4": RungeKutta, "midpoint": Midpoint, "adaptive": Adaptive}[scene.integrator](context)

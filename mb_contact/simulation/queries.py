@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import cache, cached_property
+
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import FIRST
@@ -26,8 +28,7 @@ class Queries:
 
     def __init__(self, state):
         self._state, self._context, self._world = state, state.context, state.context.world
-        self._monitors = {}
-        self._joint_wrenches = None
+        self._monitor = cache(lambda frames: OperationalMonitor(self._world, frames))
 
     def object_slots(self, name):
         """Where the state of a free object stands."""
@@ -53,11 +54,7 @@ class Queries:
         frames, kin = self._world.frames, self._context.kin
         if name not in frames:
             raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(frames))}")
-        frame = frames[name]
-        if frame.body == WORLD:
-            return frame.R.copy(), frame.p.copy()
-        R = kin.R[frame.body]
-        return R @ frame.R, kin.p[frame.body] + R @ frame.p
+        return frames[name].placed(kin.R, kin.p)
 
     def link_pose(self, name):
         """World pose of a link or object: position (3,) [m] and quaternion x y z w (4,)."""
@@ -78,12 +75,10 @@ class Queries:
         moment = (mx - (y * fz - z * fy), my - (z * fx - x * fz), mz - (x * fy - y * fx))
         return np.concatenate((np.dot(moment, R), np.dot((fx, fy, fz), R)))
 
-    @property
+    @cached_property
     def joint_wrenches(self):
         """JointWrenches of the scene, made when they are asked for."""
-        if self._joint_wrenches is None:
-            self._joint_wrenches = JointWrenches(self._world, self._context.scene)
-        return self._joint_wrenches
+        return JointWrenches(self._world, self._context.scene)
 
     def joint_wrench(self, joint):
         """Mean wrench (6,) through a joint in the last step; see ``Simulator.joint_wrench``."""
@@ -102,11 +97,6 @@ class Queries:
         return monitor.wrench(
             joint, context.work.geom_impulse, context.wrenches.applied, context.rows, first, impulses
         )
-
-    def _monitor(self, frames):
-        if frames not in self._monitors:
-            self._monitors[frames] = OperationalMonitor(self._world, frames)
-        return self._monitors[frames]
 
     def operational_space(self, frames):
         """OperationalSpace of stacked frames; see ``Simulator.operational_space``."""

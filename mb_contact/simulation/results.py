@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -90,24 +91,13 @@ class Step:
     ``events`` are the collisions of the step in their order, Impact each; their impulses are not in ``contacts``.
     """
 
-    __slots__ = ("certificate", "time", "events", "_table", "_pair_links", "_contacts")
-
     def __init__(self, time, certificate, table, pair_links, events=()):
-        self.time = time
-        self.certificate = certificate
-        self.events = events
-        self._table = table  # rows of core.step.step.report
-        self._pair_links = pair_links
-        self._contacts = None
+        self.time, self.certificate, self.events = time, certificate, events
+        self._table, self._pair_links = table, pair_links  # rows of core.step.step.report
 
-    @property
+    @cached_property
     def contacts(self):
         """Contact points as a structured array of ``CONTACT_DTYPE``; impulses act on link_a [N s], world axes."""
-        if self._contacts is None:
-            self._contacts = self._collect()
-        return self._contacts
-
-    def _collect(self):
         table = self._table
         out = np.empty(len(table), CONTACT_DTYPE)
         links = [self._pair_links[pair] for pair in table[:, 12].astype(int)]

@@ -45,7 +45,7 @@ class Simulator:
     """
 
     def __init__(self, scene, progress=None, warm_up=True):
-        progress = progress or _silent
+        progress = progress or (lambda _line: None)
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = build_world(self.scene)
         first = FirstCompilation(progress) if warm_up and not is_compiled() else None
@@ -74,19 +74,22 @@ class Simulator:
     def _warm_up(self, first, progress):
         """Compile or load every kernel, and run one step, before time starts."""
         context = self.context
-        if first is None and not context.contact_step.is_compiled():
-            progress(f"the friction model {self.scene.friction_model} is compiled too (first run only)")
-        if first is None and not context.integrator.is_compiled():
-            progress(f"the integrator {self.scene.integrator} is compiled too (first run only)")
         self.reset()
         if first is not None:
             first.run(context.handle)
             self.reset()
+        parts = {
+            f"the contact step of formulation {self.scene.formulation}": context.contact_step,
+            f"the integrator {self.scene.integrator}": context.integrator,
+            "the impact phase": context.impacts,
+            "the event scheme": context.events,
+        }
+        for name, part in parts.items():
+            if part is not None and not part.is_compiled():
+                progress(f"{name} is compiled too (first run only)")
         if context.impacts is not None:
-            context.impacts.warm_up(context.handle, progress)
+            context.impacts.warm_up(context.handle)
             self.reset()
-        if context.events is not None and not context.events.is_compiled():
-            progress("the event scheme is compiled too (first run only)")
         if len(self.world.joint_names):
             self.mass_matrix()
             self.operational_space(next(iter(self.world.frames)))
@@ -379,7 +382,3 @@ class Simulator:
     def robot_description(self):
         """URDF text of the first robot, empty without one."""
         return self.world.robot_models[0].urdf if self.world.robot_models else ""
-
-
-def _silent(_line):
-    pass

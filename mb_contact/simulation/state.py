@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,6 @@ class SimulationState:
         self.last, self.derived = None, {}
         self.work_done = self.energy_start = 0.0
         self._start_time()
-        self._q_closed = None
 
     def _start_time(self):
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
@@ -88,7 +88,8 @@ class SimulationState:
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
         context, world = self.context, self.context.world
-        context.q[:], context.v[:], context.effort[:] = self._assembled(), world.v0, 0.0
+        context.q[:] = self._assembled
+        context.v[:], context.effort[:] = world.v0, 0.0
         context.gravity[:] = world.gravity
         context.wrenches.clear()
         self._start_time()
@@ -184,18 +185,17 @@ class SimulationState:
         self.derived = {}
         self.work_done, self.energy_start = 0.0, self.energy()
 
+    @cached_property
     def _assembled(self):
-        """The scene's initial coordinates, moved as little as closes every loop and gear; computed once."""
+        """The scene's initial coordinates, moved as little as closes every loop and gear; overwrites q and v."""
         context, world = self.context, self.context.world
-        if self._q_closed is None:
-            context.q[:], context.v[:] = world.q0, 0.0
-            _step.refresh(context.handle)
-            if world.couplings.rows:
-                error = close_loops(context.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
-                if not error <= ASSEMBLY_GOOD:
-                    raise self._not_assembled(error)
-            self._q_closed = context.q.copy()
-        return self._q_closed
+        context.q[:], context.v[:] = world.q0, 0.0
+        _step.refresh(context.handle)
+        if world.couplings.rows:
+            error = close_loops(context.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
+            if not error <= ASSEMBLY_GOOD:
+                raise self._not_assembled(error)
+        return context.q.copy()
 
     def _not_assembled(self, error):
         """SceneError that names the loop or gear that stays open."""

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.step import step as _step
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
-from mb_contact.simulation.context import PROJECTION
-from mb_contact.simulation.landing import landing
-from mb_contact.simulation.results import Certificate, Step
+from mb_contact.simulation.context import IMPACT_SPEED, PROJECTION
+from mb_contact.simulation.results import Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+
+CONTACT_WORK = 2  # entry of StepWork.ledger
 
 
 class Stepper:
@@ -43,7 +46,7 @@ class Stepper:
         certificate = self._certificate()
         events = () if impacts is None else tuple(impacts.events)
         if context.work.info[_step.LANDED]:
-            events += (landing(context, state.time - dt, certificate),)
+            events += (self._landing(dt, certificate),)
         table = context.work.report[: certificate.contacts].copy()
         return Step(state.time, certificate, table, context.pair_links, events)
 
@@ -120,19 +123,41 @@ class Stepper:
             time_stepped=0.0 if context.events is None else context.events.time_stepped,
         )
 
+    def _landing(self, dt, certificate):
+        """Impact of the contacts without restitution that the problem of a step of dt [s] has stopped.
+
+        Impulses and the energy that contacts take are the step's: weight and friction are in them too.
+        """
+        context, contacts, solution = self._context, self._context.contacts, self._context.solution
+        normal = slice(0, 3 * certificate.contacts, 3)
+        fast = solution.before[normal] < -context.settings[IMPACT_SPEED]
+        stopped = np.flatnonzero(fast & (solution.r[normal] > 0.0))
+        return Impact(
+            time=self._state.time - dt,
+            links=tuple(context.pair_links[pair] for pair in contacts.pair[stopped]),
+            points=contacts.point[stopped],
+            normals=contacts.normal[stopped],
+            speeds=solution.before[normal][stopped],
+            restitution=np.zeros(len(stopped)),
+            compression=context.work.contact_impulse[stopped],
+            decompression=np.zeros((len(stopped), 3)),
+            energy_before=certificate.energy - float(context.work.ledger[CONTACT_WORK]),
+            energy_compressed=certificate.energy,
+            energy_after=certificate.energy,
+            law="inelastic",
+            scale=1.0,
+            residual=certificate.residual,
+        )
+
     def _error(self, status):
         """DynamicsError of a status that is not OK."""
-        context, time = self._context, self._state.time
+        context, time = self._context, f"t = {self._state.time:.6g} s"
         if status == SINGULAR_HINGE:
             return DynamicsError(singular_hinge_message(context.world, int(context.work.info[_step.BAD_BODY])))
-        if status == NOT_FINITE:
-            return DynamicsError(
-                f"the velocity after t = {time:.6g} s is not finite: the state has run away, "
-                "lower the time step or the efforts"
-            )
-        if status == STEP_TOO_SMALL:
-            return DynamicsError(
-                f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
-                f"t = {time:.6g} s: lower the time step or the efforts, or raise the tolerance"
-            )
-        return DynamicsError(f"the step failed with status {status}")
+        messages = {
+            NOT_FINITE: f"the velocity after {time} is not finite: the state has run away, lower the time step or the "
+            "efforts",
+            STEP_TOO_SMALL: f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
+            f"{time}: lower the time step or the efforts, or raise the tolerance",
+        }
+        return DynamicsError(messages.get(status, f"the step failed with status {status}"))
