@@ -1,39 +1,21 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The papers' pendulum experiments: OS against NMC/OS, J14 Table 2 and J12 Table I, and Figure 6's comparison.
-
-Three ways to take the same steps, all compiled, all with the same collision detection, contact rows and solvers:
-
-    OS          joint coordinates, the simulator as it is
-    mixed       NMC/OS: free bodies; hinge rows are unknowns of the same solver, dense, as in the papers
-    eliminated  NMC/OS: hinge rows by a band factor first, then the solver of OS: the strongest opponent
-
-Times are the process's own CPU seconds for all steps, detection and Python included.  Chains of more than LONG links
-whip too fast for semi-implicit Euler in joint coordinates at 1 ms; there OS takes the energy-keeping midpoint rule.
-"""
+"""The papers' pendulum experiments: OS against NMC/OS, J14 Table 2 and J12 Table I."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.bench.pendulum_plots import write_pictures
+from mb_contact.bench.pendulum_runs import BUDGET, LONG, PARTED, WAYS, integrator_of, parted, run
+from mb_contact.errors import InputError
 from mb_contact.model.pendulum import pendulum, write_scenes
-from mb_contact.simulation.simulator import Simulator
-from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 
 LINKS = (3, 6, 12, 15, 24, 30)  #: of both papers
-WAYS = ("os", "mixed", "eliminated")
 CONTACTS = 4  #: for which J14 gives its sizes
-RUNAWAY = 100.0  #: times its initial energy: a run that has that is over
-BUDGET = 30.0  #: [s] CPU time for one run; what is cut off is scaled up
-LONG = 30  #: links, as in the papers; with more OS takes another integrator
-PARTED = (1e-3, 1e-2, 1e-1)  #: [m] heights of the last link that differ by more have parted
 
 #: J14 Table 2: seconds of OS and of NMC/OS.
 J14_TABLE = {
@@ -51,135 +33,10 @@ TITLES = {
 }
 
 
-class Run(NamedTuple):
-    """One simulation: arrays over the steps, and what it cost."""
-
-    time: np.ndarray  #: (steps,) [s]
-    last: np.ndarray  #: (steps, 4), x, z, and their rates of the last link's sphere [m, m/s]
-    contacts: np.ndarray  #: int (steps,)
-    energy: np.ndarray  #: (steps,) [J]
-    seconds: float  #: CPU time of all steps, scaled up if cut off
-    cut: bool  #: whether the budget ended it
-    finite: bool
-    solvers: Counter
-    residual: float  #: worst of the certificates and of the impacts
-    rise: float  #: largest energy above the initial one, as a part of that
-    opening: float  #: worst opening of a hinge, zero in joint coordinates [m]
-    frames: np.ndarray  #: (pictures, n, 2), sphere centres at the asked times
-
-
-def integrator_of(links, way, integrator=None):
-    """Integrator of a way: NMC/OS has semi-implicit Euler alone, OS the given one or what its length needs."""
-    if way != "os":
-        return "semi_implicit_euler"
-    return integrator or ("semi_implicit_euler" if links <= LONG else "midpoint")
-
-
-def simulator(chain, way, **settings):
-    """Simulator of a Pendulum in one of WAYS."""
-    if way not in WAYS:
-        raise InputError(f"there is no way '{way}' to step a pendulum; choose one of {', '.join(WAYS)}")
-    return Simulator(chain.scene(**settings)) if way == "os" else HingedBodies(chain, way, **settings)
-
-
-def sphere_states(chain, sim):
-    """Centres and velocities (n, 4) of the spheres: x, z, and their rates."""
-    if isinstance(sim, HingedBodies):
-        q, v = sim.q.reshape(-1, 7), sim.v.reshape(-1, 6)
-        return np.hstack([q[:, [0, 2]], v[:, [3, 5]]])
-    return np.hstack([chain.centres(sim.q), chain.centre_velocities(sim.q, sim.v)])
-
-
-def run(chain, way, seconds, pictures=(), budget=BUDGET, integrator=None):
-    """Simulate a Pendulum and time it.
-
-    Parameters
-    ----------
-    chain : Pendulum
-    way : str
-        One of WAYS.
-    seconds : float
-        Simulated time.
-    pictures : sequence of float
-        Times at which all spheres are recorded [s].
-    budget : float
-        CPU seconds after which the run is cut off.
-    integrator : str, optional
-        Of OS; by default what ``integrator_of`` names.
-
-    Returns
-    -------
-    Run
-    """
-    sim = simulator(chain, way, integrator=integrator_of(chain.links, way, integrator))
-    initial = sim.energy()
-    steps = round(seconds / chain.time_step)
-    wanted = np.round(np.asarray(pictures, dtype=float) / chain.time_step).astype(int)
-    frames = np.full((len(wanted), chain.links, 2), np.nan)
-    states, certificates, cost, opening, residual, finite = [], [], 0.0, 0.0, 0.0, True
-    for step in range(steps + 1):
-        state = sphere_states(chain, sim)
-        frames[wanted == step] = state[:, :2]
-        states.append(state[-1])
-        if way != "os":
-            opening = max(opening, sim.hinge_opening())
-        if step == steps or cost > budget:
-            break
-        start = time.process_time()
-        try:
-            result = sim.step()
-        except DynamicsError:
-            finite = False
-            break
-        cost += time.process_time() - start
-        if result.certificate.energy > RUNAWAY * abs(initial):
-            finite = False
-            break
-        certificates.append(result.certificate)
-        residual = max(residual, result.certificate.residual, *(event.residual for event in result.events))
-    done = len(certificates)
-    return Run(
-        time=chain.time_step * np.arange(1, done + 1),
-        last=np.array(states[1 : done + 1]).reshape(done, 4),
-        contacts=np.array([c.contacts for c in certificates], dtype=int),
-        energy=np.array([c.energy for c in certificates]),
-        seconds=cost * steps / max(done, 1),
-        cut=done < steps and finite,
-        finite=finite,
-        solvers=Counter(c.solver for c in certificates),
-        residual=residual,
-        rise=max([0.0, *(c.energy - initial for c in certificates)]) / abs(initial),
-        opening=opening,
-        frames=frames,
-    )
-
-
 def sizes(links, contacts, n_f=4):
     """Unknowns of OS, NMC/OS and NMC for a chain of pins (J14 Table 2)."""
     unknowns = contacts * (n_f + 2)
     return unknowns, 5 * links + unknowns, 11 * links + unknowns
-
-
-def height_difference(one, other):
-    """Times [s] of the coarser of two Runs, and there the distance of the last link's heights [m]."""
-    coarse, fine = (one, other) if one.time[0] >= other.time[0] else (other, one)
-    every = round(coarse.time[0] / fine.time[0])
-    heights = fine.last[every - 1 :: every, 1]
-    m = min(len(heights), len(coarse.time))
-    return coarse.time[:m], np.abs(heights[:m] - coarse.last[:m, 1])
-
-
-def parted(one, other, limit=PARTED[1]):
-    """Time [s] at which the last link's heights of two Runs differ by more than ``limit`` for the first time.
-
-    The runs may have different steps; the coarser one's times count.  None if they never do.
-    """
-    time, apart = height_difference(one, other)
-    beyond = np.flatnonzero(~(apart <= limit))
-    return float(time[beyond[0]]) if len(beyond) else None
-
-
-# --- the command --------------------------------------------------------------------------------------
 
 
 def run_bench(
@@ -215,8 +72,6 @@ def run_bench(
     if min(links) <= LONG:
         _agreement(seconds)
     if plot is not None:
-        from mb_contact.bench.pendulum_plots import write_pictures
-
         print("\n".join(f"wrote {path}" for path in write_pictures(Path(plot))))
     return 0 if good else 1
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mb_contact.bench.pendulum import height_difference, run
+from mb_contact.bench.pendulum_runs import height_difference, run
 from mb_contact.model.pendulum import pendulum
 
 SECONDS = 5.0

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.bench.grasp import DIRECTIONS, FRICTION, GOOD, regularised_lemke
+from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
 from mb_contact.core.lcp.principal_pivoting import make_ppm_work
@@ -209,7 +210,5 @@ def run_bench(seconds=SECONDS, picture=None):
                 f"{run.seconds - records[:, 0, 1].sum() + spent.sum():>11.2f}{int((solved == 0.0).sum()):>8}"
             )
     if picture is not None:
-        from mb_contact.bench.quadruped_picture import draw
-
-        print(f"wrote {draw(picture)}")
+        print(f"wrote {draw(picture, quadruped('no_slip'))}")
     return 0

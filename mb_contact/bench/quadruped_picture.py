@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mb_contact.bench.quadruped import quadruped
 from mb_contact.bench.trot import Trot
 from mb_contact.model.hulls import convex_hull
 from mb_contact.model.model import tree_poses
@@ -22,8 +21,8 @@ VIEW = {"elev": 28.0, "azim": -62.0}
 LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 
 
-def draw(file, seconds=SECONDS):
-    """Walk without slip and draw; returns the file's path.
+def draw(file, scene, seconds=SECONDS):
+    """Walk in the quadruped's scene and draw; returns the file's path.
 
     Raises
     ------
@@ -33,7 +32,7 @@ def draw(file, seconds=SECONDS):
     from matplotlib.figure import Figure
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    simulator = Simulator(quadruped("no_slip"))
+    simulator = Simulator(scene)
     trot, path, robots = Trot(simulator), [], []
     for _ in range(round(seconds / simulator.time_step)):
         if any(abs(simulator.time - moment) < 0.5 * simulator.time_step for moment in MOMENTS):

@@ -49,7 +49,7 @@ def kinematics(model, q, v=None):
     """Poses, inertias and, with v, velocities and bias terms."""
     n, N, nq = sizes(model)
     q = as_vector(q, nq, "q")
-    _refuse_zero_quaternions(model, q)
+    refuse_zero_quaternions(model, q)
     kin = make_kinematics(n, N)
     body_poses(model.tree, q, kin)
     body_inertias(model.tree, kin)
@@ -60,11 +60,18 @@ def kinematics(model, q, v=None):
     return kin
 
 
-def _refuse_zero_quaternions(model, q):
-    kind = model.tree.joint_type
-    for k in np.flatnonzero((kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)):
-        start = model.tree.q_start[k] + (3 if kind[k] == JOINT_FLOATING else 0)
-        if not _rotates(q[start : start + 4]):
+def quaternions(tree):
+    """Slices of q that are quaternions, by body."""
+    kind = tree.joint_type
+    bodies = np.flatnonzero((kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)).tolist()
+    starts = {k: int(tree.q_start[k]) + (3 if kind[k] == JOINT_FLOATING else 0) for k in bodies}
+    return {k: slice(start, start + 4) for k, start in starts.items()}
+
+
+def refuse_zero_quaternions(model, q):
+    """Raise InputError where a quaternion in q names no rotation."""
+    for k, part in quaternions(model.tree).items():
+        if not _rotates(q[part]):
             raise InputError(zero_quaternion_message(model, k))
 
 

@@ -102,7 +102,12 @@ def mass_times(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
     return _by_columns(column, x, N)
 
 
-@eliminating("reduced_solve")
+def _reduced_solve(model, q, x):
+    """M_r^-1 x."""
+    return np.linalg.solve(mass_matrix(model, q), np.asarray(x, float))
+
+
+@eliminating(instead=_reduced_solve)
 def mass_solve(model: TreeModel, q: ArrayLike, x: ArrayLike) -> Floats:
     """M(q)^-1 x in O(N) by the articulated-body sweeps ([1 - H psi K]* D^-1 [1 - H psi K], J11 lemma 11), without M.
 
@@ -156,7 +161,7 @@ def _by_columns(function, x, N):
     return function(as_vector(x, N, "x"))
 
 
-@eliminating("reduced_log_determinant")
+@eliminating(instead=lambda model, q: float(np.linalg.slogdet(mass_matrix(model, q))[1]))
 def mass_log_determinant(model: TreeModel, q: ArrayLike) -> float:
     """log det M(q) = sum of log D(k), in O(N) (J11 lemma 11).
 
@@ -268,7 +273,16 @@ def nonlinear_effects(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: Arr
     return inverse_dynamics(model, q, v, np.zeros(sizes(model)[1]), gravity)
 
 
-@eliminating("reduced_forward_dynamics")
+def _reduced_forward_dynamics(model, q, v, effort, gravity, method):
+    """v_dot of ``M_r v_dot + S* (C + g + d S v) = effort``; ``method`` is not asked: there is one."""
+    if method not in METHODS:
+        raise InputError(f"method '{method}' is not known; available: {', '.join(METHODS)}")
+    effort, v = as_vector(effort, model.N, "effort"), as_vector(v, model.N, "v")
+    damping = model.S.T @ (model.tree.damping * (model.S @ v))
+    return np.linalg.solve(mass_matrix(model, q), effort - damping - nonlinear_effects(model, q, v, gravity))
+
+
+@eliminating(instead=_reduced_forward_dynamics)
 def forward_dynamics(
     model: TreeModel,
     q: ArrayLike,

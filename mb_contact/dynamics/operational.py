@@ -18,6 +18,8 @@ from mb_contact.core.tree.evaluate import evaluate_compliance
 from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import TreeModel, articulated, kinematics, sizes
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
+from mb_contact.dynamics.jacobians import jacobian, jacobian_bias
+from mb_contact.dynamics.joint_space import mass_solve
 from mb_contact.dynamics.nodes import Nodes, node_arrays
 from mb_contact.dynamics.reduced import eliminating
 from mb_contact.types import OK
@@ -57,7 +59,13 @@ class OperationalSpace(NamedTuple):
         return compliance_condition(self.compliance)
 
 
-@eliminating("reduced_compliance")
+def _reduced_compliance(model, q, frames):
+    """Lambda_r = J_r M_r^-1 J_r*."""
+    J = jacobian(model, q, frames)
+    return J @ mass_solve(model, q, J.T)
+
+
+@eliminating(instead=_reduced_compliance)
 def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
     """Operational-space compliance Lambda = J M^-1 J* by the Upsilon recursion (J11 (60), J14 section 8).
 
@@ -111,7 +119,14 @@ def _compliance_matrix(model, kin, art, nodes, p):
     return L
 
 
-@eliminating("reduced_operational_space")
+def _reduced_operational_space(model, q, v, frames):
+    """OperationalSpace over the reduced coordinates."""
+    L = _reduced_compliance(model, q, frames)
+    names, bias = node_arrays(model, frames).names, jacobian_bias(model, q, v, frames)
+    return OperationalSpace(names, jacobian(model, q, frames), bias, L, *invert_compliance(L))
+
+
+@eliminating(instead=_reduced_operational_space)
 def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> OperationalSpace:
     """Jacobian, bias, compliance and inertia of stacked nodes in one pass (J14 section 8).
 
@@ -189,7 +204,14 @@ def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats
     return invert_compliance(operational_compliance(model, q, frames))[0]
 
 
-@eliminating("reduced_consistent_inverse")
+def _reduced_consistent_inverse(model, q, frames):
+    """M_r^-1 J_r* Lambda_r^-1."""
+    J = jacobian(model, q, frames)
+    response = mass_solve(model, q, J.T)
+    return response @ invert_compliance(J @ response)[0]
+
+
+@eliminating(instead=_reduced_consistent_inverse)
 def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
     """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 of the stacked Jacobian.
 

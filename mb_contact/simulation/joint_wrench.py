@@ -21,11 +21,12 @@ import numpy as np
 from mb_contact.core.handle import make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.dynamics.arguments import quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.urdf_xml import UrdfReader
-from mb_contact.types import CLOSURE_ROWS, JOINT_FLOATING, JOINT_SPHERICAL, WORLD
+from mb_contact.types import CLOSURE_ROWS, WORLD
 
 
 class Cut(NamedTuple):
@@ -81,10 +82,8 @@ class JointWrenches:
 
     def _middle(self, q, q_next):
         """Coordinates half-way; quaternions of unit length."""
-        tree, middle = self._world.tree, 0.5 * (q + q_next)
-        for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
-            start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
-            quaternion = slice(start, start + 4)
+        middle = 0.5 * (q + q_next)
+        for quaternion in quaternions(self._world.tree).values():
             sign = np.copysign(1.0, q[quaternion] @ q_next[quaternion])
             mean = q[quaternion] + sign * q_next[quaternion]
             middle[quaternion] = mean / np.linalg.norm(mean)

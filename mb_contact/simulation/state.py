@@ -12,11 +12,11 @@ import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.core.step import step as _step
-from mb_contact.dynamics.arguments import zero_quaternion_message
+from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.simulation.closing import close_loops
 from mb_contact.simulation.results import State
-from mb_contact.types import CLOSURE_ROWS, JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE
+from mb_contact.types import CLOSURE_ROWS
 
 ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
 ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
@@ -98,15 +98,12 @@ class SimulationState:
 
     def set(self, q, v):
         """Set coordinates q (nq,) and velocities v (N,); see ``Simulator.set_state``."""
-        context, tree = self.context, self.context.world.tree
+        context = self.context
         q = as_vector(q, len(context.q), "q").copy()
         v = as_vector(v, context.N, "v")
-        for k in np.flatnonzero((tree.joint_type == JOINT_FLOATING) | (tree.joint_type == JOINT_SPHERICAL)):
-            start = tree.q_start[k] + (3 if tree.joint_type[k] == JOINT_FLOATING else 0)
-            quaternion = q[start : start + 4]
-            if not LEAST_SQUARE**0.5 <= np.abs(quaternion).max() <= LEAST_SQUARE**-0.5:
-                raise InputError(zero_quaternion_message(context.world, k))
-            quaternion /= np.linalg.norm(quaternion)
+        refuse_zero_quaternions(context.world, q)
+        for part in quaternions(context.tree).values():
+            q[part] /= np.linalg.norm(q[part])
         context.q[:], context.v[:] = q, v
         self.forget()
         self.refresh()
