@@ -16,6 +16,7 @@ import numpy as np
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Pose
 from mb_contact.ros.services.resources import object_of, with_entry, without
+from mb_contact.simulation.interface import SceneSimulator
 
 EVENTS = "applied_events"  #: private name of the recorded topic
 
@@ -40,7 +41,7 @@ def decode(line):
         raise InputError(f"{EVENTS} of the recording hold what nobody has written: {error}") from None
 
 
-def do_again(simulator, kind, fields):
+def do_again(simulator: SceneSimulator, kind: str, fields: dict) -> SceneSimulator:
     """Do it to a simulator; returns that, or the one which goes on instead.
 
     Raises

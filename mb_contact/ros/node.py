@@ -24,6 +24,7 @@ from mb_contact.ros.services import EntityServices, SimulationServices, Standard
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
+from mb_contact.simulation.interface import AnySimulator
 
 _SLICE = 0.1  #: longest wait before the stop flag is looked at [s]
 
@@ -35,7 +36,7 @@ class SimulatorNode:
     ----------
     node : object
         rclpy-like node (:func:`mb_contact.ros.create_node`).
-    simulator : Simulator
+    simulator : AnySimulator
     options : NodeOptions, optional
         Defaults of the node's parameters.
 
@@ -45,7 +46,7 @@ class SimulatorNode:
         An impossible option.
     """
 
-    def __init__(self, node, simulator, options=None):
+    def __init__(self, node, simulator: AnySimulator, options: NodeOptions | None = None):
         self.node = node
         self.simulator = simulator
         self.options = (options or NodeOptions()).declared_on(node)

@@ -20,6 +20,7 @@ import numpy as np
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.interventions import EVENTS, decode, do_again
+from mb_contact.simulation.interface import AnySimulator
 
 APPLIED = "applied_efforts"  #: private name of the recorded topic
 _STATES, _COMMANDS = "/joint_states", "/joint_commands"
@@ -131,12 +132,12 @@ def _applied(message):
     return stamp, None, np.array(message.data[2:]) if len(message.data) > 2 else None
 
 
-def replay(simulator, recording):
+def replay(simulator: AnySimulator, recording: Recording) -> Comparison:
     """Step a simulator through a recording's efforts and compare its states.
 
     Parameters
     ----------
-    simulator : Simulator
+    simulator : AnySimulator
         In its initial state.
     recording : Recording
 
@@ -163,7 +164,7 @@ _RESET, _EVENT, _EFFORT = range(3)  #: in the order in which they act at one ins
 class _Player:
     """Steps a simulator, and does what the recording says at each stamp."""
 
-    def __init__(self, simulator, recording):
+    def __init__(self, simulator: AnySimulator, recording: Recording) -> None:
         self.simulator = simulator
         self.result = Comparison(source=recording.source)
         self._dt = round(simulator.time_step * 1e9)

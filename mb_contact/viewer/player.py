@@ -10,6 +10,7 @@ import time
 
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
+from mb_contact.simulation.interface import AnySimulator
 from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
@@ -31,7 +32,7 @@ class Player:
 
     Parameters
     ----------
-    simulator : Simulator or surface simulator
+    simulator : AnySimulator
     drawing : Drawing
         Tells which links to follow.
     factor : float
@@ -45,7 +46,10 @@ class Player:
 
     can_pace = True  #: the panel offers a real-time factor and efforts
 
-    def __init__(self, simulator, drawing, factor=1.0, efforts="zero", paused=False, duration=None):
+    def __init__(
+        self, simulator: AnySimulator, drawing, factor: float = 1.0, efforts: str = "zero",
+        paused: bool = False, duration: float | None = None,
+    ) -> None:  # fmt: skip
         self._simulator, self._drawing, self._duration = simulator, drawing, duration
         self._requests, self._changed = [], threading.Condition()
         self._frame, self._frame_due = None, 0.0

@@ -47,6 +47,7 @@ class FakeSimulator:
             objects={"box": 0},
             effort_limit=np.full(joints, self.LIMIT),
             frames={},
+            robot_models=(),
         )
         self.scene = SimpleNamespace(
             name="fake",
@@ -84,6 +85,9 @@ class FakeSimulator:
 
     def joint_efforts(self):
         return self.effort.copy()
+
+    def follower_state(self):
+        return np.zeros(0), np.zeros(0)
 
     def contact_impulse(self, link):
         force = 3.0 if link == "left_finger" else float(self.step_count)

@@ -17,6 +17,7 @@ from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches, JointW
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
 from mb_contact.ros.qos import STATE
+from mb_contact.simulation.interface import AnySimulator
 
 
 class Outputs:
@@ -26,19 +27,19 @@ class Outputs:
     ----------
     node : object
         rclpy-like node.
-    simulator : Simulator
+    simulator : AnySimulator
     schedule : Schedule
     options : NodeOptions
         Read again for every message, so that live options count at once.
     """
 
-    def __init__(self, node, simulator, schedule, options):
+    def __init__(self, node, simulator: AnySimulator, schedule, options):
         self._node, self._schedule, self._options = node, schedule, options
         self.publishers = []
         self._make = _Maker(node, self.publishers)
         self.bind(simulator)
 
-    def bind(self, simulator):
+    def bind(self, simulator: AnySimulator) -> None:
         """Publish the states of (another) simulator, on the same topics."""
         make, schedule, options = self._make, self._schedule, self._options
         self.wrenches = ContactWrenches(make, simulator, schedule)

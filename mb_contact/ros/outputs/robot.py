@@ -67,7 +67,7 @@ def _fixed_frames(make, simulator, world_frame):
     """Publish /tf_static once: where the robots that are welded to the world stand."""
     publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
     message = make.message("tf2_msgs/msg/TFMessage")
-    for model in getattr(simulator.world, "robot_models", ()):
+    for model in simulator.world.robot_models:
         root = model.link_names[0]
         if root in simulator.world.objects or root == world_frame:
             continue
