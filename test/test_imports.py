@@ -160,3 +160,111 @@ def test_the_rooms_of_core_import_one_way():
             if target not in {"", room} | set(ROOMS.get(room, ())):
                 found.append(f"{path.relative_to(PACKAGE)}:{line}: core/{room} must not import {name}")
     assert not found, "\n".join(found)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+#: Libraries' private names that have no public one.
+LIBRARIES = {"os._exit", "sys._getframe", "reader._ref", "writer._ref"}
+#: Files that still reach into another file's class; the list may only become shorter.
+REACHING = {"surfaces/transitions.py", "surfaces/tree_events.py"}
+NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
+
+
+def file_graph(package=PACKAGE):
+    """File -> files that it imports, inside functions too, but not under TYPE_CHECKING: that is for type checkers."""
+    modules = {}
+    for path in package.rglob("*.py"):
+        name = ".".join(("mb_contact", *path.relative_to(package).with_suffix("").parts))
+        modules[name.removesuffix(".__init__")] = path
+    graph = {}
+    for path in modules.values():
+        unseen = lines_for_type_checkers(path)
+        names = [name for name, line in imported_modules(path, package) if line not in unseen]
+        graph[path] = {modules.get(name) or modules.get(name.rpartition(".")[0]) for name in names} - {None, path}
+    return graph
+
+
+def lines_for_type_checkers(path):
+    """Numbers of the lines under ``if TYPE_CHECKING``."""
+    lines = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            lines.update(range(node.body[0].lineno, node.body[-1].end_lineno + 1))
+    return lines
+
+
+def circles(graph):
+    """Files on a circle: what is left when files that import none of the others are taken away again and again."""
+    left = dict(graph)
+    while ready := [path for path, targets in left.items() if not targets & set(left)]:
+        for path in ready:
+            del left[path]
+    while ready := [path for path in left if not any(path in targets for targets in left.values())]:
+        for path in ready:
+            del left[path]
+    return left
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert not sorted(str(path.relative_to(PACKAGE)) for path in circles(file_graph()))
+
+
+def test_the_walk_sees_a_circle(tmp_path):
+    package = tmp_path / "mb_contact"
+    (package / "solvers").mkdir(parents=True)
+    for name, line in {"a": "from mb_contact.solvers import b", "b": "def f():\n    from mb_contact.solvers.a import x",
+                       "c": "import mb_contact.solvers.a"}.items():  # fmt: skip
+        (package / "solvers" / f"{name}.py").write_text(line, encoding="utf-8")
+    assert {path.stem for path in circles(file_graph(package))} == {"a", "b"}
+
+
+def own_names(nodes):
+    """Names that a file gives: its functions and classes, what it assigns, and what it puts into ``self``."""
+    for node in nodes:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            yield node.attr
+
+
+def is_own(node):
+    """Whether an expression is ``self``, ``cls`` or ``super()``."""
+    return getattr(node, "id", getattr(getattr(node, "func", None), "id", "")) in ("self", "cls", "super")
+
+
+def reaches(path):
+    """Accesses ``x._name``, but those to ``self`` and ``cls`` and to names that the file itself gives."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    known = NAMED_TUPLE | set(own_names(nodes))
+    for node in nodes:
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.startswith("__"):
+            continue
+        if node.attr not in known and not is_own(node.value) and (text := ast.unparse(node)) not in LIBRARIES:
+            yield f"{path.name}:{node.lineno}: {text}"
+
+
+def test_no_file_touches_private_names_of_another():
+    paths = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).as_posix() not in REACHING]
+    assert not [text for path in sorted(paths) for text in reaches(path)]
+
+
+def test_tests_and_benchmarks_leave_private_names_of_simulators_alone():
+    paths = [path for folder in ("test", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    found = [text for path in sorted(paths) for text in reaches(path)]
+    assert not [text for text in found if text.split()[-1].rpartition(".")[0].endswith(("sim", "simulator"))]
+
+
+@pytest.mark.parametrize("line", ["sim._q[:] = 0", "x = node.simulator._state", "def f(a):\n    return a._b"])
+def test_the_walk_sees_a_private_name(tmp_path, line):
+    file = tmp_path / "reach.py"
+    file.write_text(line, encoding="utf-8")
+    assert len(list(reaches(file))) == 1
+
+
+def test_files_of_the_simulation_are_short():
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines())
+               for path in (PACKAGE / "simulation").rglob("*.py")}  # fmt: skip
+    assert not {name: length for name, length in lengths.items() if length > 400}
