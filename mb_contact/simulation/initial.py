@@ -84,20 +84,7 @@ def link_poses(world):
 
 def support(geoms, R, g, direction):
     """Reach of geometry g from its origin along a unit world direction (3,) [m]; infinite for a plane."""
-    x, y, z = R[g].T @ direction
-    a, b, c = geoms.size[g]
-    around = np.hypot(x, y)
-    kind = int(geoms.kind[g])
-    if kind == SHAPE_CONVEX:
-        return float((geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]] @ [x, y, z]).max())
-    return {
-        SHAPE_CAPSULE: a + b * abs(z),
-        SHAPE_CYLINDER: a * around + b * abs(z),
-        SHAPE_BOX: a * abs(x) + b * abs(y) + c * abs(z),
-        SHAPE_CONE: max(b * z, a * around - b * z),
-        SHAPE_ELLIPSOID: np.sqrt((a * x) ** 2 + (b * y) ** 2 + (c * z) ** 2),
-        SHAPE_PLANE: np.inf,
-    }.get(kind, a)
+    return np.inf if geoms.kind[g] == SHAPE_PLANE else float(direction @ support_point(geoms, R, g, direction))
 
 
 def _above_plane(geoms, R, p, shape, plane):
