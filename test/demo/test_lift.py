@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mb_contact.demo.verdict import judge
-from mb_contact.demo.watch import WatchedSimulator
 from paths import ROOT
 from ros.support import free_domain
 
@@ -65,12 +63,6 @@ def children_of(process):
     if not path.exists():
         pytest.skip("no /proc/<pid>/task/<pid>/children here")
     return [int(number) for number in path.read_text().split()]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """Compile here, once: the demonstrations then start at once."""
-    return WatchedSimulator(SCENE, "box", ("left_tcp", "right_tcp"))
 
 
 def test_lift_over_dds(tmp_path):
@@ -141,53 +133,3 @@ def test_a_dying_controller_fails_the_lift_in_one_line(tmp_path):
     assert code == 1
     (line,) = [line for line in err.splitlines() if "mb-contact: error" in line]
     assert "the controller ended with exit code 7" in line and "Traceback" not in err
-
-
-def record(height, force_at_end=0.0, slip=0.0):
-    """A made-up record: 10 s in which the box follows ``height(t)``."""
-    time = np.linspace(0.0, 10.0, 1001)
-    z = np.array([height(t) for t in time])
-    in_hands = np.zeros((1001, 2, 3))
-    in_hands[500:, 1, 2] = slip
-    forces = np.zeros((1001, 6))
-    forces[-1] = force_at_end
-    position = np.column_stack([0 * z, 0 * z, 0.8 + z])
-    quaternion = np.tile([0.0, 0.0, 0.0, 1.0], (1001, 1))
-    return {
-        "time": time,
-        "position": position,
-        "quaternion": quaternion,
-        "in_hands": in_hands,
-        "forces": forces,
-    }
-
-
-def box_car(t, top=0.205, begin=2.0, end=6.0):
-    return top if begin <= t <= end else 0.0
-
-
-def test_verdicts():
-    good = judge(record(box_car, slip=0.001))
-    assert not good.failures
-    assert good.held == pytest.approx(4.0) and good.slip == pytest.approx(0.001)
-    assert "rose by 0.190 m only" in judge(record(lambda t: box_car(t, top=0.19))).failures[0]
-    assert "held for 2.00 s only" in judge(record(lambda t: box_car(t, end=4.0))).failures[0]
-    assert "not set down" in judge(record(lambda t: box_car(t, end=20.0))).failures[0]
-    assert "did not release" in judge(record(box_car, force_at_end=5.0)).failures[0]
-
-
-def test_the_watched_simulator_is_the_simulator(compiled):
-    import mb_contact as mb
-
-    plain = mb.Simulator(SCENE)
-    compiled.reset()
-    for _ in range(20):
-        plain.step()
-        compiled.step()
-    assert np.array_equal(plain.q, compiled.q) and np.array_equal(plain.v, compiled.v)
-    samples = compiled.record()
-    assert samples["forces"].shape[1] == 6 and samples["in_hands"].shape[1:] == (2, 3)
-    tcp = plain.link_pose("left_tcp")[0]
-    np.testing.assert_allclose(
-        np.linalg.norm(samples["in_hands"][-1, 0]), np.linalg.norm(plain.link_pose("box")[0] - tcp)
-    )

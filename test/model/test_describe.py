@@ -7,38 +7,12 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 
 import mb_contact as mb
 from mb_contact import cli
 from mb_contact.model.describe import describe_model
-from mb_contact.model.segments import depth, mass_matrix_nonzeros, segment_pattern, serial_segments
-from mb_contact.studies.sko.digraph import TreeDigraph
-from mb_contact.studies.sko.pattern import expand, mass_pattern
-from oracles.pinocchio_peer import example_robots
-from paths import ROOT
-
-DUAL_ARM = ROOT / "urdf" / "dual_arm.urdf"
-ROBOTS = {
-    "panda": "panda_description/urdf/panda.urdf",  # mimic joint, meshes
-    "tiago": "tiago_description/robots/tiago_dual.urdf",  # indefinite inertias, 101 joints
-    "anymal": "anymal_b_simple_description/robots/anymal.urdf",  # singular inertias
-    "icub": "icub_description/robots/icub.urdf",
-}
-SOLID = '<inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>'
-
-
-def path_of(name):
-    folder = example_robots()
-    if folder is None:
-        pytest.skip("example-robot-data is not installed")
-    return folder / ROBOTS[name]
-
-
-def load(path, floating=False):
-    options = {"collision_meshes": "warn", "mimic": "independent", "inertia_errors": "warn"}
-    return mb.load_urdf(path, floating=floating, **options)
+from scenes.robots import DUAL_ARM, ROBOTS, SOLID, chain, load, path_of
 
 
 def info(capsys, *arguments):
@@ -46,41 +20,6 @@ def info(capsys, *arguments):
     out, err = capsys.readouterr()
     assert code == 0 and not err
     return out.splitlines()
-
-
-def chain(n, link=SOLID):
-    """URDF text of n hinges in a row."""
-    text = ['<robot name="chain"><link name="l0"/>']
-    for k in range(1, n + 1):
-        text.append(
-            f'<link name="l{k}">{link}</link><joint name="j{k}" type="continuous"><parent link="l{k - 1}"/>'
-            f'<child link="l{k}"/></joint>'
-        )
-    return "\n".join([*text, "</robot>"])
-
-
-# --- segments: the same as the paper's operators say ---------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["dual arm", *ROBOTS])
-@pytest.mark.parametrize("floating", [False, True])
-def test_segments_and_nonzeros_are_those_of_the_sko_model(name, floating):
-    model = load(DUAL_ARM if name == "dual arm" else path_of(name), floating)
-    digraph = TreeDigraph(model.tree.parent)
-    segments = serial_segments(model.tree)
-    assert tuple(segment.bodies for segment in segments) == digraph.segments
-    assert depth(segments) == max(len(digraph.path(k)) for k in range(model.n))
-    elements = expand(mass_pattern(digraph), model.tree.nv)
-    assert mass_matrix_nonzeros(segments) == elements.sum()
-    blocks = expand(segment_pattern(segments), [len(segment.bodies) for segment in segments])
-    order = [k for segment in segments for k in segment.bodies]
-    np.testing.assert_array_equal(blocks, mass_pattern(digraph)[np.ix_(order, order)])
-
-
-def test_the_mass_matrix_has_no_entry_outside_the_prediction():
-    model = load(path_of("panda"))
-    M = mb.mass_matrix(model, np.linspace(0.1, 0.9, model.N))
-    assert np.count_nonzero(M) <= mass_matrix_nonzeros(serial_segments(model.tree)) < M.size
 
 
 # --- the text --------------------------------------------------------------------------------------------

@@ -13,14 +13,13 @@ from mb_contact.collision import coal_engine, fcl_engine
 from mb_contact.errors import ModelError, SceneError
 from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
 from mb_contact.model import meshes as meshes_module
-from mb_contact.model.hulls import MOST_VERTICES, convex_hull
-from mb_contact.model.inertia import solid, solid_polyhedra
+from mb_contact.model.hulls import MOST_VERTICES
+from mb_contact.model.inertia import solid
 from mb_contact.model.meshes import convex_bodies, read_mesh
-from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CONVEX, SHAPE_ELLIPSOID
+from mb_contact.types import SHAPE_BOX, SHAPE_CONVEX
 from oracles.pinocchio_peer import example_robots
+from scenes.hull_cases import is_sound
 from scenes.urdf_text import SOLID, joint, link, robot
-
-CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 @pytest.fixture(autouse=True)
@@ -39,61 +38,7 @@ def write_box(path, extents=(0.1, 0.2, 0.3), at=(1.0, 0.0, 0.0)):
     return path
 
 
-def is_sound(hull, points):
-    """Closed, outward, counterclockwise, and around all points."""
-    height = hull.faces @ (points - hull.centre).T
-    middle = [hull.vertices[hull.corners[hull.first_corner[f]]] for f in range(len(hull.faces))]
-    tolerance = 2e-5 * np.linalg.norm(2.0 * hull.half) + hull.loss
-    assert (height.max(axis=1) <= np.einsum("ij,ij->i", hull.faces, middle) + tolerance).all()
-    for f, normal in enumerate(hull.faces):
-        corners = hull.vertices[hull.corners[hull.first_corner[f] : hull.first_corner[f + 1]]]
-        turns = np.cross(np.roll(corners, -1, axis=0) - corners, np.roll(corners, -2, axis=0) - corners)
-        assert (turns @ normal > -1e-12).all()
-    np.testing.assert_allclose(hull.vertices.max(axis=0), hull.half, atol=1e-12)
-    np.testing.assert_allclose(hull.vertices.min(axis=0), -hull.half, atol=1e-12)
-
-
 # --- hulls ---------------------------------------------------------------------------------------
-
-
-def test_a_cube_has_six_square_faces():
-    hull = convex_hull(CUBE + [3.0, 0.0, 0.0])
-    assert len(hull.vertices) == 8 and len(hull.faces) == 6
-    assert (np.diff(hull.first_corner) == 4).all()
-    np.testing.assert_allclose(np.abs(hull.faces).max(axis=1), 1.0, atol=1e-12)
-    np.testing.assert_allclose(hull.centre, [3.0, 0.0, 0.0])
-    is_sound(hull, CUBE + [3.0, 0.0, 0.0])
-
-
-def test_rounding_of_a_file_does_not_split_a_face():
-    angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
-    ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(24)])
-    points = np.float32(np.concatenate([ring, ring + [0.0, 0.0, 0.5]]) + [0.1, 0.2, 0.3])
-    hull = convex_hull(points)
-    assert len(hull.faces) == 26 and np.diff(hull.first_corner).max() == 24
-    is_sound(hull, points)
-
-
-def test_random_hulls_are_sound():
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        points = rng.normal(size=(60, 3)) * rng.uniform(0.01, 1.0, 3)
-        hull = convex_hull(points)
-        assert hull.loss == 0.0 and not hull.flat
-        assert ConvexHull(hull.vertices).volume == pytest.approx(ConvexHull(points).volume, rel=1e-12)
-        is_sound(hull, points)
-
-
-def test_a_hull_of_very_many_vertices_is_thinned_and_says_by_how_much():
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(3000, 3))
-    points /= np.linalg.norm(points, axis=1)[:, None]
-    hull = convex_hull(points)
-    planes = ConvexHull(hull.vertices).equations
-    out = ((points - hull.centre) @ planes[:, :3].T + planes[:, 3]).max()
-    assert len(hull.vertices) == MOST_VERTICES
-    assert out == pytest.approx(hull.loss, abs=1e-9) and 0.0 < hull.loss < 0.03
-    is_sound(hull, points)
 
 
 @pytest.mark.parametrize("most", [40, 2000])
@@ -113,41 +58,6 @@ def test_a_scene_may_ask_for_more_or_fewer_vertices(tmp_path, most):
     scene.write_text(scene.read_text().replace(str(most), "4.5"), encoding="utf-8")
     with pytest.raises(SceneError, match="hull_vertices: must be a whole number from 4 to 4095, got 4.5"):
         load_scene(scene)
-
-
-def test_flat_points_get_a_thickness_and_lines_are_refused():
-    hull = convex_hull(CUBE * [1.0, 1.0, 0.0])
-    assert hull.flat and hull.half[2] == pytest.approx(0.5 * 1e-3 * np.sqrt(8.0))
-    with pytest.raises(ValueError, match="in a line"):
-        convex_hull(CUBE * [1.0, 0.0, 0.0])
-    with pytest.raises(ValueError, match="in one place"):
-        convex_hull(0.0 * CUBE)
-    with pytest.raises(ValueError, match="three finite points"):
-        convex_hull(CUBE * np.nan)
-
-
-@pytest.mark.parametrize("kind", [SHAPE_CONE, SHAPE_ELLIPSOID, SHAPE_BOX])
-def test_inertia_of_solids_is_that_of_a_fine_polyhedron(kind):
-    size = np.array([0.3, 0.5, 0.0 if kind == SHAPE_CONE else 0.2])
-    if kind == SHAPE_BOX:
-        points = CUBE * size
-    elif kind == SHAPE_CONE:
-        angles = np.linspace(0.0, 2.0 * np.pi, 200, endpoint=False)
-        rim = np.column_stack([0.3 * np.cos(angles), 0.3 * np.sin(angles), np.full(200, -0.5)])
-        points = np.vstack([rim, [[0.0, 0.0, 0.5]]])
-    else:
-        rng = np.random.default_rng(0)
-        points = rng.normal(size=(4000, 3))
-        points = points / np.linalg.norm(points, axis=1)[:, None] * size
-    hull = ConvexHull(points)
-    triangles = hull.simplices.copy()
-    corners = points[triangles]
-    inward = np.einsum("ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]),
-                       hull.equations[:, :3]) < 0  # fmt: skip
-    triangles[inward] = triangles[inward][:, ::-1]
-    body = solid_polyhedra([(points, triangles)], 2.0)
-    np.testing.assert_allclose(body.inertia, solid(kind, size, 2.0), rtol=5e-3, atol=2e-4)
-    np.testing.assert_allclose(body.com, [0.0, 0.0, -0.25 if kind == SHAPE_CONE else 0.0], atol=2e-3)
 
 
 # --- files ---------------------------------------------------------------------------------------

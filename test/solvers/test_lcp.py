@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, LEMKE_SOLVED, lemke, make_lemke_work
 from oracles.enumeration import all_solutions, residual
 from oracles.lcp_library import fathi_exponential, murty_exponential
 
@@ -99,12 +98,6 @@ def test_exponential_families(family, n, method):
     result = solved(M, q, method, limit=2 ** (n + 2))
     (want,) = all_solutions(M, q)
     np.testing.assert_allclose(result.z, want, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("n", range(2, 9))
-def test_murty_exponential_takes_two_to_the_n_pivots(n):
-    M, q = murty_exponential(n)
-    assert mb.solve_lcp(M, q, limit=2 ** (n + 2)).iterations == 2**n
 
 
 @by_method
@@ -202,18 +195,6 @@ def test_no_false_success_on_very_badly_scaled_rows(scale, method):
     M, q, want, s = scaled_problem(scale)
     result = mb.solve_lcp(M, q, method)
     assert result.status != "solved" or np.abs(result.z * s - want).max() <= 1e-6
-
-
-@pytest.mark.nojit
-def test_kernel_reports_its_end():
-    """The kernel itself: a solution, a ray, and the limit."""
-    M = np.array([[1.0, 2, 0], [0, 1, 2], [2, 0, 1]])
-    work, z = make_lemke_work(3), np.zeros(3)
-    assert lemke(M, -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_SOLVED
-    np.testing.assert_allclose(z, 1 / 3)
-    assert lemke(np.zeros((3, 3)), -np.ones(3), np.ones(3), 3, *work, z, 50)[0] == LEMKE_RAY
-    assert not z.any()
-    assert lemke(M, -np.ones(3), np.ones(3), 3, *work, z, 2)[0] == LEMKE_LIMIT
 
 
 @pytest.mark.nojit

@@ -1,0 +1,109 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Drumwright's viscous model: the dense problems (47)-(55), its limit, a block that slides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.types import WORLD
+from scenes.drumwright_cases import (
+    GRAVITY,
+    DenseCase,
+    assert_complementary,
+    corners,
+    free_body,
+    impulse_of,
+    pose,
+    random_case,
+    resting_case,
+    second_difference,
+)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_viscous_acceleration_solves_the_dense_problem(seed):
+    """(13)-(18) with dN/dt v from second differences of the gaps."""
+    model, dense, q, v, effort, c, loops = resting_case(seed, 1 + seed % 4)
+    result = mb.studies.viscous_acceleration(model, q, v, effort, c, bilateral=loops, gravity=GRAVITY)
+    case = DenseCase(dense, effort, c, loops, 0.0)
+    slip = np.column_stack((case.S @ v, case.T @ v))
+    if result.status == "inconsistent":
+        product = second_difference(model, dense, c)
+        F = np.vstack((case.N, case.J))
+        assert np.linalg.matrix_rank(F, tol=1e-9) < len(F)  # only dependent rows can contradict each other
+        assert np.abs(product).max() > 1e-6
+        return
+    assert (result.level, result.status) == ("acceleration", "solved")
+    np.testing.assert_allclose(result.tangent, -c.viscous * slip, atol=1e-10)
+    unexplained = case.M @ result.v_dot - case.force - impulse_of(case, result)
+    assert np.abs(unexplained).max() <= 1e-9 * max(1.0, np.abs(case.force).max(), np.abs(result.normal).max())
+    a = case.N @ result.v_dot + second_difference(model, dense, c)
+    size = max(1.0, np.abs(case.N @ np.linalg.solve(case.M, case.force)).max())
+    np.testing.assert_allclose(result.rows[:, 0], a, atol=3e-6 * size)
+    assert_complementary(case, case.N, result.normal, a, size, tol=1e-5)
+    assert result.certificate.residual <= 1e-9 * result.certificate.scale
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_viscous_step_solves_the_dense_problem(seed):
+    model, dense, q, v, effort, c, loops = random_case(seed, 1 + seed % 8, constraints=seed % 3)
+    dt = 0.02
+    result = mb.studies.viscous_step(model, q, v, effort, c, dt, bilateral=loops, gravity=GRAVITY, rank_tolerance=1e-11)
+    case = DenseCase(dense, effort, c, loops, dt)
+    assert result.status == "solved"
+    moved = case.M @ (result.v - case.free)
+    np.testing.assert_allclose(moved, impulse_of(case, result), atol=1e-9 * max(1.0, np.abs(moved).max()))
+    after = np.column_stack((case.S @ result.v, case.T @ result.v))
+    np.testing.assert_allclose(result.tangent, -dt * c.viscous * after, atol=1e-9)
+    assert_complementary(case, case.N, result.normal, case.N @ result.v, 10.0)
+
+
+def test_viscous_step_tends_to_no_slip():
+    model, dense, q, v, effort, c, _ = random_case(4, 4)
+    held = mb.studies.no_slip_step(model, q, v, effort, c, 0.01, gravity=GRAVITY)
+    for size in (1e6, 1e8):
+        thick = c._replace(viscous=np.full((4, 2), size))
+        sticky = mb.studies.viscous_step(model, q, v, effort, thick, 0.01, gravity=GRAVITY)
+        np.testing.assert_allclose(sticky.v, held.v, atol=1000.0 / size)
+
+
+def test_viscous_block_stops_exponentially():
+    """v(t) = v_0 exp(-4 mu_v t / m); four corners, Runge-Kutta on the accelerations."""
+    world, half, mass, mu_v = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05]), 2.0, 0.7
+
+    def rates(x, v):
+        c = mb.studies.point_contacts(0, WORLD, corners(np.array([x, 0.0, 0.05]), half), np.tile([0, 0, 1.0], (4, 1)),
+                              viscous=mu_v)  # fmt: skip
+        result = mb.studies.viscous_acceleration(world, pose(x, z=0.05), [0, 0, 0, v, 0, 0], None, c)
+        assert result.level == "acceleration" and result.status == "solved"
+        assert result.normal.sum() == pytest.approx(mass * 9.81, rel=1e-12)
+        np.testing.assert_allclose(np.delete(result.v_dot, 3), 0.0, atol=1e-12)
+        return np.array([v, result.v_dot[3]])
+
+    state, h = np.array([0.0, 0.8]), 0.02
+    for _ in range(25):
+        k1 = rates(*state)
+        k2 = rates(*(state + 0.5 * h * k1))
+        k3 = rates(*(state + 0.5 * h * k2))
+        k4 = rates(*(state + h * k3))
+        state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    assert state[1] == pytest.approx(0.8 * np.exp(-4 * mu_v / mass * 0.5), rel=1e-7)
+    assert state[0] == pytest.approx(0.8 * mass / (4 * mu_v) * (1 - np.exp(-4 * mu_v / mass * 0.5)), rel=1e-7)
+
+
+def test_viscous_block_lands_and_slides_on():
+    """An impact is handed to the velocity level: inelastic, friction over the step only."""
+    world, half, dt = free_body("box", (0.4, 0.3, 0.1), 2.0), np.array([0.2, 0.15, 0.05]), 1e-3
+    feet = corners(np.array([0, 0, 0.05]), half)
+    c = mb.studies.point_contacts(0, WORLD, feet, np.tile([0, 0, 1.0], (4, 1)), viscous=0.7)
+    v = [0, 0, 0, 0.8, 0, -2.0]
+    bare = mb.studies.viscous_acceleration(world, pose(z=0.05), v, None, c)
+    assert bare.status == "impact"
+    result = mb.studies.viscous_acceleration(world, pose(z=0.05), v, None, c, dt=dt)
+    assert (result.level, result.reason, result.status) == ("velocity", "impact", "solved")
+    np.testing.assert_allclose(result.v, [0, 0, 0, 0.8 / (1 + dt * 4 * 0.7 / 2.0), 0, 0], atol=1e-12)
+    assert result.normal.sum() == pytest.approx(2.0 * (2.0 + 9.81 * dt))
