@@ -20,7 +20,7 @@ import pytest
 import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
-ROOMS = ("dynamics", "errors", "model", "solvers")
+ROOMS = ("dynamics", "errors", "model", "solvers", "studies")
 COUNTED = (property, classmethod, staticmethod)
 
 

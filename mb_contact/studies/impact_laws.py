@@ -13,19 +13,22 @@ of the simulator's kernels; on the pyramid by solvers of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.constraints.contact_rows import row_velocities
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
 from mb_contact.simulation.impacts import LAWS, largest_factor
 from mb_contact.solvers import solve_lcp
 from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
-from mb_contact.studies.formulations.loops import loop_rows
+from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.os import ContactProblem
-from mb_contact.studies.formulations.step_problem import StepProblem
+from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
 
 #: Friction of the decompression is at most mu times
 #: anitescu_potra: recovered plus additional normal impulse;
@@ -54,7 +57,17 @@ class Phases(NamedTuple):
 
 
 class Collision(NamedTuple):
-    """A collision of a model: the velocities after it, and its phases."""
+    """A collision of a model: the velocities after it, and its phases.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> hit = mb.studies.collide(world, [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, -1], [touch], 0.5)
+    >>> hit.v_compressed[5], hit.v_after[5], hit.impulses  # 2 kg: 2 N s stop it, 1 N s more throws it back
+    (0.0, 0.5, array([[0., 0., 3.]]))
+    """
 
     v_compressed: np.ndarray  #: theta_dot_c (N,)
     v_after: np.ndarray  #: theta_dot+ (N,)
@@ -63,16 +76,25 @@ class Collision(NamedTuple):
     problem: StepProblem
 
 
-def two_phases(W, u, mu, restitution, *, law="anitescu_potra", directions=8, energy_gain="refuse"):
-    """Both phases of a collision on given rows.
+def two_phases(
+    W: ArrayLike,
+    u: ArrayLike,
+    mu: ArrayLike,
+    restitution: ArrayLike,
+    *,
+    law: str = "anitescu_potra",
+    directions: int | None = 8,
+    energy_gain: str = "refuse",
+) -> Phases:
+    """Both phases of a collision on given rows (J14 (54)-(58), J12 section IV).
 
     Parameters
     ----------
-    W : (R, R)
+    W : array_like (R, R)
         Compliance of the rows: three for each contact (normal, tangent 1, tangent 2), then one for each joint limit.
-    u : (R,)
+    u : array_like (R,)
         Velocities of the rows before the collision [m/s, rad/s].
-    mu, restitution : float or (n,)
+    mu, restitution : float or array_like (n,)
         Of the n contacts; limits are inelastic.
     law : str
         One of LAWS.
@@ -85,11 +107,18 @@ def two_phases(W, u, mu, restitution, *, law="anitescu_potra", directions=8, ene
     Returns
     -------
     Phases
+        In rows [N s, m/s, J].
 
     Raises
     ------
     InputError
         Sizes, names or values do not fit.
+
+    Examples
+    --------
+    >>> phases = mb.studies.two_phases(np.eye(3), [-1.0, 0.0, 0.0], 0.5, 0.8)
+    >>> phases.u_compressed[0], phases.u_after[0], phases.energy_change
+    (0.0, 0.8, -0.18)
     """
     u = as_vector(u, name="u")
     W = as_matrix(W, (len(u), len(u)), "W")
@@ -121,19 +150,28 @@ def two_phases(W, u, mu, restitution, *, law="anitescu_potra", directions=8, ene
 
 
 def collide(
-    model, q, v, contacts, restitution=0.0, *, limits=(), loops=(), law="anitescu_potra", directions=8,
-    energy_gain="refuse",
-):  # fmt: skip
-    """A collision of a model: positions stay, velocities jump.
+    model: TreeModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    contacts: Sequence[ContactPoint],
+    restitution: ArrayLike = 0.0,
+    *,
+    limits: Sequence[JointLimit] = (),
+    loops: Sequence[LoopClosure] = (),
+    law: str = "anitescu_potra",
+    directions: int | None = 8,
+    energy_gain: str = "refuse",
+) -> Collision:
+    """A collision of a model (J14 section 7): positions stay, velocities jump.
 
     Parameters
     ----------
     model : Model or World
-    q, v : (nq,), (N,)
+    q, v : array_like (nq,), (N,)
         State just before.
     contacts : sequence of ContactPoint
         All that touch; which of them collide follows from v.  Their gaps do not count.
-    restitution : float or (n,)
+    restitution : float or array_like (n,)
         Of the contacts.
     limits, loops : sequences of JointLimit, LoopClosure
         Joint limits that are reached (inelastic), and loops, which stay closed.
@@ -143,11 +181,21 @@ def collide(
     Returns
     -------
     Collision
+        Impulses in world axes [N s].
 
     Raises
     ------
     InputError
         Sizes, names or values do not fit.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> arm = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> wall = mb.studies.ContactPoint("link_0", -1, (0.5, 0.0, -0.5), (-1.0, 0.0, 0.0), mu=0.0)
+    >>> mb.studies.collide(arm, [0.0], [-2.0], [wall], restitution=0.5).v_after
+    array([1.])
     """
     problem = StepProblem(
         model, q, v, contacts=contacts, limits=limits, loops=loops, implicit_damping=False,

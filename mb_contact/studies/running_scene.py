@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
@@ -15,8 +18,11 @@ from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
 from mb_contact.types import CLOSURE_NAMES, UPPER
 
+if TYPE_CHECKING:
+    from mb_contact.simulation.simulator import Simulator
 
-def step_problem(simulator, effort=None, **options):
+
+def step_problem(simulator: Simulator, effort: ArrayLike | None = None, **options: Any) -> StepProblem:
     """StepProblem that the simulator's next step solves, from its present state.
 
     The step is taken and undone, so contacts, their frames and the joint limits in reach are those of the step.
@@ -26,14 +32,26 @@ def step_problem(simulator, effort=None, **options):
     ----------
     simulator : Simulator
         Left as it was.
-    effort : (joints,), optional
-        As for ``Simulator.step``.
+    effort : array_like (joints,), optional
+        As for ``Simulator.step`` [N m, N].
     **options
         Passed on to StepProblem, for instance ``velocity_product`` or ``friction_directions``.
 
     Returns
     -------
     StepProblem
+
+    Raises
+    ------
+    MbContactError
+        What ``Simulator.step`` and StepProblem raise.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> problem = mb.studies.step_problem(sim)
+    >>> problem.N, problem.n_u, sim.time  # four corners of the box touch; the step was undone
+    (6, 4, 0.0)
     """
     state, context = simulator.save(), simulator.context
     simulator.step(effort)

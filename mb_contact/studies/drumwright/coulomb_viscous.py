@@ -15,22 +15,43 @@ The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anites
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
 from mb_contact.studies.drumwright.exact_cone import acceleration_forces, step_impulses, with_cone
-from mb_contact.studies.drumwright.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
+from mb_contact.studies.drumwright.friction_system import (
+    GRAVITY,
+    RANK_TOLERANCE,
+    TOUCH,
+    FrictionModelResult,
+    FrictionSystem,
+    positive,
+    system_of,
+)
+from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
 from mb_contact.studies.drumwright.viscous import RESTING
 
 SLIDING = 1e-6  #: tangential speed from which a contact slides at the acceleration level [m/s]
 
 
 def coulomb_viscous_step(
-    model, q, v, effort, contacts, dt, *, directions=8, bilateral=None, gravity=GRAVITY, touch=TOUCH,
-    rank_tolerance=RANK_TOLERANCE,
-):  # fmt: skip
-    """Velocity after a step with Coulomb and viscous friction (23)-(28), inelastic.
+    model: TreeModel | FrictionSystem,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None,
+    contacts: PointContacts,
+    dt: float,
+    *,
+    directions: int | None = 8,
+    bilateral: Bilateral | None = None,
+    gravity: ArrayLike = GRAVITY,
+    touch: float = TOUCH,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> FrictionModelResult:
+    """Velocity after a step with Coulomb and viscous friction (D15 (23)-(28)), inelastic.
 
     The viscous part is implicit, ``-dt mu_v v_t+``: rows of softness 1 / (dt mu_v), eliminated together with
     the bilateral ones; the Coulomb part is the polyhedral problem on what is left.
@@ -45,7 +66,24 @@ def coulomb_viscous_step(
     Returns
     -------
     FrictionModelResult
-        ``tangent`` is the sum of both kinds of friction.
+        ``tangent`` is the sum of both kinds of friction [N s].
+
+    Raises
+    ------
+    InputError
+        Sizes do not fit or numbers are not finite.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], mu=0.5)
+    >>> q, v = [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]
+    >>> result = mb.studies.coulomb_viscous_step(world, q, v, None, contact, dt=0.01, directions=None)
+    >>> result.v[3]  # 1 - mu g dt
+    0.95095
     """
     dt = positive(dt, "dt")
     system = system_of(model)
@@ -71,10 +109,22 @@ def coulomb_viscous_step(
 
 
 def coulomb_viscous_acceleration(
-    model, q, v, effort, contacts, *, dt=None, directions=8, bilateral=None, gravity=GRAVITY, touch=TOUCH,
-    resting=RESTING, sliding=SLIDING, rank_tolerance=RANK_TOLERANCE,
-):  # fmt: skip
-    """Accelerations and forces with Coulomb and viscous friction (13)-(22), or the velocity level where there are none.
+    model: TreeModel | FrictionSystem,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None,
+    contacts: PointContacts,
+    *,
+    dt: float | None = None,
+    directions: int | None = 8,
+    bilateral: Bilateral | None = None,
+    gravity: ArrayLike = GRAVITY,
+    touch: float = TOUCH,
+    resting: float = RESTING,
+    sliding: float = SLIDING,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> FrictionModelResult:
+    """Accelerations and forces with Coulomb and viscous friction (D15 (13)-(22)), or the velocity level without them.
 
     Parameters
     ----------
@@ -92,6 +142,22 @@ def coulomb_viscous_acceleration(
         Level "acceleration", ``reason`` "not unique" where a sliding contact's own entry of the matrix is negative
         (several solutions are then possible, this is one); or level "velocity" with reason "impact" or "inconsistent";
         without ``dt`` that reason is the status.
+
+    Raises
+    ------
+    InputError
+        Sizes do not fit or numbers are not finite.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], mu=0.5)
+    >>> q, v = [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]
+    >>> mb.studies.coulomb_viscous_acceleration(world, q, v, None, contact).v_dot[3]  # - mu g
+    -4.905
     """
     directions = _even(directions)
     system = system_of(model)

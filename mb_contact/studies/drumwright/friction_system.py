@@ -9,21 +9,25 @@ velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright import friction_state as _state
 from mb_contact.studies.drumwright import point_rows as _rows
 from mb_contact.studies.drumwright.least_norm import least_norm_response
-from mb_contact.studies.drumwright.point_contacts import PointContacts, check_bodies, no_bilateral
+from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, check_bodies, no_bilateral
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
@@ -54,7 +58,19 @@ class FrictionCertificate(NamedTuple):
 
 
 class FrictionModelResult(NamedTuple):
-    """Outcome of a friction model; impulses [N s] at the velocity level, forces [N] at the acceleration level."""
+    """Outcome of a friction model; impulses [N s] at the velocity level, forces [N] at the acceleration level.
+
+    Rows are along the contacts' axes in the world, on body A (D15 sections III to V).
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+    >>> result = mb.studies.no_slip_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), None, contact, dt=0.01)
+    >>> result.level, result.active, result.certificate.residual < 1e-12
+    ('velocity', array([0]), True)
+    """
 
     level: str  #: "velocity" or "acceleration"
     status: str  #: "solved", "inaccurate", "ray" (no solution found), "limit", "impact", "inconsistent"
@@ -74,12 +90,53 @@ class FrictionModelResult(NamedTuple):
 class FrictionSystem:
     """Workspaces of the friction models for one model; make one and reuse it where time counts.
 
+    Its methods are the parts of which :func:`no_slip_step` and the others are made: state, contacts, free motion, the
+    choice of rows, solve, result, in this order.
+
     Parameters
     ----------
     model : Model, World or anything with a ``tree``
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+    >>> system = mb.studies.FrictionSystem(world)
+    >>> mb.studies.no_slip_step(system, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), None, contact, dt=0.01).status
+    'solved'
+
+    The same by hand, without friction:
+
+    >>> system.set_state([0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, (0.0, 0.0, -9.81), 0.01)
+    >>> system.set_contacts(contact, copies=1)
+    >>> system.row_speeds()
+    array([0., 1., 0.])
+    >>> system.free_velocities(0.01)
+    >>> system.choose(np.zeros(0, int), 0.0, np.array([0]))
+    >>> system.solve(1e-9, ()), system.relax(1e-9), system.judge().residual < 1e-12
+    ('solved', True, True)
+    >>> system.result("velocity", "solved", 0.01).normal
+    array([0.1962])
+    >>> W, e = system.condensed(1e-9)  # 1 / m, and the free velocity -g dt
+    >>> W, e
+    (array([[0.5]]), array([-0.0981]))
+    >>> system.complete([0.1962])
+    >>> system.copy_rows(np.array([1]))
+    array([3])
+
+    And forces, at the acceleration level:
+
+    >>> system.set_state([0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, (0.0, 0.0, -9.81), 0.0)
+    >>> system.set_contacts(contact)
+    >>> system.apply_tangential(np.array([[-4.0, 0.0]]))
+    >>> system.free_acceleration()
+    >>> system.v_dot[3:]
+    array([-2., 0., -9.81])
+    >>> system.free_row_accelerations()
     """
 
-    def __init__(self, model):
+    def __init__(self, model: TreeModel) -> None:
         self.tree = tree = model.tree
         self.n = tree.parent.shape[0]
         self.N = tree.armature.shape[0]
@@ -98,12 +155,28 @@ class FrictionSystem:
 
     # --- state and rows -------------------------------------------------------------------------------
 
-    def set_state(self, q, v, effort, gravity, dt):
+    def set_state(
+        self, q: ArrayLike, v: ArrayLike, effort: ArrayLike | None, gravity: ArrayLike, dt: float
+    ) -> None:
         """Kinematics and articulated inertias (with dt times the joint damping) at a checked state.
+
+        Parameters
+        ----------
+        q, v : array_like (nq,), (N,)
+            Coordinates [rad, m] and velocities [rad/s, m/s].
+        effort : array_like (N,) or None
+            [N m, N]
+        gravity : array_like (3,)
+            World axes [m/s^2].
+        dt : float
+            [s]; 0 at the acceleration level.
 
         Raises
         ------
-        InputError, DynamicsError
+        InputError
+            Sizes do not fit, numbers are not finite, or a quaternion is zero.
+        DynamicsError
+            A hinge carries no inertia.
         """
         self.q = as_vector(q, self.nq, "q")
         self.v = as_vector(v, self.N, "v")
@@ -117,10 +190,24 @@ class FrictionSystem:
             name = self.names[body] if self.names else f"body {body}"
             raise DynamicsError(f"the joint that moves '{name}' carries no inertia along its axis: give it a mass")
 
-    def set_contacts(self, contacts, bilateral=None, copies=0, picked=None):
+    def set_contacts(
+        self, contacts: PointContacts, bilateral: Bilateral | None = None, copies: int = 0, picked: int | None = None
+    ) -> None:
         """Rows of the constraints and contacts; workspaces grow where needed.
 
-        ``copies`` rows are kept free behind them, ``picked`` is the most independent equality rows.
+        Parameters
+        ----------
+        contacts : PointContacts
+        bilateral : Bilateral, optional
+        copies : int
+            Rows that are kept free behind them.
+        picked : int, optional
+            Most independent equality rows.
+
+        Raises
+        ------
+        InputError
+            The contacts are of another type, or name a body that the model does not have.
         """
         if not isinstance(contacts, PointContacts):
             raise InputError(f"contacts must come from point_contacts, got {type(contacts).__name__}")
@@ -147,25 +234,47 @@ class FrictionSystem:
 
     # --- free motion --------------------------------------------------------------------------------------
 
-    def row_speeds(self):
-        """Velocities of all rows now (n_rows,)."""
+    def row_speeds(self) -> Floats:
+        """Velocities of all rows now.
+
+        Returns
+        -------
+        ndarray (n_rows,)
+            Constraints, then normal and tangents of each contact [m/s, rad/s].
+        """
         row_velocities(self.rows, self.n_rows, self.kin.V, self.before)
         return self.before[: self.n_rows]
 
-    def apply_tangential(self, force):
-        """Set the external forces to tangential ones, ``force`` (n, 2) on A."""
+    def apply_tangential(self, force: Floats) -> None:
+        """Set the external forces to tangential ones.
+
+        Parameters
+        ----------
+        force : ndarray (n, 2)
+            Along t1 and t2 of each contact, on A [N].
+        """
         r = np.zeros(self.n_rows)
         r[self.b :].reshape(-1, 3)[:, 1:] = force
         row_impulses(self.rows, self.n_rows, r, self.external)
 
-    def free_acceleration(self):
-        """Accelerations without contact and constraint forces into ``v_dot``."""
+    def free_acceleration(self) -> None:
+        """Accelerations without contact and constraint forces into ``v_dot`` [rad/s^2, m/s^2]."""
         free_acceleration(
             self.tree, self.kin, self.art, self.gravity, self.effort, self.v, self.external, self.v_dot
         )
 
-    def copy_rows(self, sources):
-        """Append copies of rows (velocity level, before ``free_velocities``); returns their numbers."""
+    def copy_rows(self, sources: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Append copies of rows (velocity level, before ``free_velocities``).
+
+        Parameters
+        ----------
+        sources : ndarray of int (m,)
+
+        Returns
+        -------
+        ndarray of int (m,)
+            Their numbers.
+        """
         rows, first = self.rows, self.n_rows
         self.n_rows += len(sources)
         for name in ("body_a", "body_b", "on_a", "on_b", "dof", "offset"):
@@ -173,8 +282,21 @@ class FrictionSystem:
             array[first : self.n_rows] = array[sources]
         return np.arange(first, self.n_rows)
 
-    def condensed(self, rank_tolerance):
-        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix."""
+    def condensed(self, rank_tolerance: float) -> tuple[Floats, Floats]:
+        """F of (56) and e of (57) over the complementary rows, for solvers that want a matrix.
+
+        Parameters
+        ----------
+        rank_tolerance : float
+            Equality rows with less than this part of their compliance to themselves count as dependent.
+
+        Returns
+        -------
+        F : ndarray (m, m)
+            [1/kg]
+        e : ndarray (m,)
+            [m/s] or [m/s^2].
+        """
         size = int(self.eq.info[_eq.FREE_ROWS])
         W, e = np.zeros((size, size)), np.zeros(size)
         _eq.condense(
@@ -182,12 +304,24 @@ class FrictionSystem:
         )
         return W, e
 
-    def complete(self, r):
-        """Impulses r of the complementary rows in; those of the equality rows and the response follow."""
+    def complete(self, r: ArrayLike) -> None:
+        """Impulses of the complementary rows in; those of the equality rows and the response follow.
+
+        Parameters
+        ----------
+        r : array_like (m,)
+            [N s] or [N].
+        """
         _eq.complete(self.tree, self.kin, self.art, self.rows, self.n_rows, np.ascontiguousarray(r), self.eq)
 
-    def free_velocities(self, dt):
-        """Rows' free velocities plus gap and constraint terms into ``eq.q`` (velocity level)."""
+    def free_velocities(self, dt: float) -> None:
+        """Rows' free velocities plus gap and constraint terms into ``eq.q`` (velocity level).
+
+        Parameters
+        ----------
+        dt : float
+            [s]
+        """
         self.external[:] = 0.0
         self.v_free = np.empty(self.N)
         _state.free_rows(
@@ -200,7 +334,7 @@ class FrictionSystem:
         self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
 
-    def free_row_accelerations(self):
+    def free_row_accelerations(self) -> None:
         """Rows' free accelerations with the velocity products into ``eq.q``; after ``free_acceleration``."""
         c, b, q = self.contacts, self.bilateral, self.eq.q
         _rows.row_accelerations(self.rows, self.n_rows, self.art.alpha, self.gravity, q)
@@ -213,8 +347,20 @@ class FrictionSystem:
 
     # --- the problem --------------------------------------------------------------------------------------
 
-    def choose(self, equality, softness, hard):
-        """Which rows hold with equality (and how softly), which are complementary."""
+    def choose(
+        self, equality: npt.NDArray[np.int64], softness: float | Floats, hard: npt.NDArray[np.int64]
+    ) -> None:
+        """Which rows hold with equality (and how softly), which are complementary.
+
+        Parameters
+        ----------
+        equality : ndarray of int (m,)
+            Row numbers.
+        softness : float or ndarray (m,)
+            Of the equality rows [1/kg].
+        hard : ndarray of int (k,)
+            Numbers of the complementary rows.
+        """
         eq = self.eq
         eq.equality[: len(equality)] = equality
         eq.softness[: len(equality)] = softness
@@ -223,11 +369,28 @@ class FrictionSystem:
         eq.info[_eq.EQUALITY_ROWS] = len(equality)
         eq.info[_eq.FREE_ROWS] = len(hard)
 
-    def solve(self, rank_tolerance, warm, limit=None):
-        """Algorithms 2 and 1; returns the status in words, unjudged."""
+    def solve(
+        self, rank_tolerance: float, warm: Sequence[int] | npt.NDArray[np.int64], limit: int | None = None
+    ) -> str:
+        """Algorithms 2 and 1 of D15.
+
+        Parameters
+        ----------
+        rank_tolerance : float
+            Equality rows with less than this part of their compliance to themselves count as dependent.
+        warm : sequence of int
+            Contacts expected to carry a normal impulse.
+        limit : int, optional
+            Most pivots.
+
+        Returns
+        -------
+        str
+            The status in words, unjudged.
+        """
         eq = self.eq
         count = int(eq.info[_eq.FREE_ROWS])
-        start = ()
+        start: Any = ()
         if len(warm):
             wanted = self.b + 3 * np.asarray(warm, np.int64)
             start = np.searchsorted(eq.hard[:count], wanted)
@@ -240,10 +403,20 @@ class FrictionSystem:
         )  # fmt: skip
         return STATUS[code]
 
-    def relax(self, rank_tolerance, normals_only=False):
-        """Impulses of least norm with the same velocities, after ``solve``; whether that worked.
+    def relax(self, rank_tolerance: float, normals_only: bool = False) -> bool:
+        """Impulses of least norm with the same velocities, after ``solve``.
 
-        With soft equality rows ``normals_only``: their impulses follow from the velocities.
+        Parameters
+        ----------
+        rank_tolerance : float
+            Equality rows with less than this part of their compliance to themselves count as dependent.
+        normals_only : bool
+            With soft equality rows: their impulses follow from the velocities.
+
+        Returns
+        -------
+        bool
+            Whether that worked.
         """
         return bool(
             least_norm_response(
@@ -252,18 +425,53 @@ class FrictionSystem:
             )  # fmt: skip
         )
 
-    def judge(self, hard=None):
-        """FrictionCertificate of the impulses in ``eq.r``, whose response is in ``eq.u``.
+    def judge(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:
+        """Judge the impulses in ``eq.r``, whose response is in ``eq.u``.
 
-        ``hard`` are the complementary rows, by default those of ``choose``.
+        Parameters
+        ----------
+        hard : ndarray of int, optional
+            The complementary rows, by default those of ``choose``.
+
+        Returns
+        -------
+        FrictionCertificate
         """
         hard = self.eq.hard[: self.eq.info[_eq.FREE_ROWS]] if hard is None else np.ascontiguousarray(hard)
         judge = np.zeros(4)
         _state.judge_rows(self.eq, hard, len(hard), judge)
         return FrictionCertificate(*judge.tolist())
 
-    def result(self, level, status, dt=None, reason="", extra_tangent=None, pivots=None, certificate=None):
-        """Collect what the kernels left; ``solved`` only where the certificate agrees."""
+    def result(
+        self,
+        level: str,
+        status: str,
+        dt: float | None = None,
+        reason: str = "",
+        extra_tangent: Floats | None = None,
+        pivots: int | None = None,
+        certificate: FrictionCertificate | None = None,
+    ) -> FrictionModelResult:
+        """Collect what the kernels left; ``solved`` only where the certificate agrees.
+
+        Parameters
+        ----------
+        level : {"velocity", "acceleration"}
+        status : str
+            Of ``solve``.
+        dt : float, optional
+            [s], of the velocity level.
+        reason : str
+        extra_tangent : ndarray (n, 2), optional
+            Friction that is not in the rows [N s] or [N].
+        pivots : int, optional
+        certificate : FrictionCertificate, optional
+            By default that of ``judge``.
+
+        Returns
+        -------
+        FrictionModelResult
+        """
         eq = self.eq
         certificate = self.judge() if certificate is None else certificate
         if certificate.residual <= SOLVED * max(certificate.scale, 1e-12):

@@ -15,18 +15,45 @@ The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the bloc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
-from mb_contact.studies.drumwright.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, as_mask, positive, system_of
+from mb_contact.studies.drumwright.friction_system import (
+    GRAVITY,
+    RANK_TOLERANCE,
+    TOUCH,
+    FrictionModelResult,
+    FrictionSystem,
+    as_mask,
+    positive,
+    system_of,
+)
+from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
 
 
 def no_slip_step(
-    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), held=None,
-    least_norm=False, touch=TOUCH, rank_tolerance=RANK_TOLERANCE,
-):  # fmt: skip
-    """Velocity after a step of the no-slip model, from the compliance of the touched bodies alone.
+    model: TreeModel | FrictionSystem,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None,
+    contacts: PointContacts,
+    dt: float,
+    *,
+    bilateral: Bilateral | None = None,
+    gravity: ArrayLike = GRAVITY,
+    warm: Sequence[int] | npt.NDArray[np.int64] = (),
+    held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
+    least_norm: bool = False,
+    touch: float = TOUCH,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> FrictionModelResult:
+    """Velocity after a step of the no-slip model (D15 (45)-(57)), from the compliance of the touched bodies alone.
 
     Every touching contact forbids tangential motion whatever its normal impulse is, as (45, 46) say: the model
     also holds where Coulomb's law with any coefficient would let go.
@@ -35,17 +62,19 @@ def no_slip_step(
     ----------
     model : Model, World or FrictionSystem
         A FrictionSystem keeps its workspaces between calls.
-    q, v : (nq,), (N,)
-    effort : (N,) or None
+    q, v : array_like (nq,), (N,)
+        Coordinates [rad, m] and velocities [rad/s, m/s].
+    effort : array_like (N,) or None
         Joint forces [N m, N]; joint damping is added implicitly.
     contacts : PointContacts
     dt : float
         [s]
     bilateral : Bilateral, optional
-    gravity : (3,)
+    gravity : array_like (3,)
+        World axes [m/s^2].
     warm : sequence of int
         Contacts expected to carry a normal impulse: ``active`` of the last step.
-    held : (n,) bool, optional
+    held : array_like of bool (n,), optional
         Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
         bodies from passing through each other.
     least_norm : bool
@@ -67,6 +96,15 @@ def no_slip_step(
         Sizes do not fit or numbers are not finite.
     DynamicsError
         A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0])  # at its centre, for round numbers
+    >>> result = mb.studies.no_slip_step(world, [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, contact, dt=0.01)
+    >>> result.status, result.normal, result.tangent
+    ('solved', array([0.1962]), array([[-2., 0.]]))
     """
     dt = positive(dt, "dt")
     system = system_of(model)
@@ -74,11 +112,11 @@ def no_slip_step(
     system.set_contacts(contacts, bilateral)
     system.free_velocities(dt)
     normals = system.b + 3 * np.arange(system.count)
-    held = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
-    equality = np.empty(system.b + 2 * len(held), np.int64)
+    sticking = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
+    equality = np.empty(system.b + 2 * len(sticking), np.int64)
     equality[: system.b] = np.arange(system.b)
-    equality[system.b :: 2] = held + 1
-    equality[system.b + 1 :: 2] = held + 2
+    equality[system.b :: 2] = sticking + 1
+    equality[system.b + 1 :: 2] = sticking + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
     independent = system.eq.info[PICKED_ROWS]

@@ -5,17 +5,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.errors import InputError
 from mb_contact.types import WORLD
 
 
 class PointContacts(NamedTuple):
-    """n contact points between two bodies each; made by :func:`point_contacts`."""
+    """n contact points between two bodies each; made by :func:`point_contacts`.
+
+    Examples
+    --------
+    >>> feet = mb.studies.point_contacts(0, -1, [[0.1, 0.0, 0.0], [-0.1, 0.0, 0.0]], np.tile([0.0, 0.0, 2.0], (2, 1)))
+    >>> feet.normal[0], feet.t1[0], feet.t2[0]
+    (array([0., 0., 1.]), array([1., 0., 0.]), array([0., 1., 0.]))
+    """
 
     body_a: np.ndarray  #: int64 (n,), body index or WORLD
     body_b: np.ndarray  #: int64 (n,)
@@ -31,7 +41,14 @@ class PointContacts(NamedTuple):
 
 
 class Bilateral(NamedTuple):
-    """b scalar constraints between two bodies each; made by :func:`bilateral`."""
+    """b scalar constraints between two bodies each; made by :func:`bilateral`.
+
+    Examples
+    --------
+    >>> rail = mb.studies.bilateral(0, -1, [[0.0, 0.0, 0.0]], [[0.0, 3.0, 0.0]])
+    >>> rail.direction, rail.angular
+    (array([[0., 1., 0.]]), array([0]))
+    """
 
     body_a: np.ndarray  #: int64 (b,)
     body_b: np.ndarray  #: int64 (b,)
@@ -42,25 +59,34 @@ class Bilateral(NamedTuple):
 
 
 def point_contacts(
-    body_a, body_b, point, normal, mu=0.0, viscous=0.0, tangent=None, gap=0.0, radius_a=0.0, radius_b=np.inf
-):
-    """Contact points as checked arrays.
+    body_a: int | Sequence[int] | npt.NDArray[np.int64],
+    body_b: int | Sequence[int] | npt.NDArray[np.int64],
+    point: ArrayLike,
+    normal: ArrayLike,
+    mu: ArrayLike = 0.0,
+    viscous: ArrayLike = 0.0,
+    tangent: ArrayLike | None = None,
+    gap: ArrayLike = 0.0,
+    radius_a: ArrayLike = 0.0,
+    radius_b: ArrayLike = np.inf,
+) -> PointContacts:
+    """Contact points as checked arrays, for Drumwright's models (D15 section II).
 
     Parameters
     ----------
-    body_a, body_b : int or (n,)
+    body_a, body_b : int or array_like of int (n,)
         Body indices of the model, or WORLD.
-    point, normal : (n, 3)
-        World axes; the normal points from B to A and is normalised.
-    mu : float or (n,)
+    point, normal : array_like (n, 3)
+        World axes; the normal points from B to A and is normalised; points [m].
+    mu : float or array_like (n,)
         Coulomb coefficient, not negative.
-    viscous : float, (n,) or (n, 2)
+    viscous : float or array_like (n,) or (n, 2)
         Viscous coefficient [N s/m], for both tangents or for each.
-    tangent : (n, 3), optional
+    tangent : array_like (n, 3), optional
         First tangent; its part across the normal is used.  By default any.
-    gap : float or (n,)
+    gap : float or array_like (n,)
         Distance [m].
-    radius_a, radius_b : float or (n,)
+    radius_a, radius_b : float or array_like (n,)
         Radii of the surfaces at the contact [m], for the acceleration level: 0 a vertex, inf a plane.
 
     Returns
@@ -71,6 +97,11 @@ def point_contacts(
     ------
     InputError
         Shapes do not fit, a normal is zero, a tangent is parallel to its normal, a coefficient is negative.
+
+    Examples
+    --------
+    >>> mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], viscous=2.0).viscous
+    array([[2., 2.]])
     """
     point = as_matrix(np.reshape(point, (-1, 3)), (None, 3), "point")
     n = len(point)
@@ -100,22 +131,42 @@ def point_contacts(
     return contacts
 
 
-def bilateral(body_a, body_b, point, direction, angular=False, target=0.0):
-    """Scalar constraints as checked arrays: a weld is three directions and three angular ones at one point.
+def bilateral(
+    body_a: int | Sequence[int] | npt.NDArray[np.int64],
+    body_b: int | Sequence[int] | npt.NDArray[np.int64],
+    point: ArrayLike,
+    direction: ArrayLike,
+    angular: bool | Sequence[bool] | npt.NDArray[np.bool_] = False,
+    target: ArrayLike = 0.0,
+) -> Bilateral:
+    """Scalar constraints as checked arrays: a weld is three directions and three angular ones at one point (D15 (17)).
 
     Parameters
     ----------
-    body_a, body_b : int or (b,)
-    point, direction : (b, 3)
-        World axes; directions are normalised.
-    angular : bool or (b,)
+    body_a, body_b : int or array_like of int (b,)
+        Body indices of the model, or WORLD.
+    point, direction : array_like (b, 3)
+        World axes [m]; directions are normalised.
+    angular : bool or array_like of bool (b,)
         Whether the rate about the direction is constrained, instead of the velocity along it.
-    target : float or (b,)
+    target : float or array_like (b,)
         Relative velocity of A against B, e.g. a stabilisation -gamma c / dt [m/s, rad/s].
 
     Returns
     -------
     Bilateral
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, or a direction is zero.
+
+    Examples
+    --------
+    >>> axes = np.eye(3)
+    >>> weld = mb.studies.bilateral(0, -1, np.zeros((6, 3)), np.vstack([axes, axes]), [False] * 3 + [True] * 3)
+    >>> weld.angular
+    array([0, 0, 0, 1, 1, 1])
     """
     point = as_matrix(np.reshape(point, (-1, 3)), (None, 3), "point")
     b = len(point)
@@ -170,7 +221,7 @@ def _at_least(array, least, name):
     return array
 
 
-def _units(vectors, name):
+def _units(vectors, name) -> Floats:
     length = np.linalg.norm(vectors, axis=1)
     if (length == 0.0).any():
         raise InputError(f"{name}[{int(np.argmin(length))}] is zero; give a direction")

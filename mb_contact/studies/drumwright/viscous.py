@@ -15,19 +15,44 @@ sign of f* and lose dJ/dt v and dN/dt v.  With f* = -f + S* mu_v S v + T* mu_v T
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.principal_pivoting import ACTIVE
-from mb_contact.studies.drumwright.friction_system import GRAVITY, RANK_TOLERANCE, TOUCH, positive, system_of
+from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.studies.drumwright.friction_system import (
+    GRAVITY,
+    RANK_TOLERANCE,
+    TOUCH,
+    FrictionModelResult,
+    FrictionSystem,
+    positive,
+    system_of,
+)
+from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
 
 RESTING = 1e-6  #: normal speeds up to this count as zero at the acceleration level [m/s]
 
 
 def viscous_acceleration(
-    model, q, v, effort, contacts, *, dt=None, bilateral=None, gravity=GRAVITY, warm=(), touch=TOUCH,
-    resting=RESTING, rank_tolerance=RANK_TOLERANCE,
-):  # fmt: skip
-    """Accelerations and contact forces with viscous friction.
+    model: TreeModel | FrictionSystem,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None,
+    contacts: PointContacts,
+    *,
+    dt: float | None = None,
+    bilateral: Bilateral | None = None,
+    gravity: ArrayLike = GRAVITY,
+    warm: Sequence[int] | npt.NDArray[np.int64] = (),
+    touch: float = TOUCH,
+    resting: float = RESTING,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> FrictionModelResult:
+    """Accelerations and contact forces with viscous friction (D15 (29)-(42)).
 
     Contacts that separate faster than ``resting``, or are farther than ``touch``, take no part.  Where a contact
     approaches faster, no finite force stops it: the step is handed to :func:`viscous_step` (reason "impact").
@@ -46,6 +71,22 @@ def viscous_acceleration(
     -------
     FrictionModelResult
         Level "acceleration", forces [N], ``v_dot``; or what ``viscous_step`` returns.
+
+    Raises
+    ------
+    InputError
+        Sizes do not fit or numbers are not finite.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], viscous=3.0)
+    >>> result = mb.studies.viscous_acceleration(world, [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, contact)
+    >>> result.v_dot[3], result.normal, result.tangent
+    (-1.5, array([19.62]), array([[-3., -0.]]))
     """
     system = system_of(model)
     system.set_state(q, v, effort, gravity, 0.0)
@@ -75,10 +116,21 @@ def viscous_acceleration(
 
 
 def viscous_step(
-    model, q, v, effort, contacts, dt, *, bilateral=None, gravity=GRAVITY, warm=(), least_norm=False, touch=TOUCH,
-    rank_tolerance=RANK_TOLERANCE,
-):  # fmt: skip
-    """Velocity after a step with viscous friction and inelastic normals: the impact law of the viscous model.
+    model: TreeModel | FrictionSystem,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None,
+    contacts: PointContacts,
+    dt: float,
+    *,
+    bilateral: Bilateral | None = None,
+    gravity: ArrayLike = GRAVITY,
+    warm: Sequence[int] | npt.NDArray[np.int64] = (),
+    least_norm: bool = False,
+    touch: float = TOUCH,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> FrictionModelResult:
+    """Velocity after a step with viscous friction and inelastic normals: the impact law of viscous friction (D15 (23)).
 
         M (v+ - v) = dt (f - S* mu_v S v+ - T* mu_v T v+) + J* f_j + N* f_n,   J v+ = 0,   0 <= f_n _|_ N v+ >= 0
 
@@ -95,7 +147,23 @@ def viscous_step(
     Returns
     -------
     FrictionModelResult
-        Level "velocity".
+        Level "velocity", impulses [N s].
+
+    Raises
+    ------
+    InputError
+        Sizes do not fit or numbers are not finite.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> contact = mb.studies.point_contacts(0, -1, [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], viscous=50.0)
+    >>> result = mb.studies.viscous_step(world, [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, contact, dt=0.01)
+    >>> result.v[3]  # 1 / (1 + dt mu_v / m)
+    0.8
     """
     dt = positive(dt, "dt")
     system = system_of(model)

@@ -5,14 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
+from mb_contact.studies.formulations.formulation import Formulation, StepSolution
 from mb_contact.studies.formulations.hybrid import HybridFormulation
+from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.mc import McFormulation
 from mb_contact.studies.formulations.nmc import NmcFormulation
 from mb_contact.studies.formulations.nmc_os import NmcOsFormulation
 from mb_contact.studies.formulations.os import OsFormulation
 from mb_contact.studies.formulations.rmc import RmcFormulation
-from mb_contact.studies.formulations.step_problem import StepProblem
+from mb_contact.studies.formulations.step_problem import ContactPoint, StepProblem
 
 FORMULATIONS = {
     kind.NAME: kind
@@ -20,8 +28,8 @@ FORMULATIONS = {
 }
 
 
-def formulate(problem, formulation="os"):
-    """Set up a StepProblem in one of the formulations.
+def formulate(problem: StepProblem, formulation: str = "os") -> Formulation:
+    """Set up a StepProblem in one of the formulations of J14.
 
     Parameters
     ----------
@@ -39,13 +47,34 @@ def formulate(problem, formulation="os"):
     ------
     InputError
         Unknown formulation.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> problem = mb.studies.StepProblem(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
+    >>> mb.studies.formulate(problem, "os").size, mb.studies.formulate(problem, "nmc").size  # J14 Table 1
+    (10, 16)
     """
     if formulation not in FORMULATIONS:
         raise InputError(f"there is no formulation '{formulation}'; choose one of {', '.join(FORMULATIONS)}")
     return FORMULATIONS[formulation](problem)
 
 
-def contact_step(model, q, v, effort=None, contacts=(), loops=(), formulation="os", method="auto", **options):
+def contact_step(
+    model: TreeModel,
+    q: ArrayLike,
+    v: ArrayLike,
+    effort: ArrayLike | None = None,
+    contacts: Sequence[ContactPoint] = (),
+    loops: Sequence[LoopClosure] = (),
+    formulation: str = "os",
+    method: str = "auto",
+    **options: Any,
+) -> StepSolution:
     """Velocity after one step with contacts and loop closures, in any formulation of J14.
 
     Parameters
@@ -61,6 +90,22 @@ def contact_step(model, q, v, effort=None, contacts=(), loops=(), formulation="o
     -------
     StepSolution
         Ask ``solved`` or ``certificate`` before using it.
+
+    Raises
+    ------
+    InputError
+        Sizes, names or values do not fit.
+    DynamicsError
+        A hinge carries no inertia.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch], time_step=0.01)
+    >>> solution.solved, solution.impulses
+    (True, array([[0., 0., 0.1962]]))
     """
     problem = StepProblem(model, q, v, effort, contacts, loops, **options)
     return formulate(problem, formulation).solve(method)

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST
 from mb_contact.core.lcp.certificate import certify as _certify
+
+if TYPE_CHECKING:
+    from mb_contact.studies.formulations.formulation import Formulation
+    from mb_contact.studies.formulations.os import ContactProblem
 
 
 class Residuals(NamedTuple):
@@ -23,17 +28,31 @@ class Residuals(NamedTuple):
     worst_unit: int  #: contact or limit with the largest residual
 
 
-def certify(problem, impulses=None):
-    """Recompute the residuals of ``impulses`` (by default the step's own) on a ContactProblem.
+def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Residuals:
+    """Recompute the residuals of impulses on a ContactProblem (J14 (53)).
+
+    Parameters
+    ----------
+    problem : ContactProblem
+    impulses : array_like (R,), optional
+        [N s, N m s]; by default the step's own.
 
     Returns
     -------
     Residuals
+        Pairs in sqrt(N s m/s).
 
     Raises
     ------
     InputError
         The sizes of the problem's arrays, or of the impulses, do not fit.
+
+    Examples
+    --------
+    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> _ = sim.step()
+    >>> mb.studies.certify(sim.contact_problem()).complementarity_gap < 1e-9
+    True
     """
     rows = len(problem.q)
     r = problem.impulses if impulses is None else as_vector(impulses, rows, "impulses", finite=False)
@@ -44,7 +63,17 @@ def certify(problem, impulses=None):
 
 
 class FormulationCertificate(NamedTuple):
-    """How far z is from solving a formulation's mixed problem; pairs in sqrt(N s m/s), see ``scale``."""
+    """How far z is from solving a formulation's mixed problem; pairs in sqrt(N s m/s), see ``scale``.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
+    >>> solution.certificate.worst < 1e-12
+    True
+    """
 
     complementarity_gap: float  #: largest min(z, w) over the complementary rows
     infeasibility_z: float  #: largest negative impulse or sigma
@@ -55,18 +84,30 @@ class FormulationCertificate(NamedTuple):
     worst_contact: int  #: contact, or n_u + limit, with the largest residual; -1 without contact
 
     @property
-    def worst(self):
-        """Largest of the scaled residuals; infinite where something is not finite."""
+    def worst(self) -> float:
+        """Largest of the scaled residuals.
+
+        Returns
+        -------
+        float
+            [sqrt(N s m/s)]; infinite where something is not finite.
+        """
         return max(
             self.complementarity_gap, self.infeasibility_z, self.infeasibility_w, self.equality, self.natural_map
         )
 
 
-def certify_formulation(formulation, z):
-    """Judge z (size,) on a formulation's original problem, from its M and q alone.
+def certify_formulation(formulation: Formulation, z: ArrayLike) -> FormulationCertificate:
+    """Judge z on a formulation's original problem, from its M and q alone.
 
     Every row is scaled, z s and w / s with s of ``formulation.scale()``, so that newton seconds and metres per
     second compare.
+
+    Parameters
+    ----------
+    formulation : Formulation
+    z : array_like (size,)
+        Its unknowns.
 
     Returns
     -------
@@ -76,6 +117,16 @@ def certify_formulation(formulation, z):
     ------
     InputError
         z has the wrong length.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    >>> problem = mb.studies.StepProblem(world, [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, -1], contacts=[touch])
+    >>> formulation = mb.studies.formulate(problem)
+    >>> mb.studies.certify_formulation(formulation, np.zeros(formulation.size)).infeasibility_w > 1.0  # falls through
+    True
     """
     z = as_vector(z, formulation.size, "z", finite=False)
     if not np.isfinite(z).all():

@@ -9,16 +9,16 @@ those before ``beta`` that are free (equality rows) are listed in ``FREE``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
-from mb_contact.studies.formulations.certificate import certify_formulation
+from mb_contact.studies.formulations.certificate import FormulationCertificate, certify_formulation
 from mb_contact.studies.formulations.mixed import Condensed, natural_residual, polish, trusted_residual
 from mb_contact.studies.formulations.polyhedral import newton_unknowns
 from mb_contact.studies.formulations.step_problem import FLOOR
@@ -41,7 +41,16 @@ class Forces(NamedTuple):
 
 
 class StepSolution(NamedTuple):
-    """Outcome of one formulation; judge it by ``certificate``."""
+    """Outcome of one formulation; judge it by ``certificate``.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
+    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), formulation="nmc", time_step=0.01)
+    >>> solution.v_next[5], solution.solved, solution.formulation  # nothing touches
+    (-0.0981, True, 'nmc')
+    """
 
     v_next: np.ndarray  #: theta_dot+ (N,)
     forces: Forces
@@ -49,13 +58,18 @@ class StepSolution(NamedTuple):
     z: np.ndarray  #: the formulation's own unknowns
     solver: str  #: rung that found z: "lemke", "regularised lemke", "newton", each perhaps "polished"
     pivots: int  #: of Lemke's algorithm
-    certificate: object  #: FormulationCertificate, recomputed from M, q and z
+    certificate: FormulationCertificate  #: recomputed from M, q and z
     formulation: str
     size: int
 
     @property
-    def solved(self):
-        """Whether the certificate is within TOLERANCE."""
+    def solved(self) -> bool:
+        """Whether the certificate is within TOLERANCE.
+
+        Returns
+        -------
+        bool
+        """
         return self.certificate.worst <= TOLERANCE
 
 
@@ -74,8 +88,10 @@ class Formulation:
     """
 
     NAME = ""
-    FREE = ()  #: parts that are free
-    REGULAR = ()  #: leading parts of FREE whose block of M is regular
+    M: Any
+    q: Floats
+    FREE: tuple[str, ...] = ()  #: parts that are free
+    REGULAR: tuple[str, ...] = ()  #: leading parts of FREE whose block of M is regular
 
     def __init__(self, problem):
         self.problem = problem

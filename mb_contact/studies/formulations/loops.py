@@ -31,7 +31,15 @@ I3 = np.eye(3)
 
 
 class LoopClosure(NamedTuple):
-    """Two frames held together; poses in the frames of their bodies [m]."""
+    """Two frames held together; poses in the frames of their bodies [m] (J14 (17), (29)).
+
+    Examples
+    --------
+    >>> tip = mb.studies.LoopClosure("point", "link_1", -1, p_a=(0.0, 0.0, -1.0), p_b=(0.0, 0.0, -2.0))
+    >>> arm = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+    >>> mb.studies.StepProblem(arm, [0.0, 0.0], [0.0, 0.0], loops=[tip]).n_b
+    3
+    """
 
     kind: str  #: one of KINDS
     body_a: object  #: body index, WORLD or link name (then the pose is in the link's frame)

@@ -24,8 +24,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
@@ -36,7 +37,20 @@ from mb_contact.studies.formulations.formulation import Formulation
 
 
 class ContactProblem(NamedTuple):
-    """The contact problem of a step, condensed (W, q) and written out (M, h)."""
+    """The contact problem of a step, condensed (W, q) and written out (M, h) (J14 (53)).
+
+    Examples
+    --------
+    >>> problem = mb.studies.ContactProblem(
+    ...     W=0.5 * np.eye(3), q=np.array([-1.0, 0.2, 0.0]), mu=np.array([0.5]), dim=np.array([3]), directions=4,
+    ...     impulses=np.array([2.0, -0.4, 0.0]), velocities=np.zeros(3),
+    ... )
+    >>> problem.size, problem.cones().count[0]
+    (6, 1)
+    >>> M, h = problem.lcp()
+    >>> problem.impulses_from(mb.solve_lcp(M, h).z)
+    array([ 2. , -0.4,  0. ])
+    """
 
     W: np.ndarray  #: (R, R), Delassus matrix of the rows (normal, tangent 1, tangent 2; limits)
     q: np.ndarray  #: (R,), free velocity plus gap term [m/s, rad/s]
@@ -47,12 +61,21 @@ class ContactProblem(NamedTuple):
     velocities: np.ndarray  #: (R,), W r + q
 
     @property
-    def size(self):
-        """Unknowns of the linear complementarity problem, n_u (n_f + 2) + limits (J14 Table 1)."""
+    def size(self) -> int:
+        """Unknowns of the linear complementarity problem, n_u (n_f + 2) + limits (J14 Table 1).
+
+        Returns
+        -------
+        int
+        """
         return int(lcp_size(self.cones()))
 
-    def cones(self):
+    def cones(self) -> Cones:
         """Layout of the units for the kernels.
+
+        Returns
+        -------
+        Cones
 
         Raises
         ------
@@ -74,8 +97,14 @@ class ContactProblem(NamedTuple):
         cones.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
         return cones
 
-    def lcp(self):
-        """Matrix M and constant h of Eq. 53, ready for any LCP solver."""
+    def lcp(self) -> tuple[Floats, Floats]:
+        """Matrix M and constant h of Eq. 53, ready for any LCP solver.
+
+        Returns
+        -------
+        M : ndarray (size, size)
+        h : ndarray (size,)
+        """
         cones = self.cones()
         size = lcp_size(cones)
         M = np.zeros((size, size))
@@ -84,8 +113,18 @@ class ContactProblem(NamedTuple):
         lcp_assemble(W, q, cones, M, h)
         return M, h
 
-    def impulses_from(self, z):
-        """Impulses of the rows (R,) from a solution z (size,) of the linear complementarity problem."""
+    def impulses_from(self, z: ArrayLike) -> Floats:
+        """Impulses of the rows from a solution of the linear complementarity problem.
+
+        Parameters
+        ----------
+        z : array_like (size,)
+
+        Returns
+        -------
+        ndarray (R,)
+            [N s, N m s]
+        """
         r = np.zeros(len(self.q))
         impulses_of(self.cones(), as_vector(z, self.size, "z", finite=False), r)
         return r

@@ -26,7 +26,7 @@ from mb_contact.types import NOT_FINITE, OK
 class FormulationStep(ContactStep):
     """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
 
-    solver_names = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
+    solver_names: tuple[str, ...] = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
     any_integrator = False
 
     def __init__(self, context):

@@ -19,18 +19,21 @@ Contacts and limits may add a ``bias`` of their own: what a step with impacts mo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.contact_rows import row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
-from mb_contact.core.workspace import make_articulated, make_compliance, make_rows
+from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.studies.formulations.loops import loop_rows
+from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState, cross, find_body
 from mb_contact.types import OK, WORLD
 
@@ -43,7 +46,13 @@ SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the sl
 
 
 class ContactPoint(NamedTuple):
-    """A contact point of bodies A and B, given as body indices, WORLD, or link names."""
+    """A contact point of bodies A and B, given as body indices, WORLD, or link names (J14 section 2).
+
+    Examples
+    --------
+    >>> mb.studies.ContactPoint("left_finger", -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), gap=0.001).mu
+    0.5
+    """
 
     body_a: object
     body_b: object
@@ -56,7 +65,16 @@ class ContactPoint(NamedTuple):
 
 
 class JointLimit(NamedTuple):
-    """A limit of a scalar joint that this step could reach."""
+    """A limit of a scalar joint that this step could reach.
+
+    Examples
+    --------
+    >>> arm = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> stop = mb.studies.JointLimit(dof=0, side=1, gap=0.0)
+    >>> problem = mb.studies.StepProblem(arm, [0.0], [2.0], limits=[stop])
+    >>> mb.studies.formulate(problem).solve().v_next
+    array([0.])
+    """
 
     dof: int  #: index in v
     side: int  #: 0 lower, 1 upper
@@ -75,17 +93,19 @@ class ConstraintRows(NamedTuple):
 
 
 class StepProblem:
-    """The data of one step, independent of the formulation.
+    """The data of one step, independent of the formulation (J14 sections 2 to 6).
 
     Parameters
     ----------
     model : Model or World
         Anything with a ``tree`` (and ``frames``, where bodies are given by link names).
-    q, v : (nq,), (N,)
-        Coordinates and velocities at the start of the step.
-    effort : (N,), optional
+    q, v : array_like (nq,), (N,)
+        Coordinates [rad, m] and velocities [rad/s, m/s] at the start of the step.
+    effort : array_like (N,), optional
         Joint forces [N m, N], used as they are (not clamped); zero if left out.
     contacts, loops, limits : sequences of ContactPoint, LoopClosure, JointLimit
+    gravity : array_like (3,)
+        World axes [m/s^2].
     time_step : float
         [s]
     friction_directions : int
@@ -97,21 +117,48 @@ class StepProblem:
         Joint damping acts on the velocity after the step, as in the simulator; otherwise on the one before it,
         as J14's C(theta, theta_dot) has it.
     loop_rate, push_rate, push_speed : float
-        gamma of the loops; rate and greatest velocity of the push-out of overlapping contacts.
-    external : (n, 6), optional
-        Forces on the bodies at their origins, world axes, angular first.
+        gamma of the loops; rate and greatest velocity [m/s] of the push-out of overlapping contacts.
+    external : array_like (n, 6), optional
+        Forces on the bodies at their origins, world axes, angular first [N m, N].
 
     Raises
     ------
     InputError
         Sizes, names or values do not fit.
+
+    Examples
+    --------
+    >>> arm = mb.load_urdf(mb.pendulum(1, length=1.0).urdf())
+    >>> wall = mb.studies.ContactPoint("link_0", -1, (0.5, 0.0, -0.5), (-1.0, 0.0, 0.0))
+    >>> problem = mb.studies.StepProblem(arm, [0.0], [-2.0], contacts=[wall])
+    >>> problem.n_u, problem.n_b, problem.damping, len(problem.row_work().dof)
+    (1, 0, array([0.]), 3)
+    >>> problem.compliance[0, 0]  # arm 0.5 m, moment 0.35 kg m^2
+    0.7142857142857143
+    >>> problem.velocity_change([1.4, 0.0, 0.0])
+    array([2.])
     """
 
     def __init__(
-        self, model, q, v, effort=None, contacts=(), loops=(), limits=(), *, gravity=GRAVITY, time_step=1e-3,
-        friction_directions=8, velocity_product=False, implicit_damping=True, loop_rate=LOOP_RATE,
-        push_rate=PUSH_RATE, push_speed=PUSH_SPEED, external=None,
-    ):  # fmt: skip
+        self,
+        model: TreeModel,
+        q: ArrayLike,
+        v: ArrayLike,
+        effort: ArrayLike | None = None,
+        contacts: Sequence[ContactPoint] = (),
+        loops: Sequence[LoopClosure] = (),
+        limits: Sequence[JointLimit] = (),
+        *,
+        gravity: ArrayLike = GRAVITY,
+        time_step: float = 1e-3,
+        friction_directions: int = 8,
+        velocity_product: bool = False,
+        implicit_damping: bool = True,
+        loop_rate: float = LOOP_RATE,
+        push_rate: float = PUSH_RATE,
+        push_speed: float = PUSH_SPEED,
+        external: ArrayLike | None = None,
+    ) -> None:
         self.model, self.tree = model, model.tree
         self.state = BodyState(model, q, v)
         self.n, self.N = self.state.n, self.state.N
@@ -134,8 +181,14 @@ class StepProblem:
         self.n_b = len(self.rows.constant) - 3 * self.n_u - self.n_limits
 
     @property
-    def damping(self):
-        """Implicit part of the inertia of the joints, dt d (N,), zero for explicit damping."""
+    def damping(self) -> Floats:
+        """Implicit part of the inertia of the joints, dt d, zero for explicit damping.
+
+        Returns
+        -------
+        ndarray (N,)
+            [kg m^2, kg]
+        """
         return self.dt * self.tree.damping if self.implicit_damping else np.zeros(self.N)
 
     # --- rows ---------------------------------------------------------------------------------
@@ -252,8 +305,13 @@ class StepProblem:
             raise DynamicsError(f"the joint that moves body {body} carries no inertia along its axis: give it a mass")
         return art
 
-    def row_work(self):
-        """A new workspace Rows for the compiled kernels, filled with the rows."""
+    def row_work(self) -> Rows:
+        """A new workspace for the compiled kernels, filled with the rows.
+
+        Returns
+        -------
+        Rows
+        """
         R = len(self.rows.constant)
         work = make_rows(self.n, R)
         work.body_a[:], work.body_b[:] = self.rows.body_a, self.rows.body_b
@@ -277,8 +335,19 @@ class StepProblem:
             row_compliance(com, work, R, count, W)
         return W
 
-    def velocity_change(self, impulses):
-        """M^-1 J* p (N,) of impulses on all rows, loops first, by one sweep."""
+    def velocity_change(self, impulses: Floats | Sequence[float]) -> Floats:
+        """M^-1 J* p of impulses on all rows by one sweep.
+
+        Parameters
+        ----------
+        impulses : array_like (R,)
+            Loops first, then contacts, then limits [N s, N m s].
+
+        Returns
+        -------
+        ndarray (N,)
+            [rad/s, m/s]
+        """
         work, force = self.row_work(), np.zeros((self.n, 6))
         dv = np.zeros(self.N)
         row_impulses(work, len(impulses), np.ascontiguousarray(impulses), force)
