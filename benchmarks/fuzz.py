@@ -33,8 +33,8 @@ from quick import options_of
 
 import mb_contact as mb
 from mb_contact.errors import MbContactError
+from mb_contact.surfaces.scene_build import build_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene
-from mb_contact.surfaces.tree_scene import build_surface_scene
 from mb_contact.types import JOINT_FLOATING
 
 ROOT = Path(__file__).resolve().parents[1]

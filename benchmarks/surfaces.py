@@ -28,7 +28,8 @@ from scipy.spatial import ConvexHull
 import mb_contact as mb
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane, sphere
-from mb_contact.surfaces.scene_file import build_motion, load_surface_scene
+from mb_contact.surfaces.scene_build import build_motion
+from mb_contact.surfaces.scene_file import load_surface_scene
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "surfaces_cost.png"

@@ -44,7 +44,7 @@ _DEFINED = {
     "model": ("Model", "Scene", "World", "build_world", "load_scene", "load_urdf"),
     "model.pendulum": ("pendulum",),
     "simulation": ("Certificate", "Simulator", "State", "Step"),
-    "simulation.surface_tree_simulator": ("surface_simulator",),
+    "simulation.surface_simulator": ("surface_simulator",),
     "solvers": ("solve_friction", "solve_lcp"),
 }
 _ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces")

@@ -29,7 +29,7 @@ from mb_contact.errors import (
 from mb_contact.model import Model, Scene, World, build_world, load_scene, load_urdf
 from mb_contact.model.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
-from mb_contact.simulation.surface_tree_simulator import surface_simulator
+from mb_contact.simulation.surface_simulator import surface_simulator
 from mb_contact.solvers import solve_friction, solve_lcp
 
 __version__: str

@@ -145,7 +145,7 @@ def _run(arguments):
         _seed(arguments.seed)
     scene = arguments.scene
     if is_surface_scene(scene):
-        from mb_contact.simulation.surface_tree_simulator import surface_simulator
+        from mb_contact.simulation.surface_simulator import surface_simulator
 
         scene = surface_simulator(scene, lambda line: print(f"mb-contact: {line}", file=sys.stderr, flush=True))
     else:
@@ -227,8 +227,8 @@ def _demo_lift(arguments):
 def _check(arguments):
     from mb_contact.model.describe import describe_scene
     from mb_contact.simulation.initial import initial_penetrations
+    from mb_contact.surfaces.scene_build import describe_surface_scene
     from mb_contact.surfaces.scene_file import is_surface_scene
-    from mb_contact.surfaces.tree_scene import describe_surface_scene
 
     if is_surface_scene(arguments.scene):
         print("\n".join(describe_surface_scene(arguments.scene)))

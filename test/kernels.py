@@ -50,7 +50,7 @@ def studies():
 
 def surfaces():
     """Contact coordinates: one motion, and a tree of contacts."""
-    from mb_contact.simulation.surface_tree_simulator import surface_simulator
+    from mb_contact.simulation.surface_simulator import surface_simulator
 
     for name in ("bezier_patch", "ball_in_dish"):
         surface_simulator(find_resource(f"{CONFIG}/{name}.yaml")).step()

@@ -14,7 +14,7 @@ import matplotlib
 import numpy as np
 
 from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, ellipsoid, plane, sphere, torus
-from mb_contact.surfaces.tree_scene import build_surface_scene
+from mb_contact.surfaces.scene_build import build_surface_scene
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)

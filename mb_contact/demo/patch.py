@@ -11,7 +11,8 @@ import numpy as np
 
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
-from mb_contact.surfaces.scene_file import build_motion, load_surface_scene
+from mb_contact.surfaces.scene_build import build_motion
+from mb_contact.surfaces.scene_file import load_surface_scene
 
 SCENE = "package://mb_contact/config/bezier_patch.yaml"
 DURATION = 10.0  #: [s]

@@ -9,8 +9,7 @@ _DEFINED = {
     "initial": ("initial_penetrations",),
     "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
     "simulator": ("Simulator",),
-    "surface_simulator": ("SurfaceSimulator",),
-    "surface_tree_simulator": ("SurfaceTreeSimulator",),
+    "surface_simulator": ("SurfaceSimulator", "SurfaceTreeSimulator"),
 }
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED)

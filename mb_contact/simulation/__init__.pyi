@@ -6,8 +6,7 @@
 from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.surface_simulator import SurfaceSimulator
-from mb_contact.simulation.surface_tree_simulator import SurfaceTreeSimulator
+from mb_contact.simulation.surface_simulator import SurfaceSimulator, SurfaceTreeSimulator
 
 __all__ = [
     "Certificate",

@@ -16,41 +16,10 @@ from mb_contact.core import workspace as _workspace
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import midpoint as _midpoint
 from mb_contact.core.integrate import runge_kutta as _runge_kutta
+from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
-
-
-class Tableau:
-    """An explicit Runge-Kutta method; ``difference`` is b minus the weights of the embedded one, an order lower."""
-
-    def __init__(self, rows, b, embedded=None, order=4):
-        s = len(b)
-        self.A = np.zeros((s, s))
-        for i, row in enumerate(rows):
-            self.A[i + 1, : i + 1] = row
-        self.b = np.array(b, float)
-        self.difference = self.b - (0.0 if embedded is None else np.array(embedded, float))
-        self.order = float(order)
-
-
-#: Kutta's method of 1901.
-RK4 = Tableau([[1 / 2], [0, 1 / 2], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
-
-#: Dormand and Prince's pair of orders 5 and 4 (1980).
-RK54 = Tableau(
-    [
-        [1 / 5],
-        [3 / 40, 9 / 40],
-        [44 / 45, -56 / 15, 32 / 9],
-        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
-        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
-        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
-    ],
-    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0],
-    [5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40],
-    order=5,
-)
 
 
 class SemiImplicitEuler:

@@ -117,7 +117,7 @@ class Step:
 class SurfaceState(NamedTuple):
     """The same of a simulator of smooth surfaces."""
 
-    motion: object  #: MotionState or TreeState
+    motion: object  #: TreeState
     step_count: int
     impulses: dict
     energy_start: float

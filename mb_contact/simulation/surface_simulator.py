@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A scene of smooth surfaces behind the interface of ``Simulator``: what the node needs, without joints."""
+"""A scene of smooth surfaces behind the interface of ``Simulator``: joints, efforts, and smooth bodies on links."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_vector
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.results import Certificate, Step, SurfaceState
-from mb_contact.surfaces.scene_file import SurfaceScene, build_motion, load_surface_scene, start
+from mb_contact.surfaces.scene_build import build_motion, build_tree, start
+from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
 
 SOLVER = "contact_coordinates"
 
 
 class SurfaceWorld(NamedTuple):
-    """The part of ``World`` that a scene without joints has."""
+    """The part of ``World`` that a scene of surfaces has."""
 
-    objects: dict  #: names of the two bodies
+    objects: dict  #: names of the bodies, and of the base of a scene that has one
     joint_names: tuple = ()
     follower_names: tuple = ()
     effort_limit: np.ndarray = np.zeros(0)
@@ -39,7 +41,7 @@ class NodeScene(NamedTuple):
 
 
 class SurfaceSimulator:
-    """Simulation of one smooth body on another in contact coordinates, by RK4.
+    """Simulation of smooth bodies on a base or on a robot in contact coordinates, by RK4.
 
     Parameters
     ----------
@@ -49,26 +51,42 @@ class SurfaceSimulator:
 
     Attributes
     ----------
-    motion : SurfaceMotion
+    tree : SurfaceTree
+    motion : SurfaceMotion or None
+        Of a scene of one body on a base.
     time_step : float
         [s]
     """
 
-    robot_description = ""
-
     def __init__(self, scene, progress=None):
-        (progress or _silent)("loading or, the first time, compiling the kernels of surfaces")
-        self.surface_scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
-        self.motion = build_motion(self.surface_scene)
-        body, base = self.surface_scene.body.name, self.surface_scene.base.name
-        self.world = SurfaceWorld({body: 0, base: 1})
-        self.scene = NodeScene(self.surface_scene.rates, (body,), self.surface_scene.path)
-        self.time_step = float(self.surface_scene.time_step)
-        self._impulse = np.zeros(6)
-        self.step_count = 0
-        self._energy_start = self.motion.energy()
+        if progress is not None:
+            progress("loading or, the first time, compiling the kernels of surfaces")
+        self.surface_scene = scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
+        self.motion = None if scene.base is None else build_motion(scene)
+        self.tree = self.motion.tree if self.motion else build_tree(scene)
+        model = None if self.motion else self.tree.model
+        self._bodies = {contact.name: contact.body for contact in self.tree.contacts}
+        self._names = tuple(self._bodies)
+        self._efforts = 0 if model is None else model.N
+        self._joint_q = np.zeros(0, int) if model is None else np.array(model.joint_q, int)
+        self._joint_v = np.zeros(0, int) if model is None else np.array(model.joint_v, int)
+        self.world = SurfaceWorld(
+            dict.fromkeys((*self._names, scene.base.name) if self.motion else self._names, 0),
+            joint_names=() if model is None else tuple(model.joint_names),
+            effort_limit=np.zeros(0) if model is None else np.asarray(model.tree.effort_limit)[self._joint_v],
+            robot_models=() if model is None else (model,),
+        )
+        self.robot_description = "" if model is None else model.urdf
+        self.scene = NodeScene(scene.rates, self._names, scene.path)
+        self.time_step = float(scene.time_step)
+        self._begin()
         self.step()
         self.reset()
+
+    def _begin(self):
+        self.step_count, self._work_done = 0, 0.0
+        self._energy_start = self.tree.energy()
+        self._impulses = {name: np.zeros(6) for name in self._names}
 
     @property
     def time(self):
@@ -77,17 +95,15 @@ class SurfaceSimulator:
 
     def reset(self):
         """Back to the start of the scene."""
-        start(self.motion, self.surface_scene)
-        self._energy_start = self.motion.energy()
-        self.step_count = 0
-        self._impulse[:] = 0.0
+        start(self.tree, self.surface_scene)
+        self._begin()
 
     def save(self):
         """Copy of the whole state; ``restore`` continues from it bit for bit."""
+        impulses = {name: impulse.copy() for name, impulse in self._impulses.items()}
         return SurfaceState(
-            self.motion.save(), self.step_count, {"": self._impulse.copy()}, self._energy_start, 0.0,
-            self._fingerprint(),
-        )  # fmt: skip
+            self.tree.save(), self.step_count, impulses, self._energy_start, self._work_done, self._fingerprint()
+        )
 
     def restore(self, state):
         """Continue from a saved state of the same scene.
@@ -95,120 +111,164 @@ class SurfaceSimulator:
         Raises
         ------
         InputError
-            Not a SurfaceState, or one of a scene with other bodies, surfaces or laws; nothing has changed.
+            Not a SurfaceState, or one of another scene (robot, bodies, surfaces or laws); nothing has changed.
         """
         check_fingerprint(state, self._fingerprint())
-        self.motion.restore(state.motion)
-        self.step_count, self._energy_start = state.step_count, state.energy_start
-        self._impulse = state.impulses[""].copy()
+        self.tree.restore(state.motion)
+        self.step_count, self._energy_start, self._work_done = state.step_count, state.energy_start, state.work_done
+        self._impulses = {name: impulse.copy() for name, impulse in state.impulses.items()}
 
     def _fingerprint(self):
-        scene, motion = self.surface_scene, self.motion
+        tree, scene = self.tree, self.surface_scene
+        laws = [(c.name, c.parent, c.friction, c.release) for c in tree.contacts]
+        carrier = [] if tree.model is None else [np.ascontiguousarray(part).tobytes() for part in tree.model.tree]
+        masses = [(c.body.mass, np.asarray(c.body.inertia).tobytes(), np.asarray(c.body.com).tobytes())
+                  for c in tree.contacts]  # fmt: skip
         return (
-            ("kind of scene", "one body on a base"), ("bodies", (scene.body.name, scene.base.name)),
-            ("masses, laws or motion of the base", motion.constants.tobytes()), ("restitution", motion.restitution),
-            ("surfaces", surface_digest(motion.contact.surfaces)),
+            ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
+            ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
+            ("restitution", ", ".join(f"{c.restitution:g}" for c in tree.contacts)),
+            ("contacts", tuple(laws)), ("masses", tuple(masses)), ("gravity", tuple(scene.gravity)),
+            ("surfaces", surface_digest([surface for pair in tree.pairs for surface in pair.surfaces])),
         )  # fmt: skip
 
     def energy(self):
-        """Mechanical energy of the body [J]."""
-        return self.motion.energy()
+        """Mechanical energy [J]."""
+        return self.tree.energy()
 
     def step(self, effort=None):
-        """Advance by one time step; there are no joints, so ``effort`` may only be empty.
+        """Advance by one time step with constant efforts of ``world.joint_names``, clamped to their limits.
 
         Raises
         ------
         InputError
-            Efforts of joints that do not exist.
+            Efforts of the wrong length or not finite.
         DynamicsError
-            The contact reached the edge of its surface, became a line, or jammed.
+            A contact reached the edge of its surface, became a line, or jammed.
         """
-        if effort is not None and len(effort):
-            raise InputError(f"a scene of surfaces has no joints, got {len(effort)} efforts")
-        before, energy = self._momentum(), self.motion.energy()
-        self.motion.step(self.time_step)
+        command = np.zeros(self._efforts)
+        if effort is not None:
+            if len(effort) and not len(self._joint_v):
+                raise InputError(f"the scene has no joints, got {len(effort)} efforts")
+            limit = np.where(self.world.effort_limit > 0.0, self.world.effort_limit, np.inf)
+            effort = as_vector(effort, len(self._joint_v), "effort")
+            command[self._joint_v] = np.clip(effort, -limit, limit)
+        before, energy = {name: self._momentum(name)[1] for name in self._names}, self.tree.energy()
+        start = self.joint_positions()
+        self.tree.run(self.time_step, self.time_step, command if self._efforts else None)
         self.step_count += 1
-        gravity = np.array(self.surface_scene.gravity)
-        self._impulse = self._momentum() - before
-        self._impulse[3:] -= self.motion.body.mass * self.time_step * gravity
+        self._work_done += float(command[self._joint_v] @ (self.joint_positions() - start))
+        for name, body in self._bodies.items():
+            self._impulses[name] = self._momentum(name)[1] - before[name]
+            self._impulses[name][3:] -= body.mass * self.time_step * np.array(self.surface_scene.gravity)
         return self._result(energy)
 
     def link_pose(self, name):
-        """World pose of one of the two bodies: position (3,) [m] and quaternion x y z w (4,)."""
-        R, p = self._pose(name)
+        """World pose of a link or a body: position (3,) [m] and quaternion x y z w (4,)."""
+        R, p = self.tree.pose(name)
         return p, matrix_to_quat(R)
 
     def contact_impulse(self, link):
-        """Contact impulse (6,) on a body in the last step, angular first, in its axes about its origin.
+        """Net contact impulse (6,) on a body or a link in the last step, angular first, in its axes about its origin.
 
-        That of the body is the change of its momentum less gravity, so landings are in it; the base feels the opposite.
+        That of a body is the change of its momentum less gravity, so landings are in it; a link feels the opposite of
+        what all that stands on it has taken up.
         """
-        R, p = self._pose(link)
-        about, force = self._impulse[:3], self._impulse[3:]
-        centre, _, _ = self.motion.centre_of_mass()
-        sign = 1.0 if link == self.surface_scene.body.name else -1.0
-        moment = about + np.cross(centre - p, force)
-        return sign * np.concatenate((R.T @ moment, R.T @ force))
+        R, p = self.tree.pose(link)
+        own = link in self._impulses
+        total = np.zeros(6)
+        for name in (link,) if own else self._carried(link):
+            centre, impulse = self._momentum(name)[0], self._impulses[name]
+            total += impulse
+            total[:3] += cross(centre - p, impulse[3:])
+        total = total if own else -total
+        return np.concatenate((R.T @ total[:3], R.T @ total[3:]))
 
     def joint_positions(self):
-        """No joints: an empty array; so are velocities, efforts and those of mimic joints."""
-        return np.zeros(0)
+        """Of ``world.joint_names`` [rad, m], a new array."""
+        return self.tree.q[self._joint_q]
 
-    joint_velocities = joint_efforts = nonlinear_effects = joint_positions
-    follower_positions = follower_velocities = follower_efforts = joint_positions
+    def joint_velocities(self):
+        """Of ``world.joint_names`` [rad/s, m/s], a new array."""
+        return self.tree.v[self._joint_v]
+
+    def joint_efforts(self):
+        """Efforts of now: command, damping, and torques of limits [N m, N]."""
+        return self.tree.joint_efforts()[self._joint_v]
+
+    def follower_state(self):
+        """No mimic joints: two empty arrays."""
+        return np.zeros(0), np.zeros(0)
 
     def mass_matrix(self):
-        """No joints: (0, 0)."""
-        return np.zeros((0, 0))
+        """Joint space mass matrix of ``world.joint_names``, the contacts' coordinates held."""
+        return self.tree.joint_space()[0][np.ix_(self._joint_v, self._joint_v)]
+
+    def nonlinear_effects(self):
+        """Of ``world.joint_names``: efforts for which nothing accelerates [N m, N]."""
+        return self.tree.joint_space()[1][self._joint_v]
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _pose(self, name):
-        if name == self.surface_scene.body.name:
-            return self.motion.pose()
-        if name == self.surface_scene.base.name:
-            return self.motion.base_pose()
-        raise InputError(f"there is no body '{name}'; the bodies are {', '.join(self.world.objects)}")
+    def _momentum(self, name):
+        """Centre of mass (3,) of a contact's body, and its momentum (6,), angular first, about that point."""
+        body = self._bodies[name]
+        R, p = self.tree.pose(name)
+        w, v = self.tree.velocity(name)
+        arm = R @ body.com
+        spin = R @ np.asarray(body.inertia) @ R.T @ w
+        return p + arm, np.concatenate((spin, body.mass * (v + cross(w, arm))))
 
-    def _momentum(self):
-        """Angular momentum about the centre of mass, and linear momentum."""
-        R, _ = self.motion.pose()
-        _, w, v = self.motion.centre_of_mass()
-        body = self.motion.body
-        return np.concatenate((R @ np.asarray(body.inertia) @ R.T @ w, body.mass * v))
+    def _carried(self, link):
+        """Names of all bodies that stand on a link, directly or on others."""
+        standing = {link}
+        for contact in self.tree.contacts:  # a body stands behind its parent
+            if contact.parent in standing:
+                standing.add(contact.name)
+        return standing - {link}
 
     def _result(self, energy_before):
-        force, energy, gap = self.motion.contact_force(), self.motion.energy(), self.motion.gap()
-        push = 0.0 if force is None else force.normal_force
-        room = np.inf if force is None or self.motion.mode_name != "rolling" else force.room
-        kinetic = energy + self.motion.body.mass * float(
-            np.array(self.surface_scene.gravity) @ self.motion.centre_of_mass()[0]
-        )
+        dt, rows, gaps, pushes, rooms = self.time_step, [], [0.0], [0.0], [0.0]
+        for i, name in enumerate(self._names):
+            gap = self.tree.gap(name)
+            gaps.append(gap)
+            touch = self.tree.contact_point(name)
+            if touch is None:
+                continue
+            wrench, push = self.tree.contact_wrench(name)
+            rolls = self.tree.mode_name(name) == "rolling"
+            if rolls:
+                rooms.append(self.tree.friction_room(name))
+            pushes.append(push)
+            speed = float(np.linalg.norm(self.tree.slip(name)))
+            state = STICK if rolls else SLIP
+            rows.append([*touch[0], *touch[1], *(wrench[3:] * dt), gap, speed, state, i, 0.0])
+        energy, kinetic = self.tree.energy(), self.tree.kinetic_energy()
         certificate = Certificate(
-            complementarity_gap=float(np.sqrt(abs(push * gap))),
-            infeasibility=max(0.0, -push * self.time_step),
-            cone_violation=max(0.0, -room * self.time_step),
-            penetration=max(0.0, -gap),
+            complementarity_gap=float(np.sqrt(max((abs(p * row[9]) for p, row in zip(pushes[1:], rows)), default=0.0))),
+            infeasibility=max(0.0, -min(pushes) * dt),
+            cone_violation=max(0.0, -min(rooms) * dt),
+            penetration=max(0.0, -min(gaps)),
             solver=SOLVER,
             iterations=0,
-            contacts=int(force is not None),
+            contacts=len(rows),
             energy=energy,
-            energy_balance=energy - self._energy_start,
+            energy_balance=energy - self._energy_start - self._work_done,
             kinetic_energy=kinetic,
             contact_energy=energy - energy_before,
             push_out_energy=0.0,
         )
-        return Step(self.time, certificate, self._table(force, gap), [tuple(self.world.objects)])
+        pairs = [(c.name, c.parent or "world") for c in self.tree.contacts]
+        return Step(self.time, certificate, np.array(rows).reshape(-1, 14), pairs)
 
-    def _table(self, force, gap):
-        """Rows as those of a step of ``Simulator``: one contact, or none."""
-        if force is None:
-            return np.zeros((0, 14))
-        speed = float(np.linalg.norm(self.motion.slip()))
-        state = STICK if self.motion.mode_name == "rolling" else SLIP
-        impulse = force.force * self.time_step
-        return np.array([[*force.point, *force.normal, *impulse, gap, speed, state, 0.0, 0.0]])
+
+#: The former name of the simulator of contacts in a tree.
+SurfaceTreeSimulator = SurfaceSimulator
+
+
+def cross(a, b):
+    """a x b of two vectors; NumPy's takes ten times as long."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def check_fingerprint(state, ours):
@@ -234,5 +294,6 @@ def surface_digest(surfaces):
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _silent(_line):
-    pass
+def surface_simulator(path, progress=None):
+    """The simulator of a scene file of surfaces, of either kind."""
+    return SurfaceSimulator(path, progress)

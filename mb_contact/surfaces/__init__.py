@@ -18,6 +18,7 @@ from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
+from mb_contact.surfaces.scene_build import build_surface_scene
 from mb_contact.surfaces.surface import (
     Surface,
     SurfaceDerivatives,
@@ -32,7 +33,6 @@ from mb_contact.surfaces.surface import (
     torus,
 )
 from mb_contact.surfaces.tree import ContactJoint, SurfaceTree
-from mb_contact.surfaces.tree_scene import build_surface_scene
 
 __all__ = [
     "ContactForce",

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.surfaces import layout as layout
+from mb_contact.checks import as_matrix
 from mb_contact.errors import InputError
 from mb_contact.surfaces.surface import Surface
 
@@ -40,25 +39,13 @@ class SurfaceEvent(NamedTuple):
     """A change of what the body does."""
 
     time: float  #: [s]
-    kind: str  #: breaks, sticks, slips or lands; in a tree also stops or releases, of a joint at its limit
+    kind: str  #: breaks, sticks, slips or lands; stops or releases, of a joint at its limit
     mode: str  #: what it does from then on
-    name: str = ""  #: in a tree, the body or the joint
-
-
-class MotionState(NamedTuple):
-    """Everything a SurfaceMotion needs to go on bit for bit; made by ``save``, taken by ``restore``."""
-
-    mode: int
-    charts: tuple
-    y: np.ndarray
-    time: float
-    near: np.ndarray
-    events: tuple
-    hand_overs: int
+    name: str = ""  #: the body or the joint
 
 
 class TreeState(NamedTuple):
-    """The same of a SurfaceTree."""
+    """All that a SurfaceTree or a SurfaceMotion needs to go on bit for bit: ``save`` makes it, ``restore`` takes it."""
 
     modes: tuple
     charts: tuple
@@ -68,6 +55,7 @@ class TreeState(NamedTuple):
     held: tuple
     time: float
     events: tuple
+    hand_overs: int
 
 
 class ContactForce(NamedTuple):
@@ -81,27 +69,15 @@ class ContactForce(NamedTuple):
     room: float  #: friction still to be had, mu normal_force - |tangential force| [N]
 
 
-def constants(body, base, friction, gravity):
-    """The numbers of ``core.surfaces.layout`` after a check."""
-    out = np.zeros(layout.CONSTANTS)
+def check_body(body):
+    """Refuse a body that has no mass or whose inertia is none.
+
+    Raises
+    ------
+    InputError
+    """
     inertia = as_matrix(body.inertia, (3, 3), "inertia")
     if not (np.isfinite(body.mass) and body.mass > 0.0):
         raise InputError(f"mass must be finite and greater than zero, got {body.mass}")
     if np.abs(inertia - inertia.T).max() > 1e-12 * np.abs(inertia).max() or np.linalg.eigvalsh(inertia)[0] <= 0.0:
         raise InputError("inertia must be symmetric with principal moments greater than zero")
-    if not friction >= 0.0:
-        raise InputError(f"friction must be 0 or more, got {friction}")
-    R = as_matrix(base.R, (3, 3), "R of the base")
-    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
-        raise InputError("R of the base must be a rotation")
-    out[layout.MASS], out[layout.FRICTION] = body.mass, friction
-    out[layout.INERTIA : layout.INERTIA + 9] = inertia.ravel()
-    out[layout.BASE_R : layout.BASE_R + 9] = R.ravel()
-    for at, name, value in (
-        (layout.GRAVITY, "gravity", gravity),
-        (layout.BASE_P, "p of the base", base.p),
-        (layout.BASE_V, "velocity of the base", base.velocity),
-        (layout.BASE_W, "angular_velocity of the base", base.angular_velocity),
-    ):
-        out[at : at + 3] = as_vector(value, 3, name)
-    return out

@@ -12,15 +12,14 @@ import json
 import sys
 
 from mb_contact.model.scene_schema import DIALECT, schema_of
-from mb_contact.surfaces import scene_file, tree_scene
+from mb_contact.surfaces.scene_file import READERS
 
 
 def surface_scene_schema():
     """The schema of a scene of surfaces, one body on a base or contacts in a tree, as a dict of plain JSON values."""
-    kinds = ((scene_file.KEY, scene_file.READERS), (scene_file.TREE_KEY, tree_scene.READERS))
     return {"$schema": DIALECT, "title": "mb_contact scene of surfaces", "oneOf": [
         {"type": "object", "properties": schema_of(readers), "required": [key], "additionalProperties": False}
-        for key, readers in kinds
+        for key, readers in READERS.items()
     ]}  # fmt: skip
 
 

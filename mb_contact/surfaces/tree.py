@@ -9,14 +9,13 @@ import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import tree_watch as kernels
-from mb_contact.core.surfaces.flight import GAP_LIMIT
-from mb_contact.core.surfaces.tree_rows import joint_forces
+from mb_contact.core.surfaces import watch as kernels
+from mb_contact.core.surfaces.rows import joint_forces
 from mb_contact.errors import DynamicsError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.bodies import TreeState
-from mb_contact.surfaces.tree_motion import TreeMotion
-from mb_contact.surfaces.tree_parts import MODES, ContactJoint
+from mb_contact.surfaces.parts import MODES, ContactJoint
+from mb_contact.surfaces.stepping import TreeMotion
 from mb_contact.types import WORLD
 
 __all__ = ["ContactJoint", "SurfaceTree"]
@@ -32,8 +31,8 @@ class SurfaceTree(TreeMotion):
     Parameters
     ----------
     contacts : sequence of ContactJoint
-    model : Model, optional
-        The robot that carries the first of them.
+    model : Model or MovingBase, optional
+        The robot, or the base that moves as told (``moving_base``), that carries the first of them.
     gravity : (3,)
         World [m/s^2].
     limits : bool
@@ -43,11 +42,13 @@ class SurfaceTree(TreeMotion):
     ----------
     q, v : ndarray
         Coordinates and velocities: the model's, then of each contact 5 and 5 (sliding), 5 and 3 (rolling), or 7 and 6
-        of a floating joint (free).
+        of the floating joint of its body's centre of mass (free).
     events : list of SurfaceEvent
         Since the beginning.
     time : float
         [s]
+    hand_overs : int
+        Changes of charts since the beginning.
     """
 
     # --- state --------------------------------------------------------------------------------------
@@ -84,12 +85,14 @@ class SurfaceTree(TreeMotion):
         """
         j = self._contact(name)
         R, p = as_matrix(R, (3, 3), "R"), as_vector(p, 3, "p")
-        v = (*as_vector(angular_velocity, 3, "angular_velocity"), *as_vector(velocity, 3, "velocity"))
+        w, v = as_vector(angular_velocity, 3, "angular_velocity"), as_vector(velocity, 3, "velocity")
         E, o = self._frame(j)
         u1, u2, gap = self.pairs[j].closest(E.T @ R, E.T @ (p - o))
-        if gap < -GAP_LIMIT:
-            raise DynamicsError(f"{name} begins {-gap:.3g} m inside {self.pairs[j].surfaces[0].name}")
-        self._set_mode(j, layout.FREE, (*p, *matrix_to_quat(R)), v)
+        if gap < -kernels.GAP_LIMIT:
+            below = self.contacts[j].parent or self.pairs[j].surfaces[0].name
+            raise DynamicsError(f"{name} begins {-gap:.3g} m inside {below}")
+        arm = R @ self.contacts[j].body.com
+        self._set_mode(j, layout.FREE, (*(p + arm), *matrix_to_quat(R)), (*w, *(v + np.cross(w, arm))))
         self._joints.near[j] = *u1, *u2, gap
 
     def clear(self):
@@ -114,10 +117,10 @@ class SurfaceTree(TreeMotion):
         E, o = self._frame(j)
         m, pair = self._parent[j], self.pairs[j]
         spin, v = (np.zeros(3), np.zeros(3)) if m == WORLD else np.split(self.kin.V[m], 2)
-        R, origin = pair.pose(q)
+        _, origin = pair.pose(q)
         point = pair.points(q)[0]
         axes = E @ pair.surfaces[0].frame(q[:2], pair.charts[0])
-        arm = E @ (point - origin - R @ self.contacts[j].body.com)
+        arm = E @ (point - origin)
         slip = velocity + np.cross(angular_velocity, arm) - v - np.cross(spin, E @ point)
         return (axes.T @ slip)[:2], axes.T @ (angular_velocity - spin)
 
@@ -138,6 +141,7 @@ class SurfaceTree(TreeMotion):
         return TreeState(
             tuple(self._modes), tuple(pair.charts for pair in self.pairs), self.q.copy(), self.v.copy(),
             self._joints.near.copy(), tuple(tuple(stop) for stop in self._held), self.time, tuple(self.events),
+            self.hand_overs,
         )  # fmt: skip
 
     def restore(self, state):
@@ -150,7 +154,7 @@ class SurfaceTree(TreeMotion):
         self.q, self.v = state.q.copy(), state.v.copy()
         self._joints.near[:] = state.near
         self._pack()
-        self.time, self.events = state.time, list(state.events)
+        self.time, self.events, self.hand_overs = state.time, list(state.events), state.hand_overs
 
     # --- what it does now ---------------------------------------------------------------------------
 
@@ -187,14 +191,17 @@ class SurfaceTree(TreeMotion):
             return np.full(2, np.nan)
         return self._joints.watch[j, [layout.SLIP_1, layout.SLIP_2]]
 
+    def nearest(self, name):
+        """Nearest points (u1, u2) of a free body and its parent, and their distance [m]: (5,)."""
+        return self._joints.near[self._contact(name)].copy()
+
     def gap(self, name):
         """Distance [m] of a body from its parent's surface, found anew from the two poses alone."""
         j = self._contact(name)
-        self._observe()
-        k, pair = self._body[j], self.pairs[j]
+        R, p = self.pose(name)
         E, o = self._frame(j)
-        near = self._joints.near[j] if self._modes[j] == layout.FREE else (*self.q[self._slices(j)[0]][:4], 0.0)
-        return pair.closest(E.T @ self.kin.R[k], E.T @ (self.kin.p[k] - o), np.array(near))[2]
+        near = self.nearest(name) if self._modes[j] == layout.FREE else (*self.q[self._slices(j)[0]][:4], 0.0)
+        return self.pairs[j].closest(E.T @ R, E.T @ (p - o), near)[2]
 
     def joint_space(self):
         """Mass matrix (N, N) and C(q, v) (N,) with gravity and damping: M a + C = all other efforts."""

@@ -152,9 +152,6 @@ def surface_drawing(simulator):
 
 def _surfaces(simulator):
     """(link, surface, opacity) of all surfaces of a simulator of them; below, they are drawn a little transparent."""
-    if not hasattr(simulator, "tree"):
-        motion, (body, base) = simulator.motion, simulator.world.objects
-        return [(body, motion.body.surface, 1.0), (base, motion.base.surface, 0.8)]
     tree = simulator.tree
     bodies = [(contact.name, pair.surfaces[1], 1.0) for contact, pair in zip(tree.contacts, tree.pairs)]
     return bodies + [(c.parent or "world", pair.surfaces[0], 0.8) for c, pair in zip(tree.contacts, tree.pairs)]

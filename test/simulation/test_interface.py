@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator, SimulatedScene, SimulatedWorld
-from mb_contact.simulation.surface_tree_simulator import surface_simulator
+from mb_contact.simulation.surface_simulator import surface_simulator
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
 

@@ -11,14 +11,9 @@ import pytest
 from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.simulation.surface_simulator import SurfaceSimulator
-from mb_contact.simulation.surface_tree_simulator import SurfaceTreeSimulator, surface_simulator
-from mb_contact.surfaces.scene_file import (
-    build_motion,
-    is_surface_scene,
-    load_surface_scene,
-)
-from mb_contact.surfaces.tree_scene import build_tree, describe_surface_scene, load_tree_scene
+from mb_contact.simulation.surface_simulator import SurfaceSimulator, surface_simulator
+from mb_contact.surfaces.scene_build import build_motion, build_tree, describe_surface_scene
+from mb_contact.surfaces.scene_file import is_surface_scene, load_surface_scene
 from scenes.surface_scene_files import GOOD, TREE, WRONG, WRONG_TREE
 
 PATCH = "package://mb_contact/config/bezier_patch.yaml"
@@ -109,7 +104,7 @@ DISH = "package://mb_contact/config/ball_in_dish.yaml"
 
 
 def test_a_tree_is_built_as_its_scene_says(tmp_path):
-    tree = build_tree(load_tree_scene(write(tmp_path, TREE)))
+    tree = build_tree(load_surface_scene(write(tmp_path, TREE)))
     np.testing.assert_allclose(tree.q[:2], (0.0, 0.1))
     np.testing.assert_allclose(tree.v[:2], (1.0, 0.0))
     assert [tree.mode_name(name) for name in ("tray", "ball")] == ["sliding", "rolling"]
@@ -135,12 +130,12 @@ def test_a_wrong_tree_names_file_line_and_key(tmp_path, case):
     old, new, words = WRONG_TREE[case]
     assert old in TREE
     with pytest.raises(SceneError, match=words) as error:
-        build_tree(load_tree_scene(write(tmp_path, TREE.replace(old, new))))
+        build_tree(load_surface_scene(write(tmp_path, TREE.replace(old, new))))
     assert "scene.yaml" in str(error.value)
 
 
 def test_simulator_of_a_tree_hands_out_joints_and_contacts(tmp_path):
-    simulator = SurfaceTreeSimulator(write(tmp_path, TREE))
+    simulator = SurfaceSimulator(write(tmp_path, TREE))
     assert simulator.world.joint_names == ("shoulder", "wrist") and set(simulator.world.objects) == {"tray", "ball"}
     total, push = np.zeros(3), 0.0
     masses = {"tray": 1.0, "ball": 0.2}

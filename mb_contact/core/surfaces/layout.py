@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How smooth surfaces and their contact are laid out in arrays, and the workspace of the contact kernels.
+"""How smooth surfaces, their contact and a tree with contacts are laid out in arrays, and the kernels' workspaces.
 
 A surface is a row of ``code`` (int64) and a part of ``data`` (float64) that begins at ``code[k, START]``:
 placement in the body (R by rows, p), three sizes, and for a spline its knots and its control net in homogeneous
@@ -44,36 +44,26 @@ C, C_S, C_T, C_SS, C_ST, C_TT, C_SSS, C_SST, C_STT, C_TTT = range(10)
 
 MAX_DEGREE = 15  #: of a spline; what the workspace holds
 
-# --- what a body does ----------------------------------------------------------------------------
-FREE = 0  #: state: position (3) of the centre of mass, quaternion x y z w (4), w (3), v (3), world axes
-SLIDING = 1  #: state: q (5) and its rate (5)
-ROLLING = 2  #: state: q (5) and the relative angular velocity (3) in axes of the contact frame 1c
-STATE_SIZE = (13, 10, 8)
-LARGEST_STATE = 13
+# --- what a contact does ---------------------------------------------------------------------------
+FREE = 0  #: pose (7) of the centre of mass, quaternion x y z w, and w, v (6), world axes
+SLIDING = 1  #: q (5) and its rate (5)
+ROLLING = 2  #: q (5) and the relative angular velocity (3) in axes of the contact frame 1c
 
-# --- entries of ``constants`` --------------------------------------------------------------------
-MASS = 0
-INERTIA = 1  #: 9, about the centre of mass, body axes
-GRAVITY = 10  #: 3, world
-FRICTION = 13  #: Coulomb coefficient; inf: none is too much
-BASE_P = 14  #: 3, origin of the base at t = 0, world
-BASE_R = 17  #: 9
-BASE_V = 26  #: 3, constant velocity of its origin
-BASE_W = 29  #: 3, constant angular velocity, world axes
-RELEASE = 32  #: 1: the contact may break, 0: the base also pulls
-CONSTANTS = 33
-
-# --- entries of ``watch``, evaluated with every acceleration --------------------------------------
+# --- what is watched of it -------------------------------------------------------------------------
 NORMAL_FORCE = 0  #: [N]
 SLIP = 1  #: speed of the contact point of body 2 on body 1 [m/s]
-FRICTION_ROOM = 2  #: mu lambda - |tangential force| of a rolling body [N]
-LEAST_PIVOT = 3  #: smallest over largest pivot of H* M H
-GAP = 4  #: of a free body [m]
-SLIP_1 = 5  #: slip velocity in axes of 1c
-SLIP_2 = 6
-GAP_RATE = 7
-DECELERATION = 8  #: of the slip by its friction [m/s^2]
-WATCHED = 9
+FRICTION_ROOM = 2  #: mu lambda - |tangential force| [N]
+GAP = 3  #: of a free body [m]
+SLIP_1 = 4  #: slip velocity in axes of 1c
+SLIP_2 = 5
+GAP_RATE = 6
+DECELERATION = 7  #: of the slip by its friction [m/s^2]
+WATCHED = 8
+
+RUBS = 0  #: rows: sliding friction of a contact
+HOLDS = 1  #: the limit of a joint
+
+MOST_STAGES = 7  #: of a Runge-Kutta method
 
 
 class SurfaceWork(NamedTuple):
@@ -87,26 +77,71 @@ class SurfaceWork(NamedTuple):
     basis: np.ndarray  #: (2, 4, MAX_DEGREE + 1), B-spline basis and its derivatives along s and t
     partial: np.ndarray  #: (4, MAX_DEGREE + 1, 4), net contracted over t
     homogeneous: np.ndarray  #: (10, 4)
-    turn: np.ndarray  #: (6, 3, 3): R_12, R_psi, base in the world, inertia, scratch, body in the world
-    point: np.ndarray  #: (3, 3): origin of 2 in axes of 1; gravity and angular velocity of the base in axes of 1
+    turn: np.ndarray  #: (2, 3, 3): R_12, R_psi
+    point: np.ndarray  #: (1, 3): origin of 2 in axes of 1
     H: np.ndarray  #: (5, 6), rows of the contact matrix, axes and origin as said by who fills it
     H_dot: np.ndarray  #: (5, 6)
     N: np.ndarray  #: (5, 5), contact rates from relative angular velocity (3) and slip (2)
-    a: np.ndarray  #: (6,), bias acceleration, then acceleration
     V: np.ndarray  #: (6,), velocity of body 2 relative to body 1 at the origin of 2
-    wrench: np.ndarray  #: (6,), of the contact on the body about the contact point, axes of 1c
-    solve: np.ndarray  #: (5, 7), equations and two right-hand sides
     rate: np.ndarray  #: (5,), rate of q, or relative angular velocity and slip
-    stages: np.ndarray  #: (8, LARGEST_STATE), derivatives of the state
-    trial: np.ndarray  #: (LARGEST_STATE,)
-    start: np.ndarray  #: (LARGEST_STATE,), state at the start of a step
     guide: np.ndarray  #: (3,), slip at the start of a step; what friction takes of it in a long step, else 0
+    along: np.ndarray  #: (3,), zero: nearest points lie along the normal
 
 
 def make_surface_work(kind=float):
     """A workspace; ``kind`` complex for derivatives by complex steps."""
     degree = MAX_DEGREE + 1
     shapes = ((2, 10, 3), (2, 3, 3), (2, 2, 2), (2, 3, 2), (2, 3, 2), (2, 4, degree), (4, degree, 4), (10, 4),
-              (6, 3, 3), (3, 3), (5, 6), (5, 6), (5, 5), (6,), (6,), (6,), (5, 7), (5,), (8, LARGEST_STATE),
-              (LARGEST_STATE,), (LARGEST_STATE,), (3,))  # fmt: skip
+              (2, 3, 3), (1, 3), (5, 6), (5, 6), (5, 5), (6,), (5,), (3,), (3,))  # fmt: skip
     return SurfaceWork(*(np.zeros(shape, kind) for shape in shapes))
+
+
+class SurfaceJoints(NamedTuple):
+    """The contacts among the joints of a tree: c of them, N degrees of freedom in all."""
+
+    body: np.ndarray  #: int64 (c,), the body each of them moves
+    code: np.ndarray  #: int64 (c, 2, CODES)
+    data: np.ndarray  #: all surfaces, one after the other
+    bounds: np.ndarray  #: (c, 4, 2)
+    H: np.ndarray  #: (N, 6), rows in axes of the parent
+    H_dot: np.ndarray  #: (N, 6)
+    rate: np.ndarray  #: (c, 5), rates of the contact coordinates
+    mode: np.ndarray  #: int64 (c,), FREE, SLIDING or ROLLING
+    parent: np.ndarray  #: int64 (c,), body of the surface it touches
+    law: np.ndarray  #: (c, 2), friction coefficient; 1 where the contact may break
+    near: np.ndarray  #: (c, 5), nearest points and gap of a free body
+    watch: np.ndarray  #: (c, WATCHED), see ``layout``
+    guide: np.ndarray  #: (c, 3), slip at the start of the step; what friction takes of it in a long one, else 0
+    drag: np.ndarray  #: (c, 6), wrench of a unit of sliding friction about the child's origin, axes of the parent
+    normal: np.ndarray  #: (c, 6), contact point and normal of the parent's surface, axes of the parent
+    wrench: np.ndarray  #: (c, 6), of the contact about the contact point, world axes
+    q: np.ndarray  #: (5,), scratch
+    v: np.ndarray  #: (5,)
+
+
+class TreeStages(NamedTuple):
+    """Workspace of a Runge-Kutta step of a tree."""
+
+    q: np.ndarray  #: (nq,)
+    v: np.ndarray  #: (N,)
+    q_start: np.ndarray
+    v_start: np.ndarray
+    q_dot: np.ndarray  #: (MOST_STAGES, nq)
+    v_dot: np.ndarray  #: (MOST_STAGES, N)
+    a: np.ndarray  #: (N,), acceleration
+    external: np.ndarray  #: (n, 6)
+    alpha: np.ndarray  #: (n, 6)
+    force: np.ndarray  #: (n, 6), through the joints
+    effort: np.ndarray  #: (N,)
+    total: np.ndarray  #: (N,), with friction and limits
+    torque: np.ndarray  #: (N,), scratch
+    gravity: np.ndarray  #: (3,)
+    row: np.ndarray  #: int64 (r, 2), RUBS and a contact, or HOLDS and a degree of freedom
+    unit: np.ndarray  #: (r, N), effort of a unit of it
+    value: np.ndarray  #: (r,), y
+    load: np.ndarray  #: (r,), x
+    grip: np.ndarray  #: (r,), acceleration along it for a unit of it
+    system: np.ndarray  #: (r, r)
+    order: np.ndarray  #: int64 (r,)
+    five: np.ndarray  #: int64 (5,), scratch
+    stop: np.ndarray  #: int64 (s, 3): limited degrees of freedom, their places in q; 1, -1 or 0: held above, below, not

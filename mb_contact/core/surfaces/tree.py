@@ -8,7 +8,7 @@ here arrays of the tree's own), the joint itself then moves nothing.  H and its 
 and turned into the world; ``joint_bias`` already knows that rows turn with the parent, so only R_p dH_local is added.
 
 Friction of a sliding contact acts between its two bodies alone, so it is an effort of that joint, and so is the torque
-of a joint limit: see ``tree_rows``.
+of a joint limit: see ``rows``.
 
 A body that has left its parent hangs on the world by a floating joint.
 """
@@ -28,7 +28,7 @@ from mb_contact.core.surfaces.contact import (
 )
 from mb_contact.core.surfaces.friction import slip_velocity, unit_friction
 from mb_contact.core.surfaces.layout import DECELERATION, FREE, SLIDING, SLIP, SLIP_1, SLIP_2
-from mb_contact.core.surfaces.tree_rows import solve_rows
+from mb_contact.core.surfaces.rows import solve_rows
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
@@ -58,9 +58,9 @@ def contact_joints(tree, joints, work, q, v):
         for i in range(tree.nv[k]):
             joints.v[i] = v[s + i]
         contact_pose(joints.code[j], joints.data, joints.q, work)
+        if contact_rates(work) != OK:
+            return SINGULAR_CONTACT, k
         if tree.joint_type[k] == JOINT_ROLLING:
-            if contact_rates(work) != OK:
-                return SINGULAR_CONTACT, k
             for i in range(5):
                 joints.rate[j, i] = work.N[i, 0] * v[s] + work.N[i, 1] * v[s + 1] + work.N[i, 2] * v[s + 2]
             rolling_matrix(work)

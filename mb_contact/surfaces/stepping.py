@@ -7,21 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.surfaces import tree_steps as kernels
+from mb_contact.core.integrate.tableaux import RK4, RK54
+from mb_contact.core.surfaces import steps as kernels
 from mb_contact.core.surfaces.steps import BREAKS, LEAVES, NONE, SLOWS, STICKS
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.surfaces import tree_events
+from mb_contact.surfaces import events
 from mb_contact.surfaces.bodies import SurfaceEvent
-from mb_contact.surfaces.motion import EVENT_NAMES, LEAST_SLIP, MOST_EVENTS, next_creep
-from mb_contact.surfaces.tree_parts import MODES
-from mb_contact.surfaces.tree_structure import TreeStructure
+from mb_contact.surfaces.parts import MODES
+from mb_contact.surfaces.structure import TreeStructure
 from mb_contact.types import OK
 
-TREE_EVENT_NAMES = (*EVENT_NAMES, "leaves", "stops", "releases")
+EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands", "leaves", "stops", "releases")
+LEAST_SLIP = 1e-12  #: a slip that is slower has ended [m/s]
+MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
+MOST_ADAPTED = 256  #: adapted steps in one call of their kernel
+
+
+def next_creep(before, now):
+    """Factor on a step within which a slip went from ``before`` to ``now``, so that the next takes a quarter of it."""
+    return 2.0 if now >= before else min(2.0, 0.25 * now / (before - now))
 
 
 class TreeMotion(TreeStructure):
     """How a ``SurfaceTree`` moves, which see."""
+
+    _tableau = RK4  #: of the steps of ``_call``
 
     def run(self, duration, step, effort=None):
         """Advance by ``duration`` [s] in equal RK4 steps of at most ``step`` [s] with constant efforts; events are met.
@@ -35,6 +45,7 @@ class TreeMotion(TreeStructure):
         if not (np.isfinite([duration, step]).all() and duration >= 0.0 and step > 0.0):
             raise InputError(f"duration must be 0 or more and step greater than zero, got {duration} and {step}")
         self._load(effort)
+        self._tableau = RK4
         count = max(int(np.ceil(duration / step * (1.0 - 1e-12))), 1 if duration > 0.0 else 0)
         left, h, start = count, duration / max(count, 1), self.time
         while left:
@@ -48,6 +59,44 @@ class TreeMotion(TreeStructure):
                 left -= 1
                 self.time = start + (count - left) * h
 
+    def run_adaptive(self, duration, relative=1e-9, absolute=1e-12, first=1e-3, longest=np.inf, effort=None):
+        """Advance by ``duration`` [s] in adapted steps (Dormand and Prince, 5(4)); returns their number.
+
+        Parameters
+        ----------
+        relative, absolute : float
+            Tolerances of each step's error in every coordinate and velocity.
+        first, longest : float
+            Length of the first step, and of the longest [s].
+
+        Raises
+        ------
+        DynamicsError
+            As ``run``, or the tolerances are too small.
+        """
+        self._load(effort)
+        self._tableau = RK54
+        settings, total = np.array([first, self.time, self.time + duration, relative, absolute, longest]), 0
+        while self.time < settings[kernels.END]:
+            self._seen = None
+            status, body, done, event, index = kernels.adapted_steps(
+                self.tree, self.kin, self.art, self._joints, self._work, self._stages, RK54, settings, MOST_ADAPTED,
+                self.q, self.v,
+            )  # fmt: skip
+            total += done
+            self.time = float(settings[kernels.TIME])
+            self._judge(status, body)
+            if event == LEAVES:
+                self._change(event, index)
+            elif event != NONE:
+                start, h = self.time, min(settings[kernels.STEP], settings[kernels.END] - self.time)
+                event, index, passed = self._reach(h, event, index)
+                settings[kernels.TIME] = self.time = start + float(passed)
+                settings[kernels.STEP] = passed or h
+                if event not in (NONE, SLOWS):
+                    self._change(event, index)
+        return total
+
     def _steps(self, h, count):
         """(event, what it is about, steps done); the state is that before the step with the event."""
         status, body, event, index, done = self._call(h, count)
@@ -58,9 +107,10 @@ class TreeMotion(TreeStructure):
 
     def _call(self, h, count):
         self._seen = None
-        status, body, done, event, index = kernels.tree_steps(
-            self.tree, self.kin, self.art, self._joints, self._work, self._stages, h, count, self.q, self.v
-        )
+        status, body, done, event, index = kernels.fixed_steps(
+            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self._tableau, h, count,
+            self.q, self.v,
+        )  # fmt: skip
         return status, body, event, index, done
 
     def _finish_step(self, h, event, index):
@@ -70,15 +120,11 @@ class TreeMotion(TreeStructure):
             count += 1
             if count > MOST_EVENTS:
                 raise DynamicsError(f"more than {MOST_EVENTS} events from t = {self.time:.9g} s on within {h:g} s")
+            event, index, passed = self._reach(h - done, event, index)
+            done += passed
+            self.time = start + done
             if event == SLOWS:
-                event, index, passed = self._creep(h - done, index)
-                done += passed
-            elif event != LEAVES:
-                event, index, passed = self._meet(h - done, event, index)
-                done += passed
-                self.time = start + done
-                if event == SLOWS:
-                    continue
+                continue
             if event == NONE:
                 break
             self._change(event, index)
@@ -88,10 +134,17 @@ class TreeMotion(TreeStructure):
             if event == LEAVES and steps:
                 done = h
 
-    def _creep(self, h, index):
-        """Up to ``h`` in steps that take a part of the slip, see ``SurfaceMotion``: (event, index, how far it came).
+    def _reach(self, h, event, index):
+        """Go on to an event less than h away: (event to change by, NONE or SLOWS, what it is about, how far it was)."""
+        if event == LEAVES:
+            return event, index, 0.0
+        return self._creep(h, index) if event == SLOWS else self._meet(h, event, index)
 
-        The event is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
+    def _creep(self, h, index):
+        """Up to ``h`` in steps that take a part of the slip: (event, index, how far it came).
+
+        Friction turns as fast as the slip, and a slip that ends does so in a time that no fixed step knows.  The event
+        is NONE, STICKS when the slip of contact ``index`` has gone, or another one, met.
         """
         start, done, step = self.time, 0.0, 0.5 * h
         while done < h:
@@ -105,7 +158,6 @@ class TreeMotion(TreeStructure):
                 continue
             if event not in (NONE, LEAVES):
                 event, about, passed = self._meet(part, event, about)
-                self.time = start + done + passed
                 return event, about, done + passed
             done += part
             self.time = start + done
@@ -141,8 +193,10 @@ class TreeMotion(TreeStructure):
 
     def _change(self, event, index):
         at = len(self.events)
-        tree_events.change(self, event, index)
-        if event != LEAVES:  # what it has caused at the same instant stands behind it
+        events.change(self, event, index)
+        if event == LEAVES:
+            self.hand_overs += 1
+        else:  # what it has caused at the same instant stands behind it
             self.events.insert(at, self._event(event, index))
 
     def _event(self, event, index):
@@ -150,11 +204,11 @@ class TreeMotion(TreeStructure):
             name, mode = self.model.dof_joint_names[index], "held" if event == kernels.STOPS else "free"
         else:
             name, mode = self.contacts[index].name, MODES[self._modes[index]]
-        return SurfaceEvent(self.time, TREE_EVENT_NAMES[event], mode, name)
+        return SurfaceEvent(self.time, EVENT_NAMES[event], mode, name)
 
     def _let_go(self, j):
         """A contact that breaks because an impulse would have to pull."""
-        tree_events.let_go(self, j)
+        events.let_go(self, j)
         self.events.append(self._event(BREAKS, j))
 
     def _release(self, stop):

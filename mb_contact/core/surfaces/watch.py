@@ -10,10 +10,9 @@ import numpy as np
 from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.closest import closest_points
-from mb_contact.core.surfaces.flight import GAP_LIMIT
 from mb_contact.core.surfaces.layout import FREE, FRICTION_ROOM, GAP, GAP_RATE, NORMAL_FORCE
+from mb_contact.core.surfaces.rows import joint_forces, normal_force
 from mb_contact.core.surfaces.tree import tree_accelerations, tree_state
-from mb_contact.core.surfaces.tree_rows import joint_forces, normal_force
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.kinematics import body_velocities
@@ -38,14 +37,16 @@ from mb_contact.core.tree.spatial import (
 )
 from mb_contact.types import OK
 
+GAP_LIMIT = 1e-12  #: residual of closest points, in lengths of the scene
+
 
 @kernel
-def tree_watch(tree, kin, art, joints, work, stages, q, v):
-    """Everything about the state (q, v): rates in row 0, accelerations ``a``, contact wrenches, ``watch``.
+def tree_watch(tree, kin, art, joints, work, stages, q, v, row):
+    """Everything about the state (q, v): rates in row ``row``, accelerations ``a``, contact wrenches, ``watch``.
 
     Returns (status, body).
     """
-    status, body = tree_accelerations(tree, kin, art, joints, work, stages, q, v, 0)
+    status, body = tree_accelerations(tree, kin, art, joints, work, stages, q, v, row)
     if status != OK:
         return status, body
     joint_forces(tree, kin, stages)
@@ -69,9 +70,9 @@ def _watch_force(kin, joints, f, j):
     point = body_point(kin.R, kin.p, m, vector(joints.normal, j))
     put_spatial(joints.wrench, j, gathered(spatial(f, k), vector_sum(vector(kin.p, k), -1.0, point)))
     push = normal_force(kin, joints, f, j)
-    square = vector_dot(linear(f, k), linear(f, k))
+    along = vector_sum(linear(f, k), -push, body_vector(kin.R, m, linear(joints.normal, j)))
     joints.watch[j, NORMAL_FORCE] = push
-    joints.watch[j, FRICTION_ROOM] = joints.law[j, 0] * push - np.sqrt(max(0.0, square - push * push))
+    joints.watch[j, FRICTION_ROOM] = joints.law[j, 0] * push - np.sqrt(vector_dot(along, along))
 
 
 @kernel
@@ -87,10 +88,9 @@ def _watch_gap(kin, joints, work, stages, j):
         r, x = product(back, r), turned(back, vector_sum(x, -1.0, vector(kin.p, m)))
     put_matrix(turn, 0, r)
     put_vector(p, 0, x)
-    fill(3, work.a, 0.0)
     limit = GAP_LIMIT * (1.0 + abs(x[0]) + abs(x[1]) + abs(x[2]))
     status = closest_points(
-        joints.code[j], joints.data, turn, p, joints.near[j], work.a, work, work.N, stages.five, limit
+        joints.code[j], joints.data, turn, p, joints.near[j], work.along, work, work.N, stages.five, limit
     )
     if status != OK:
         return status

@@ -9,17 +9,19 @@ import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import tree_watch as kernels
+from mb_contact.core.surfaces import watch as kernels
 from mb_contact.core.surfaces.closest import NOT_CONVERGED
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
-from mb_contact.core.surfaces.motion import JAMMED
+from mb_contact.core.surfaces.rows import JAMMED
+from mb_contact.core.surfaces.steps import TOO_SHORT
 from mb_contact.core.surfaces.tree import tree_state
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.surfaces.bodies import GRAVITY
-from mb_contact.surfaces.tree_parts import (
+from mb_contact.surfaces.parts import (
     MODES,
+    MovingBase,
     add_place,
     check_contact,
     check_mode,
@@ -59,13 +61,18 @@ class TreeStructure:
         self._build()
         self.q, self.v = np.zeros(len(self._stages.q)), np.zeros(len(self._stages.v))
         if self.model is not None:
-            self.q[: self.model.nq] = self.model.neutral_q()
+            self.q[: self._own[0]] = self.model.neutral_q()
         for j, mode in enumerate(self._modes):
             if mode == layout.FREE:
                 self.q[self._slices(j)[0]][6] = 1.0
         self._pack()
-        self.events = []
-        self.time = 0.0
+        self.set_time(0.0)
+
+    def set_time(self, time):
+        """The time, a moving base where it is then, and nothing that has happened yet."""
+        self.time, self.events, self.hand_overs = float(time), [], 0
+        if isinstance(self.model, MovingBase):
+            self.q[: self._own[0]], self.v[: self._own[1]] = self.time * self.model.rates, self.model.rates
 
     def _start(self, name, mode, q, v):
         """Bring a contact into a mode; one that cannot be leaves everything as it was."""
@@ -100,7 +107,7 @@ class TreeStructure:
 
     def _build(self):
         self._seen = None
-        self.tree = grown_tree(self.model, self.contacts, self._body, self._parent, self._modes)
+        self.tree = grown_tree(self.model, self.contacts, self._parent, self._modes)
         n, N = len(self.tree.parent), int(self.tree.nv.sum())
         nq = int(self.tree.q_start[-1]) + JOINT_NQ[self.tree.joint_type[-1]]
         self.kin = make_kinematics(n, N)._replace(
@@ -133,7 +140,7 @@ class TreeStructure:
         self._seen = None
         self._joints.guide[:] = 0.0
         status, body = kernels.tree_watch(
-            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v
+            self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, 0
         )
         self._judge(status, body)
         self._seen = key
@@ -169,8 +176,9 @@ class TreeStructure:
             SINGULAR_CONTACT: pair and pair.line_contact(),
             JAMMED: f"friction and sliding of '{name}' have no common solution (Painleve): lower the friction",
             NOT_CONVERGED: f"the nearest points of '{name}' and what it may land on were lost: take shorter steps",
+            TOO_SHORT: "the tolerances need a step below the time's rounding: they are too small",
             NOT_FINITE: "the state is not finite: it has run away, take shorter steps",
-        }.get(status, f"the joint of '{name}' moves no inertia")
+        }.get(status, f"the joint of '{name}' moves no inertia: correct its mass or inertia")
         raise DynamicsError(f"at t = {self.time:.9g} s: {what}")
 
     def _slices(self, j):

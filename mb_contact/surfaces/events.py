@@ -9,12 +9,12 @@ import numpy as np
 
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces import steps as kernels
-from mb_contact.core.surfaces.tree_steps import RELEASES, STOPS
-from mb_contact.core.surfaces.tree_watch import body_jacobian
+from mb_contact.core.surfaces.watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.surfaces.transitions import FIRST_SLIP, collide, rechart
 from mb_contact.types import WORLD
 
+FIRST_SLIP = 1e-10  #: speed that a body starts to slip with, so that its friction has a direction [m/s]
+LEAST_REBOUND = 1e-6  #: a rebound slower than this ends in contact [m/s]
 ROUNDING = 1e-12  #: impulses below this part of the largest pull nobody
 
 
@@ -26,8 +26,8 @@ def change(tree, event, index):
         kernels.SLIPS: _slip,
         kernels.LANDS: _land,
         kernels.LEAVES: _leave,
-        STOPS: _stop,
-        RELEASES: _release,
+        kernels.STOPS: _stop,
+        kernels.RELEASES: _release,
     }[event](tree, index)
 
 
@@ -62,7 +62,7 @@ def _leave(tree, j):
     """The same motion in other charts."""
     pair, mode = tree.pairs[j], tree._joints.mode[j]
     if mode == layout.FREE:
-        rechart(pair, tree._joints.near[j])
+        _rechart(pair, tree._joints.near[j])
         tree._pack()
         return
     at_q, at_v = tree._slices(j)
@@ -75,6 +75,16 @@ def _leave(tree, j):
         v = pair.surfaces[0].frame(q[:2], pair.charts[0]).T @ w
     tree.q[at_q], tree.v[at_v] = q, v
     tree._pack()
+
+
+def _rechart(contact, near):
+    """The nearest points ``near`` of a free body in charts that hold them, where there are such; in place."""
+    charts = list(contact.charts)
+    for k, surface in enumerate(contact.surfaces):
+        u = near[2 * k : 2 * k + 2]
+        if not surface.charts[charts[k]].holds(u):
+            charts[k], near[2 * k : 2 * k + 2], _ = surface.locate(surface.point(u, charts[k]))
+    contact.set_charts(charts)
 
 
 def _stop(tree, dof):
@@ -105,7 +115,7 @@ def _land(tree, j):
     outcome = []
 
     def law(u, K):
-        impulse, *outcome[:] = collide(u, K, contact.coefficient(), contact.restitution)
+        impulse, *outcome[:] = _collide(u, K, contact.coefficient(), contact.restitution)
         return impulse
 
     def relative():
@@ -124,6 +134,32 @@ def _land(tree, j):
         tree._set_mode(j, layout.ROLLING, q, spin)
     else:
         tree._set_mode(j, layout.SLIDING, q, pair.rates(q) @ (*spin, *slip[:2]))
+
+
+def _collide(u, K, mu, restitution):
+    """Impulse of a landing: Newton's restitution, Coulomb's friction on its sum.
+
+    Parameters
+    ----------
+    u : (3,)
+        Relative velocity before, axes of 1c (n last) [m/s].
+    K : (3, 3)
+        Change of u for an impulse [1/kg].
+
+    Returns
+    -------
+    (impulse (3,) [N s], sticks, rebounds)
+    """
+    restitution = restitution if -restitution * u[2] > LEAST_REBOUND else 0.0
+    rebound = restitution > 0.0
+    if mu > 0.0:
+        impulse = np.linalg.solve(K, np.array([0.0, 0.0, -restitution * u[2]]) - u)
+        if np.isinf(mu) or np.hypot(*impulse[:2]) <= mu * impulse[2]:
+            return impulse, True, rebound
+    speed = np.hypot(*u[:2])
+    direction = np.array([-mu * u[0] / speed, -mu * u[1] / speed, 1.0]) if speed > 0.0 else np.array([0.0, 0.0, 1.0])
+    normal = -(1.0 + restitution) * u[2] / (K[2] @ direction)
+    return normal * direction, False, rebound
 
 
 def _at(tree, k, point):

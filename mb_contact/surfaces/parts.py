@@ -9,23 +9,34 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import tree_layout as kernels
 from mb_contact.errors import InputError
 from mb_contact.surfaces.bodies import SurfaceBody
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.surface import Surface
-from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_NV, JOINT_ROLLING, JOINT_SLIDING, WORLD, Tree
+from mb_contact.types import (
+    JOINT_FLOATING,
+    JOINT_NQ,
+    JOINT_NV,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_ROLLING,
+    JOINT_SLIDING,
+    WORLD,
+    Tree,
+)
 
 MODES = ("free", "sliding", "rolling")
 JOINT_OF_MODE = (JOINT_FLOATING, JOINT_SLIDING, JOINT_ROLLING)
+INERT = 1e30  #: inertia of the rotors of a moving base, which nothing that it carries can change the speed of
 
 
 class ContactJoint(NamedTuple):
     """A body that touches another one, or may come to."""
 
     name: str  #: of the body
-    parent: str | None  #: link, body of an earlier contact, or None for the world
+    parent: str | None  #: link, moving base, body of an earlier contact, or None for the world
     surface: Surface  #: of the parent, in the frame of that link
     body: SurfaceBody
     kind: str = "sliding"  #: how it starts: sliding, v = dq; rolling, v = relative angular velocity; or free
@@ -49,8 +60,52 @@ class Place(NamedTuple):
     p: np.ndarray
 
 
+class MovingBase(NamedTuple):
+    """What a SurfaceTree may have in place of a Model: a base that travels and turns as told (``moving_base``)."""
+
+    tree: Tree  #: a slider along its velocity and a hinge along its angular velocity, as far as it needs them
+    frames: dict  #: its Place
+    rates: np.ndarray  #: (N,), of the two joints [m/s, rad/s]
+
+    @property
+    def nq(self):
+        """Number of coordinates."""
+        return len(self.rates)
+
+    def neutral_q(self):
+        """Coordinates at time 0."""
+        return np.zeros(self.nq)
+
+
+def moving_base(name, base):
+    """The MovingBase of a SurfaceBase; a contact that names it as its parent is in axes of the base.
+
+    Raises
+    ------
+    InputError
+        Its pose is none, or its velocities are no three finite numbers.
+    """
+    R, p = as_matrix(base.R, (3, 3), "R of the base"), as_vector(base.p, 3, "p of the base")
+    if np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0.0:
+        raise InputError("R of the base must be a rotation")
+    v = as_vector(base.velocity, 3, "velocity of the base")
+    w = as_vector(base.angular_velocity, 3, "angular_velocity of the base")
+    fields, rates = {field: [] for field in Tree._fields}, []
+    if v.any():
+        rates.append(np.linalg.norm(v))
+        _add_body(fields, JOINT_PRISMATIC, WORLD, INERT, p_joint=p, axis=v / rates[0])
+        p = np.zeros(3)
+    if w.any() or p.any() or not np.array_equal(R, np.eye(3)):
+        rates.append(np.linalg.norm(w))
+        axis = R.T @ w / rates[-1] if w.any() else np.array([0.0, 0.0, 1.0])
+        parent = len(rates) - 2  # the slider, or the world
+        _add_body(fields, JOINT_REVOLUTE, parent, INERT, p_joint=p, R_joint=R, axis=axis)
+    place = Place(len(rates) - 1, np.eye(3), np.zeros(3))
+    return MovingBase(_as_tree(fields), {name: place}, np.array(rates))
+
+
 def places_of(model):
-    """Links of the model by name."""
+    """Links of the model, or the moving base, by name."""
     if model is None:
         return {}
     if getattr(model, "S", None) is not None:
@@ -80,41 +135,49 @@ def check_mode(contact, mode):
     """Refuse rolling without friction and slipping where friction is infinite."""
     mu = contact.coefficient()
     if mode == layout.ROLLING and mu == 0.0:
-        raise InputError(f"{contact.name} has no friction: such a body slides")
+        raise InputError(f"{contact.name} has no friction: such a body slides, start it with slide")
     if mode == layout.SLIDING and np.isinf(mu):
-        raise InputError(f"friction of {contact.name} is infinite: such a body rolls")
+        raise InputError(f"friction of {contact.name} is infinite: such a body rolls, start it with roll")
 
 
 def add_place(contact, places):
     """Add the body of a contact to ``places``: (its body, that of its parent, the pair of surfaces)."""
     place = places[contact.parent] if contact.parent else Place(WORLD, np.eye(3), np.zeros(3))
-    pair = SurfaceContact(contact.surface.placed(place.R, place.p), contact.body.surface, contact.charts)
+    com = np.array(contact.body.com, float)
+    pair = SurfaceContact(contact.surface.placed(place.R, place.p), contact.body.surface, contact.charts, com)
     k = 1 + max((other.body for other in places.values()), default=-1)
-    places[contact.name] = Place(k, np.eye(3), np.zeros(3))
+    places[contact.name] = Place(k, np.eye(3), -com)  # in the tree its origin is its centre of mass
     return k, place.body, pair
 
 
-def grown_tree(model, contacts, bodies, parents, modes):
+def grown_tree(model, contacts, parents, modes):
     """The tree of the model with a body for each contact; arrays of its own, for the poses are written into it."""
-    fields = {name: [] for name in Tree._fields}
-    if model is not None:
-        fields = {name: list(getattr(model.tree, name)) for name in Tree._fields}
-    nq = 0 if model is None else model.nq
-    for contact, k, parent, mode in zip(contacts, bodies, parents, modes):
-        kind, body = JOINT_OF_MODE[mode], contact.body
+    fields = {name: [] if model is None else list(getattr(model.tree, name)) for name in Tree._fields}
+    for contact, parent, mode in zip(contacts, parents, modes):
         parent = WORLD if mode == layout.FREE else parent
-        new = {
-            "parent": parent, "joint_type": kind, "q_start": nq, "v_start": sum(fields["nv"]),
-            "nv": JOINT_NV[kind], "root": k if parent == WORLD else fields["root"][parent], "R_joint": np.eye(3),
-            "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": float(body.mass),
-            "com": np.array(body.com, float), "inertia": np.array(body.inertia, float),
-        }  # fmt: skip
-        for name, value in new.items():
-            fields[name].append(value)
-        free = {"armature": 0.0, "damping": 0.0, "effort_limit": 0.0, "lower": -np.inf, "upper": np.inf}
-        for name, value in free.items():
-            fields[name] += [value] * new["nv"]
-        nq += JOINT_NQ[kind]
+        mass, inertia = float(contact.body.mass), np.array(contact.body.inertia, float)
+        _add_body(fields, JOINT_OF_MODE[mode], parent, mass=mass, inertia=inertia)
+    return _as_tree(fields)
+
+
+def _add_body(fields, kind, parent, armature=0.0, **given):
+    """Append a body and its joint to the lists of a tree; what is not ``given`` is zero."""
+    k, nv = len(fields["parent"]), JOINT_NV[kind]
+    row = {
+        "parent": parent, "joint_type": kind, "q_start": sum(JOINT_NQ[other] for other in fields["joint_type"]),
+        "v_start": sum(fields["nv"]), "nv": nv, "root": k if parent == WORLD else fields["root"][parent],
+        "R_joint": np.eye(3), "p_joint": np.zeros(3), "axis": np.zeros(3), "axis2": np.zeros(3), "mass": 0.0,
+        "com": np.zeros(3), "inertia": np.zeros((3, 3)), **given,
+    }  # fmt: skip
+    for name, value in row.items():
+        fields[name].append(value)
+    loose = {"armature": armature, "damping": 0.0, "effort_limit": 0.0, "lower": -np.inf, "upper": np.inf}
+    for name, value in loose.items():
+        fields[name] += [value] * nv
+
+
+def _as_tree(fields):
+    """Arrays of their own of the lists of a tree."""
     whole = {"parent", "joint_type", "q_start", "v_start", "nv", "root"}
     return Tree(**{
         name: np.array(values, np.int64 if name in whole else float) for name, values in fields.items()
@@ -127,7 +190,7 @@ def make_joints(contacts, bodies, parents, modes, N):
     shapes = {"bounds": (c, 4, 2), "H": (N, 6), "H_dot": (N, 6), "rate": (c, 5), "near": (c, 5), "guide": (c, 3),
               "watch": (c, layout.WATCHED), "drag": (c, 6), "normal": (c, 6), "wrench": (c, 6), "q": 5, "v": 5,
               "data": 1}  # fmt: skip
-    return kernels.SurfaceJoints(
+    return layout.SurfaceJoints(
         body=np.array(bodies, np.int64), parent=np.array(parents, np.int64), mode=np.array(modes, np.int64),
         code=np.zeros((c, 2, layout.CODES), np.int64),
         law=np.array([(contact.coefficient(), float(contact.release)) for contact in contacts]),
@@ -139,14 +202,15 @@ def make_stages(tree, contacts, modes, held, gravity):
     """TreeStages; ``held`` (s, 3) as its ``stop``."""
     n, N = len(tree.parent), int(tree.nv.sum())
     nq = int(tree.q_start[-1]) + JOINT_NQ[tree.joint_type[-1]]
-    rows = [(kernels.RUBS, j) for j, contact in enumerate(contacts)
+    rows = [(layout.RUBS, j) for j, contact in enumerate(contacts)
             if modes[j] == layout.SLIDING and contact.coefficient() > 0.0]  # fmt: skip
-    rows += [(kernels.HOLDS, int(dof)) for dof, _, side in held if side]
+    rows += [(layout.HOLDS, int(dof)) for dof, _, side in held if side]
     r = len(rows)
-    shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (4, nq), "v_dot": (4, N), "a": N,
-              "external": (n, 6), "alpha": (n, 6), "force": (n, 6), "effort": N, "total": N, "torque": N,
-              "unit": (r, N), "value": r, "load": r, "grip": r, "system": (r, r)}  # fmt: skip
-    return kernels.TreeStages(
+    shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (layout.MOST_STAGES, nq),
+              "v_dot": (layout.MOST_STAGES, N), "a": N, "external": (n, 6), "alpha": (n, 6), "force": (n, 6),
+              "effort": N, "total": N, "torque": N, "unit": (r, N), "value": r, "load": r, "grip": r,
+              "system": (r, r)}  # fmt: skip
+    return layout.TreeStages(
         **{name: np.zeros(shape) for name, shape in shapes.items()}, gravity=gravity.copy(),
         row=np.array(rows, np.int64).reshape(-1, 2), order=np.zeros(r, np.int64), five=np.zeros(5, np.int64),
         stop=np.array(held, np.int64).reshape(-1, 3),

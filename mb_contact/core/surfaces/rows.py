@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
-from mb_contact.core.surfaces.layout import DECELERATION
-from mb_contact.core.surfaces.motion import JAMMED
-from mb_contact.core.surfaces.tree_layout import HOLDS, RUBS
+from mb_contact.core.surfaces.layout import DECELERATION, HOLDS, RUBS
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
 from mb_contact.core.tree.spatial import rotate
 from mb_contact.types import OK
+
+JAMMED = 21  #: a status: friction and sliding have no common solution (Painleve)
 
 
 @kernel

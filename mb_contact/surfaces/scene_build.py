@@ -1,0 +1,207 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scenes of smooth bodies in contact, built: a SurfaceMotion or a SurfaceTree at its start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mb_contact.errors import DynamicsError, InputError, ModelError, SceneError
+from mb_contact.model.resources import exists, find_resource
+from mb_contact.model.urdf import load_urdf
+from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces.bodies import SurfaceBase, SurfaceBody
+from mb_contact.surfaces.mass import shell
+from mb_contact.surfaces.motion import SurfaceMotion
+from mb_contact.surfaces.nets import load_net
+from mb_contact.surfaces.parts import ContactJoint
+from mb_contact.surfaces.scene_file import KEY, TREE_KEY, load_surface_scene
+from mb_contact.surfaces.tree import SurfaceTree
+
+
+def build_surface_scene(path):
+    """(scene, SurfaceMotion or SurfaceTree) of a scene file of either kind."""
+    scene = load_surface_scene(path)
+    return scene, (build_tree if scene.base is None else build_motion)(scene)
+
+
+def build_motion(scene):
+    """The SurfaceMotion of a scene of one body on a base, at its start.
+
+    Raises
+    ------
+    SceneError
+        A surface with none or several of its kinds, a shell without mass properties, a body that does not touch.
+    """
+    base, (part,) = scene.base, scene.contacts
+    key = scene.key(0)
+    solid = _body(scene, part.body, f"{key}.body")
+    below = SurfaceBase(
+        _surface(scene, base.surface, f"{key}.base.surface", base.name),
+        base.pose.rotation(), base.pose.origin(), np.array(base.velocity.linear), np.array(base.velocity.angular),
+    )  # fmt: skip
+    try:
+        motion = SurfaceMotion(
+            solid, below, part.friction, part.restitution, scene.gravity, names=(part.body.name, base.name)
+        )
+    except InputError as error:
+        raise scene.error(f"{key}.body", str(error)) from None
+    start(motion.tree, scene)
+    motion.has_begun = True
+    return motion
+
+
+def build_tree(scene):
+    """The SurfaceTree of a scene, at its start.
+
+    Raises
+    ------
+    SceneError
+        A robot that cannot be read, a joint or a link that does not exist, a surface with none or several of its kinds,
+        a body without mass properties or too light to move, one that does not touch.
+    """
+    model = _model(scene)
+    joints = []
+    for i, part in enumerate(scene.contacts):
+        key = scene.key(i)
+        base = _surface(scene, part.on.surface, f"{key}.on.surface", f"{part.on.link or 'world'}'s surface")
+        joints.append(ContactJoint(
+            part.body.name, part.on.link, base, _body(scene, part.body, f"{key}.body"), "free",
+            friction=part.friction, restitution=part.restitution,
+        ))  # fmt: skip
+        try:
+            tree = SurfaceTree(joints, model, scene.gravity)
+        except InputError as error:
+            raise scene.error(key, str(error)) from None
+    if not joints:
+        raise scene.error(TREE_KEY, "needs at least one contact")
+    start(tree, scene)
+    return tree
+
+
+def _model(scene):
+    part = scene.model
+    if part is None:
+        return None
+    try:
+        start = Path() if scene.path is None else Path(scene.path).parent
+        return load_urdf(find_resource(part.urdf, start=start))
+    except (FileNotFoundError, ModelError) as error:
+        raise scene.error("model.urdf", str(error)) from None
+
+
+def _body(scene, body, place):
+    """The SurfaceBody of a part of the scene."""
+    surface = _surface(scene, body.surface, f"{place}.surface", body.name)
+    if body.inertia is not None:
+        return SurfaceBody(surface, body.mass, np.diag(body.inertia), np.array(body.com))
+    try:
+        return shell(surface, body.mass)
+    except InputError as error:
+        raise scene.error(place, f"the key 'inertia' is missing: {error}") from None
+
+
+def _surface(scene, shape, key, name):
+    """The Surface of a part of the scene, placed in its body."""
+    kinds = ("net", "sphere", "ellipsoid", "cylinder", "torus", "plane")
+    given = [kind for kind in kinds if getattr(shape, kind) is not None]
+    if len(given) != 1:
+        raise scene.error(key, f"needs exactly one of {', '.join(kinds)}; it has {', '.join(given) or 'none'}")
+    value = getattr(shape, given[0])
+    try:
+        if given[0] == "net":
+            surface = load_net(_near(scene, value), name)
+        elif given[0] == "torus":
+            surface = shapes.torus(*value, name=name)
+        elif given[0] == "plane":
+            surface = shapes.plane(name)
+        else:
+            surface = getattr(shapes, given[0])(value, name=name)
+    except InputError as error:
+        raise scene.error(key, str(error)) from None
+    except SceneError as error:
+        raise scene.error(f"{key}.net", str(error)) from None
+    if shape.side == "inner":
+        surface = surface.flipped()
+    return surface.placed(shape.pose.rotation(), shape.pose.origin())
+
+
+def _near(scene, name):
+    """A file beside the scene, or what ``find_resource`` finds."""
+    beside = None if scene.path is None else Path(scene.path).parent / name
+    return beside if beside is not None and exists(beside) else name
+
+
+def start(tree, scene):
+    """Bring a tree to the start of its scene; raises as ``build_tree``."""
+    _place_robot(tree, scene)
+    for i, part in enumerate(scene.contacts):
+        try:
+            _place_body(tree, part.body)
+        except (InputError, DynamicsError) as error:
+            raise scene.error(f"{scene.key(i)}.body", str(error)) from None
+    try:
+        tree.energy()
+    except DynamicsError as error:  # a body so light that nothing resists its joint, or a line contact
+        key = TREE_KEY if scene.base is None else f"{KEY}.body"
+        raise scene.error(key, f"the scene cannot begin to move: {error}") from None
+
+
+def _place_robot(tree, scene):
+    tree.clear()  # nothing touches until it is put where it does
+    model, part = tree.model, scene.model
+    if part is None:
+        return
+    for key, values, target, at in (
+        ("joints", part.joints, tree.q, model.joint_q), ("velocities", part.velocities, tree.v, model.joint_v),
+    ):  # fmt: skip
+        for name, value in values.items():
+            if name not in model.joint_names:
+                known = ", ".join(model.joint_names)
+                raise scene.error(f"model.{key}.{name}", f"robot '{model.name}' has no joint '{name}'; it has {known}")
+            target[at[model.joint_names.index(name)]] = value
+
+
+def _place_body(tree, body):
+    """Lowered along gravity until it touches, and moving as told, or in free flight."""
+    R, p = body.pose.rotation(), body.pose.origin()
+    w, v = np.array(body.velocity.angular), np.array(body.velocity.linear)
+    if body.start == "free":
+        tree.fly(body.name, R, p, w, v)
+        return
+    q, _ = tree.first_touch(body.name, R, p)
+    joint = next(contact for contact in tree.contacts if contact.name == body.name)
+    slip, spin = tree.relative_velocity(body.name, q, w, v + np.cross(w, R @ joint.body.com))
+    if body.start == "rolling":
+        tree.roll(body.name, q, spin)
+    else:
+        tree.slide(body.name, q, tree.pair(body.name).rates(q) @ (*spin, *slip))
+
+
+def describe_surface_scene(path):
+    """Lines about a scene of surfaces of either kind: its bodies and where they touch; raises as ``build_tree``."""
+    scene, moving = build_surface_scene(path)
+    tree = moving if scene.base is None else moving.tree
+    lines = [f"scene      {scene.path}"]
+    if scene.base is None:
+        robot = "none" if tree.model is None else f"{tree.model.name}, {tree.model.n} bodies, N = {tree.model.N}"
+        lines.append(f"robot      {robot}")
+    for part, joint, pair in zip(scene.contacts, tree.contacts, tree.pairs):
+        name, com, moments = joint.name, joint.body.com, np.diag(joint.body.inertia)
+        lines += [
+            f"body       {name} on {joint.parent or 'the world'}: {pair.surfaces[1]!r} on {pair.surfaces[0]!r}, "
+            f"{joint.body.mass:g} kg",
+            f"           centre of mass ({_numbers(com)}) m, moments ({_numbers(moments)}) kg m^2",
+            f"           starts {tree.mode_name(name)}, friction {part.friction:g}, restitution {part.restitution:g}",
+        ]
+        touch = tree.contact_point(name)
+        if touch is not None:
+            lines.append(f"           touches at ({_numbers(touch[0])}) m with {tree.contact_wrench(name)[1]:.6g} N")
+    return lines
+
+
+def _numbers(values):
+    return ", ".join(f"{x:.6g}" for x in values)
