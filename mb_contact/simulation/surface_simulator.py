@@ -213,11 +213,8 @@ class SurfaceSimulator:
     def _momentum(self, name):
         """Centre of mass (3,) of a contact's body, and its momentum (6,), angular first, about that point."""
         body = self._bodies[name]
-        R, p = self.tree.pose(name)
-        w, v = self.tree.velocity(name)
-        arm = R @ body.com
-        spin = R @ np.asarray(body.inertia) @ R.T @ w
-        return p + arm, np.concatenate((spin, body.mass * (v + cross(w, arm))))
+        R, centre, w, v = self.tree.body_motion(name)
+        return centre, np.concatenate((R @ np.asarray(body.inertia) @ R.T @ w, body.mass * v))
 
     def _carried(self, link):
         """Names of all bodies that stand on a link, directly or on others."""
@@ -243,7 +240,8 @@ class SurfaceSimulator:
             speed = float(np.linalg.norm(self.tree.slip(name)))
             state = STICK if rolls else SLIP
             rows.append([*touch[0], *touch[1], *(wrench[3:] * dt), gap, speed, state, i, 0.0])
-        energy, kinetic = self.tree.energy(), self.tree.kinetic_energy()
+        kinetic, potential = self.tree.energies()
+        energy = kinetic + potential
         certificate = Certificate(
             complementarity_gap=float(np.sqrt(max((abs(p * row[9]) for p, row in zip(pushes[1:], rows)), default=0.0))),
             infeasibility=max(0.0, -min(pushes) * dt),

@@ -143,10 +143,7 @@ class SurfaceMotion:
 
     def centre_of_mass(self):
         """Position, angular velocity and velocity of the centre of mass, world."""
-        R, p = self.pose()
-        w, v = self.tree.velocity(self.name)
-        arm = R @ self.body.com
-        return p + arm, w, v + np.cross(w, arm)
+        return self._moving().body_motion(self.name)[1:]
 
     def gap(self):
         """Distance of the nearest points of the surfaces [m], found anew from the two poses alone."""

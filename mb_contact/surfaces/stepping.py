@@ -9,15 +9,11 @@ import numpy as np
 
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.surfaces import steps as kernels
-from mb_contact.core.surfaces.steps import BREAKS, LEAVES, NONE, SLOWS, STICKS
+from mb_contact.core.surfaces.steps import LEAVES, NONE, SLOWS, STICKS
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.surfaces import events
-from mb_contact.surfaces.bodies import SurfaceEvent
-from mb_contact.surfaces.parts import MODES
-from mb_contact.surfaces.structure import TreeStructure
+from mb_contact.surfaces.events import TreeEvents
 from mb_contact.types import OK
 
-EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands", "leaves", "stops", "releases")
 LEAST_SLIP = 1e-12  #: a slip that is slower has ended [m/s]
 MOST_EVENTS = 50  #: within one time step; more is a body that cannot decide
 MOST_ADAPTED = 256  #: adapted steps in one call of their kernel
@@ -28,7 +24,7 @@ def next_creep(before, now):
     return 2.0 if now >= before else min(2.0, 0.25 * now / (before - now))
 
 
-class TreeMotion(TreeStructure):
+class TreeMotion(TreeEvents):
     """How a ``SurfaceTree`` moves, which see."""
 
     _tableau = RK4  #: of the steps of ``_call``
@@ -190,29 +186,3 @@ class TreeMotion(TreeStructure):
             status, body, _, _, _ = self._call(low, 1)
             self._judge(status, body)
         return event, index, low
-
-    def _change(self, event, index):
-        at = len(self.events)
-        events.change(self, event, index)
-        if event == LEAVES:
-            self.hand_overs += 1
-        else:  # what it has caused at the same instant stands behind it
-            self.events.insert(at, self._event(event, index))
-
-    def _event(self, event, index):
-        if event in (kernels.STOPS, kernels.RELEASES):
-            name, mode = self.model.dof_joint_names[index], "held" if event == kernels.STOPS else "free"
-        else:
-            name, mode = self.contacts[index].name, MODES[self._modes[index]]
-        return SurfaceEvent(self.time, EVENT_NAMES[event], mode, name)
-
-    def _let_go(self, j):
-        """A contact that breaks because an impulse would have to pull."""
-        events.let_go(self, j)
-        self.events.append(self._event(BREAKS, j))
-
-    def _release(self, stop):
-        """A limit that an impulse moves a joint away from."""
-        stop[2] = 0
-        self._rebuild()
-        self.events.append(self._event(kernels.RELEASES, stop[0]))

@@ -226,15 +226,18 @@ class SurfaceTree(TreeMotion):
         """Links of the robot and bodies of the contacts."""
         return tuple(self._bodies)
 
-    def kinetic_energy(self):
-        """[J]"""
-        self._observe()
-        return float(kernels.tree_energy(self.tree, self.kin, self._stages)[0])
-
-    def energy(self):
+    def energies(self):
         """Kinetic and potential energy [J]."""
         self._observe()
-        return sum(kernels.tree_energy(self.tree, self.kin, self._stages))
+        return kernels.tree_energy(self.tree, self.kin, self._stages)
+
+    def kinetic_energy(self):
+        """[J]"""
+        return self.energies()[0]
+
+    def energy(self):
+        """Kinetic and potential energy together [J]."""
+        return sum(self.energies())
 
     def pose(self, name):
         """Rotation and origin [m] of a link or a contact's body, world."""
@@ -253,6 +256,13 @@ class SurfaceTree(TreeMotion):
             return np.zeros(3), np.zeros(3)
         w, v = self.kin.V[frame.body, :3].copy(), self.kin.V[frame.body, 3:]
         return w, v + np.cross(w, self.kin.R[frame.body] @ frame.p) if frame.p.any() else v.copy()
+
+    def body_motion(self, name):
+        """Rotation, centre of mass [m], angular velocity and velocity of that centre of a contact's body, world."""
+        self._observe()
+        k = self._body[self._contact(name)]
+        w, v = np.split(self.kin.V[k].copy(), 2)
+        return self.kin.R[k].copy(), self.kin.p[k].copy(), w, v
 
     def centre_of_mass(self):
         """Of all bodies, world [m]."""
