@@ -80,6 +80,7 @@ def run_caller(package, code=RUN):
     return float(value), int(hits)
 
 
+@pytest.mark.long
 def test_an_edited_kernel_file_never_runs_stale(tmp_path):
     package = make_package(tmp_path, "ours")
     assert run_caller(package) == (2.0, 0)
@@ -98,6 +99,7 @@ def test_an_edited_kernel_file_never_runs_stale(tmp_path):
     assert run_caller(package) == (2.0, 1), "going back finds the first compilation again"
 
 
+@pytest.mark.long
 def test_plain_numba_runs_stale(tmp_path):
     """The fault that the mechanism is there for: without it the test above would fail."""
     package = make_package(tmp_path, "plain")

@@ -63,6 +63,7 @@ def case_id(value):
     return {True: "floating", False: "welded"}.get(value) or value.removesuffix(".urdf").rsplit("/", 1)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file, floating", CASES, ids=case_id)
 def test_robot_equals_pinocchio(file, floating):
     path, model = load(file, floating)

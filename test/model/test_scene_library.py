@@ -131,6 +131,7 @@ def test_the_bin_is_what_its_program_writes():
     assert (CONFIG / "bin_of_200.yaml").read_text() == scene_text(200), "python benchmarks/bin.py --write FILE"
 
 
+@pytest.mark.long
 def test_mixed_bodies_fall_into_a_bin_and_lie_still_in_it():
     sim, worst, deepest, lost, rungs, _, rests = run(36, 2.0, say=lambda line: None)
     assert rests and not lost and not outside(sim, 0.06 * side_of(36))

@@ -110,6 +110,7 @@ def judged_run(sim, source, efforts):
 RESTING = {frozenset(("box", "table")), frozenset(("box", "ground"))}
 
 
+@pytest.mark.long
 def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
     """Mass matrix, efforts and Jacobians from Pinocchio; contacts and limits judged from scratch."""
     source = PinocchioSource(dual_arm.world, pytest.importorskip("pinocchio"), URDF)
@@ -124,6 +125,7 @@ def test_every_step_of_5_s_random_torques_satisfies_the_dense_problem(dual_arm):
     assert len(tally.pairs - RESTING) >= 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_steps_of_random_torques_satisfy_the_dense_problem_of_the_stacked_operators(dual_arm, seed):
     """The same without Pinocchio, shorter: H phi M phi* H* as full matrices."""
@@ -133,6 +135,7 @@ def test_steps_of_random_torques_satisfy_the_dense_problem_of_the_stacked_operat
     assert tally.contact_steps >= 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_f", [4, 8, 16])
 def test_steps_of_tumbling_boxes_satisfy_the_dense_problem(n_f):
     """Free bodies on each other and on the ground, any number of friction directions."""

@@ -34,6 +34,7 @@ def test_boxes_are_tight_and_inflated_by_half_the_margin(kind):
     np.testing.assert_allclose(world.buffers.upper[0], shape.p + reach, atol=1e-14)
 
 
+@pytest.mark.long
 def test_broad_phase_misses_nothing_and_drops_most():
     rng = np.random.default_rng(2)
     kinds = list(SIZES)

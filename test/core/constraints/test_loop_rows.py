@@ -116,6 +116,7 @@ def test_four_bar_converges_to_its_equation_of_motion():
     assert closures[0] <= 2e-4 and closures[0] / closures[1] == pytest.approx(4.0, rel=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("control, bound", [("baumgarte", 5e-4), ("projection", 1e-12)])
 @pytest.mark.parametrize("scene, rank", [(four_bar, 2), (cut_four_bar, 3)])
 def test_linkages_stay_closed_for_ten_seconds(scene, rank, control, bound):
@@ -130,6 +131,7 @@ def test_linkages_stay_closed_for_ten_seconds(scene, rank, control, bound):
     assert abs(certificate.energy_balance) <= 0.03 * certificate.energy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("control, bound", [("baumgarte", 1e-3), ("projection", 1e-12)])
 def test_both_arms_hold_one_rigid_bar(control, bound):
     """The hands' distance and turn to each other stay those of the start, for 10 s."""
@@ -148,6 +150,7 @@ def relative(sim, a, b):
     return R_a.T @ R_b, R_a.T @ (p_b - p_a)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model, seconds", [("coulomb_polyhedral", 10.0), ("coulomb_cone", 1.0), ("no_slip", 1.0)])
 def test_a_parallel_gripper_holds_a_box(model, seconds):
     """Two four-bar fingers, one mimic joint, a spring, joint friction and eight contacts: pads parallel, box held.

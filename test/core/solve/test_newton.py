@@ -31,6 +31,7 @@ def test_any_friction_coefficient(friction, n_f):
     all_good(random_problem([seed, 77], 6, 1, 12, n_f, friction) for seed in range(60))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("friction, unsolved", [(1.0, 20), (2.0, 40)])
 @pytest.mark.parametrize("n_f", [CONE, 8])
 def test_redundant_contacts_of_much_friction_are_solved_but_for_a_few(n_f, friction, unsolved):
