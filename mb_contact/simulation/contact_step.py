@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
-from mb_contact.simulation.warm_up import is_compiled
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
@@ -20,6 +19,7 @@ class ContactStep:
         Whose integrator moves the state, and whose impacts, where it has any, happen in the step.
     """
 
+    kernel = _step.conclude  #: compiled last of what these steps need
     solver_names = SOLVER_NAMES  #: what the certificate calls the ways to a solution
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
@@ -31,10 +31,6 @@ class ContactStep:
     def allocate(self):
         """Workspaces of its own, for the contacts, rows and units of the context's."""
 
-    def is_compiled(self):
-        """Whether the kernels of these steps are in the cache of this Python (or need no compiling)."""
-        return is_compiled()
-
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
         _step.assemble(handle)
@@ -45,28 +41,23 @@ class ContactStep:
 
         Where it fails, with a status or with an exception of ``solve``, the state is the one before.
         """
-        status, impacts = None, self.context.impacts
+        status, integrator, impacts = None, self.context.integrator, self.context.impacts
         try:
-            status = self._solve_step(handle, candidates)
+            status = (
+                _step.find_contacts(handle, candidates)
+                or integrator.free(handle)
+                or (OK if impacts is None else impacts.resolve(handle))
+                or self.impulses(handle)
+                or integrator.hold(handle)
+            )
         finally:
             if status != OK and impacts is not None:
                 impacts.undo(handle)
         if status == OK:
-            self.context.integrator.conclude(handle)
+            integrator.conclude(handle)
             if impacts is not None:
                 impacts.publish()
         return status
-
-    def _solve_step(self, handle, candidates):
-        """Everything up to the settled impulses and the flow under them; a status."""
-        integrator, impacts = self.context.integrator, self.context.impacts
-        return (
-            _step.find_contacts(handle, candidates)
-            or integrator.free(handle)
-            or (OK if impacts is None else impacts.resolve(handle))
-            or self.impulses(handle)
-            or integrator.hold(handle)
-        )
 
     def impulses(self, handle):
         """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""

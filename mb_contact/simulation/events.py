@@ -19,7 +19,6 @@ from mb_contact.core.solve.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
-from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
@@ -50,6 +49,8 @@ class EventScheme:
         The formulation of the contact step has no such steps.
     """
 
+    kernel = _events.watched_gaps  #: compiled last of what the scheme needs
+
     def __init__(self, context):
         self._context, geoms = context, context.world.geoms
         if not context.contact_step.any_integrator:
@@ -71,10 +72,6 @@ class EventScheme:
         self.loop_impulse = np.zeros(context.world.couplings.rows)  #: of loops and gears, in the last step's stretches
         self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
         self.time_stepped = 0.0  #: end of the last step that was left to time stepping [s]
-
-    def is_compiled(self):
-        """Whether the kernels of this scheme are in the cache of this Python (or need no compiling)."""
-        return in_cache(_events.watched_gaps)
 
     def run(self, time, dt):
         """One step of length dt [s] from ``time`` on; a status.  Where it is not OK, or raises, all is as before."""

@@ -18,7 +18,6 @@ from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
-from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import OK
 
 LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in core/impact/phases.py
@@ -60,6 +59,7 @@ class Impacts:
     context : StepContext
     """
 
+    kernel = _collisions.apply_impact  #: compiled last of what impacts need
     together = False  #: whether all bodies are coupled by more than the tree knows of
 
     def __init__(self, context):
@@ -182,10 +182,6 @@ class Impacts:
             work.geom_impulse[:] += self._total
             for dof, impulse in self._limits.items():
                 work.joint_effort[dof] += impulse / dt
-
-    def is_compiled(self):
-        """Whether the kernels of impacts are in the cache of this Python (or need no compiling)."""
-        return in_cache(_collisions.apply_impact)
 
     def warm_up(self, handle):
         """Compile or load the kernels of an impact, with whatever contacts there are."""

@@ -18,16 +18,13 @@ from mb_contact.core.integrate import midpoint as _midpoint
 from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.step import step as _step
-from mb_contact.simulation.warm_up import in_cache
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
 
 class SemiImplicitEuler:
     """v+ = v + dt v_dot(q, v) with implicit damping, then q+ = q o exp(dt v+)."""
 
-    def is_compiled(self):
-        """Its kernels are the simulator's own."""
-        return True
+    kernel = _step.conclude  #: compiled last of what it needs
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
@@ -50,7 +47,7 @@ class Flow:
     context : StepContext
     """
 
-    kernel = None  #: what has to be compiled
+    kernel = None  #: compiled last of what it needs
     tableau = None  #: whose stages' rates are kept
 
     def __init__(self, context):
@@ -69,10 +66,6 @@ class Flow:
             _free_bodies(context.world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
             np.zeros(n), np.zeros((4, n)), np.zeros(n),
         )  # fmt: skip
-
-    def is_compiled(self):
-        """Whether the kernels of this flow are in the cache of this Python (or need no compiling)."""
-        return in_cache(self.kernel)
 
     def begin(self, handle):
         """Put the start of the flow at the handle's state, with its efforts and nothing held."""

@@ -14,6 +14,7 @@ Under other integrators, and from event to event, the state in the middle of the
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ class JointWrenches:
         kinds = world.couplings.closures.kind
         ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
         self._closures = [pair for kind, pair in zip(kinds, ends) for _ in range(CLOSURE_ROWS[kind])]
-        self._cuts = {}
+        self._cut = cache(self._make_cut)
 
     @property
     def names(self):
@@ -133,14 +134,9 @@ class JointWrenches:
                     total += _moved(direction * impulse[i] / self._dt, kin.p[body] - origin)
         return total
 
-    def _cut(self, joint):
+    def _make_cut(self, joint):
         if joint not in self._joints:
             raise InputError(f"there is no joint '{joint}'; the robots have {', '.join(self._joints)}")
-        if joint not in self._cuts:
-            self._cuts[joint] = self._make_cut(joint)
-        return self._cuts[joint]
-
-    def _make_cut(self, joint):
         world = self._world
         first = self._joints[joint].child
         stack, rigid, links, hanging = [first], [], [], []

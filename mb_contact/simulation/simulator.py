@@ -22,7 +22,7 @@ from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.registry import study
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
-from mb_contact.simulation.warm_up import FirstCompilation, is_compiled
+from mb_contact.simulation.warm_up import FirstCompilation, in_cache, is_compiled
 
 
 class Simulator:
@@ -85,7 +85,7 @@ class Simulator:
             "the event scheme": context.events,
         }
         for name, part in parts.items():
-            if part is not None and not part.is_compiled():
+            if part is not None and not in_cache(part.kernel):
                 progress(f"{name} is compiled too (first run only)")
         if context.impacts is not None:
             context.impacts.warm_up(context.handle)

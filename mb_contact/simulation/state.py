@@ -60,9 +60,6 @@ class SimulationState:
         self.time_step = context.dt
         self.last, self.derived = None, {}
         self.work_done = self.energy_start = 0.0
-        self._start_time()
-
-    def _start_time(self):
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
 
     @property
@@ -91,8 +88,8 @@ class SimulationState:
         context.q[:] = self._assembled
         context.v[:], context.effort[:] = world.v0, 0.0
         context.gravity[:] = world.gravity
-        context.wrenches.clear()
-        self._start_time()
+        context.wrenches.restore()
+        self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
         self.forget()
         self.refresh()
 

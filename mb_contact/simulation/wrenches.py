@@ -50,16 +50,12 @@ class ExternalWrenches:
         until = math.inf if duration is None else time + float(duration)
         self._held[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
 
-    def clear(self):
-        """End all."""
-        self._held.clear()
-
     def save(self):
         """What ``restore`` takes."""
         return tuple(self._held.items())
 
-    def restore(self, saved):
-        """Go on with saved wrenches."""
+    def restore(self, saved=()):
+        """Go on with saved wrenches, by default none."""
         self._held = dict(saved)
 
     def apply(self, kin, time, external):

@@ -14,7 +14,6 @@ from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.simulation.warm_up import in_cache, is_compiled
 from mb_contact.studies.hinged_bodies import step as _hinged
 from mb_contact.studies.hinged_bodies.rows import ROWS, make_hinge_work
 from mb_contact.types import OK
@@ -33,6 +32,7 @@ class HingedStep(ContactStep):
         super().__init__(context)
         self._links = pendulum.links
         self._mixed = solver == "mixed"
+        self.kernel = _hinged.solve_mixed if self._mixed else _hinged.eliminate_hinges
         half = 0.5 * pendulum.spacing * np.array([0.0, 0.0, 1.0])
         up = np.tile(-half, (self._links, 1))
         up[0] = 0.0, 0.0, pendulum.base_height
@@ -46,11 +46,6 @@ class HingedStep(ContactStep):
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
             self._whole = make_system_handle(*_hinged.make_mixed_system(ROWS * self._links, rows, units))
-
-    def is_compiled(self):
-        """Whether the kernel of these steps is in the cache."""
-        kernel = _hinged.solve_mixed if self._mixed else _hinged.eliminate_hinges
-        return is_compiled() and in_cache(kernel)
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
