@@ -105,7 +105,7 @@ class Stepper:
             complementarity_gap=gap,
             infeasibility=infeasible,
             cone_violation=cone,
-            penetration=max(0.0, -float(work.report[:contacts, 9].min())) if contacts else 0.0,
+            penetration=max(0.0, -min(work.report[:contacts, 9].tolist(), default=0.0)),
             solver=context.contact_step.solver_names[stage],
             iterations=iterations,
             contacts=contacts,
