@@ -12,7 +12,7 @@ from mb_contact.core.step import step as _step
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
-from mb_contact.simulation.context import IMPACT_SPEED, PROJECTION
+from mb_contact.simulation.context import DT, IMPACT_SPEED, PROJECTION
 from mb_contact.simulation.results import Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
@@ -56,13 +56,14 @@ class Stepper:
         Returns the work of efforts, damping, contacts, limits, wrenches, loops and impacts [J].
         """
         context, time = self._context, self._state.time
-        before = context.effort.copy(), context.dt, context.wrenches.save(), context.work.external.copy()
+        wrenches, effort, length = context.wrenches, context.effort.copy(), context.settings[DT]
+        held, applied, external = wrenches.save(), wrenches.applied, context.work.external.copy()
         start = watch(self._state, dt)
         try:
             context.effort[:] = 0.0
             context.effort[context.world.joint_v] = command
             context.dt = dt
-            context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
+            wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
             status = self._move() if context.events is None else context.events.run(time, dt)
             if status != OK:
                 raise self._error(status)
@@ -71,8 +72,9 @@ class Stepper:
                 refuse_runaway(self._state, start, work)
             return work
         except BaseException:
-            context.effort[:], context.dt, context.work.external[:] = before[0], before[1], before[3]
-            context.wrenches.restore(before[2])
+            context.effort[:], context.dt, context.work.external[:] = effort, length, external
+            wrenches.restore(held)
+            wrenches.applied = applied
             raise
 
     def _move(self):
@@ -105,7 +107,7 @@ class Stepper:
             complementarity_gap=gap,
             infeasibility=infeasible,
             cone_violation=cone,
-            penetration=max(0.0, -min(work.report[:contacts, 9].tolist(), default=0.0)),
+            penetration=max(0.0, -min(work.report[:contacts, 9].tolist())) if contacts else 0.0,
             solver=context.contact_step.solver_names[stage],
             iterations=iterations,
             contacts=contacts,

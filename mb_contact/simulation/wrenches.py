@@ -60,8 +60,10 @@ class ExternalWrenches:
 
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
+        if not self._held and not self.applied:
+            return  # as in the step before: nothing acts
         external[:] = 0.0
-        self.applied.clear()
+        self.applied = []
         for link, wrench in list(self._held.items()):
             if time >= wrench.until:
                 del self._held[link]
