@@ -10,9 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
 STILL = 1e-10  #: slip speeds up to this are zero [m/s]
+
+#: Columns of the table that a step leaves of its contacts (``core/step/step.py``, report).
+POINT, NORMAL, IMPULSE, GAP, SPEED, STATE, PAIR, FEATURE = slice(0, 3), slice(3, 6), slice(6, 9), 9, 10, 11, 12, 13
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -100,17 +104,15 @@ class Step:
         """Contact points as a structured array of ``CONTACT_DTYPE``; impulses act on link_a [N s], world axes."""
         table = self._table
         out = np.empty(len(table), CONTACT_DTYPE)
-        links = [self._pair_links[pair] for pair in table[:, 12].astype(int)]
+        links = [self._pair_links[pair] for pair in table[:, PAIR].astype(int)]
         out["link_a"] = [a for a, _ in links]
         out["link_b"] = [b for _, b in links]
-        out["feature"] = table[:, 13]
-        out["point"] = table[:, :3]
-        out["normal"] = table[:, 3:6]
-        out["impulse"] = table[:, 6:9]
-        out["gap"] = table[:, 9]
-        codes = table[:, 11].astype(int)
+        columns = {"feature": FEATURE, "point": POINT, "normal": NORMAL, "impulse": IMPULSE, "gap": GAP}
+        for name, column in columns.items():
+            out[name] = table[:, column]
+        codes = table[:, STATE].astype(int)
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
-        out["sigma"] = np.where(codes == SLIP, table[:, 10], 0.0)
+        out["sigma"] = np.where(codes == SLIP, table[:, SPEED], 0.0)
         return out
 
 
@@ -142,3 +144,26 @@ class State(NamedTuple):
     time_before: float
     wrenches: tuple = ()
     scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here
+
+
+def check_fingerprint(state, kind, ours):
+    """Refuse to go on from what is no saved state of a class ``kind``, or one of another scene.
+
+    Parameters
+    ----------
+    state : State or SurfaceState
+    kind : type
+    ours : tuple of (what, value)
+        Of the scene here; the state has its own in ``scene``.
+
+    Raises
+    ------
+    InputError
+        It names the first thing that differs.
+    """
+    if not isinstance(state, kind):
+        raise InputError(f"restore needs a {kind.__name__} from save, got {type(state).__name__}")
+    for (what, value), (_, theirs) in zip(ours, state.scene or ((None, None),) * len(ours)):
+        if value != theirs:
+            here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int, float)) else ""
+            raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")

@@ -15,7 +15,7 @@ from mb_contact.core.step import step as _step
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.simulation.closing import close_loops
-from mb_contact.simulation.results import State
+from mb_contact.simulation.results import State, check_fingerprint
 from mb_contact.types import CLOSURE_ROWS
 
 ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
@@ -145,12 +145,7 @@ class SimulationState:
     def restore(self, state):
         """Continue from a saved State of the same scene; see ``Simulator.restore``."""
         context = self.context
-        if not isinstance(state, State):
-            raise InputError(f"restore needs a State from save, got {type(state).__name__}")
-        for (what, value), (_, theirs) in zip(self._fingerprint(), state.scene or ((None, None),) * 7):
-            if value != theirs:
-                here = f": it has {theirs}, this one {value}" if isinstance(value, (str, int)) else ""
-                raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
+        check_fingerprint(state, State, self._fingerprint())
         for name, array in self._arrays().items():
             if getattr(state, name).shape != array.shape:
                 raise InputError(f"the saved state belongs to another scene: its {name} has another length")

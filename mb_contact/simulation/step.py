@@ -13,7 +13,7 @@ from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
 from mb_contact.simulation.context import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.simulation.results import Certificate, Impact, Step
+from mb_contact.simulation.results import GAP, Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
@@ -107,7 +107,7 @@ class Stepper:
             complementarity_gap=gap,
             infeasibility=infeasible,
             cone_violation=cone,
-            penetration=max(0.0, -min(work.report[:contacts, 9].tolist())) if contacts else 0.0,
+            penetration=max(0.0, -min(work.report[:contacts, GAP].tolist())) if contacts else 0.0,
             solver=context.contact_step.solver_names[stage],
             iterations=iterations,
             contacts=contacts,

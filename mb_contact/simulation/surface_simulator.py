@@ -13,7 +13,7 @@ import numpy as np
 from mb_contact.checks import as_vector
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.simulation.results import Certificate, Step, SurfaceState
+from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
@@ -113,7 +113,7 @@ class SurfaceSimulator:
         InputError
             Not a SurfaceState, or one of another scene (robot, bodies, surfaces or laws); nothing has changed.
         """
-        check_fingerprint(state, self._fingerprint())
+        check_fingerprint(state, SurfaceState, self._fingerprint())
         self.tree.restore(state.motion)
         self.step_count, self._energy_start, self._work_done = state.step_count, state.energy_start, state.work_done
         self._impulses = {name: impulse.copy() for name, impulse in state.impulses.items()}
@@ -267,22 +267,6 @@ SurfaceTreeSimulator = SurfaceSimulator
 def cross(a, b):
     """a x b of two vectors; NumPy's takes ten times as long."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-
-
-def check_fingerprint(state, ours):
-    """Refuse what is no SurfaceState, or one of another scene than that with the fingerprint ``ours``.
-
-    Raises
-    ------
-    InputError
-        It names the first thing that differs.
-    """
-    if not isinstance(state, SurfaceState):
-        raise InputError(f"restore needs a SurfaceState from save, got {type(state).__name__}")
-    for (what, value), (_, theirs) in zip(ours, state.scene):
-        if value != theirs:
-            here = f": it has {theirs}, this one {value}" if isinstance(value, (str, float)) else ""
-            raise InputError(f"the saved state belongs to another scene with other {what}{here}; use its own scene")
 
 
 def surface_digest(surfaces):

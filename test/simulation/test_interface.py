@@ -11,14 +11,15 @@ import inspect
 import pytest
 
 import mb_contact as mb
+from mb_contact.simulation import SurfaceSimulator
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator, SimulatedScene, SimulatedWorld
-from mb_contact.simulation.surface_simulator import surface_simulator
 from paths import ROOT
 from ros.fake_simulator import FakeSimulator
 
 SIMULATORS = {
     "Simulator": (SceneSimulator, lambda: mb.Simulator(ROOT / "config" / "four_bar.yaml")),
-    "surfaces in a tree": (AnySimulator, lambda: surface_simulator(ROOT / "config" / "three_patches.yaml")),
+    "surfaces": (AnySimulator, lambda: SurfaceSimulator(ROOT / "config" / "ball_in_dish.yaml")),
+    "surfaces in a tree": (AnySimulator, lambda: SurfaceSimulator(ROOT / "config" / "three_patches.yaml")),
     "the fake one of the tests": (AnySimulator, FakeSimulator),
 }  # fmt: skip
 
