@@ -49,11 +49,9 @@ def studies():
 
 
 def surfaces():
-    """Contact coordinates: one motion, and a tree of contacts."""
-    from mb_contact.simulation.surface_simulator import surface_simulator
-
-    for name in ("bezier_patch", "ball_in_dish"):
-        surface_simulator(find_resource(f"{CONFIG}/{name}.yaml")).step()
+    """Contact coordinates: fixed and adapted steps."""
+    simulator = mb.surface_simulator(find_resource(f"{CONFIG}/bezier_patch.yaml"))
+    simulator.motion.run_adaptive(0.01)
 
 
 def dynamics():

@@ -119,6 +119,32 @@ def test_ball_on_a_turntable_runs_in_circles(moment):
     assert motion.hand_overs > 0  # the ball's charts change on the way
 
 
+@pytest.mark.parametrize("mode", ["slide", "roll", "fly"])
+def test_a_base_that_travels_is_another_frame(mode):
+    """Nothing but the velocity of the base is added, whatever happens on the way."""
+    R, along = rotation((0, 1, 0), 0.4), np.array([0.7, -0.3, 0.2])
+    body = SurfaceBody(shapes.ellipsoid((0.1, 0.15, 0.2)).placed(p=(0.01, 0.0, -0.02)), 1.3, 0.02 * np.eye(3))
+    motions = []
+    for velocity in (np.zeros(3), along):
+        motion = SurfaceMotion(body, SurfaceBase(shapes.plane(), R, (0.1, 0.2, 0.3), velocity), 0.3, 0.4)
+        start = 0.5 * velocity
+        if mode == "fly":
+            motion.fly(np.eye(3), start + (0.0, 0.0, 0.9), (1.0, 2.0, 3.0), velocity, time=0.5)
+        else:
+            q, _ = motion.contact.first_touch(R.T, (0.0, 0.0, 1.0), DOWN)
+            v = (0.5, 0.1, 2.0, 1.0, -1.0) if mode == "slide" else (0.3, 1.0, 2.0)
+            getattr(motion, mode)(q, v, time=0.5)
+        motion.run(0.4, 1e-3)
+        motions.append(motion)
+    still, moving = motions
+    np.testing.assert_allclose(moving.pose()[1], still.pose()[1] + 0.9 * along, atol=1e-9)
+    np.testing.assert_allclose(moving.pose()[0], still.pose()[0], atol=1e-9)
+    np.testing.assert_allclose(moving.centre_of_mass()[2], still.centre_of_mass()[2] + along, atol=1e-9)
+    np.testing.assert_allclose(moving.base_pose()[1], moving.tree.pose("the base")[1], atol=1e-14)
+    assert [event.kind for event in moving.events] == [event.kind for event in still.events]
+    assert moving.tree.v[0] == np.linalg.norm(along)  # nothing that it carries changes it
+
+
 def test_cylinder_across_a_cylinder_rocks_as_the_formula():
     """A bar of thickness 2 h across a cylinder of radius R: omega^2 = g (R - h) / (k^2 + h^2)."""
     R, h, k2, mass = 0.5, 0.2, 0.03, 2.0

@@ -157,6 +157,17 @@ def test_chain_keeps_its_energy(tmp_path, kind):
     assert np.abs(tree.v).max() > 1.0
 
 
+@pytest.mark.parametrize("kind", ["sliding", "rolling"])
+def test_adapted_steps_end_where_short_ones_do(tmp_path, kind):
+    effort = (0.7, -0.4)
+    tree, _ = ball_on_plate(tmp_path, kind)
+    count = tree.run_adaptive(0.3, 1e-11, 1e-12, effort=effort)
+    short, _ = ball_on_plate(tmp_path, kind)
+    short.run(0.3, 1e-4, effort)
+    np.testing.assert_allclose(tree.q, short.q, atol=1e-8)
+    assert tree.time == pytest.approx(0.3) and count < 1000
+
+
 def test_patch_on_a_patch_on_a_patch_falls_straight_down():
     """Two frictionless contacts in a row: energy and the horizontal place of the common centre of mass stay."""
     motion, net = patch_motion()
