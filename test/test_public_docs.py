@@ -20,7 +20,8 @@ import pytest
 import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
-ROOMS = ("dynamics", "errors", "model", "solvers", "studies")
+ROOMS = ("dynamics", "errors", "model", "solvers", "studies", "surfaces")
+UNFAILING = {"surfaces.surface.plane"}  #: functions without arguments that could be wrong
 COUNTED = (property, classmethod, staticmethod)
 
 
@@ -40,7 +41,9 @@ CLASSES = [(name, value) for name, value in OBJECTS if inspect.isclass(value)]
 METHODS = [
     (f"{name}.{key}", inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member)), value)
     for name, value in CLASSES
-    for key, member in vars(value).items()
+    for base in reversed(value.__mro__)
+    if base.__module__.startswith("mb_contact.")
+    for key, member in vars(base).items()
     if not key.startswith("_") and (inspect.isfunction(member) or isinstance(member, COUNTED))
 ]
 FUNCTIONS = [(name, inspect.unwrap(value)) for name, value in OBJECTS if not inspect.isclass(value)]
@@ -89,6 +92,7 @@ def section(documentation, title):
 @pytest.mark.parametrize("name, function", FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
 def test_functions_are_annotated_and_documented(name, function):
     lacks = [*missing(function), *(title for title in ("Raises", "Examples") if not has(function, title))]
+    lacks = [what for what in lacks if name not in UNFAILING or what != "Raises"]
     assert not lacks, f"{name}: {', '.join(lacks)}"
 
 

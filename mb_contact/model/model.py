@@ -42,8 +42,28 @@ class Frame(NamedTuple):
     R: np.ndarray  #: (3, 3), frame axes in body axes
     p: np.ndarray  #: (3,), frame origin in the body frame [m]
 
-    def placed(self, R, p):
-        """Axes (3, 3) and origin (3,) [m] in the world, where the bodies have axes R (n, 3, 3) and origins p (n, 3)."""
+    def placed(self, R: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Pose of the frame in the world.
+
+        Parameters
+        ----------
+        R : ndarray (n, 3, 3)
+            Axes of the bodies in the world.
+        p : ndarray (n, 3)
+            Their origins [m].
+
+        Returns
+        -------
+        R : ndarray (3, 3)
+        p : ndarray (3,)
+            [m]
+
+        Examples
+        --------
+        >>> robot = mb.load_urdf(mb.pendulum(2, length=2.0).urdf())
+        >>> robot.frames["link_1"].placed(*robot.body_poses([0.0, 0.0]))[1]
+        array([ 0.,  0., -1.])
+        """
         if self.body == WORLD:
             return self.R.copy(), self.p.copy()
         return R[self.body] @ self.R, p[self.body] + R[self.body] @ self.p

@@ -20,7 +20,7 @@ class ContactStep:
     """
 
     kernel = _step.conclude  #: compiled last of what these steps need
-    solver_names = SOLVER_NAMES  #: what the certificate calls the ways to a solution
+    solver_names: tuple[str, ...] = SOLVER_NAMES  #: what the certificate calls the ways to a solution
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
     only_rows = False  #: whether W has to be posed by rows

@@ -3,7 +3,7 @@
 
 """Smooth surfaces in contact: exact geometry, contact coordinates, rolling, sliding and free flight (P00 section 6).
 
->>> from mb_contact import surfaces
+>>> surfaces = mb.surfaces
 >>> ball = surfaces.SurfaceBody(surfaces.sphere(0.1), 1.0, 0.004 * np.eye(3))
 >>> motion = surfaces.SurfaceMotion(ball, surfaces.SurfaceBase(surfaces.plane()), friction=0.3)
 >>> q, travel = motion.contact.first_touch(np.eye(3), (0, 0, 1), (0, 0, -1))

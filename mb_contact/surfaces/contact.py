@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from mb_contact.checks import as_matrix, as_vector
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.surfaces import contact as kernels
 from mb_contact.core.surfaces.closest import closest_points
 from mb_contact.core.surfaces.layout import START, make_surface_work
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.surfaces.search import Grids
-from mb_contact.surfaces.surface import ON_SURFACE
+from mb_contact.surfaces.surface import ON_SURFACE, Surface
 from mb_contact.types import OK
 
 ADVANCES = 200  #: of a body that is moved until it touches
@@ -24,7 +28,7 @@ LEAST_SIGHT = 0.25  #: charts without end are looked at anew after this part of 
 
 
 class SurfaceContact:
-    """Two surfaces that touch in a point.
+    """Two surfaces that touch in a point (P00 section 6).
 
     Parameters
     ----------
@@ -32,21 +36,57 @@ class SurfaceContact:
         1 and 2 of the paper.
     charts : (int, int)
         Charts in use; ``hand_over`` changes them.
-    offset : (3,)
+    offset : array_like (3,)
         Origin of body 2 that poses and matrices are about, in its own frame [m].
+
+    Examples
+    --------
+    >>> contact = mb.surfaces.SurfaceContact(mb.surfaces.plane(), mb.surfaces.sphere(0.1))
+    >>> q, travel = contact.first_touch(np.eye(3), (0.3, 0.2, 1.0), (0.0, 0.0, -1.0))
+    >>> travel
+    0.9
+    >>> R, p = contact.pose(q)
+    >>> p
+    array([0.3, 0.2, 0.1])
+    >>> u1, u2, gap = contact.closest(R, p + [0.0, 0.0, 0.05])
+    >>> u1, gap
+    (array([0.3, 0.2]), 0.05)
+    >>> point, normal = contact.points(q)
+    >>> point, normal
+    (array([0.3, 0.2, 0. ]), array([0., 0., 1.]))
+    >>> np.allclose(contact.coordinates(q[:2], q[2:4], R), q)
+    True
+    >>> contact.matrix(q).shape, contact.matrix_rate(q, np.zeros(5)).shape, contact.rates(q).shape
+    ((6, 5), (6, 5), (5, 5))
+    >>> contact.contact_frame_matrix(q)[5]
+    array([0., 0., 0., 0., 0.])
+    >>> q_new, rate = contact.hand_over(q, np.zeros(5))  # the same charts still hold the contact
+    >>> np.allclose(q_new, q)
+    True
+    >>> contact.set_charts((0, 1))
+    >>> contact.line_contact()[:16]
+    'sphere and plane'
     """
 
-    def __init__(self, base, body, charts=(0, 0), offset=(0.0, 0.0, 0.0)):
+    def __init__(
+        self, base: Surface, body: Surface, charts: tuple[int, int] = (0, 0), offset: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
         self.surfaces = base, body
         self.offset = as_vector(offset, 3, "offset")
         self.work = make_surface_work()
         self._order = np.zeros(5, np.int64)
         self._matrix = np.zeros((5, 5))
-        self.charts = None
+        self.charts = -1, -1
         self.set_charts(charts)
 
-    def set_charts(self, charts):
-        """Use other charts."""
+    def set_charts(self, charts: Sequence[int]) -> None:
+        """Use other charts.
+
+        Parameters
+        ----------
+        charts : (int, int)
+            Of body 1 and body 2.
+        """
         charts = int(charts[0]), int(charts[1])
         if charts == self.charts:
             return
@@ -61,33 +101,89 @@ class SurfaceContact:
         parts = [bound for surface, chart in zip(self.surfaces, self.charts) for bound in surface.charts[chart].bounds]
         self.bounds = np.array(parts)
 
-    def pose(self, q):
-        """Rotation (3, 3) and origin (3,) [m] of body 2 in body 1 at q = (u1, u2, psi)."""
+    def pose(self, q: ArrayLike) -> tuple[Floats, Floats]:
+        """Pose of body 2 in body 1.
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+
+        Returns
+        -------
+        R : ndarray (3, 3)
+        p : ndarray (3,)
+            [m]
+        """
         self._place(q)
         return self.work.turn[0].copy(), self.work.point[0].copy()
 
-    def matrix(self, q):
-        """H (6, 5): H dq is the velocity of body 2 relative to body 1 at the origin of 2, angular first, axes of 1."""
+    def matrix(self, q: ArrayLike) -> Floats:
+        """Contact matrix H: H dq is the velocity of body 2 relative to body 1 at the origin of 2.
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+
+        Returns
+        -------
+        ndarray (6, 5)
+            Angular first, axes of 1.
+        """
         self._place(q)
         kernels.contact_matrix(self.work)
         return self.work.H.T.copy()
 
-    def contact_frame_matrix(self, q):
-        """1cH (6, 5) of P00 Eq. 12, at the contact point in axes of 1c; its last row is zero."""
+    def contact_frame_matrix(self, q: ArrayLike) -> Floats:
+        """1cH of P00 Eq. 12, at the contact point.
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+
+        Returns
+        -------
+        ndarray (6, 5)
+            Axes of 1c; its last row is zero.
+        """
         H = self.matrix(q)
         work = self.work
         R, arm = work.R[0], work.point[0] - work.D[0, 0]
         return np.concatenate((R.T @ H[:3], R.T @ (H[3:] - np.cross(H[:3], arm[:, None], axis=0))))
 
-    def matrix_rate(self, q, rate):
-        """dH/dt (6, 5) when q moves with ``rate``."""
+    def matrix_rate(self, q: ArrayLike, rate: ArrayLike) -> Floats:
+        """dH/dt when q moves.
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+        rate : array_like (5,)
+            dq/dt
+
+        Returns
+        -------
+        ndarray (6, 5)
+            Angular first, axes of 1.
+        """
         self._place(q)
         kernels.contact_matrix(self.work)
         kernels.contact_matrix_rate(as_vector(rate, 5, "rate"), self.work)
         return self.work.H_dot.T.copy()
 
-    def rates(self, q):
-        """N (5, 5): dq = N (w, v) of the relative angular velocity w and the slip v, axes of 1c (Montana's equations).
+    def rates(self, q: ArrayLike) -> Floats:
+        """N: dq = N (w, v) of the relative angular velocity w and the slip v, axes of 1c (Montana's equations).
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+
+        Returns
+        -------
+        ndarray (5, 5)
 
         Raises
         ------
@@ -99,20 +195,50 @@ class SurfaceContact:
             raise DynamicsError(self.line_contact())
         return self.work.N.copy()
 
-    def line_contact(self):
-        """What to say where contact coordinates fail."""
+    def line_contact(self) -> str:
+        """What to say where contact coordinates fail.
+
+        Returns
+        -------
+        str
+        """
         return (
             f"{self.surfaces[1].name} and {self.surfaces[0].name} have equal curvature in some direction, so they do "
             "not touch in a single point there: contact coordinates do not describe that"
         )
 
-    def points(self, q):
-        """Contact point (3,) on body 1 and normal of surface 1 (3,), axes of body 1."""
+    def points(self, q: ArrayLike) -> tuple[Floats, Floats]:
+        """Contact point on body 1 and normal of surface 1.
+
+        Parameters
+        ----------
+        q : array_like (5,)
+            (u1, u2, psi)
+
+        Returns
+        -------
+        point : ndarray (3,)
+            Axes of body 1 [m].
+        normal : ndarray (3,)
+            Axes of body 1.
+        """
         self._place(q)
         return self.work.D[0, 0].copy(), self.work.R[0, :, 2].copy()
 
-    def coordinates(self, u1, u2, R):
-        """q of body 2 in orientation R (3, 3), touching at u1 and u2: psi from R_psi = R_1c* R R_2c.
+    def coordinates(self, u1: Floats | Sequence[float], u2: Floats | Sequence[float], R: ArrayLike) -> Floats:
+        """Contact coordinates of body 2, touching at u1 and u2: psi from R_psi = R_1c* R R_2c.
+
+        Parameters
+        ----------
+        u1, u2 : array_like (2,)
+            In the charts in use.
+        R : array_like (3, 3)
+            Orientation of body 2 in body 1.
+
+        Returns
+        -------
+        ndarray (5,)
+            (u1, u2, psi)
 
         Raises
         ------
@@ -125,8 +251,17 @@ class SurfaceContact:
             raise InputError(f"the normals at u1 and u2 must be opposite; their product is {R_psi[2, 2]:.9g}, not -1")
         return np.array([*u1, *u2, np.arctan2(-R_psi[0, 1], R_psi[0, 0])])
 
-    def hand_over(self, q, rate):
-        """q and its rate in charts that hold the contact; ``charts`` changes.  The motion is the same to rounding.
+    def hand_over(self, q: ArrayLike, rate: ArrayLike) -> tuple[Floats, Floats]:
+        """Coordinates in charts that hold the contact; ``charts`` changes.  The motion is the same to rounding.
+
+        Parameters
+        ----------
+        q, rate : array_like (5,)
+            In the charts in use.
+
+        Returns
+        -------
+        q, rate : ndarray (5,)
 
         Raises
         ------
@@ -148,15 +283,27 @@ class SurfaceContact:
             charts[k], q[2 * k : 2 * k + 2] = chart, u_new
         self.set_charts(charts)
         q = self.coordinates(q[:2], q[2:4], R)
-        return q, np.linalg.lstsq(self.matrix(q), velocity, rcond=None)[0]
+        solution: Any = np.linalg.lstsq(self.matrix(q), velocity, rcond=None)
+        return q, solution[0]
 
-    def closest(self, R, p, guess=None):
-        """Points of the surfaces nearest to each other with opposite normals, body 2 at (R, p) in body 1.
+    def closest(
+        self, R: ArrayLike, p: ArrayLike, guess: ArrayLike | None = None
+    ) -> tuple[Floats, Floats, float]:
+        """Points of the surfaces nearest to each other with opposite normals.
+
+        Parameters
+        ----------
+        R, p : array_like (3, 3), (3,)
+            Pose of body 2 in body 1 [m].
+        guess : array_like (5,), optional
+            (u1, u2, gap) in the charts in use.
 
         Returns
         -------
-        (u1 (2,), u2 (2,), gap [m])
+        u1, u2 : ndarray (2,)
             ``charts`` are those of the points.
+        gap : float
+            [m]
 
         Raises
         ------
@@ -179,18 +326,30 @@ class SurfaceContact:
         self.set_charts(charts)
         return x[:2].copy(), x[2:4].copy(), float(x[4])
 
-    def first_touch(self, R, p, direction):
-        """Where body 2 touches when it is moved from (R, p) along ``direction``, without turning.
+    def first_touch(self, R: ArrayLike, p: ArrayLike, direction: ArrayLike) -> tuple[Floats, float]:
+        """Where body 2 touches when it is moved without turning.
 
         It advances by the distance to the other surface, which cannot miss a contact, and Newton's method ends it.  A
         body that begins inside the other is moved back until it touches.
 
+        Parameters
+        ----------
+        R, p : array_like (3, 3), (3,)
+            Pose of body 2 in body 1 at the beginning [m].
+        direction : array_like (3,)
+            Axes of body 1.
+
         Returns
         -------
-        (q (5,), travel [m])
+        q : ndarray (5,)
+            (u1, u2, psi)
+        travel : float
+            [m]
 
         Raises
         ------
+        InputError
+            The direction is zero.
         DynamicsError
             The surfaces do not meet that way, or at an edge.
         """
@@ -198,17 +357,17 @@ class SurfaceContact:
         direction = as_vector(direction, 3, "direction")
         if not np.linalg.norm(direction) > 0.0:
             raise InputError("direction must not be zero")
-        direction = direction / np.linalg.norm(direction)
+        along: Floats = direction / np.linalg.norm(direction)
         grids = Grids(self.surfaces, R, p)
         travel = seen = 0.0
         for _ in range(ADVANCES):
-            here = p + travel * direction
+            here = p + travel * along
             if travel - seen > LEAST_SIGHT * grids.size:  # charts without end are covered about the body
                 grids, seen = Grids(self.surfaces, R, here), travel
             pairs = [self._exact(R, here, pair) for pair in grids.nearest(here)]
             distance = min(pair.distance for pair in pairs)
             if distance < TOUCHING * grids.size:
-                end = self._end_of_travel(R, here, direction, pairs)
+                end = self._end_of_travel(R, here, along, pairs)
                 if end is not None:
                     charts, x = end
                     self.set_charts(charts)

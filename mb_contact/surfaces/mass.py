@@ -9,17 +9,35 @@ import numpy as np
 
 from mb_contact.errors import InputError
 from mb_contact.surfaces.bodies import SurfaceBody
+from mb_contact.surfaces.surface import Surface
 
 POINTS = 24  #: of Gauss and Legendre's rule along each side of a span
 
 
-def shell(surface, mass):
-    """A thin shell of uniform density in the shape of a bounded surface: its SurfaceBody.
+def shell(surface: Surface, mass: float) -> SurfaceBody:
+    """A thin shell of uniform density in the shape of a bounded surface.
+
+    Parameters
+    ----------
+    surface : Surface
+    mass : float
+        [kg]
+
+    Returns
+    -------
+    SurfaceBody
+        In the frame of the surface.
 
     Raises
     ------
     InputError
         The surface has no end, or the mass is not greater than zero.
+
+    Examples
+    --------
+    >>> square = mb.surfaces.bezier([[[-0.5, -0.5, 0], [-0.5, 0.5, 0]], [[0.5, -0.5, 0], [0.5, 0.5, 0]]])
+    >>> np.diag(mb.surfaces.shell(square, 12.0).inertia)
+    array([1., 1., 2.])
     """
     if not mass > 0.0:
         raise InputError(f"mass must be greater than zero, got {mass}")

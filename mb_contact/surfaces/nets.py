@@ -13,12 +13,12 @@ import yaml
 
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
-from mb_contact.surfaces.surface import bezier, nurbs
+from mb_contact.surfaces.surface import Surface, bezier, nurbs
 
 KEYS = ("points", "weights", "knots_s", "knots_t")
 
 
-def load_net(path, name=None):
+def load_net(path: str | Path, name: str | None = None) -> Surface:
     """A surface from the control net in a file.
 
     YAML and JSON: ``points`` (n, m, 3), maybe ``weights`` (n, m), and ``knots_s``, ``knots_t`` of a NURBS surface;
@@ -32,10 +32,20 @@ def load_net(path, name=None):
     name : str, optional
         Of the surface; the file's by default.
 
+    Returns
+    -------
+    Surface
+        Lengths as in the file [m].
+
     Raises
     ------
     SceneError
         No such file, not well formed, an unknown or missing key, or numbers that are no control net; names the file.
+
+    Examples
+    --------
+    >>> mb.surfaces.load_net("package://mb_contact/config/nets/bezier_lower.csv")
+    Surface('bezier_lower', 1 chart)
     """
     try:
         file = find_resource(path)
@@ -45,8 +55,8 @@ def load_net(path, name=None):
     content = _csv(file, text) if file.suffix.lower() == ".csv" else _mapping(file, text)
     try:
         if "knots_s" in content:
-            content = [content["points"], content["knots_s"], content["knots_t"], content.get("weights")]
-            return nurbs(*content, name=name or Path(file).stem)
+            points, *knots = (content[key] for key in ("points", "knots_s", "knots_t"))
+            return nurbs(points, knots[0], knots[1], content.get("weights"), name=name or Path(file).stem)
         return bezier(content["points"], content.get("weights"), name=name or Path(file).stem)
     except InputError as error:
         raise SceneError(f"{file}: {error}") from None

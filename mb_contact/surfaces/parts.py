@@ -33,7 +33,14 @@ INERT = 1e30  #: inertia of the rotors of a moving base, which nothing that it c
 
 
 class ContactJoint(NamedTuple):
-    """A body that touches another one, or may come to."""
+    """A body that touches another one, or may come to.
+
+    Examples
+    --------
+    >>> ball = mb.surfaces.SurfaceBody(mb.surfaces.sphere(0.1), 1.0, 0.004 * np.eye(3))
+    >>> mb.surfaces.ContactJoint("ball", None, mb.surfaces.plane(), ball, kind="rolling").coefficient()
+    inf
+    """
 
     name: str  #: of the body
     parent: str | None  #: link, moving base, body of an earlier contact, or None for the world
@@ -45,8 +52,14 @@ class ContactJoint(NamedTuple):
     restitution: float = 0.0  #: of a landing, 0 to 1
     release: bool = True  #: whether the contact may break; without it the parent also pulls
 
-    def coefficient(self):
-        """The friction coefficient."""
+    def coefficient(self) -> float:
+        """The friction coefficient.
+
+        Returns
+        -------
+        float
+            Without unit; inf of a body that can only roll.
+        """
         if self.friction is not None:
             return float(self.friction)
         return np.inf if self.kind == "rolling" else 0.0

@@ -18,12 +18,35 @@ from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.parts import ContactJoint
-from mb_contact.surfaces.scene_file import KEY, TREE_KEY, load_surface_scene
+from mb_contact.surfaces.scene_file import KEY, TREE_KEY, SurfaceScene, load_surface_scene
 from mb_contact.surfaces.tree import SurfaceTree
 
 
-def build_surface_scene(path):
-    """(scene, SurfaceMotion or SurfaceTree) of a scene file of either kind."""
+def build_surface_scene(path: str | Path) -> tuple[Any, SurfaceMotion | SurfaceTree]:
+    """Read and build a scene of smooth surfaces, of either kind.
+
+    Parameters
+    ----------
+    path : str or Path
+        Also as a ``package://`` address.
+
+    Returns
+    -------
+    scene : SurfaceScene
+    motion : SurfaceMotion or SurfaceTree
+        At its start.
+
+    Raises
+    ------
+    SceneError
+        The file is missing or malformed; names file, line and key.
+
+    Examples
+    --------
+    >>> scene, motion = mb.surfaces.build_surface_scene("package://mb_contact/config/bezier_patch.yaml")
+    >>> motion.mode_name
+    'sliding'
+    """
     scene = load_surface_scene(path)
     return scene, (build_tree if scene.base is None else build_motion)(scene)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.surfaces import steps as kernels
@@ -29,11 +30,22 @@ class TreeMotion(TreeEvents):
 
     _tableau = RK4  #: of the steps of ``_call``
 
-    def run(self, duration, step, effort=None):
-        """Advance by ``duration`` [s] in equal RK4 steps of at most ``step`` [s] with constant efforts; events are met.
+    def run(self, duration: float, step: float, effort: ArrayLike | None = None) -> None:
+        """Advance in equal RK4 steps with constant efforts; events are met.
+
+        Parameters
+        ----------
+        duration : float
+            [s]
+        step : float
+            Longest step [s].
+        effort : array_like, optional
+            Of the model's joints, or (N,) of all [N m, N]; zero by default.
 
         Raises
         ------
+        InputError
+            The duration is negative or the step not above zero.
         DynamicsError
             A contact reaches the edge of its surface, becomes a line or jams, a hinge carries no inertia.  The state is
             the last good one.
@@ -55,18 +67,37 @@ class TreeMotion(TreeEvents):
                 left -= 1
                 self.time = start + (count - left) * h
 
-    def run_adaptive(self, duration, relative=1e-9, absolute=1e-12, first=1e-3, longest=np.inf, effort=None):
-        """Advance by ``duration`` [s] in adapted steps (Dormand and Prince, 5(4)); returns their number.
+    def run_adaptive(
+        self,
+        duration: float,
+        relative: float = 1e-9,
+        absolute: float = 1e-12,
+        first: float = 1e-3,
+        longest: float = np.inf,
+        effort: ArrayLike | None = None,
+    ) -> int:
+        """Advance in adapted steps (Dormand and Prince, 5(4)) with constant efforts; events are met.
 
         Parameters
         ----------
+        duration : float
+            [s]
         relative, absolute : float
             Tolerances of each step's error in every coordinate and velocity.
         first, longest : float
             Length of the first step, and of the longest [s].
+        effort : array_like, optional
+            Of the model's joints, or (N,) of all [N m, N]; zero by default.
+
+        Returns
+        -------
+        int
+            Number of steps.
 
         Raises
         ------
+        InputError
+            The duration is negative or the tolerances not above zero.
         DynamicsError
             As ``run``, or the tolerances are too small.
         """

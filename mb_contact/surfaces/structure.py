@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_vector
 from mb_contact.core.surfaces import layout as layout
@@ -18,9 +21,11 @@ from mb_contact.core.surfaces.tree import tree_state
 from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.model import Model
 from mb_contact.surfaces.bodies import GRAVITY
 from mb_contact.surfaces.parts import (
     MODES,
+    ContactJoint,
     MovingBase,
     add_place,
     check_contact,
@@ -37,7 +42,13 @@ from mb_contact.types import JOINT_NQ, NOT_FINITE, OK, WORLD
 class TreeStructure:
     """Arrays and state of a ``SurfaceTree``, which see; they are built anew when a contact does something else."""
 
-    def __init__(self, contacts, model=None, gravity=GRAVITY, limits=True):
+    def __init__(
+        self,
+        contacts: Sequence[ContactJoint],
+        model: Model | MovingBase | None = None,
+        gravity: ArrayLike = GRAVITY,
+        limits: bool = True,
+    ) -> None:
         self.contacts = tuple(contacts)
         if not self.contacts:
             raise InputError("a SurfaceTree needs at least one contact; a Model alone needs none")
@@ -68,8 +79,14 @@ class TreeStructure:
         self._pack()
         self.set_time(0.0)
 
-    def set_time(self, time):
-        """The time, a moving base where it is then, and nothing that has happened yet."""
+    def set_time(self, time: float) -> None:
+        """The time, a moving base where it is then, and nothing that has happened yet.
+
+        Parameters
+        ----------
+        time : float
+            [s]
+        """
         self.time, self.events, self.hand_overs = float(time), [], 0
         if isinstance(self.model, MovingBase):
             self.q[: self._own[0]], self.v[: self._own[1]] = self.time * self.model.rates, self.model.rates

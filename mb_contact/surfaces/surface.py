@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces.frames import surface_frame
 from mb_contact.core.surfaces.shapes import surface_derivatives
@@ -21,36 +24,62 @@ ON_SURFACE = 1e-9  #: a point this near, in lengths of the surface, lies on it
 
 
 class SurfaceDerivatives(NamedTuple):
-    """Point and partial derivatives (3,) at (s, t)."""
+    """Point and partial derivatives (3,) at (s, t) [m per unit of s and t], axes of the body.
 
-    c: np.ndarray
-    s: np.ndarray
-    t: np.ndarray
-    ss: np.ndarray
-    st: np.ndarray
-    tt: np.ndarray
-    sss: np.ndarray
-    sst: np.ndarray
-    stt: np.ndarray
-    ttt: np.ndarray
+    Examples
+    --------
+    >>> D = mb.surfaces.cylinder(2.0).derivatives((0.0, 1.0))
+    >>> D.c, D.s, D.t, D.ss
+    (array([2., 0., 1.]), array([0., 2., 0.]), array([0., 0., 1.]), array([-2., 0., 0.]))
+    """
+
+    c: Floats
+    s: Floats
+    t: Floats
+    ss: Floats
+    st: Floats
+    tt: Floats
+    sss: Floats
+    sst: Floats
+    stt: Floats
+    ttt: Floats
 
 
 class SurfaceForms(NamedTuple):
-    """Montana's forms in the normalised frame; lengths along its axes are ``metric @ du``."""
+    """Montana's forms in the normalised frame; lengths along its axes are ``metric @ du``.
 
-    frame: np.ndarray  #: (3, 3), columns x, y, z (the normal)
-    metric: np.ndarray  #: (2, 2), upper triangular, [[x.c_s, x.c_t], [0, y.c_t]]
-    curvature: np.ndarray  #: (2, 2), symmetric: change of the normal per length [1/m]; positive for a ball
-    torsion: np.ndarray  #: (2,), turn of the frame about its normal per length [1/m]
+    Examples
+    --------
+    >>> forms = mb.surfaces.sphere(0.1).forms((0.3, 0.2))
+    >>> forms.gaussian, forms.mean, forms.curvature
+    (100.0, 10.0, array([[10., 0.], [0., 10.]]))
+    """
+
+    frame: Floats  #: (3, 3), columns x, y, z (the normal)
+    metric: Floats  #: (2, 2), upper triangular, [[x.c_s, x.c_t], [0, y.c_t]]
+    curvature: Floats  #: (2, 2), symmetric: change of the normal per length [1/m]; positive for a ball
+    torsion: Floats  #: (2,), turn of the frame about its normal per length [1/m]
 
     @property
-    def gaussian(self):
-        """Gaussian curvature [1/m^2]."""
+    def gaussian(self) -> float:
+        """Gaussian curvature.
+
+        Returns
+        -------
+        float
+            [1/m^2]
+        """
         return float(np.linalg.det(self.curvature))
 
     @property
-    def mean(self):
-        """Mean curvature [1/m]."""
+    def mean(self) -> float:
+        """Mean curvature.
+
+        Returns
+        -------
+        float
+            [1/m]; positive for a ball.
+        """
         return 0.5 * float(np.trace(self.curvature))
 
 
@@ -65,11 +94,38 @@ class Surface:
         For messages.
     side : {1, -1}
         Whether the normal, which points out of the body, is along c_s x c_t or against it.
-    R, p : (3, 3), (3,)
+    R, p : array_like (3, 3), (3,)
         Placement in the body; p in metres.
+
+    Raises
+    ------
+    InputError
+        No chart, another side, or R is no rotation.
+
+    Examples
+    --------
+    >>> ball = mb.surfaces.sphere(0.1).placed(p=(0.0, 0.0, 1.0))
+    >>> ball.point((0.0, 0.0))
+    array([0.1, 0. , 1. ])
+    >>> ball.frame((0.0, 0.0))[:, 2], ball.flipped().frame((0.0, 0.0))[:, 2]  # the normal, outwards and inwards
+    (array([1., 0., 0.]), array([-1., 0., 0.]))
+    >>> chart, u, distance = ball.locate((0.3, 0.0, 1.0))
+    >>> u, distance
+    (array([0., 0.]), 0.2)
+    >>> grid, points = ball.samples(0, count=4)
+    >>> grid.shape, points.shape, np.allclose(ball.points(grid), points)
+    ((16, 2), (16, 3), True)
+    >>> code, data = ball.pack(0)
     """
 
-    def __init__(self, charts, name="surface", side=1, R=None, p=None):
+    def __init__(
+        self,
+        charts: Sequence[Chart],
+        name: str = "surface",
+        side: int = 1,
+        R: ArrayLike | None = None,
+        p: ArrayLike | None = None,
+    ) -> None:
         self.charts = tuple(charts)
         if not self.charts or not all(isinstance(chart, Chart) for chart in self.charts):
             raise InputError("a surface needs at least one chart")
@@ -82,53 +138,134 @@ class Surface:
         if np.abs(self.R.T @ self.R - np.eye(3)).max() > 1e-9 or np.linalg.det(self.R) < 0.0:
             raise InputError(f"R of {name} must be a rotation")
         self._work = layout.make_surface_work()
-        self._packed = {}
+        self._packed: dict[int, tuple[Any, Floats]] = {}
 
     def __repr__(self):
         return f"Surface('{self.name}', {len(self.charts)} chart{'s' if len(self.charts) > 1 else ''})"
 
-    def flipped(self):
-        """The same surface seen from its other side: the inside of a bowl."""
+    def flipped(self) -> Surface:
+        """The same surface seen from its other side: the inside of a bowl.
+
+        Returns
+        -------
+        Surface
+        """
         return Surface(self.charts, self.name, -self.side, self.R, self.p)
 
-    def placed(self, R=None, p=None):
-        """The same surface placed elsewhere in its body: first as it was, then turned by R and shifted by p."""
+    def placed(self, R: ArrayLike | None = None, p: ArrayLike | None = None) -> Surface:
+        """The same surface placed elsewhere in its body: first as it was, then turned by R and shifted by p.
+
+        Parameters
+        ----------
+        R : array_like (3, 3), optional
+        p : array_like (3,), optional
+            [m]
+
+        Returns
+        -------
+        Surface
+        """
         R = np.eye(3) if R is None else as_matrix(R, (3, 3), "R")
         p = np.zeros(3) if p is None else as_vector(p, 3, "p")
         return Surface(self.charts, self.name, self.side, R @ self.R, R @ self.p + p)
 
-    def pack(self, chart, offset=(0.0, 0.0, 0.0)):
-        """(code, data) of a chart for the kernels, the origin of the body moved to ``offset``."""
-        part = self.charts[chart]
-        return part.code(self.side), part.data(self.R, self.p - offset)
+    def pack(self, chart: int, offset: ArrayLike = (0.0, 0.0, 0.0)) -> tuple[npt.NDArray[np.int64], Floats]:
+        """A chart as the kernels take it, the origin of the body moved.
 
-    def derivatives(self, u, chart=0):
-        """Point and partial derivatives up to the third at u = (s, t), in axes of the body.
+        Parameters
+        ----------
+        chart : int
+        offset : array_like (3,)
+            To where, in axes of the body [m].
+
+        Returns
+        -------
+        code, data : ndarray of int, ndarray
+        """
+        part = self.charts[chart]
+        return part.code(self.side), part.data(self.R, self.p - np.asarray(offset, float))
+
+    def derivatives(self, u: ArrayLike, chart: int = 0) -> SurfaceDerivatives:
+        """Point and partial derivatives up to the third, in axes of the body.
+
+        Parameters
+        ----------
+        u : array_like (2,)
+            Coordinates (s, t) of the chart.
+        chart : int
+
+        Returns
+        -------
+        SurfaceDerivatives
 
         Raises
         ------
         InputError
             u is no pair of finite numbers, or there is no such chart.
+
+        Examples
+        --------
+        >>> mb.surfaces.plane().derivatives((0.2, 0.3)).c
+        array([0.2, 0.3, 0. ])
         """
         self._evaluate(u, chart)
         return SurfaceDerivatives(*self._work.D[0].copy())
 
-    def point(self, u, chart=0):
-        """Point (3,) [m] at u."""
+    def point(self, u: ArrayLike, chart: int = 0) -> Floats:
+        """Point at u.
+
+        Parameters
+        ----------
+        u : array_like (2,)
+            Coordinates (s, t) of the chart.
+        chart : int
+
+        Returns
+        -------
+        ndarray (3,)
+            Axes of the body [m].
+        """
         self._evaluate(u, chart)
         return self._work.D[0, 0].copy()
 
-    def frame(self, u, chart=0):
-        """Normalised contact frame at u: columns x along c_s, y, and the normal z (P00 section 6)."""
+    def frame(self, u: ArrayLike, chart: int = 0) -> Floats:
+        """Normalised contact frame at u (P00 section 6).
+
+        Parameters
+        ----------
+        u : array_like (2,)
+            Coordinates (s, t) of the chart.
+        chart : int
+
+        Returns
+        -------
+        ndarray (3, 3)
+            Columns x along c_s, y, and the normal z, axes of the body.
+        """
         return self.forms(u, chart).frame
 
-    def forms(self, u, chart=0):
-        """Metric, curvature and torsion forms at u.
+    def forms(self, u: ArrayLike, chart: int = 0) -> SurfaceForms:
+        """Metric, curvature and torsion forms at u (P00 section 6).
+
+        Parameters
+        ----------
+        u : array_like (2,)
+            Coordinates (s, t) of the chart.
+        chart : int
+
+        Returns
+        -------
+        SurfaceForms
 
         Raises
         ------
         InputError
             c_s and c_t are not independent there (a pole of the chart).
+
+        Examples
+        --------
+        >>> mb.surfaces.cylinder(0.5).forms((0.0, 0.0)).curvature
+        array([[2., 0.], [0., 0.]])
         """
         code = self._evaluate(u, chart)
         work = self._work
@@ -136,28 +273,33 @@ class Surface:
         A, W = work.A[0].copy(), work.W[0]
         lengths = abs(A[0, 0]), abs(A[1, 1])
         if not (np.isfinite(W).all() and min(lengths) > 1e-14 * max(lengths)):
-            place = ", ".join(f"{x:g}" for x in u)
+            place = ", ".join(f"{x:g}" for x in np.asarray(u))
             raise InputError(f"chart {chart} of {self.name} is singular at ({place}): it has no frame there")
         back = np.linalg.inv(A)
         return SurfaceForms(work.R[0].copy(), A, np.array([W[1], -W[0]]) @ back, W[2] @ back)
 
-    def locate(self, point, chart=None, guess=None):
+    def locate(
+        self, point: ArrayLike, chart: int | None = None, guess: ArrayLike | None = None
+    ) -> tuple[int, Floats, float]:
         """Chart and coordinates of a point of the surface, or of the point near it that Newton's method finds.
 
         Parameters
         ----------
-        point : (3,)
+        point : array_like (3,)
+            Axes of the body [m].
         chart : int, optional
             Only this one; otherwise the first chart that holds the point.
-        guess : (2,), optional
+        guess : array_like (2,), optional
 
         Returns
         -------
-        (chart, u (2,), distance [m])
-            distance of the point from c(u).
+        chart : int
+        u : ndarray (2,)
+        distance : float
+            Of the point from c(u) [m].
         """
         point = as_vector(point, 3, "point")
-        best = None
+        best: Any = None
         for index in range(len(self.charts)) if chart is None else (chart,):
             u = self._foot(point, index, guess)
             distance = float(np.linalg.norm(self.point(u, index) - point))
@@ -166,13 +308,37 @@ class Surface:
                 best = rank, (index, u, distance)
         return best[1]
 
-    def samples(self, chart, count=GRID):
-        """Coordinates (count^2, 2) and points (count^2, 3) on a grid of a chart."""
+    def samples(self, chart: int, count: int = GRID) -> tuple[Floats, Floats]:
+        """Coordinates and points on a grid of a chart.
+
+        Parameters
+        ----------
+        chart : int
+        count : int
+            Along each side.
+
+        Returns
+        -------
+        u : ndarray (count^2, 2)
+        points : ndarray (count^2, 3)
+            [m]
+        """
         grid = self.charts[chart].samples(count)
         return grid, self.points(grid, chart)
 
-    def points(self, u, chart=0):
-        """Points (k, 3) [m] at u (k, 2), which must be finite."""
+    def points(self, u: Floats, chart: int = 0) -> Floats:
+        """Points at several u, which must be finite.
+
+        Parameters
+        ----------
+        u : ndarray (k, 2)
+        chart : int
+
+        Returns
+        -------
+        ndarray (k, 3)
+            Axes of the body [m].
+        """
         self._evaluate(u[0], chart)
         (code, data), work, out = self._packed[chart], self._work, np.empty((len(u), 3))
         for i in range(len(u)):
@@ -208,48 +374,232 @@ class Surface:
         return code
 
 
-def plane(name="plane"):
-    """The plane z = 0, normal along z; coordinates are x and y."""
+def plane(name: str = "plane") -> Surface:
+    """The plane z = 0, normal along z; coordinates are x and y [m].
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Examples
+    --------
+    >>> mb.surfaces.plane().frame((0.0, 0.0))[:, 2]
+    array([0., 0., 1.])
+    """
     return Surface((Chart(layout.PLANE),), name)
 
 
-def sphere(radius, name="sphere"):
-    """A ball's surface; coordinates are azimuth and latitude, in two charts."""
+def sphere(radius: float, name: str = "sphere") -> Surface:
+    """A ball's surface; coordinates are azimuth and latitude [rad], in two charts.
+
+    Parameters
+    ----------
+    radius : float
+        [m]
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        The radius is not above zero.
+
+    Examples
+    --------
+    >>> mb.surfaces.sphere(0.1)
+    Surface('sphere', 2 charts)
+    """
     return ellipsoid((radius, radius, radius), name)
 
 
-def ellipsoid(axes, name="ellipsoid"):
-    """An ellipsoid of half axes ``axes`` (3,) along x, y and z."""
+def ellipsoid(axes: ArrayLike, name: str = "ellipsoid") -> Surface:
+    """An ellipsoid; coordinates are angles [rad], in two charts.
+
+    Parameters
+    ----------
+    axes : array_like (3,)
+        Half axes along x, y and z [m].
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        A half axis is not above zero.
+
+    Examples
+    --------
+    >>> mb.surfaces.ellipsoid((0.3, 0.2, 0.1)).point((0.0, 0.0))
+    array([0.3, 0. , 0. ])
+    """
     return Surface(ellipsoid_charts(_lengths(axes, 3, "axes")), name)
 
 
-def cylinder(radius, name="cylinder"):
-    """An endless cylinder about z; coordinates are azimuth and height."""
+def cylinder(radius: float, name: str = "cylinder") -> Surface:
+    """An endless cylinder about z; coordinates are azimuth [rad] and height [m].
+
+    Parameters
+    ----------
+    radius : float
+        [m]
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        The radius is not above zero.
+
+    Examples
+    --------
+    >>> mb.surfaces.cylinder(0.2).point((np.pi / 2, 3.0))
+    array([0. , 0.2, 3. ])
+    """
     (radius,) = _lengths((radius,), 1, "radius")
     return Surface((Chart(layout.CYLINDER, (radius, 0.0, 0.0)),), name)
 
 
-def torus(radius, tube, name="torus"):
-    """A torus about z: ``radius`` of the circle in its middle, ``tube`` that of the tube."""
+def torus(radius: float, tube: float, name: str = "torus") -> Surface:
+    """A torus about z; coordinates are angles [rad].
+
+    Parameters
+    ----------
+    radius : float
+        Of the circle in its middle [m].
+    tube : float
+        Of the tube [m].
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        A length is not above zero.
+
+    Examples
+    --------
+    >>> mb.surfaces.torus(0.3, 0.1).point((0.0, 0.0))
+    array([0.4, 0. , 0. ])
+    """
     radius, tube = _lengths((radius, tube), 2, "radius and tube")
     return Surface((Chart(layout.TORUS, (radius, tube, 0.0)),), name)
 
 
-def bezier(points, weights=None, name="bezier"):
-    """A tensor-product Bezier patch of control points (n, m, 3), degrees n - 1 and m - 1, maybe rational."""
+def bezier(points: ArrayLike, weights: ArrayLike | None = None, name: str = "bezier") -> Surface:
+    """A tensor-product Bezier patch, maybe rational; coordinates from 0 to 1.
+
+    Parameters
+    ----------
+    points : array_like (n, m, 3)
+        Control points [m]; degrees are n - 1 and m - 1.
+    weights : array_like (n, m), optional
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        The numbers are no control net.
+
+    Examples
+    --------
+    >>> patch = mb.surfaces.bezier([[[0, 0, 0], [0, 1, 0]], [[1, 0, 0], [1, 1, 1]]])
+    >>> patch.point((0.5, 0.5))
+    array([0.5 , 0.5 , 0.25])
+    """
     return Surface((bezier_chart(points, weights),), name)
 
 
-def nurbs(points, knots_s, knots_t, weights=None, name="nurbs"):
-    """A NURBS surface of control points (n, m, 3); contact dynamics needs it twice continuous, so knots single at most
-    degree - 2 times."""
+def nurbs(
+    points: ArrayLike,
+    knots_s: ArrayLike,
+    knots_t: ArrayLike,
+    weights: ArrayLike | None = None,
+    name: str = "nurbs",
+) -> Surface:
+    """A NURBS surface; contact dynamics needs it twice continuous, so knots single at most degree - 2 times.
+
+    Parameters
+    ----------
+    points : array_like (n, m, 3)
+        Control points [m].
+    knots_s, knots_t : array_like
+        Knots along s and t; with n control points and degree d there are n + d + 1.
+    weights : array_like (n, m), optional
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    InputError
+        The numbers are no control net, or knots do not rise.
+
+    Examples
+    --------
+    >>> corners = [[[0, 0, 0], [0, 1, 0]], [[1, 0, 0], [1, 1, 1]]]
+    >>> mb.surfaces.nurbs(corners, [0, 0, 1, 1], [0, 0, 1, 1]).point((0.5, 0.5))
+    array([0.5 , 0.5 , 0.25])
+    """
     return Surface((spline_chart(points, knots_s, knots_t, weights),), name)
 
 
-def atlas(surfaces, name="atlas"):
-    """One surface of several that meet smoothly; all on the same side and at the same place."""
+def atlas(surfaces: Iterable[Surface], name: str = "atlas") -> Surface:
+    """One surface of several that meet smoothly; all on the same side and at the same place.
+
+    Parameters
+    ----------
+    surfaces : sequence of Surface
+    name : str
+        For messages.
+
+    Returns
+    -------
+    Surface
+        With the charts of all.
+
+    Raises
+    ------
+    InputError
+        None is given, or they differ in side or placement.
+
+    Examples
+    --------
+    >>> left = mb.surfaces.bezier([[[-1, 0, 0], [-1, 1, 0]], [[0, 0, 0], [0, 1, 0]]])
+    >>> right = mb.surfaces.bezier([[[0, 0, 0], [0, 1, 0]], [[1, 0, 0], [1, 1, 0]]])
+    >>> mb.surfaces.atlas([left, right]).locate((0.5, 0.5, 0.0))[:2]
+    (1, array([0.5, 0.5]))
+    """
     surfaces = tuple(surfaces)
-    first = surfaces[0] if surfaces else None
+    first: Any = surfaces[0] if surfaces else None
     for other in surfaces[1:]:
         if other.side != first.side or not (np.array_equal(other.R, first.R) and np.array_equal(other.p, first.p)):
             raise InputError(f"{other.name} must have the side and the placement of {first.name}")

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces import watch as kernels
 from mb_contact.core.surfaces.rows import joint_forces
 from mb_contact.errors import DynamicsError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.bodies import TreeState
+from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.parts import MODES, ContactJoint
 from mb_contact.surfaces.stepping import TreeMotion
 from mb_contact.types import WORLD
@@ -33,7 +35,7 @@ class SurfaceTree(TreeMotion):
     contacts : sequence of ContactJoint
     model : Model or MovingBase, optional
         The robot, or the base that moves as told (``moving_base``), that carries the first of them.
-    gravity : (3,)
+    gravity : array_like (3,)
         World [m/s^2].
     limits : bool
         Whether joints stop at their limits.
@@ -49,34 +51,148 @@ class SurfaceTree(TreeMotion):
         [s]
     hand_overs : int
         Changes of charts since the beginning.
+
+    Examples
+    --------
+    A ball on the ground, given 1 m/s:
+
+    >>> surfaces = mb.surfaces
+    >>> ball = surfaces.SurfaceBody(surfaces.sphere(0.1), 1.0, 0.004 * np.eye(3))
+    >>> ground = surfaces.plane()
+    >>> tree = surfaces.SurfaceTree([surfaces.ContactJoint("ball", None, ground, ball, "rolling", friction=0.5)])
+    >>> q, travel = tree.first_touch("ball", np.eye(3), (0.0, 0.0, 0.5))
+    >>> slip, spin = tree.relative_velocity("ball", q, np.array([0.0, 10.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    >>> np.linalg.norm(slip)
+    0.0
+    >>> tree.roll("ball", q, spin)
+    >>> tree.mode_name("ball"), tree.kinetic_energy(), tree.energy(), tree.gap("ball")
+    ('rolling', 0.7, 1.681, 0.0)
+    >>> before = tree.save()
+    >>> tree.run(0.5, step=1e-3)
+    >>> R, p = tree.pose("ball")
+    >>> p, tree.velocity("ball")[1], tree.centre_of_mass()
+    (array([0.5, 0., 0.1]), array([1., 0., 0.]), array([0.5, 0., 0.1]))
+    >>> wrench, normal_force = tree.contact_wrench("ball")
+    >>> normal_force, tree.friction_room("ball"), tree.slip("ball")
+    (9.81, 4.905, array([0., 0.]))
+    >>> point, normal = tree.contact_point("ball")
+    >>> point, normal
+    (array([0.5, 0., 0.]), array([0., 0., 1.]))
+    >>> tree.accelerations(), tree.joint_efforts()
+    (array([0., 0., 0.]), array([0., 0., 0.]))
+    >>> M, C = tree.joint_space()
+    >>> np.diag(M)
+    array([0.014, 0.014, 0.004])
+    >>> tree.restore(before)
+    >>> tree.time, tree.link_names(), tree.coordinates("ball")
+    (0.0, ('ball',), (slice(0, 5, None), slice(0, 3, None)))
+    >>> tree.set_contact("ball", q)
+    >>> tree.pair("ball").surfaces[0]
+    Surface('plane', 1 chart)
+    >>> tree.slide("ball", q)
+    >>> tree.fly("ball", np.eye(3), (0.0, 0.0, 0.5))
+    >>> tree.gap("ball"), tree.nearest("ball")[4], tree.mode_name("ball")
+    (0.4, 0.4, 'free')
+    >>> tree.set_time(1.0)
+    >>> tree.run_adaptive(0.01) > 0
+    True
+    >>> tree.clear()
     """
 
     # --- state --------------------------------------------------------------------------------------
 
-    def coordinates(self, name):
-        """Slices of q and v that belong to the joint of a contact's body, as long as it does what it does now."""
+    def coordinates(self, name: str) -> tuple[slice, slice]:
+        """Slices of q and v that belong to the joint of a contact's body, as long as it does what it does now.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        q, v : slice
+        """
         return self._slices(self._contact(name))
 
-    def mode_name(self, name):
-        """free, sliding or rolling."""
+    def mode_name(self, name: str) -> str:
+        """free, sliding or rolling.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        str
+        """
         return MODES[self._modes[self._contact(name)]]
 
-    def set_contact(self, name, q, v=None):
-        """Set q = (u1, u2, psi) of a contact and its velocity (zero if left out), which goes on to slide or to roll."""
+    def set_contact(self, name: str, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Set coordinates of a contact and its velocity, which goes on to slide or to roll.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        q : array_like (5,)
+            (u1, u2, psi)
+        v : array_like (5,) or (3,), optional
+            dq/dt of a sliding body, angular velocity in axes of 1c of a rolling one [rad/s]; zero by default.
+        """
         j = self._contact(name)
         (self.roll if self._modes[j] == layout.ROLLING else self.slide)(name, q, v)
 
-    def slide(self, name, q, rate=None):
-        """Let a body slide at q with its rate (5,)."""
+    def slide(self, name: str, q: ArrayLike, rate: ArrayLike | None = None) -> None:
+        """Let a body slide.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        q : array_like (5,)
+            (u1, u2, psi)
+        rate : array_like (5,), optional
+            dq/dt; zero by default.
+        """
         self._start(name, layout.SLIDING, as_vector(q, 5, "q"), np.zeros(5) if rate is None else rate)
 
-    def roll(self, name, q, angular_velocity=None):
-        """Let a body roll without slip at q; relative angular velocity in axes of the contact frame 1c [rad/s]."""
+    def roll(self, name: str, q: ArrayLike, angular_velocity: ArrayLike | None = None) -> None:
+        """Let a body roll without slip.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        q : array_like (5,)
+            (u1, u2, psi)
+        angular_velocity : array_like (3,), optional
+            Relative, axes of the contact frame 1c [rad/s]; zero by default.
+        """
         w = np.zeros(3) if angular_velocity is None else angular_velocity
         self._start(name, layout.ROLLING, as_vector(q, 5, "q"), w)
 
-    def fly(self, name, R, p, angular_velocity=(0.0,) * 3, velocity=(0.0,) * 3):
-        """Let a body fly: pose of its frame, angular velocity, velocity of its origin; world axes.
+    def fly(
+        self,
+        name: str,
+        R: ArrayLike,
+        p: ArrayLike,
+        angular_velocity: ArrayLike = (0.0,) * 3,
+        velocity: ArrayLike = (0.0,) * 3,
+    ) -> None:
+        """Let a body fly.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        R, p : array_like (3, 3), (3,)
+            Pose of its frame, world [m].
+        angular_velocity : array_like (3,)
+            World axes [rad/s].
+        velocity : array_like (3,)
+            Of its origin, world axes [m/s].
 
         Raises
         ------
@@ -95,7 +211,7 @@ class SurfaceTree(TreeMotion):
         self._set_mode(j, layout.FREE, (*(p + arm), *matrix_to_quat(R)), (*w, *(v + np.cross(w, arm))))
         self._joints.near[j] = *u1, *u2, gap
 
-    def clear(self):
+    def clear(self) -> None:
         """Back to time 0: the robot at its neutral positions and at rest, every body free at the origin."""
         self._modes = [layout.FREE] * len(self.contacts)
         for stop in self._held:
@@ -104,14 +220,40 @@ class SurfaceTree(TreeMotion):
             pair.set_charts(contact.charts)
         self._begin()
 
-    def pair(self, name):
-        """The SurfaceContact of a contact, in axes of the body that carries the parent's surface."""
+    def pair(self, name: str) -> SurfaceContact:
+        """The two surfaces of a contact, in axes of the body that carries the parent's surface.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        SurfaceContact
+        """
         return self.pairs[self._contact(name)]
 
-    def relative_velocity(self, name, q, angular_velocity, velocity):
-        """Slip (2,) and relative angular velocity (3,), axes of 1c, of a body at q that moves as told.
+    def relative_velocity(
+        self, name: str, q: Floats, angular_velocity: Floats, velocity: Floats
+    ) -> tuple[Floats, Floats]:
+        """Slip and relative angular velocity of a body that moves as told.
 
-        ``angular_velocity`` and ``velocity``, that of its centre of mass, are absolute, world axes.
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        q : ndarray (5,)
+            (u1, u2, psi)
+        angular_velocity, velocity : ndarray (3,)
+            Absolute, the latter that of its centre of mass, world axes [rad/s, m/s].
+
+        Returns
+        -------
+        slip : ndarray (2,)
+            Axes of 1c [m/s].
+        angular_velocity : ndarray (3,)
+            Axes of 1c [rad/s].
         """
         j = self._contact(name)
         E, o = self._frame(j)
@@ -124,10 +266,31 @@ class SurfaceTree(TreeMotion):
         slip = velocity + np.cross(angular_velocity, arm) - v - np.cross(spin, E @ point)
         return (axes.T @ slip)[:2], axes.T @ (angular_velocity - spin)
 
-    def first_touch(self, name, R, p, direction=None):
-        """q (5,) and travel [m] of a body moved from (R, p) along ``direction`` (gravity) until it touches its parent.
+    def first_touch(
+        self, name: str, R: ArrayLike, p: ArrayLike, direction: ArrayLike | None = None
+    ) -> tuple[Floats, float]:
+        """Where a body touches its parent when it is moved without turning.
 
-        All in world axes, where the parent is now; raises as ``SurfaceContact.first_touch``.
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        R, p : array_like (3, 3), (3,)
+            Its pose at the beginning, world [m].
+        direction : array_like (3,), optional
+            World axes; gravity by default.
+
+        Returns
+        -------
+        q : ndarray (5,)
+            (u1, u2, psi)
+        travel : float
+            [m]
+
+        Raises
+        ------
+        DynamicsError
+            The surfaces do not meet that way, or at an edge.
         """
         j = self._contact(name)
         E, o = self._frame(j)
@@ -136,16 +299,26 @@ class SurfaceTree(TreeMotion):
             E.T @ as_matrix(R, (3, 3), "R"), E.T @ (as_vector(p, 3, "p") - o), E.T @ direction
         )
 
-    def save(self):
-        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+    def save(self) -> TreeState:
+        """Copy of the whole state; ``restore`` continues from it bit for bit.
+
+        Returns
+        -------
+        TreeState
+        """
         return TreeState(
             tuple(self._modes), tuple(pair.charts for pair in self.pairs), self.q.copy(), self.v.copy(),
             self._joints.near.copy(), tuple(tuple(stop) for stop in self._held), self.time, tuple(self.events),
             self.hand_overs,
         )  # fmt: skip
 
-    def restore(self, state):
-        """Continue from a TreeState of a tree with the same model and contacts."""
+    def restore(self, state: TreeState) -> None:
+        """Continue from a state of a tree with the same model and contacts.
+
+        Parameters
+        ----------
+        state : TreeState
+        """
         self._modes = list(state.modes)
         self._held = [list(stop) for stop in state.held]
         for pair, charts in zip(self.pairs, state.charts):
@@ -158,24 +331,58 @@ class SurfaceTree(TreeMotion):
 
     # --- what it does now ---------------------------------------------------------------------------
 
-    def accelerations(self, effort=None):
-        """v_dot (N,) at the present state; efforts of the model's joints or (N,) of all, zero if left out."""
+    def accelerations(self, effort: ArrayLike | None = None) -> Floats:
+        """Accelerations at the present state.
+
+        Parameters
+        ----------
+        effort : array_like, optional
+            Of the model's joints, or (N,) of all [N m, N]; zero by default.
+
+        Returns
+        -------
+        ndarray (N,)
+            [rad/s^2, m/s^2]
+        """
         self._load(effort)
         self._observe()
         return self._stages.a.copy()
 
-    def contact_wrench(self, name):
-        """Wrench (6,) of the parent on a contact's body about the contact point, world axes, and its normal part [N].
+    def contact_wrench(self, name: str) -> tuple[Floats, float]:
+        """Wrench of the parent on a contact's body about the contact point.
 
         Efforts are those of the last call of ``run`` or ``accelerations``.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        wrench : ndarray (6,)
+            Moment, then force, world axes [N m, N].
+        normal : float
+            Its normal part [N].
         """
         j = self._contact(name)
         self._observe()
         wrench = self._joints.wrench[j].copy()
         return wrench, 0.0 if self._modes[j] == layout.FREE else float(self._normal(j) @ wrench[3:])
 
-    def contact_point(self, name):
-        """Contact point (3,) [m] and normal (3,) of the parent, world; None of a free body."""
+    def contact_point(self, name: str) -> tuple[Floats, Floats] | None:
+        """Contact point and normal of the parent.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        (point, normal) of ndarray (3,), or None of a free body
+            World [m].
+        """
         j = self._contact(name)
         self._observe()
         if self._modes[j] == layout.FREE:
@@ -183,28 +390,69 @@ class SurfaceTree(TreeMotion):
         E, o = self._frame(j)
         return o + E @ self._joints.normal[j, :3], self._normal(j)
 
-    def slip(self, name):
-        """Velocity (2,) of the contact point of a body on its parent, axes of 1c [m/s]; nan of a free body."""
+    def slip(self, name: str) -> Floats:
+        """Velocity of the contact point of a body on its parent.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        ndarray (2,)
+            Axes of 1c [m/s]; nan of a free body.
+        """
         j = self._contact(name)
         self._observe()
         if self._modes[j] == layout.FREE:
             return np.full(2, np.nan)
         return self._joints.watch[j, [layout.SLIP_1, layout.SLIP_2]]
 
-    def nearest(self, name):
-        """Nearest points (u1, u2) of a free body and its parent, and their distance [m]: (5,)."""
+    def nearest(self, name: str) -> Floats:
+        """Nearest points of a free body and its parent, and their distance.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        ndarray (5,)
+            (u1, u2, gap [m])
+        """
         return self._joints.near[self._contact(name)].copy()
 
-    def gap(self, name):
-        """Distance [m] of a body from its parent's surface, found anew from the two poses alone."""
+    def gap(self, name: str) -> float:
+        """Distance of a body from its parent's surface, found anew from the two poses alone.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        float
+            [m]
+        """
         j = self._contact(name)
         R, p = self.pose(name)
         E, o = self._frame(j)
         near = self.nearest(name) if self._modes[j] == layout.FREE else (*self.q[self._slices(j)[0]][:4], 0.0)
         return self.pairs[j].closest(E.T @ R, E.T @ (p - o), near)[2]
 
-    def joint_space(self):
-        """Mass matrix (N, N) and C(q, v) (N,) with gravity and damping: M a + C = all other efforts."""
+    def joint_space(self) -> tuple[Floats, Floats]:
+        """Mass matrix and C(q, v) with gravity and damping: M a + C = all other efforts.
+
+        Returns
+        -------
+        M : ndarray (N, N)
+            [kg m^2, kg m, kg]
+        C : ndarray (N,)
+            [N m, N]
+        """
         self._observe()
         self._seen = None
         self._stages.a[:] = 0.0
@@ -212,18 +460,40 @@ class SurfaceTree(TreeMotion):
         bias = self._stages.torque + self.tree.damping * self.v
         return np.linalg.inv(self._inverse_mass()), bias
 
-    def joint_efforts(self):
-        """Efforts (N,) of now: what is given, friction of the contacts, torques of limits, and damping."""
+    def joint_efforts(self) -> Floats:
+        """Efforts of now: what is given, friction of the contacts, torques of limits, and damping.
+
+        Returns
+        -------
+        ndarray (N,)
+            [N m, N]
+        """
         self._observe()
         return self._stages.total - self.tree.damping * self.v
 
-    def friction_room(self, name):
-        """Friction still to be had, mu normal force - |tangential force| [N]."""
+    def friction_room(self, name: str) -> float:
+        """Friction still to be had, mu normal force - |tangential force|.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        float
+            [N]
+        """
         self._observe()
         return float(self._joints.watch[self._contact(name), layout.FRICTION_ROOM])
 
-    def link_names(self):
-        """Links of the robot and bodies of the contacts."""
+    def link_names(self) -> tuple[str, ...]:
+        """Links of the robot and bodies of the contacts.
+
+        Returns
+        -------
+        tuple of str
+        """
         return tuple(self._bodies)
 
     def energies(self):
@@ -231,16 +501,39 @@ class SurfaceTree(TreeMotion):
         self._observe()
         return kernels.tree_energy(self.tree, self.kin, self._stages)
 
-    def kinetic_energy(self):
-        """[J]"""
+    def kinetic_energy(self) -> float:
+        """Kinetic energy.
+
+        Returns
+        -------
+        float
+            [J]
+        """
         return self.energies()[0]
 
-    def energy(self):
-        """Kinetic and potential energy together [J]."""
+    def energy(self) -> float:
+        """Kinetic and potential energy.
+
+        Returns
+        -------
+        float
+            [J]
+        """
         return sum(self.energies())
 
-    def pose(self, name):
-        """Rotation and origin [m] of a link or a contact's body, world."""
+    def pose(self, name: str) -> tuple[Floats, Floats]:
+        """Rotation and origin of a link or a contact's body.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        R : ndarray (3, 3)
+        p : ndarray (3,)
+            World [m].
+        """
         frame = self._place(name)
         self._observe()
         if frame.body == WORLD:
@@ -248,8 +541,18 @@ class SurfaceTree(TreeMotion):
         R = self.kin.R[frame.body]
         return R @ frame.R, self.kin.p[frame.body] + R @ frame.p
 
-    def velocity(self, name):
-        """Angular velocity and velocity of the origin of a link or a contact's body, world axes."""
+    def velocity(self, name: str) -> tuple[Floats, Floats]:
+        """Angular velocity and velocity of the origin of a link or a contact's body.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        angular, linear : ndarray (3,)
+            World axes [rad/s, m/s].
+        """
         frame = self._place(name)
         self._observe()
         if frame.body == WORLD:
@@ -264,8 +567,14 @@ class SurfaceTree(TreeMotion):
         w, v = np.split(self.kin.V[k].copy(), 2)
         return self.kin.R[k].copy(), self.kin.p[k].copy(), w, v
 
-    def centre_of_mass(self):
-        """Of all bodies, world [m]."""
+    def centre_of_mass(self) -> Floats:
+        """Centre of mass of all bodies.
+
+        Returns
+        -------
+        ndarray (3,)
+            World [m].
+        """
         self._observe()
         mass = self.tree.mass
         return (mass @ self.kin.p + self.kin.mc.sum(0)) / mass.sum()
