@@ -362,7 +362,7 @@ class SurfaceMotion:
         if self.mode_name == "free":
             return None
         wrench, normal_force = self.tree.contact_wrench(self.name)
-        point, normal = self.tree.contact_point(self.name)
+        point, normal = self.tree.contact_point(self.name)  # type: ignore[misc]  # it touches
         return ContactForce(point, normal, wrench[3:], wrench[:3], normal_force, self.tree.friction_room(self.name))
 
     def slip(self) -> Floats:

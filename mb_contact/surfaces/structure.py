@@ -22,7 +22,7 @@ from mb_contact.core.trigonometry import padded
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Model
-from mb_contact.surfaces.bodies import GRAVITY
+from mb_contact.surfaces.bodies import GRAVITY, SurfaceEvent
 from mb_contact.surfaces.parts import (
     MODES,
     ContactJoint,
@@ -41,6 +41,8 @@ from mb_contact.types import JOINT_NQ, NOT_FINITE, OK, WORLD
 
 class TreeStructure:
     """Arrays and state of a ``SurfaceTree``, which see; they are built anew when a contact does something else."""
+
+    events: list[SurfaceEvent]
 
     def __init__(
         self,
