@@ -67,6 +67,8 @@ class SurfaceTree(TreeMotion):
     >>> tree.roll("ball", q, spin)
     >>> tree.mode_name("ball"), tree.kinetic_energy(), tree.energy(), tree.gap("ball")
     ('rolling', 0.7, 1.681, 0.0)
+    >>> tree.energies(), tree.body_motion("ball")[3]
+    ((0.7, 0.981), array([1., 0., 0.]))
     >>> before = tree.save()
     >>> tree.run(0.5, step=1e-3)
     >>> R, p = tree.pose("ball")
@@ -496,8 +498,14 @@ class SurfaceTree(TreeMotion):
         """
         return tuple(self._bodies)
 
-    def energies(self):
-        """Kinetic and potential energy [J]."""
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy.
+
+        Returns
+        -------
+        kinetic, potential : float
+            [J]
+        """
         self._observe()
         return kernels.tree_energy(self.tree, self.kin, self._stages)
 
@@ -560,8 +568,21 @@ class SurfaceTree(TreeMotion):
         w, v = self.kin.V[frame.body, :3].copy(), self.kin.V[frame.body, 3:]
         return w, v + np.cross(w, self.kin.R[frame.body] @ frame.p) if frame.p.any() else v.copy()
 
-    def body_motion(self, name):
-        """Rotation, centre of mass [m], angular velocity and velocity of that centre of a contact's body, world."""
+    def body_motion(self, name: str) -> tuple[Floats, Floats, Floats, Floats]:
+        """Motion of a contact's body about its centre of mass.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+
+        Returns
+        -------
+        R : ndarray (3, 3)
+            Axes of the body in the world.
+        position, angular_velocity, velocity : ndarray (3,)
+            The first and last of its centre of mass, world axes [m, rad/s, m/s].
+        """
         self._observe()
         k = self._body[self._contact(name)]
         w, v = np.split(self.kin.V[k].copy(), 2)
