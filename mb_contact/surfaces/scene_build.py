@@ -18,7 +18,7 @@ from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.parts import ContactJoint
-from mb_contact.surfaces.scene_file import KEY, TREE_KEY, load_surface_scene
+from mb_contact.surfaces.scene_file import KEY, TREE_KEY, SurfaceScene, load_surface_scene
 from mb_contact.surfaces.tree import SurfaceTree
 
 
