@@ -21,6 +21,7 @@ from mb_contact.simulation.results import Impact
 from mb_contact.types import OK
 
 LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in core/impact/phases.py
+POTENTIAL = 1  # entry of StepWork.energy
 GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
 GAIN = 1e-12  #: part of the energy that counts as rounding
 ASTRAY = 0.05  #: most that the path behind an impact may change the energy, part of what the impact exchanges
@@ -232,7 +233,7 @@ class Impacts:
             self._record(handle, scale)
             rows = slice(0, int(context.cones.rows[0]))
             after = float(self.work.energy[_collisions.AFTER] - self.work.total[rows] @ self.work.ahead[rows])
-            self._energy = self._shifted if work.shift.any() else after + float(work.energy[1])
+            self._energy = self._shifted if work.shift.any() else after + float(work.energy[POTENTIAL])
         return status
 
     def _both_phases(self, handle, eps, touch, dt, pair, at_once):
@@ -260,7 +261,7 @@ class Impacts:
         context, imp, work = self.context, self.work, self.context.work
         before = self._energy
         if before is None:
-            before = float(imp.energy[_collisions.BEFORE] + work.energy[1])
+            before = float(imp.energy[_collisions.BEFORE] + work.energy[POTENTIAL])
         q = context.q.copy()
         work.v_next[:] = context.v
         context.dt = 0.0
@@ -282,7 +283,7 @@ class Impacts:
     def _keeps_to_path(self, change):
         """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
         before, compressed, recovered, _ = self.work.energy.tolist()
-        rounding = GAIN * (abs(self._shifted) + abs(before) + abs(float(self.context.work.energy[1])))
+        rounding = GAIN * (abs(self._shifted) + abs(before) + abs(float(self.context.work.energy[POTENTIAL])))
         return compressed + recovered + change <= rounding and (
             abs(change) <= ASTRAY * (abs(compressed) + abs(recovered)) + rounding
         )
@@ -330,7 +331,7 @@ class Impacts:
             impulse = (1.0 - 2.0 * (side % 2)) * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
-        potential = float(context.work.energy[1])
+        potential = float(context.work.energy[POTENTIAL])
         self.work_done += imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED]
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:

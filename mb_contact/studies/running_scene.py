@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
-from mb_contact.simulation.context import USUAL_DT
+from mb_contact.simulation.context import PUSH_RATE, PUSH_SPEED, USUAL_DT
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
@@ -139,9 +139,14 @@ def _contacts(context):
         a, b = (int(geoms.body[g]) for g in geoms.pairs[pair])
         point, normal, gap = found.point[i].copy(), found.normal[i].copy(), float(found.gap[i])
         bias = context.rows.offset[3 * i : 3 * i + 3].copy()
-        bias[0] -= gap_velocity(gap, *context.settings[:3])
+        bias[0] -= _asked(context, gap)
         points.append(ContactPoint(a, b, point, normal, gap, float(geoms.mu[pair]), frames.t1[i].copy(), bias))
     return points
+
+
+def _asked(context, gap):
+    """Velocity that the row of a gap [m] asks for [m/s]."""
+    return gap_velocity(gap, context.dt, context.settings[PUSH_RATE], context.settings[PUSH_SPEED])
 
 
 def _loops(world):
@@ -165,6 +170,6 @@ def _limits(context, q):
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
         gap = float(position - tree.lower[dof] if side == 0 else tree.upper[dof] - position)
-        bias = float(context.rows.offset[row]) - gap_velocity(gap, *context.settings[:3])
+        bias = float(context.rows.offset[row]) - _asked(context, gap)
         limits.append(JointLimit(dof, side, gap, bias))
     return limits
