@@ -42,7 +42,7 @@ SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as 
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field")
 
-# --- scalar rows of a joint: ``rows.dof`` is 8 times the degree of freedom plus one of these --------
+# --- what a scalar row of a joint bounds (``rows.bound``) ------------------------------------------
 LOWER = 0  #: even ones act along the joint's rate, odd ones against it
 UPPER = 1
 SLOWEST = 2  #: velocity limits
@@ -50,7 +50,7 @@ FASTEST = 3
 RUB = 4  #: friction, or a coupling with another joint: bilateral rows
 JOINT_ROWS = 5
 
-# --- loop closures (core/constraints/loop_rows.py) ----------------------------------------------------
+# --- loop closures (core/constraints/loop.py) ----------------------------------------------------
 CLOSURE_WELD = 0
 CLOSURE_AXIS = 1
 CLOSURE_POINT = 2

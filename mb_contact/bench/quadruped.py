@@ -20,10 +20,11 @@ import numpy as np
 from mb_contact.bench.grasp import DIRECTIONS, FRICTION, GOOD, regularised_lemke
 from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
+from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
-from mb_contact.core.lcp.principal_pivoting import make_ppm_work
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
@@ -107,7 +108,7 @@ class BesideOthers(ContactStep):
 
     def solve(self, handle):
         context, info = self.context, self.context.work.info
-        _step.assemble(handle)
+        assemble(handle)
         warm = np.flatnonzero(context.solution.r[context.cones.start[: context.cones.count[0]]] > 0.0)
         start = time.perf_counter()
         status = _problem.pose(handle)

@@ -20,6 +20,7 @@ import numpy as np
 
 from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
+from mb_contact.core.step.assemble import assemble
 from mb_contact.model.resources import find_resource
 from mb_contact.simulation.simulator import Simulator
 
@@ -116,7 +117,7 @@ def _staged_step(sim, effort):
     times["narrow"], _ = _timed(context.narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
     times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
     times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
-    times["assembly"], _ = _timed(kernels.assemble, h)
+    times["assembly"], _ = _timed(assemble, h)
     times["pose"], _ = _timed(problem.pose, h)
     times["solve"], _ = _timed(problem.solve, h, False)
     times["impulses"], _ = _timed(kernels.apply_impulses, h)

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mb_contact.core.collision.convex import ROUND_CORNERS
 from mb_contact.core.collision.manifold_faces import MAX_POINTS
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.errors import InputError
 from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts
 
@@ -22,39 +23,39 @@ WITNESS_SIZE = 4  #: floats per row of a witness array: normal from B to A (3), 
 class FieldWork(NamedTuple):
     """Scratch for the contacts with a height field: points of all its planes and edges before the reduction."""
 
-    points: np.ndarray  #: (c, 6), as of ManifoldWork
-    ids: np.ndarray  #: int64 (c,)
-    normals: np.ndarray  #: (c, 3), from the field to the shape
-    group: np.ndarray  #: int64 (c,), of points whose normals are alike
-    seen: np.ndarray  #: int64 (s,), planes that have been looked at
+    points: Annotated[Reals, "c", 6]  #: as of ManifoldWork
+    ids: Annotated[Integers, "c"]
+    normals: Annotated[Reals, "c", 3]  #: from the field to the shape
+    group: Annotated[Integers, "c"]  #: of points whose normals are alike
+    seen: Annotated[Integers, "s"]  #: planes that have been looked at
 
 
 class ManifoldWork(NamedTuple):
     """Scratch of the manifold kernels; holds nothing from one step to the next."""
 
-    normal: np.ndarray  #: (3,)
-    frame: np.ndarray  #: (4, 3), axes u, v, outward normal and origin of the reference face
-    feature: np.ndarray  #: (4, 3), the other shape's feature, in that frame
-    points: np.ndarray  #: (c, 6), x y z gap and two scores; c is MAX_POINTS or more
-    ids: np.ndarray  #: int64 (c,)
-    polygon: np.ndarray  #: (3, c, 3): polygon that is clipped, its copy, outline of the reference face
-    name: np.ndarray  #: int64 (3, c), of their corners
-    edge: np.ndarray  #: int64 (3, c), of their edges
+    normal: Annotated[Reals, 3]
+    frame: Annotated[Reals, 4, 3]  #: axes u, v, outward normal and origin of the reference face
+    feature: Annotated[Reals, 4, 3]  #: the other shape's feature, in that frame
+    points: Annotated[Reals, "c", 6]  #: x y z gap and two scores; c is MAX_POINTS or more
+    ids: Annotated[Integers, "c"]
+    polygon: Annotated[Reals, 3, "c", 3]  #: polygon that is clipped, its copy, outline of the reference face
+    name: Annotated[Integers, 3, "c"]  #: of their corners
+    edge: Annotated[Integers, 3, "c"]  #: of their edges
     field: FieldWork
 
 
 class CollisionBuffers(NamedTuple):
     """Everything between body poses and contacts; g geometries, m pairs."""
 
-    geom_R: np.ndarray  #: (g, 3, 3), geometry frame to world
-    geom_p: np.ndarray  #: (g, 3), geometry origin, world [m]
-    lower: np.ndarray  #: (g, 3), bounding boxes [m]
-    upper: np.ndarray  #: (g, 3)
-    order: np.ndarray  #: int64 (g,), the geometries along x, as the broad phase last found them
-    travel: np.ndarray  #: (g, 4), way of each geometry in a step, centre and turn [m]
-    candidates: np.ndarray  #: int64 (m,), rows of Geoms.pairs
-    reach: np.ndarray  #: (m,), gap up to which candidates[i] makes contacts [m]
-    witness: np.ndarray  #: (m, WITNESS_SIZE), row i belongs to candidates[i]
+    geom_R: Annotated[Reals, "g", 3, 3]  #: geometry frame to world
+    geom_p: Annotated[Reals, "g", 3]  #: geometry origin, world [m]
+    lower: Annotated[Reals, "g", 3]  #: bounding boxes [m]
+    upper: Annotated[Reals, "g", 3]
+    order: Annotated[Integers, "g"]  #: the geometries along x, as the broad phase last found them
+    travel: Annotated[Reals, "g", 4]  #: way of each geometry in a step, centre and turn [m]
+    candidates: Annotated[Integers, "m"]  #: rows of Geoms.pairs
+    reach: Annotated[Reals, "m"]  #: gap up to which candidates[i] makes contacts [m]
+    witness: Annotated[Reals, "m", WITNESS_SIZE]  #: row i belongs to candidates[i]
     work: ManifoldWork
 
 
@@ -72,37 +73,12 @@ def make_buffers(geoms):
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0]
     work = make_manifold_work(_room(geoms))
-    return CollisionBuffers(
-        geom_R=np.zeros((g, 3, 3)),
-        geom_p=np.zeros((g, 3)),
-        lower=np.zeros((g, 3)),
-        upper=np.zeros((g, 3)),
-        order=np.arange(g, dtype=np.int64),
-        travel=np.zeros((g, 4)),
-        candidates=np.zeros(m, dtype=np.int64),
-        reach=np.zeros(m),
-        witness=np.zeros((m, WITNESS_SIZE)),
-        work=work,
-    )
+    return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), work=work)
 
 
 def make_manifold_work(room):
     """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
-    return ManifoldWork(
-        normal=np.zeros(3),
-        frame=np.zeros((4, 3)),
-        feature=np.zeros((4, 3)),
-        points=np.zeros((room, 6)),
-        ids=np.zeros(room, dtype=np.int64),
-        polygon=np.zeros((3, room, 3)),
-        name=np.zeros((3, room), dtype=np.int64),
-        edge=np.zeros((3, room), dtype=np.int64),
-        field=FieldWork(
-            points=np.zeros((FIELD_POINTS, 6)), ids=np.zeros(FIELD_POINTS, dtype=np.int64),
-            normals=np.zeros((FIELD_POINTS, 3)), group=np.zeros(FIELD_POINTS, dtype=np.int64),
-            seen=np.zeros(FIELD_PLANES, dtype=np.int64),
-        ),
-    )
+    return allocate(ManifoldWork, c=room, field=allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES))
 
 
 def _room(geoms):

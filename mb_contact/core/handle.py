@@ -1,150 +1,128 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Handles: one reference for all arrays of a simulation or of a tree, so that a call costs 1 us instead of 30.
-
-Numba unpacks every array of every argument at each call, about 0.2 us each; a step has 150 of them
-(measured on 128 arrays: 22.6 us as named tuples, 0.7 us behind one structure reference).  The handle is
-that structure reference; its fields are the named tuples of ``types`` and ``workspace``.
-"""
+"""Handles of a simulation and of a tree: the one reference by which kernels take all their arrays (``declare.py``)."""
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import Annotated, NamedTuple
 
-import numba
-from numba.core import types
-from numba.experimental import structref
-
+from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.jit import entry
-
-
-class StepHandleType(types.StructRef):
-    """Numba type of ``StepHandle``."""
-
-    def preprocess_fields(self, fields):
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-STEP_FIELDS = (
-    "tree",
-    "geoms",
-    "gravity",  # (3,)
-    "settings",  # (5,): dt [s], push-out rate, push-out, slip (a frame follows it) and impact speed [m/s]
-    "q",
-    "v",
-    "effort",  # (N,), commanded
-    "buffers",
-    "contacts",
-    "kin",
-    "art",
-    "com",
-    "rows",
-    "frames",
-    "memory",
-    "cones",
-    "sol",
-    "work",
-    "system",
-    "draft",
-    "friction",
-    "solver",  # (3,): tolerance [sqrt(N s m/s)], Newton steps that an island may take, 1 for W by rows always
-    "joints",
-    "closures",
-    "gears",
-    "drift",  # (2,): gamma, part of a closure error removed per step; tolerance of the projection, or 0 for none
-    "loop",
-    "bil",
-    "closing",
+from mb_contact.core.workspace import (
+    Articulated,
+    Compliance,
+    Cones,
+    Frames,
+    Kinematics,
+    Memory,
+    Rows,
+    Solution,
+    StepWork,
+    make_articulated,
+    make_kinematics,
 )
+from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
 
-if numba.config.DISABLE_JIT:
-    StepHandle = namedtuple("StepHandle", STEP_FIELDS)
-else:
+#: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
+#: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s]
+DT, PUSH_OUT_RATE, PUSH_OUT_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
+#: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows
+TOLERANCE, BUDGET, ONLY_ROWS = range(3)
+#: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for
+#: none [m, rad], and the scene's time step, for which that part is meant [s]
+DRIFT_RATE, PROJECTION, DRIFT_STEP = range(3)
 
-    class StepHandle(structref.StructRefProxy):
-        """Fields are read by kernels only; make one with ``make_step_handle``."""
 
-    structref.register(StepHandleType)
-    structref.define_proxy(StepHandle, StepHandleType, list(STEP_FIELDS))
+class StepArrays(NamedTuple):
+    """All that a simulation's step reads and writes."""
+
+    tree: Tree
+    geoms: Geoms
+    gravity: Annotated[Reals, 3]
+    settings: Annotated[Reals, 5]
+    q: Annotated[Reals, "nq"]
+    v: Annotated[Reals, "N"]
+    effort: Annotated[Reals, "N"]  #: commanded
+    buffers: object  #: CollisionBuffers
+    contacts: Contacts
+    kin: Kinematics
+    art: Articulated
+    com: Compliance
+    rows: Rows
+    frames: Frames
+    memory: Memory
+    cones: Cones
+    sol: Solution
+    work: StepWork
+    system: object  #: SystemHandle
+    draft: object  #: solve.draft.Draft
+    friction: object  #: solve.draft.Friction
+    solver: Annotated[Reals, 3]
+    joints: JointForces
+    closures: Closures
+    gears: Gears
+    drift: Annotated[Reals, 3]
+    loop: object  #: constraints.loop.LoopWork
+    bil: object  #: constraints.bilateral.BilateralWork
+    closing: object  #: step.closing.ClosingWork
+
+
+StepArraysHandleType, StepArraysHandle = handle(StepArrays)
 
 
 @entry
-def make_step_handle(
-    tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
-    kin, art, com, rows, frames, memory, cones, sol, work,
-    system, draft, friction, solver,
-    joints, closures, gears, drift, loop, bil, closing,
-):  # fmt: skip
-    """A StepHandle; a kernel of ours because structref's own constructor is compiled anew in every process (4 s)."""
-    return StepHandle(
-        tree, geoms, gravity, settings, q, v, effort, buffers, contacts,
-        kin, art, com, rows, frames, memory, cones, sol, work,
-        system, draft, friction, solver,
-        joints, closures, gears, drift, loop, bil, closing,
-    )  # fmt: skip
+def make_step_handle(arrays):
+    """The handle of StepArrays."""
+    return StepArraysHandle(*arrays)
 
 
-class TreeHandleType(types.StructRef):
-    """Numba type of ``TreeHandle``."""
+class TreeArrays(NamedTuple):
+    """A tree with workspaces for its sweeps."""
 
-    def preprocess_fields(self, fields):
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+    tree: Tree
+    kin: Kinematics
+    art: Articulated
+    alpha: Annotated[Reals, "n", 6]
+    force: Annotated[Reals, "n", 6]
+    still: Annotated[Reals, "n", 6]  #: zeros
+    mass: Annotated[Reals, "n"]  #: composite
+    top: Annotated[Integers, "n"]
+    screws: Annotated[Reals, 9, "N"]
 
 
-class NodesHandleType(types.StructRef):
-    """Numba type of ``NodesHandle``."""
-
-    def preprocess_fields(self, fields):
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-TREE_FIELDS = (
-    "tree",
-    "kin",
-    "art",
-    "alpha",  # (n, 6)
-    "force",  # (n, 6)
-    "still",  # (n, 6), zeros
-    "mass",  # (n,), composite
-    "top",  # int64 (n,)
-    "screws",  # (9, N)
-)
-NODES_FIELDS = (
-    "body",  # int64 (f,), or WORLD
-    "first",  # int64 (f,), 0 for six rows, 3 for three
-    "R_frame",  # (f, 3, 3), in the body
-    "p_frame",  # (f, 3)
-    "R",  # (f, 3, 3), in the world
-    "p",  # (f, 3)
-    "touched",  # int64 (n,)
-    "com",
-)
-
-if numba.config.DISABLE_JIT:
-    TreeHandle = namedtuple("TreeHandle", TREE_FIELDS)
-    NodesHandle = namedtuple("NodesHandle", NODES_FIELDS)
-else:
-
-    class TreeHandle(structref.StructRefProxy):
-        """A tree with workspaces for its sweeps; make one with ``make_tree_handle``."""
-
-    class NodesHandle(structref.StructRefProxy):
-        """Nodes on a tree's bodies with workspaces for their compliance; make one with ``make_nodes_handle``."""
-
-    structref.register(TreeHandleType)
-    structref.define_proxy(TreeHandle, TreeHandleType, list(TREE_FIELDS))
-    structref.register(NodesHandleType)
-    structref.define_proxy(NodesHandle, NodesHandleType, list(NODES_FIELDS))
+TreeArraysHandleType, TreeArraysHandle = handle(TreeArrays)
 
 
 @entry
-def make_tree_handle(tree, kin, art, alpha, force, still, mass, top, screws):
-    """A TreeHandle."""
-    return TreeHandle(tree, kin, art, alpha, force, still, mass, top, screws)
+def make_tree_handle(arrays):
+    """The handle of TreeArrays."""
+    return TreeArraysHandle(*arrays)
+
+
+def make_tree_arrays(tree):
+    """TreeArrays of a Tree."""
+    n, N = len(tree.parent), len(tree.armature)
+    return allocate(TreeArrays, n=n, N=N, tree=tree, kin=make_kinematics(n, N), art=make_articulated(n, N))
+
+
+class NodesArrays(NamedTuple):
+    """Nodes on a tree's bodies with workspaces for their compliance."""
+
+    body: Annotated[Integers, "f"]  #: or WORLD
+    first: Annotated[Integers, "f"]  #: 0 for six rows, 3 for three
+    R_frame: Annotated[Reals, "f", 3, 3]  #: in the body
+    p_frame: Annotated[Reals, "f", 3]
+    R: Annotated[Reals, "f", 3, 3]  #: in the world
+    p: Annotated[Reals, "f", 3]
+    touched: Annotated[Integers, "n"]
+    com: Compliance
+
+
+NodesArraysHandleType, NodesArraysHandle = handle(NodesArrays)
 
 
 @entry
-def make_nodes_handle(body, first, R_frame, p_frame, R, p, touched, com):
-    """A NodesHandle."""
-    return NodesHandle(body, first, R_frame, p_frame, R, p, touched, com)
+def make_nodes_handle(arrays):
+    """The handle of NodesArrays."""
+    return NodesArraysHandle(*arrays)

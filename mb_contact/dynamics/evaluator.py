@@ -14,8 +14,9 @@ import weakref
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core.handle import make_nodes_handle, make_tree_handle
-from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics
+from mb_contact.core.declare import allocate
+from mb_contact.core.handle import NodesArrays, make_nodes_handle, make_tree_arrays, make_tree_handle
+from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, sizes, zero_quaternion_message
 from mb_contact.dynamics.nodes import node_arrays
 from mb_contact.errors import DynamicsError, InputError
@@ -34,19 +35,8 @@ class Evaluator:
 
     def __init__(self, model):
         self.n, self.N, self.nq = n, N, _ = sizes(model)
-        tree = model.tree
         self._node_sets = {}
-        self.handle = make_tree_handle(
-            tree,
-            make_kinematics(n, N),
-            make_articulated(n, N),
-            np.zeros((n, 6)),
-            np.zeros((n, 6)),
-            np.zeros((n, 6)),
-            np.zeros(n),
-            np.zeros(n, np.int64),
-            np.zeros((9, N)),
-        )
+        self.handle = make_tree_handle(make_tree_arrays(model.tree))
 
     def nodes(self, model, frames):
         """(handle, number of rows) of nodes, remembered by what they are called."""
@@ -55,19 +45,15 @@ class Evaluator:
         except (KeyError, TypeError):  # new, or a list
             pass
         nodes = node_arrays(model, frames)
-        f = len(nodes.body)
         touched = np.zeros(self.n, np.int64)
         touched[nodes.body[nodes.body >= 0]] = 1
+        com = make_compliance(self.n, 2 * int(touched.sum()))  # fewer paths meet than there are
         handle = make_nodes_handle(
-            nodes.body,
-            nodes.first,
-            nodes.R,
-            nodes.p,
-            np.zeros((f, 3, 3)),
-            np.zeros((f, 3)),
-            touched,
-            make_compliance(self.n, 2 * int(touched.sum())),  # fewer paths meet than there are
-        )
+            allocate(
+                NodesArrays, f=len(nodes.body), body=nodes.body, first=nodes.first, R_frame=nodes.R, p_frame=nodes.p,
+                touched=touched, com=com,
+            )
+        )  # fmt: skip
         found = handle, nodes.rows
         try:
             if len(self._node_sets) >= MOST_NODE_SETS:

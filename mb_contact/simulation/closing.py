@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from mb_contact.core.constraints.bilateral import CLOSURE
+from mb_contact.core.handle import PROJECTION
 from mb_contact.core.step import closing as _closing
-from mb_contact.simulation.context import PROJECTION
 from mb_contact.types import OK
 
 STEP_LIMIT = 5  #: Gauss-Newton steps after a time step; it starts within the drift of one step

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.assemble import assemble
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
@@ -33,7 +34,7 @@ class ContactStep:
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
-        _step.assemble(handle)
+        assemble(handle)
         return _problem.pose(handle) or _problem.solve(handle, False)
 
     def finish(self, handle, candidates):

@@ -10,9 +10,10 @@ import numpy as np
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.constraints.bilateral import FIRST, make_bilateral_work
-from mb_contact.core.constraints.loop_rows import make_loop_work
-from mb_contact.core.handle import make_step_handle
+from mb_contact.core.constraints.loop import make_loop_work
+from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_step_handle
 from mb_contact.core.solve import assemble as _assemble
+from mb_contact.core.solve import draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
@@ -28,19 +29,12 @@ SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sq
 NEWTON_STEPS = 400  #: that an island may take
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 
-#: Entries of ``settings``: dt [s], push-out rate, push-out, slip (a friction frame follows it) and impact speed [m/s].
-DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
-#: Entries of ``solver``: tolerance [sqrt(N s m/s)], Newton steps that an island may take, 1 for W by rows always.
-TOLERANCE, BUDGET, ONLY_ROWS = range(3)
-#: Entries of ``drift``: part of a closure error removed per step, tolerance of the projection or 0, the usual step [s].
-RATE, PROJECTION, USUAL_DT = range(3)
-
 FRICTION_MODELS = {
-    "coulomb_cone": _assemble.COULOMB,
-    "coulomb_polyhedral": _assemble.COULOMB,
-    "no_slip": _assemble.NO_SLIP,
-    "viscous": _assemble.VISCOUS,
-    "coulomb_viscous": _assemble.COULOMB_VISCOUS,
+    "coulomb_cone": _draft.COULOMB,
+    "coulomb_polyhedral": _draft.COULOMB,
+    "no_slip": _draft.NO_SLIP,
+    "viscous": _draft.VISCOUS,
+    "coulomb_viscous": _draft.COULOMB_VISCOUS,
 }
 
 
@@ -57,7 +51,7 @@ class StepContext:
     q, v, effort : ndarray
         Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
     settings, solver, drift : ndarray
-        Numbers of the step, its solver and the closing of loops; the constants of this file name their entries.
+        Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
     kin, art, com, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
     contacts, rows, frames, cones, solution, system, loop, bilateral, memory
@@ -93,7 +87,7 @@ class StepContext:
         self.wrenches = ExternalWrenches(world)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
-        self._layout = _assemble.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
+        self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
 
@@ -141,7 +135,7 @@ class StepContext:
         self.loop = make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
         self.system, draft = self._make_system(rows, units + bilateral)
-        self.friction = _assemble.make_friction(
+        self.friction = _draft.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, world.viscous, surfaces, capacity
         )
         work = _workspace.make_step_work(self.n, self.N, len(world.geoms.kind), capacity)
@@ -152,14 +146,14 @@ class StepContext:
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self.memory, self.work = memory, work
-        system = make_system_handle(*self.system)
-        self.handle = make_step_handle(
+        system = make_system_handle(self.system)
+        self.handle = make_step_handle(StepArrays(
             self.tree, world.geoms, self.gravity, self.settings, self.q, self.v, self.effort,
             self.buffers, self.contacts, self.kin, self.art, self.com, self.rows, self.frames,
             memory, self.cones, self.solution, work, system, draft, self.friction, self.solver,
             self.joints, couplings.closures, couplings.gears, self.drift, self.loop, self.bilateral,
             make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),
-        )  # fmt: skip
+        ))  # fmt: skip
         for part in (self.contact_step, self.impacts):
             if part is not None:
                 part.allocate()
@@ -174,7 +168,7 @@ class StepContext:
         system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place)
         total = int(pieces.sum())
         factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))
-        return system._replace(factors=factors), _assemble.make_draft(blocks, tree, pieces, self.N)
+        return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
 
 
 def holds_impulses(scene):

@@ -283,7 +283,7 @@ class EventScheme:
         context, integrator = self._context, self._context.integrator
         self._flown = True
         self.flights += 1
-        integrator.q_start[:], integrator.v_start[:] = context.q, context.v
+        integrator.arrays.q_start[:], integrator.arrays.v_start[:] = context.q, context.v
         return integrator.advance(context.handle, time)
 
     def _gaps_at(self, time):

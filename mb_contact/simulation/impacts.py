@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.collision import make_contacts
 from mb_contact.core.constraints.bilateral import FIRST
-from mb_contact.core.constraints.surface_rows import add_moments
+from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.impact import phases as _collisions
 from mb_contact.core.impact import times as _times
 from mb_contact.core.impact.events import HOLD_GAP
@@ -327,8 +327,8 @@ class Impacts:
         _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
         add_moments(world.surfaces, world.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in cones.start[count : int(cones.count[0])].tolist():
-            dof, side = divmod(int(rows.dof[row]), 8)
-            impulse = (1.0 - 2.0 * (side % 2)) * (imp.p_c[row] + imp.p_d[row])
+            dof = int(rows.dof[row])
+            impulse = rows.sign[row] * (imp.p_c[row] + imp.p_d[row])
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(context.work.energy[POTENTIAL])

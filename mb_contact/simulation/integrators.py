@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core import workspace as _workspace
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import midpoint as _midpoint
 from mb_contact.core.integrate import runge_kutta as _runge_kutta
@@ -53,19 +52,9 @@ class Flow:
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        self.q_start, self.v_start = np.zeros(nq), np.zeros(N)  #: where the flow of ``advance`` starts
-        self.q_end, self.v_end = np.zeros(nq), np.zeros(N)  #: where it ends
-        self.held = np.zeros(N)  #: constant generalised forces that act on its way
-        self.work = np.zeros(5)  #: of efforts, damping, held forces of contacts and limits, wrenches on its way [J]
-        self.count = np.zeros(2, np.int64)  #: its steps and evaluations of the accelerations
-        self.flow = _flow.make_flow_handle(
-            _workspace.make_kinematics(n, N), _workspace.make_articulated(n, N),
-            self.q_start, self.v_start, self.q_end, self.v_end, np.zeros(nq), np.zeros(N), np.zeros(N), np.zeros(N),
-            np.zeros(N), self.held, np.zeros(N), np.zeros((stages, N)), np.zeros((stages, N)), np.zeros((stages, 5)),
-            self.work, np.zeros(5), self.count,
-            _free_bodies(context.world.tree), _workspace.make_kinematics(n, N), np.zeros(nq), np.zeros(N), np.zeros(N),
-            np.zeros(n), np.zeros((4, n)), np.zeros(n),
-        )  # fmt: skip
+        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; held: constant forces on
+        #: its way; work: of efforts, damping, held forces of contacts and limits, wrenches; count: steps, evaluations
+        self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
 
     def begin(self, handle):
         """Put the start of the flow at the handle's state, with its efforts and nothing held."""

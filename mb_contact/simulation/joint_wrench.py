@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.handle import make_tree_handle
+from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
-from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.dynamics.arguments import quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
@@ -47,12 +46,9 @@ class JointWrenches:
 
     def __init__(self, world, scene):
         self._world = world
-        n, N = len(world.tree.parent), len(world.tree.armature)
-        self._kin, self._alpha, self._force = make_kinematics(n, N), np.zeros((n, 6)), np.zeros((n, 6))
-        self._handle = make_tree_handle(
-            world.tree, self._kin, make_articulated(n, N), self._alpha, self._force, np.zeros((n, 6)), np.zeros(n),
-            np.zeros(n, np.int64), np.zeros((9, N)),
-        )  # fmt: skip
+        arrays = make_tree_arrays(world.tree)
+        self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
+        self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
         kinds = world.couplings.closures.kind
         ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]

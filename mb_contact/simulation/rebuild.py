@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.simulation.context import BUDGET, TOLERANCE
+from mb_contact.core.handle import BUDGET, TOLERANCE
 from mb_contact.simulation.state import NUMBERS
 from mb_contact.types import JOINT_NQ
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_positive, as_vector
+from mb_contact.core.handle import BUDGET, ONLY_ROWS, TOLERANCE
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.context import BUDGET, ONLY_ROWS, TOLERANCE, StepContext
+from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
 from mb_contact.simulation.integrators import make_integrator

@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT
+from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.report import LANDED
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
-from mb_contact.simulation.context import DT, IMPACT_SPEED, PROJECTION
 from mb_contact.simulation.results import GAP, Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
@@ -45,7 +46,7 @@ class Stepper:
         state.finish_step(start, self._advance(dt, command))
         certificate = self._certificate()
         events = () if impacts is None else tuple(impacts.events)
-        if context.work.info[_step.LANDED]:
+        if context.work.info[LANDED]:
             events += (self._landing(dt, certificate),)
         table = context.work.report[: certificate.contacts].copy()
         return Step(state.time, certificate, table, context.pair_links, events)

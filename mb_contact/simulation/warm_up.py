@@ -18,6 +18,7 @@ from pathlib import Path
 
 from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.core.step import problem, step
+from mb_contact.core.step.assemble import assemble
 
 #: (what the user reads, kernel, arguments after the handle), in the order of a step
 STAGES = {
@@ -25,7 +26,7 @@ STAGES = {
     "broad phase": (step.begin_step, ()),
     "contact manifolds": (step.find_contacts, (0,)),
     "articulated-body sweeps": (step.smooth_dynamics, ()),
-    "contact rows": (step.assemble, ()),
+    "contact rows": (assemble, ()),
     "operational-space compliance": (problem.pose, ()),
     "contact solver": (problem.solve, (False,)),
     "impulse sweep": (step.settle, ()),

@@ -90,7 +90,7 @@ def solve_blocks(W, q, kind, size, mu, n_f=0, warm=None, tolerance=1e-10, budget
     spread_scales(P.blocks, blocks)
     if warm is not None:
         P.r[:rows] = np.asarray(warm)[source]
-    handle = make_system_handle(*P)
+    handle = make_system_handle(P)
     _newton.solve(handle, float(tolerance), int(budget))
     report = P.report[: len(islands) - 1]
     steps = report[:, 1].max(initial=0.0)

@@ -13,19 +13,12 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
+from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, make_ppm_work
 from mb_contact.core.lcp.box_gauss_seidel import box_gauss_seidel
 from mb_contact.core.lcp.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
 from mb_contact.core.lcp.lemke import LEMKE_LIMIT, LEMKE_RAY, lemke, make_lemke_work
 from mb_contact.core.lcp.ppm_one import ppm_one
-from mb_contact.core.lcp.principal_pivoting import (
-    ACTIVE,
-    PIVOTS,
-    PPM_LIMIT,
-    PPM_RAY,
-    PPM_SINGULAR,
-    make_ppm_work,
-    modified_ppm,
-)
+from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SINGULAR, modified_ppm
 from mb_contact.errors import InputError
 from mb_contact.solvers.bounds import without_bounds
 from mb_contact.solvers.infeasible import proves_no_solution

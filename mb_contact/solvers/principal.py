@@ -21,16 +21,9 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
+from mb_contact.core.lcp.active_factor import MOST, PIVOTS, make_ppm_work
 from mb_contact.core.lcp.ppm_one import ppm_one
-from mb_contact.core.lcp.principal_pivoting import (
-    MOST,
-    PIVOTS,
-    PPM_LIMIT,
-    PPM_RAY,
-    PPM_SINGULAR,
-    make_ppm_work,
-    modified_ppm,
-)
+from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SINGULAR, modified_ppm
 from mb_contact.errors import InputError
 
 STATUS = {PPM_RAY: "ray", PPM_LIMIT: "limit", PPM_SINGULAR: "not_a_p_matrix"}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.constraints.contact_rows import row_velocities
+from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
 from mb_contact.simulation.impacts import LAWS, largest_factor

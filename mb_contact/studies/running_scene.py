@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mb_contact.core.handle import DRIFT_STEP, PUSH_OUT_RATE, PUSH_OUT_SPEED
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
-from mb_contact.simulation.context import PUSH_RATE, PUSH_SPEED, USUAL_DT
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
@@ -81,7 +81,7 @@ def posed_problem(context, q, v, **options):
         "friction_directions": scene.friction_directions,
         "push_speed": float(scene.push_out_velocity),
         "external": context.work.external.copy(),
-        "loop_rate": float(scene.drift_rate) * min(1.0, dt / context.drift[USUAL_DT]),
+        "loop_rate": float(scene.drift_rate) * min(1.0, dt / context.drift[DRIFT_STEP]),
     }
     effort = context.work.effort.copy()
     settings.update(options)
@@ -99,7 +99,7 @@ def posed_contact_problem(context):
         Of the step.
     """
     system, cones, sol = context.system, context.cones, context.solution
-    handle = make_system_handle(*system)
+    handle = make_system_handle(system)
     rows = int(system.count[ROWS])
     source = system.source[:rows]
     W, q = np.zeros((rows, rows)), sol.q
@@ -146,7 +146,7 @@ def _contacts(context):
 
 def _asked(context, gap):
     """Velocity that the row of a gap [m] asks for [m/s]."""
-    return gap_velocity(gap, context.dt, context.settings[PUSH_RATE], context.settings[PUSH_SPEED])
+    return gap_velocity(gap, context.dt, context.settings[PUSH_OUT_RATE], context.settings[PUSH_OUT_SPEED])
 
 
 def _loops(world):
@@ -161,12 +161,10 @@ def _limits(context, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = context.world.tree, 3 * int(context.contacts.count[0])
     limits = []
-    for row, code in enumerate(context.rows.dof[start : int(context.cones.rows[0])], start):
-        if code < 0:
-            continue  # torsion or rolling of a contact
-        dof, side = divmod(int(code), 8)
-        if side > UPPER:
-            continue  # a velocity limit
+    for row in range(start, int(context.cones.rows[0])):
+        dof, side = int(context.rows.dof[row]), int(context.rows.bound[row])
+        if dof < 0 or side > UPPER:
+            continue  # torsion or rolling of a contact, or a velocity limit
         body = int(np.searchsorted(tree.v_start, dof, side="right")) - 1
         position = q[tree.q_start[body]]
         gap = float(position - tree.lower[dof] if side == 0 else tree.upper[dof] - position)

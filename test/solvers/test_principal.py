@@ -13,17 +13,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.lcp.principal_pivoting import (
-    ACTIVE,
-    ALGORITHM_1,
-    DROP,
-    RULE,
-    make_ppm_work,
-    modified_ppm,
-    ppm_add,
-    ppm_next,
-    ppm_reset,
-)
+from mb_contact.core.lcp.active_factor import ACTIVE, DROP, RULE, make_ppm_work
+from mb_contact.core.lcp.principal_pivoting import ALGORITHM_1, modified_ppm, ppm_add, ppm_next, ppm_reset
 from mb_contact.errors import InputError
 from mb_contact.solvers.principal import modified_principal_pivoting, principal_pivoting
 from oracles.enumeration import all_solutions, residual

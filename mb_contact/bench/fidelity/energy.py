@@ -3,7 +3,7 @@
 
 """Energy in every step of random passive scenes: T(v+) - T(v_free) <= sum p_n v_push + 1e-10 T.
 
-It is a theorem of the contact law (``core/step/step.py``, ``_contact_energy``), so a step that
+It is a theorem of the contact law (``core/step/energy_balance.py``, ``_contact_energy``), so a step that
 breaks it was not solved.
 """
 

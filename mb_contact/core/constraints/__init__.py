@@ -1,2 +1,1 @@
-# Copyright 2026 The mb_contact authors
-# SPDX-License-Identifier: Apache-2.0
+

@@ -1,21 +1,18 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rows behind those of contacts and limits: loop closures, friction of joints, couplings of two joints (gears).
-
-A coupling acts on up to four bodies, a row on two: it is kept as the row of joint a with a partner row, that of joint
-b, behind all others; whoever works on rows combines the two.
-"""
+"""Rows behind those of contacts and limits: loop closures, friction of joints, gears (``gear.py``)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.contact_rows import joint_row
-from mb_contact.core.constraints.loop_rows import DRIFT_SPEED, closure_rows
+from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows
+from mb_contact.core.constraints.rows import joint_row
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.frames import velocity_products
 from mb_contact.types import RUB
@@ -23,7 +20,6 @@ from mb_contact.types import RUB
 FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the number of the others
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
-
 VELOCITY = 0  # entries of BilateralWork.judge: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
@@ -32,18 +28,16 @@ SPEED = 2  # worst velocity residual [m/s, rad/s]
 class BilateralWork(NamedTuple):
     """m bilateral rows among R."""
 
-    ratio: np.ndarray  #: (m,), weight of a gear row's partner
-    bound: np.ndarray  #: (m,), greatest impulse of a row of joint friction, 0 of all other rows
-    V: np.ndarray  #: (n, 6), velocities of the bodies after the step
-    judge: np.ndarray  #: (3,)
-    info: np.ndarray  #: int64 (3,)
+    ratio: Annotated[Reals, "m"]  #: weight of a gear row's partner
+    bound: Annotated[Reals, "m"]  #: greatest impulse of a row of joint friction, 0 of all other rows
+    V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
+    judge: Annotated[Reals, 3]
+    info: Annotated[Integers, 3]
 
 
 def make_bilateral_work(n, m):
     """For n bodies and m bilateral rows."""
-    return BilateralWork(
-        ratio=np.zeros(m), bound=np.zeros(m), V=np.zeros((n, 6)), judge=np.zeros(3), info=np.zeros(3, np.int64)
-    )  # fmt: skip
+    return allocate(BilateralWork, n=n, m=m)
 
 
 @kernel
@@ -78,8 +72,7 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
 @kernel
 def _joint(tree, kin, k, rows, row):
     """The rate of scalar joint k as a row without offset."""
-    joint_row(tree, kin, k, 1.0, rows, row)
-    rows.dof[row] = 8 * tree.v_start[k] + RUB
+    joint_row(tree, kin, k, RUB, rows, row)
     rows.offset[row] = 0.0
 
 
@@ -91,38 +84,3 @@ def worst_closure(loop, bil):
         x = abs(loop.error[i])
         worst = max(worst, x if np.isfinite(x) else 1e300)
     return worst
-
-
-@kernel
-def combine_gears(W, bil):
-    """Rows and columns of gears: those of joint a minus the ratio times those of its partner row, joint b."""
-    info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        j = last + g
-        ratio = bil.ratio[i - info[FIRST]]
-        for s in range(last + info[GEARS]):
-            W[i, s] -= ratio * W[j, s]
-        for s in range(last + info[GEARS]):
-            W[s, i] -= ratio * W[s, j]
-
-
-@kernel
-def combine_velocities(u, bil):
-    """Velocities of the gear rows from those of the two joints."""
-    info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        u[i] -= bil.ratio[i - info[FIRST]] * u[last + g]
-
-
-@kernel
-def partner_impulses(r, bil):
-    """Impulses of the partner rows: a gear's impulse p turns joint a by p and joint b by -ratio p."""
-    info = bil.info
-    last = info[FIRST] + info[COUNT]
-    for g in range(info[GEARS]):
-        i = last - info[GEARS] + g
-        r[last + g] = -bil.ratio[i - info[FIRST]] * r[i]

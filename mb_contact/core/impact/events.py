@@ -10,7 +10,7 @@ import numpy as np
 from mb_contact.core.collision.broadphase import plane_gap
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.contact_rows import _find_previous, tangential
+from mb_contact.core.constraints.contact import find_previous, tangential
 from mb_contact.core.impact.times import normal_velocity, relative_velocity
 from mb_contact.core.jit import entry
 from mb_contact.core.step.step import rows_in_use
@@ -22,7 +22,6 @@ APART = 0  # of a contact: there is a gap
 HELD = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
 LEAVING = 2  # touches and separates: flies on, and is watched
 COLLIDING = 3
-
 TOUCH = 1e-8  # gap of contacts that touch [m]
 HOLD_GAP = 1e-5  # a contact that carried an impulse in the stretch before holds up to this gap [m]
 HOLD_SPEED = 1e-3  # and this normal velocity, which held impulses leave behind [m/s]
@@ -45,7 +44,7 @@ def classify(h, threshold, stuck, kinds):
         pair = h.contacts.pair[i]
         gap = h.contacts.gap[i]
         speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        j = _find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
+        j = find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
         loaded = j >= 0 and memory.impulse[j, 0] > 0.0
         if loaded and abs(gap) <= HOLD_GAP and abs(speed) <= HOLD_SPEED:
             kinds[i] = HELD
@@ -162,7 +161,7 @@ def correct_held(h, f, contacts):
     bias = h.work.row_bias
     worst = 0.0
     for i in range(h.contacts.count[0]):
-        j = _find_previous(
+        j = find_previous(
             contacts.count[0], contacts.pair, contacts.feature, h.contacts.pair[i], h.contacts.feature[i]
         )
         if j < 0:

@@ -18,105 +18,87 @@ that problem with a least normal impulse theta.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows, combine_velocities, partner_impulses
-from mb_contact.core.constraints.contact_rows import _limit, contact_frames, contact_rows, row_impulses, row_velocities
-from mb_contact.core.constraints.surface_rows import moment_rows, turn_frames
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
+from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
+from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
+from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.constraints.torsion_rolling import moment_rows
+from mb_contact.core.declare import Integers, Reals, allocate
+from mb_contact.core.handle import ONLY_ROWS, SLIP_SPEED
+from mb_contact.core.impact.selection import TOUCH, pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
     foreseen,
     gap_now,
     island_moments,
     lengthen_arms,
-    limit_gap,
     limit_touch,
     normal_velocity,
     spare,
 )
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.solve.assemble import draft_contacts
 from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.solve.system import ROWS
+from mb_contact.core.step.energy_balance import add_impulse
 from mb_contact.core.step.problem import rows_in_use, start_phase
-from mb_contact.core.step.step import BAD_BODY, _add_impulse
+from mb_contact.core.step.step import BAD_BODY
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.tree.spatial import ZERO, add_vector, put_vector, vector, vector_product, vector_sum
-from mb_contact.types import LOWER, NOT_FINITE, OK
+from mb_contact.core.tree.spatial import ZERO, add_vector, vector, vector_product, vector_sum
+from mb_contact.types import NOT_FINITE, OK
 
 PAPERS = 1
+
 NEWTON = 2
 
 BEFORE = 0  # entries of ImpactWork.energy: kinetic energy before,
-COMPRESSED = 1  # its change in compression,
-RECOVERED = 2  # and in decompression
-AFTER = 3  # recomputed from the new velocities
 
-TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
+COMPRESSED = 1  # its change in compression,
+
+RECOVERED = 2  # and in decompression
+
+AFTER = 3  # recomputed from the new velocities
 
 
 class ImpactWork(NamedTuple):
     """Workspace of one impact; c contacts, R scalar rows."""
 
-    collides: np.ndarray  #: int64 (c,), marks of the step's contacts
-    eps: np.ndarray  #: (c,), their restitution
-    speed: np.ndarray  #: (c,), normal velocity before [m/s]
-    u: np.ndarray  #: (R,), velocities of the rows before
-    p_c: np.ndarray  #: (R,), impulses of compression
-    u_c: np.ndarray  #: (R,), velocities after it
-    theta: np.ndarray  #: (R,), recovered normal impulses
-    p_d: np.ndarray  #: (R,), recovered and additional impulses
-    q: np.ndarray  #: (R,), velocities before the second phase
-    moved: np.ndarray  #: (R,), W times impulses
-    total: np.ndarray  #: (R,), p_c + p_d
-    judge_c: np.ndarray  #: (4,), certificate of compression
-    judge_d: np.ndarray  #: (4,), and of decompression
-    energy: np.ndarray  #: (4,) [J]
-    arm: np.ndarray  #: (c,), half of the gap that closes before they touch [m]
-    when: np.ndarray  #: (c,), moments of the step's marked contacts, from its start [s]
-    bend: np.ndarray  #: (c, 3), their relative accelerations until then [m/s^2]
-    picked_bend: np.ndarray  #: (c, 3), of those that take part
-    moment: np.ndarray  #: (R,), of the units that take part; infinite where one only touches
-    ahead: np.ndarray  #: (R,), what u has gained since the start of the step
-    label: np.ndarray  #: int64 (n,), island of each body
-    body_moment: np.ndarray  #: (n,) [s]
-    first: np.ndarray  #: (1,), the earliest of them
-    v_before: np.ndarray  #: (N,)
+    collides: Annotated[Integers, "c"]  #: marks of the step's contacts
+    eps: Annotated[Reals, "c"]  #: their restitution
+    speed: Annotated[Reals, "c"]  #: normal velocity before [m/s]
+    u: Annotated[Reals, "R"]  #: velocities of the rows before
+    p_c: Annotated[Reals, "R"]  #: impulses of compression
+    u_c: Annotated[Reals, "R"]  #: velocities after it
+    theta: Annotated[Reals, "R"]  #: recovered normal impulses
+    p_d: Annotated[Reals, "R"]  #: recovered and additional impulses
+    q: Annotated[Reals, "R"]  #: velocities before the second phase
+    moved: Annotated[Reals, "R"]  #: W times impulses
+    total: Annotated[Reals, "R"]  #: p_c + p_d
+    judge_c: Annotated[Reals, 4]  #: certificate of compression
+    judge_d: Annotated[Reals, 4]  #: and of decompression
+    energy: Annotated[Reals, 4]  #: [J]
+    arm: Annotated[Reals, "c"]  #: half of the gap that closes before they touch [m]
+    when: Annotated[Reals, "c"]  #: moments of the step's marked contacts, from its start [s]
+    bend: Annotated[Reals, "c", 3]  #: their relative accelerations until then [m/s^2]
+    picked_bend: Annotated[Reals, "c", 3]  #: of those that take part
+    moment: Annotated[Reals, "R"]  #: of the units that take part; infinite where one only touches
+    ahead: Annotated[Reals, "R"]  #: what u has gained since the start of the step
+    label: Annotated[Integers, "n"]  #: island of each body
+    body_moment: Annotated[Reals, "n"]  #: [s]
+    first: Annotated[Reals, 1]  #: the earliest of them
+    v_before: Annotated[Reals, "N"]
 
 
 def make_impact_work(capacity, rows, bodies, dof):
     """Workspace for so many contacts, scalar rows, bodies and degrees of freedom."""
-    return ImpactWork(
-        collides=np.zeros(capacity, np.int64),
-        eps=np.zeros(capacity),
-        speed=np.zeros(capacity),
-        u=np.zeros(rows),
-        p_c=np.zeros(rows),
-        u_c=np.zeros(rows),
-        theta=np.zeros(rows),
-        p_d=np.zeros(rows),
-        q=np.zeros(rows),
-        moved=np.zeros(rows),
-        total=np.zeros(rows),
-        judge_c=np.zeros(4),
-        judge_d=np.zeros(4),
-        energy=np.zeros(4),
-        arm=np.zeros(capacity),
-        when=np.zeros(capacity),
-        bend=np.zeros((capacity, 3)),
-        picked_bend=np.zeros((capacity, 3)),
-        moment=np.zeros(rows),
-        ahead=np.zeros(rows),
-        label=np.zeros(bodies, np.int64),
-        body_moment=np.zeros(bodies),
-        first=np.zeros(1),
-        v_before=np.zeros(dof),
-    )
+    return allocate(ImpactWork, c=capacity, R=rows, n=bodies, N=dof)
 
 
 @entry
@@ -203,16 +185,16 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     together : bool
         All bodies are coupled, whatever the tree says.
     """
-    _pick(h, imp, picked, eps, touch, only_pair)
+    pick_contacts(h, imp, picked, eps, touch, only_pair)
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
     if status != OK:
         h.work.info[BAD_BODY] = body
         return status
-    contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[3], h.frames)
+    contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.cones)
     lengthen_arms(h, imp, picked)
-    _reached_limits(h, imp, threshold, lag, dt)
+    reached_limits(h, imp, threshold, lag, dt)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.cones, h.friction.extra)
     island_moments(h, imp, picked, together)
     bilateral_rows(
@@ -228,45 +210,6 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     copy(h.v.shape[0], h.v, imp.v_before)
     imp.energy[BEFORE] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
     return OK
-
-
-@entry
-def _pick(h, imp, picked, eps, touch, only_pair):
-    """Copy the contacts that take part."""
-    found = h.contacts
-    c = 0
-    for i in range(found.count[0]):
-        pair = found.pair[i]
-        if only_pair >= 0 and pair != only_pair:
-            continue
-        if found.gap[i] > touch and imp.collides[i] == 0:
-            continue
-        imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
-        picked.pair[c] = pair
-        picked.feature[c] = found.feature[i]
-        picked.gap[c] = 0.0
-        imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
-        imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
-        put_vector(imp.picked_bend, c, vector(imp.bend, i))
-        put_vector(picked.point, c, vector(found.point, i))
-        put_vector(picked.normal, c, vector(found.normal, i))
-        c += 1
-    picked.count[0] = c
-
-
-@entry
-def _reached_limits(h, imp, threshold, lag, dt):
-    """Rows of joint limits that are touched, or passed within dt; inelastic."""
-    for k in range(h.tree.parent.shape[0]):
-        if h.tree.nv[k] != 1:
-            continue
-        d = h.tree.v_start[k]
-        for side in range(2):
-            t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
-            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
-                arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
-                imp.moment[h.cones.count[0]] = t if arrives else np.inf
-                _limit(h.tree, h.kin, k, d, LOWER + side, 0.0, h.rows, h.cones)
 
 
 @entry
@@ -308,7 +251,7 @@ def _end_phase(h, q, r, u, judge):
 def apply_compliance(h, r, u):
     """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
     n_rows = rows_in_use(h)
-    if h.solver[2] != 0.0:
+    if h.solver[ONLY_ROWS] != 0.0:
         for i in range(n_rows):
             u[i] = 0.0
             for j in range(n_rows):
@@ -410,7 +353,7 @@ def add_impulses(h, picked, vectors, arm, total):
         moment = vector_sum(ZERO, arm[i], vector_product(vector(picked.normal, i), vector(vectors, i)))
         for side in range(2):
             g = h.geoms.pairs[picked.pair[i], side]
-            _add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
+            add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
             add_vector(total, g, moment)
 
 

@@ -16,17 +16,16 @@ floating and spherical joints, for which
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import Annotated, NamedTuple
 
-import numba
 import numpy as np
-from numba.core import types
-from numba.experimental import structref
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
-from mb_contact.core.constraints.contact_rows import row_impulses
-from mb_contact.core.constraints.joint_forces import spring_forces
+from mb_contact.core.constraints.rows import row_impulses
+from mb_contact.core.constraints.spring import spring_forces
+from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.closing import LEDGER_LOOPS, closure_error
 from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_use
@@ -43,71 +42,57 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.core.workspace import Articulated, Kinematics, make_articulated, make_kinematics
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
 
 
-class FlowHandleType(types.StructRef):
-    """Numba type of ``FlowHandle``."""
+class FlowArrays(NamedTuple):
+    """Workspaces of a flow of s stages."""
 
-    def preprocess_fields(self, fields):
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+    kin: Kinematics  #: workspaces of the stages
+    art: Articulated
+    q_start: Annotated[Reals, "nq"]
+    v_start: Annotated[Reals, "N"]
+    q_end: Annotated[Reals, "nq"]
+    v_end: Annotated[Reals, "N"]
+    q: Annotated[Reals, "nq"]  #: state of the stage
+    v: Annotated[Reals, "N"]
+    x: Annotated[Reals, "N"]  #: chart of the stage
+    v_dot: Annotated[Reals, "N"]  #: acceleration of the stage
+    force: Annotated[Reals, "N"]  #: efforts and held forces together
+    held: Annotated[Reals, "N"]  #: constant generalised forces
+    held_limits: Annotated[Reals, "N"]  #: the part of it that joint limits exert
+    rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
+    accelerations: Annotated[Reals, "s", "N"]
+    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, held forces of contacts, of limits, external wrenches [W]
+    work: Annotated[Reals, 5]  #: work of the whole flow [J]
+    before: Annotated[Reals, 5]  #: work up to the start of an inner step
+    count: Annotated[Integers, 2]  #: steps and evaluations of the last flow
+    is_free: Annotated[Integers, "n"]  #: 1 for bodies in free flight; this and the rest for midpoint.py
+    kin_end: Kinematics  #: of the end
+    q_first: Annotated[Reals, "nq"]  #: start of the whole flow
+    v_first: Annotated[Reals, "N"]
+    mean: Annotated[Reals, "N"]  #: velocity half-way
+    multiplier: Annotated[Reals, "n"]  #: of each tree, at its root body
+    energies: Annotated[Reals, 4, "n"]  #: likewise
+    root_work: Annotated[Reals, "n"]  #: likewise
 
 
-FLOW_FIELDS = (
-    "kin",  # workspaces of the stages
-    "art",
-    "q_start",
-    "v_start",
-    "q_end",
-    "v_end",
-    "q",  # state of the stage
-    "v",
-    "x",  # (N,), chart of the stage
-    "v_dot",  # (N,), acceleration of the stage
-    "force",  # (N,), efforts and held forces together
-    "held",  # (N,), constant generalised forces
-    "held_limits",  # (N,), the part of it that joint limits exert
-    "rates",  # (s, N), dx/dt of the stages
-    "accelerations",  # (s, N)
-    "powers",  # (s, 5), of efforts, damping, held forces of contacts and of limits, external wrenches [W]
-    "work",  # (5,), work of the whole flow [J]
-    "before",  # (5,), work up to the start of an inner step
-    "count",  # int64 (2,), steps and evaluations of the last flow
-    "is_free",  # int64 (n,), 1 for bodies in free flight; this and the rest for midpoint.py
-    "kin_end",  # kinematics of the end
-    "q_first",  # start of the whole flow
-    "v_first",
-    "mean",  # (N,), velocity half-way
-    "multiplier",  # (n,), of each tree, at its root body
-    "energies",  # (4, n), likewise
-    "root_work",  # (n,), likewise
-)
-
-if numba.config.DISABLE_JIT:
-    FlowHandle = namedtuple("FlowHandle", FLOW_FIELDS)
-else:
-
-    class FlowHandle(structref.StructRefProxy):
-        """Workspaces of a flow; make one with ``make_flow_handle``."""
-
-    structref.register(FlowHandleType)
-    structref.define_proxy(FlowHandle, FlowHandleType, list(FLOW_FIELDS))
+FlowArraysHandleType, FlowArraysHandle = handle(FlowArrays)
 
 
 @entry
-def make_flow_handle(
-    kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
-    rates, accelerations, powers, work, before, count,
-    is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
-):  # fmt: skip
-    """A FlowHandle."""
-    return FlowHandle(
-        kin, art, q_start, v_start, q_end, v_end, q, v, x, v_dot, force, held, held_limits,
-        rates, accelerations, powers, work, before, count,
-        is_free, kin_end, q_first, v_first, mean, multiplier, energies, root_work,
-    )  # fmt: skip
+def _handle_of(arrays):
+    return FlowArraysHandle(*arrays)
+
+
+def make_flow(n, N, nq, stages, is_free):
+    """(FlowArrays, their handle) for n bodies, N degrees of freedom and nq coordinates."""
+    kin, kin_end, art = make_kinematics(n, N), make_kinematics(n, N), make_articulated(n, N)
+    arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=stages, kin=kin, kin_end=kin_end, art=art, is_free=is_free)
+    return arrays, _handle_of(arrays)
 
 
 @entry
@@ -208,7 +193,7 @@ def free_velocity(h, f):
     velocity gained by that much, to the second order.
     """
     work = h.work
-    status, body = articulated_inertias(h.tree, h.kin, 0.5 * h.settings[0], h.art)
+    status, body = articulated_inertias(h.tree, h.kin, 0.5 * h.settings[DT], h.art)
     if status != OK:
         work.info[BAD_BODY] = body
         return status
@@ -233,7 +218,7 @@ def generalised_forces(tree, kin, force, out):
 @entry
 def hold_impulses(h, f):
     """The solved impulses as forces held for the step, J* p / dt; True if there are any."""
-    dt = h.settings[0]
+    dt = h.settings[DT]
     any_force = False
     n_rows = rows_in_use(h)
     for r in range(n_rows):
@@ -247,7 +232,7 @@ def hold_impulses(h, f):
     for r in range(h.cones.rows[0]):
         dof = h.rows.dof[r]
         if dof >= 0:
-            f.held_limits[dof // 8] += (1.0 - 2.0 * (dof % 2)) * h.sol.r[r] / dt
+            f.held_limits[dof] += h.rows.sign[r] * h.sol.r[r] / dt
     return True
 
 

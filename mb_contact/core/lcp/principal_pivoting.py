@@ -22,73 +22,30 @@ problem has no solution and is called a ray.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.active_factor import (
+    ACTIVE,
+    DROP,
+    PIVOTS,
+    RAY,
+    RULE,
+    SEEN,
+    append,
+    back_substitute,
+    copy_column,
+    remove,
+    solve_active,
+)
 
 PPM_SOLVED = -1  # what ppm_next returns when it asks for no further column
 PPM_RAY = -2
 PPM_LIMIT = -3
 PPM_SINGULAR = -4  # PPM I: a pivot that is not positive, so M is no P-matrix
-
-# entries of PpmWork.info
-ACTIVE = 0  # active indices
-PIVOTS = 1  # indices added or removed
-RULE = 2  # ALGORITHM_1, MONOTONE or LEAST_INDEX
-DROP = 3  # position that leaves when the next index enters, or -1
-SEEN = 4  # active sets remembered
-MOST = 5  # most active indices at once
-RAY = 6  # 1 where the last exchange was not bounded
-INFO = 7
-
 ALGORITHM_1 = 0
 MONOTONE = 1
 LEAST_INDEX = 2
-
-HISTORY = 512  # active sets remembered under one rule
 NOISE = 300.0  # times the tolerance: what w of a dependent index must be below to count
-DEPENDENT = 1e-12  # part of a column's diagonal that must be left over by the active ones
-
-
-class PpmWork(NamedTuple):
-    """Workspace of the modified method for n unknowns and at most m active ones."""
-
-    L: np.ndarray  #: (m + 1, m + 1), Cholesky factor of the active block
-    columns: np.ndarray  #: (m + 1, n), columns of F by slot
-    active: np.ndarray  #: int64 (m + 1,), active indices in the order of L
-    slot: np.ndarray  #: int64 (m + 1,), slot of each; from ``info[ACTIVE]`` on the free ones
-    z: np.ndarray  #: (m + 1,), of the active ones
-    target: np.ndarray  #: (m + 1,), where w of the active ones is zero
-    l: np.ndarray  #: (m + 1,), scratch
-    w: np.ndarray  #: (n,)
-    is_active: np.ndarray  #: int64 (n,)
-    refused: np.ndarray  #: int64 (n,), indices that only rounding makes negative
-    weight: np.ndarray  #: (n,), what a diagonal entry is measured against
-    seen: np.ndarray  #: int64 (HISTORY,)
-    info: np.ndarray  #: int64 (INFO,)
-
-
-def make_ppm_work(n, m):
-    """Workspace for n unknowns, at most m of them active; ``weight`` is one."""
-    m = min(n, m) + 1
-    return PpmWork(
-        L=np.zeros((m, m)),
-        columns=np.zeros((m, n)),
-        active=np.zeros(m, np.int64),
-        slot=np.arange(m),
-        z=np.zeros(m),
-        target=np.zeros(m),
-        l=np.zeros(m),
-        w=np.zeros(n),
-        is_active=np.zeros(n, np.int64),
-        refused=np.zeros(n, np.int64),
-        weight=np.ones(n),
-        seen=np.zeros(HISTORY, np.int64),
-        info=np.zeros(INFO, np.int64),
-    )
 
 
 @kernel
@@ -118,7 +75,7 @@ def ppm_next(e, n, tolerance, limit, work):
             if not _monotone(e, tolerance, work):
                 continue
         else:
-            _solve(e, work.target, work)
+            solve_active(e, work.target, work)
             copy(info[ACTIVE], work.target, work.z)
         i = _most_negative(e, n, tolerance, work)
         if info[RULE] != ALGORITHM_1:
@@ -133,7 +90,7 @@ def ppm_next(e, n, tolerance, limit, work):
             return i
         if not negative:
             return PPM_SOLVED
-        _remove(j, work)
+        remove(j, work)
         if not _is_new(work):
             _go_monotone(e, tolerance, work)
     return PPM_LIMIT
@@ -144,8 +101,8 @@ def ppm_add(i, e, tolerance, work):
     """Make index i active, its column stands in the first free slot; lines 32-38 of Algorithm 1."""
     info = work.info
     if info[DROP] >= 0:
-        _remove(info[DROP], work)
-    if _append(i, work):
+        remove(info[DROP], work)
+    if append(i, work):
         if info[RULE] == ALGORITHM_1:
             if not _is_new(work):
                 _go_monotone(e, tolerance, work)
@@ -173,7 +130,7 @@ def _monotone(e, tolerance, work):
     z = work.z
     x = work.target
     info = work.info
-    _solve(e, x, work)
+    solve_active(e, x, work)
     k = info[ACTIVE]
     step = 1.0
     leave = -1
@@ -193,7 +150,7 @@ def _monotone(e, tolerance, work):
         fill(work.refused.shape[0], work.refused, 0)
     elif leave == k - 1:
         work.refused[work.active[leave]] = 1  # it came in by rounding alone
-    _remove(leave, work)
+    remove(leave, work)
     return False
 
 
@@ -208,7 +165,7 @@ def _exchange(i, tolerance, work):
         return
     for s in range(k):
         d[s] = -work.l[s]
-    _back(work.L, k, d)
+    back_substitute(work.L, k, d)
     step = 0.0
     leave = -1
     for s in range(k):
@@ -222,8 +179,8 @@ def _exchange(i, tolerance, work):
         return
     for s in range(k):
         z[s] = max(z[s] + step * d[s], 0.0)
-    _remove(leave, work)
-    if not _append(i, work):
+    remove(leave, work)
+    if not append(i, work):
         work.refused[i] = 1
         return
     z[k - 1] = step
@@ -239,7 +196,7 @@ def _go_monotone(e, tolerance, work):
     info[RULE] = MONOTONE
     info[SEEN] = 0
     while True:
-        _solve(e, work.z, work)
+        solve_active(e, work.z, work)
         least = 0.0
         leave = -1
         for s in range(info[ACTIVE]):
@@ -253,7 +210,7 @@ def _go_monotone(e, tolerance, work):
             for s in range(info[ACTIVE]):
                 work.z[s] = max(work.z[s], 0.0)
             return
-        _remove(leave, work)
+        remove(leave, work)
 
 
 @kernel
@@ -300,100 +257,6 @@ def _most_negative(e, n, tolerance, work):
 
 
 @kernel
-def _solve(e, x, work):
-    """x = -A^-1 e of the active block (line 12)."""
-    k = work.info[ACTIVE]
-    for s in range(k):
-        x[s] = -e[work.active[s]]
-    _forward(work.L, k, x)
-    _back(work.L, k, x)
-
-
-@kernel
-def _forward(L, k, x):
-    for i in range(k):
-        t = x[i]
-        for j in range(i):
-            t -= L[i, j] * x[j]
-        x[i] = t / L[i, i]
-
-
-@kernel
-def _back(L, k, x):
-    for i in range(k - 1, -1, -1):
-        t = x[i] / L[i, i]
-        x[i] = t
-        for j in range(i):
-            x[j] -= L[i, j] * t
-
-
-@kernel
-def ppm_correct(residual, x, work):
-    """x := -A^-1 residual over the active block; ``residual`` (n,) by index, ``x`` (m,) by position."""
-    _solve(residual, x, work)
-
-
-@kernel
-def _append(i, work):
-    """One more row of L for index i (z = 0); False, with ``work.l`` left, if it depends on the active ones."""
-    k = work.info[ACTIVE]
-    column = work.slot[k]
-    l = work.l
-    L = work.L
-    for s in range(k):
-        l[s] = work.columns[column, work.active[s]]
-    _forward(L, k, l)
-    d = work.columns[column, i]
-    for s in range(k):
-        d -= l[s] * l[s]
-    if not d > DEPENDENT * work.weight[i] or k + 1 >= work.active.shape[0]:
-        return False
-    for s in range(k):
-        L[k, s] = l[s]
-    L[k, k] = np.sqrt(d)
-    work.active[k] = i
-    work.is_active[i] = 1
-    work.z[k] = 0.0
-    work.info[ACTIVE] = k + 1
-    work.info[PIVOTS] += 1
-    work.info[MOST] = max(work.info[MOST], k + 1)
-    return True
-
-
-@kernel
-def _remove(p, work):
-    """Take position p out of L by Givens rotations; the column in the first free slot stays first free."""
-    k = work.info[ACTIVE] - 1
-    L = work.L
-    slot = work.slot
-    freed = slot[p]
-    work.is_active[work.active[p]] = 0
-    for s in range(p, k):
-        work.active[s] = work.active[s + 1]
-        work.z[s] = work.z[s + 1]
-        for j in range(s + 2):
-            L[s, j] = L[s + 1, j]
-    for s in range(p, k + 1):
-        slot[s] = slot[s + 1]
-    slot[k + 1] = freed
-    for c in range(p, k):  # row c now reaches column c + 1
-        a = L[c, c]
-        b = L[c, c + 1]
-        r = np.hypot(a, b)
-        ca = a / r
-        sb = b / r
-        L[c, c] = r
-        L[c, c + 1] = 0.0
-        for s in range(c + 1, k):
-            a = L[s, c]
-            b = L[s, c + 1]
-            L[s, c] = ca * a + sb * b
-            L[s, c + 1] = ca * b - sb * a
-    work.info[ACTIVE] = k
-    work.info[PIVOTS] += 1
-
-
-@kernel
 def modified_ppm(F, e, n, start, count, z, tolerance, limit, work):
     """Solve the leading n x n problem with a symmetric positive semidefinite F.
 
@@ -420,21 +283,14 @@ def modified_ppm(F, e, n, start, count, z, tolerance, limit, work):
         work.weight[i] = F[i, i]
     for s in range(count):
         if work.is_active[start[s]] == 0:
-            _copy_column(F, n, start[s], work)
-            _append(start[s], work)
+            copy_column(F, n, start[s], work)
+            append(start[s], work)
     work.info[PIVOTS] = 0
     while True:
         i = ppm_next(e, n, tolerance, limit, work)
         if i < 0:
             break
-        _copy_column(F, n, i, work)
+        copy_column(F, n, i, work)
         ppm_add(i, e, tolerance, work)
     ppm_scatter(n, z, work)
     return i
-
-
-@kernel
-def _copy_column(F, n, i, work):
-    t = work.slot[work.info[ACTIVE]]
-    for j in range(n):
-        work.columns[t, j] = F[i, j]

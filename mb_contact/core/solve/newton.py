@@ -24,13 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.solve.by_bodies import (
-    apply_bodies,
-    factor_bodies,
-    order_pieces,
-    scatter,
-    substitute_bodies,
-)
+from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
+from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.gauss_seidel import sweep_blocks
 from mb_contact.core.solve.laws import RHO, apart_from_cones, friction_group, linearise, residual
@@ -40,7 +35,6 @@ SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
-
 FIRST_EPS = 1e-3
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved

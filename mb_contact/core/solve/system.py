@@ -11,14 +11,11 @@ many as its degrees of freedom fill.  Impulses are in N s (N m s), velocities in
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-import numba
 import numpy as np
-from numba.core import types
-from numba.experimental import structref
 
+from mb_contact.core.declare import Integers, Integers32, Reals, allocate, handle
 from mb_contact.core.jit import entry
 
 EQUALITY = 0  #: u + mu r = 0, mu a softness
@@ -40,106 +37,89 @@ ISLANDS = 2
 class Blocks(NamedTuple):
     """The rows' partition and their laws; R rows in B blocks."""
 
-    kind: np.ndarray  #: int64 (B,)
-    start: np.ndarray  #: int64 (B + 1,), first row of a block
-    n_f: np.ndarray  #: int64 (B,), vertices of the polygon of friction, 0 for the disc
-    mu: np.ndarray  #: (R,), coefficient of a friction row; of other rows see their kind
-    D: np.ndarray  #: (R,), scale: the diagonal of W, of a friction group the mean of mu^2 W_ii, over mu^2
+    kind: Annotated[Integers, "B"]
+    start: Annotated[Integers, "B + 1"]  #: first row of a block
+    n_f: Annotated[Integers, "B"]  #: vertices of the polygon of friction, 0 for the disc
+    mu: Annotated[Reals, "R"]  #: coefficient of a friction row; of other rows see their kind
+    D: Annotated[Reals, "R"]  #: scale: the diagonal of W, of a friction group the mean of mu^2 W_ii, over mu^2
 
 
 class Bodies(NamedTuple):
     """J and M; E entries of J over C pieces of T trees.  A row touches its block's pieces only."""
 
-    entry: np.ndarray  #: int64 (B + 1,), first entry of a block
-    piece: np.ndarray  #: int64 (E,)
-    at: np.ndarray  #: int64 (E,), first row of an entry in J
-    J: np.ndarray  #: (E', 6), for each entry a row for each row of its block
-    tree: np.ndarray  #: int64 (T + 1,), first piece of a tree
-    tree_of: np.ndarray  #: int64 (C,)
-    place: np.ndarray  #: int64 (N,), of each velocity among the pieces' 6 C
-    mass_at: np.ndarray  #: int64 (T + 1,), where a tree's matrix starts in M and M_inv
-    M: np.ndarray  #: dense matrices of the trees one after the other, padded to whole pieces with ones
-    M_inv: np.ndarray
-    pieces: np.ndarray  #: int64 (C,), the islands' pieces, one island after the other
-    first_piece: np.ndarray  #: int64 (I + 1,)
+    entry: Annotated[Integers, "B + 1"]  #: first entry of a block
+    piece: Annotated[Integers, "E"]
+    at: Annotated[Integers, "E"]  #: first row of an entry in J
+    J: Annotated[Reals, "3 * E", 6]  #: for each entry a row for each row of its block
+    tree: Annotated[Integers, "T + 1"]  #: first piece of a tree
+    tree_of: Annotated[Integers, "C"]
+    place: Annotated[Integers, "N"]  #: of each velocity among the pieces' 6 C
+    mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and M_inv
+    M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole pieces with ones
+    M_inv: Annotated[Reals, "masses"]
+    pieces: Annotated[Integers, "C"]  #: the islands' pieces, one island after the other
+    first_piece: Annotated[Integers, "B + 1"]
 
 
 class Factors(NamedTuple):
     """Factors of a Newton matrix: dense by rows, sparse by bodies."""
 
-    A: np.ndarray  #: (R', R')
-    scale: np.ndarray  #: (R',)
-    pivot: np.ndarray  #: int64 (R',)
-    order: np.ndarray  #: int64 (C,), pieces in the order of elimination
-    rank: np.ndarray  #: int64 (C,)
-    degree: np.ndarray  #: int64 (C,)
-    slot: np.ndarray  #: int32 (C, C), block of the factors, -1 where there is none
-    later: np.ndarray  #: int64 (..,), later neighbours of each piece in the order
-    first: np.ndarray  #: int64 (C + 1,), first of them
-    L: np.ndarray  #: (.., 36), blocks of the factors
+    A: Annotated[Reals, "dense", "dense"]
+    scale: Annotated[Reals, "dense"]
+    pivot: Annotated[Integers, "dense"]
+    order: Annotated[Integers, "C"]  #: pieces in the order of elimination
+    rank: Annotated[Integers, "C"]
+    degree: Annotated[Integers, "C"]
+    slot: Annotated[Integers32, "C", "C"]  #: block of the factors, -1 where there is none
+    later: Annotated[Integers, "fill"]  #: later neighbours of each piece in the order
+    first: Annotated[Integers, "C + 1"]  #: first of them
+    L: Annotated[Reals, "fill", 36]  #: blocks of the factors
 
 
 class Vectors(NamedTuple):
     """What the Newton method writes."""
 
-    c: np.ndarray  #: (R,)
-    G: np.ndarray  #: (R, 3), minus the derivative of dr by du: of the normal row, of both rows of the friction group
-    dr: np.ndarray  #: (R,)
-    du: np.ndarray  #: (R,)
-    w: np.ndarray  #: (R,), velocities of the anchored problem
-    rest: np.ndarray  #: (R,)
-    anchor: np.ndarray  #: (R,), impulses that the anchored problem is drawn to
-    best: np.ndarray  #: (R,)
-    zero: np.ndarray  #: (R,)
-    f: np.ndarray  #: (6 C,), impulses on the pieces
-    v: np.ndarray  #: (6 C,), velocities of the pieces
-    own: np.ndarray  #: (B, 6, 6), W_bb of the blocks
-    small: np.ndarray  #: (8, 7), the Newton matrix of one block; two of its vectors
+    c: Annotated[Reals, "R"]
+    G: Annotated[Reals, "R", 3]  #: minus the derivative of dr by du: the normal row, both rows of the friction group
+    dr: Annotated[Reals, "R"]
+    du: Annotated[Reals, "R"]
+    w: Annotated[Reals, "R"]  #: velocities of the anchored problem
+    rest: Annotated[Reals, "R"]
+    anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
+    best: Annotated[Reals, "R"]
+    zero: Annotated[Reals, "R"]
+    f: Annotated[Reals, "6 * C"]  #: impulses on the pieces
+    v: Annotated[Reals, "6 * C"]  #: velocities of the pieces
+    own: Annotated[Reals, "B", LARGEST_BLOCK, LARGEST_BLOCK]  #: W_bb of the blocks
+    small: Annotated[Reals, 8, 7]  #: the Newton matrix of one block; two of its vectors
 
 
 class System(NamedTuple):
     """The problem of R rows in I islands, its solution, and what the solver needs."""
 
-    count: np.ndarray  #: int64 (3,): blocks, rows, islands
+    count: Annotated[Integers, 3]  #: blocks, rows, islands
     blocks: Blocks
-    source: np.ndarray  #: int64 (R,), the caller's number of each row
-    immobile: np.ndarray  #: int64 (R,), 1 where nothing moves along a row: its compliance is rounding
-    q: np.ndarray  #: (R,)
-    r: np.ndarray  #: (R,)
-    u: np.ndarray  #: (R,)
-    island: np.ndarray  #: int64 (I + 1,), first block of an island
-    face: np.ndarray  #: int64 (1,), BY_ROWS or BY_BODIES
-    W: np.ndarray  #: (R', R'), by the numbers of ``source``; only BY_ROWS
+    source: Annotated[Integers, "R"]  #: the caller's number of each row
+    immobile: Annotated[Integers, "R"]  #: 1 where nothing moves along a row: its compliance is rounding
+    q: Annotated[Reals, "R"]
+    r: Annotated[Reals, "R"]
+    u: Annotated[Reals, "R"]
+    island: Annotated[Integers, "B + 1"]  #: first block of an island
+    face: Annotated[Integers, 1]  #: BY_ROWS or BY_BODIES
+    W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
     bodies: Bodies
     factors: Factors
     work: Vectors
-    report: np.ndarray  #: (I, 3), status, Newton steps and residual of each island
+    report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
 
-class SystemHandleType(types.StructRef):
-    """Numba type of ``SystemHandle``."""
-
-    def preprocess_fields(self, fields):
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-
-if numba.config.DISABLE_JIT:
-    SystemHandle = namedtuple("SystemHandle", System._fields)
-else:
-
-    class SystemHandle(structref.StructRefProxy):
-        """A System as kernels take it: one reference, because 60 arrays at each call take long to compile."""
-
-    structref.register(SystemHandleType)
-    structref.define_proxy(SystemHandle, SystemHandleType, list(System._fields))
+SystemHandleType, SystemHandle = handle(System)
 
 
 @entry
-def make_system_handle(
-    count, blocks, source, immobile, q, r, u, island, face, W, bodies, factors, work, report,
-):  # fmt: skip
-    """A SystemHandle of the fields of a System."""
-    return SystemHandle(count, blocks, source, immobile, q, r, u, island, face, W, bodies, factors, work, report)
+def make_system_handle(system):
+    """The one reference by which kernels take a System."""
+    return SystemHandle(*system)
 
 
 def make_system(rows, blocks, entries, dense, trees, place):
@@ -154,49 +134,15 @@ def make_system(rows, blocks, entries, dense, trees, place):
     """
     tree = np.concatenate(([0], np.cumsum(trees))).astype(np.int64)
     at = np.concatenate(([0], np.cumsum((PIECE * np.asarray(trees)) ** 2))).astype(np.int64)
-    pieces = int(tree[-1])
-    return System(
-        count=np.zeros(3, np.int64),
-        blocks=Blocks(
-            kind=np.zeros(blocks, np.int64), start=np.zeros(blocks + 1, np.int64), n_f=np.zeros(blocks, np.int64),
-            mu=np.zeros(rows), D=np.ones(rows),
-        ),
-        source=np.zeros(rows, np.int64),
-        immobile=np.zeros(rows, np.int64),
-        q=np.zeros(rows),
-        r=np.zeros(rows),
-        u=np.zeros(rows),
-        island=np.zeros(blocks + 1, np.int64),
-        face=np.zeros(1, np.int64),
-        W=np.zeros((dense, dense)),
-        bodies=Bodies(
-            entry=np.zeros(blocks + 1, np.int64), piece=np.zeros(entries, np.int64), at=np.zeros(entries, np.int64),
-            J=np.zeros((3 * entries, PIECE)), tree=tree, tree_of=np.repeat(np.arange(len(trees)), trees), place=place,
-            mass_at=at, M=np.zeros(at[-1]), M_inv=np.zeros(at[-1]), pieces=np.zeros(pieces, np.int64),
-            first_piece=np.zeros(blocks + 1, np.int64),
-        ),
-        factors=make_factors(dense, pieces, 0),
-        work=Vectors(
-            **{name: np.zeros(rows) for name in ("c", "dr", "du", "w", "rest", "anchor", "best", "zero")},
-            G=np.zeros((rows, 3)), f=np.zeros(PIECE * pieces), v=np.zeros(PIECE * pieces),
-            own=np.zeros((blocks, LARGEST_BLOCK, LARGEST_BLOCK)), small=np.zeros((8, 7)),
-        ),
-        report=np.zeros((blocks, 3)),
+    size = {"R": rows, "B": blocks, "E": entries, "C": int(tree[-1]), "dense": dense, "masses": int(at[-1])}
+    tree_of = np.repeat(np.arange(len(trees)), trees)
+    bodies = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
+    return allocate(
+        System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows)), bodies=bodies,
+        factors=make_factors(dense, size["C"], 0), work=allocate(Vectors, **size),
     )  # fmt: skip
 
 
 def make_factors(dense, pieces, blocks):
     """For dense matrices of so many rows, and sparse ones of so many pieces and blocks besides the least."""
-    blocks += 16 * pieces + 16
-    return Factors(
-        A=np.zeros((dense, dense)),
-        scale=np.zeros(dense),
-        pivot=np.zeros(dense, np.int64),
-        order=np.zeros(pieces, np.int64),
-        rank=np.zeros(pieces, np.int64),
-        degree=np.zeros(pieces, np.int64),
-        slot=np.zeros((pieces, pieces), np.int32),
-        later=np.zeros(blocks, np.int64),
-        first=np.zeros(pieces + 1, np.int64),
-        L=np.zeros((blocks, PIECE * PIECE)),
-    )
+    return allocate(Factors, dense=dense, C=pieces, fill=blocks + 16 * pieces + 16)

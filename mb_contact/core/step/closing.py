@@ -23,11 +23,11 @@ from mb_contact.core.constraints.bilateral import (
     BilateralWork,
     bilateral_rows,
     make_bilateral_work,
-    partner_impulses,
     worst_closure,
 )
-from mb_contact.core.constraints.contact_rows import row_impulses
-from mb_contact.core.constraints.joint_forces import spring_energy
+from mb_contact.core.constraints.gear import partner_impulses
+from mb_contact.core.constraints.rows import row_impulses
+from mb_contact.core.constraints.spring import spring_energy
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
@@ -60,7 +60,7 @@ class ClosingWork(NamedTuple):
 def make_closing_work(n, N, m, gears, pieces, place):
     """For n bodies, N degrees of freedom and m bilateral rows of which ``gears`` are couplings of joints."""
     size = m + gears
-    system = make_system_handle(*make_system(size, m, 0, size, pieces, place))
+    system = make_system_handle(make_system(size, m, 0, size, pieces, place))
     return ClosingWork(
         make_rows(n, size), make_bilateral_work(n, m), system, np.zeros(size), np.zeros(size), np.zeros(N),
         np.zeros(0, np.int64),

@@ -13,17 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.constraints.contact_rows import row_sides
+from mb_contact.core.constraints.rows import row_sides
+from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE
 from mb_contact.core.jit import entry
-from mb_contact.core.solve.assemble import (
-    choose_face,
-    draft_joints,
-    pose_bodies,
-    pose_rows,
-    set_scales,
-    set_velocities,
-    sort_islands,
-)
+from mb_contact.core.solve.assemble import choose_face, pose_bodies, pose_rows, set_scales, set_velocities
+from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
@@ -50,7 +44,7 @@ def pose(h):
     ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.cones`` and ``h.bil`` all rows, ``h.art`` the
     articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
     """
-    status = pose_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[2] != 0.0)
+    status = pose_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[ONLY_ROWS] != 0.0)
     if status == OK:
         start(h)
     return status
@@ -130,12 +124,13 @@ def solve(h, impact):
     for i in range(h.sol.ray.shape[0]):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
-    tolerance = h.solver[0] * (TIGHTER if impact else 1.0)
+    budget = int(h.solver[BUDGET])
+    tolerance = h.solver[TOLERANCE] * (TIGHTER if impact else 1.0)
     for i in range(P.count[ISLANDS]):
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
             rays = attempt < 2 and not impact
-            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, int(h.solver[1]), rays)
+            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, budget, rays)
             total += steps
             if status != NO_MOTION:
                 break
@@ -168,7 +163,7 @@ def _drop_push_out(h, P, island):
     It is so for all contacts that touch only if gaps below TOUCHING are none here.
     """
     found = False
-    least = TOUCHING / h.settings[0]
+    least = TOUCHING / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
         if P.immobile[i] != 0:
             continue

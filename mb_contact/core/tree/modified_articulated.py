@@ -24,10 +24,11 @@ with row and column pivoting are stable row by row (Cox and Higham 1998).  Thirt
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.types import OK, SINGULAR_HINGE
 
@@ -39,18 +40,16 @@ RANK_OF_INERTIA = 1e-15  #: of a rotational inertia, relative to its trace: a th
 class Factors(NamedTuple):
     """Workspace of :func:`factored_inertias`."""
 
-    A: np.ndarray  #: (n, 6, 6), rows of the factors, P = A* A
-    hinge: np.ndarray  #: (7, 7), [A h, A; s, 0] of one degree of freedom
-    stack: np.ndarray  #: (12, 6), own rows and those of a child
-    square: np.ndarray  #: (6, 6)
-    done: np.ndarray  #: int64 (6,), columns already eliminated
+    A: Annotated[Reals, "n", 6, 6]  #: rows of the factors, P = A* A
+    hinge: Annotated[Reals, 7, 7]  #: [A h, A; s, 0] of one degree of freedom
+    stack: Annotated[Reals, 12, 6]  #: own rows and those of a child
+    square: Annotated[Reals, 6, 6]
+    done: Annotated[Integers, 6]  #: columns already eliminated
 
 
 def make_factors(n):
     """Workspace for n bodies."""
-    return Factors(
-        np.zeros((n, 6, 6)), np.zeros((7, 7)), np.zeros((12, 6)), np.zeros((6, 6)), np.zeros(6, np.int64)
-    )
+    return allocate(Factors, n=n)
 
 
 @kernel

@@ -8,10 +8,11 @@ Between steps the workspaces ``art`` and ``com`` of the step are free; they are 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import entry
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.compliance import compliance_of_nodes
@@ -24,53 +25,33 @@ from mb_contact.types import OK
 class OperationalWork(NamedTuple):
     """Frames and results; f frames, n bodies, N degrees of freedom."""
 
-    body: np.ndarray  #: int64 (f,), body of each frame or WORLD
-    first: np.ndarray  #: int64 (f,), zeros: six rows each
-    touched: np.ndarray  #: int64 (n,), 1 for the bodies of the frames
-    R_frame: np.ndarray  #: (f, 3, 3), frames in their bodies
-    p_frame: np.ndarray  #: (f, 3)
-    R: np.ndarray  #: (f, 3, 3), in the world
-    p: np.ndarray  #: (f, 3)
-    J: np.ndarray  #: (6 f, N)
-    bias: np.ndarray  #: (6 f,)
-    compliance: np.ndarray  #: (6 f, 6 f)
-    alpha: np.ndarray  #: (n, 6)
-    force: np.ndarray  #: (n, 6)
-    mass: np.ndarray  #: (n,), composite
-    inertia: np.ndarray  #: (n, 3, 3), composite
-    moment: np.ndarray  #: (n, 3), composite
-    top: np.ndarray  #: int64 (n,)
-    screws: np.ndarray  #: (9, N)
-    M: np.ndarray  #: (N, N)
-    effort: np.ndarray  #: (N,)
-    still: np.ndarray  #: (N,), zeros
+    body: Annotated[Integers, "f"]  #: body of each frame or WORLD
+    first: Annotated[Integers, "f"]  #: zeros: six rows each
+    touched: Annotated[Integers, "n"]  #: 1 for the bodies of the frames
+    R_frame: Annotated[Reals, "f", 3, 3]  #: frames in their bodies
+    p_frame: Annotated[Reals, "f", 3]
+    R: Annotated[Reals, "f", 3, 3]  #: in the world
+    p: Annotated[Reals, "f", 3]
+    J: Annotated[Reals, "6 * f", "N"]
+    bias: Annotated[Reals, "6 * f"]
+    compliance: Annotated[Reals, "6 * f", "6 * f"]
+    alpha: Annotated[Reals, "n", 6]
+    force: Annotated[Reals, "n", 6]
+    mass: Annotated[Reals, "n"]  #: composite
+    inertia: Annotated[Reals, "n", 3, 3]  #: composite
+    moment: Annotated[Reals, "n", 3]  #: composite
+    top: Annotated[Integers, "n"]
+    screws: Annotated[Reals, 9, "N"]
+    M: Annotated[Reals, "N", "N"]
+    effort: Annotated[Reals, "N"]
+    still: Annotated[Reals, "N"]  #: zeros
 
 
 def make_operational_work(n, N, body, R_frame, p_frame):
-    f = len(body)
     touched = np.zeros(n, np.int64)
     touched[body[body >= 0]] = 1
-    return OperationalWork(
-        body=body,
-        first=np.zeros(f, np.int64),
-        touched=touched,
-        R_frame=R_frame,
-        p_frame=p_frame,
-        R=np.zeros((f, 3, 3)),
-        p=np.zeros((f, 3)),
-        J=np.zeros((6 * f, N)),
-        bias=np.zeros(6 * f),
-        compliance=np.zeros((6 * f, 6 * f)),
-        alpha=np.zeros((n, 6)),
-        force=np.zeros((n, 6)),
-        mass=np.zeros(n),
-        inertia=np.zeros((n, 3, 3)),
-        moment=np.zeros((n, 3)),
-        top=np.zeros(n, np.int64),
-        screws=np.zeros((9, N)),
-        M=np.zeros((N, N)),
-        effort=np.zeros(N),
-        still=np.zeros(N),
+    return allocate(
+        OperationalWork, n=n, N=N, f=len(body), body=body, touched=touched, R_frame=R_frame, p_frame=p_frame
     )
 
 

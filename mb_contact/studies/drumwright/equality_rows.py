@@ -20,24 +20,16 @@ normal, so nothing of size n^2 is touched.  No mass matrix, no Jacobian.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.constraints.contact_rows import row_impulses, row_sides, row_velocities
+from mb_contact.core.constraints.rows import row_impulses, row_sides, row_velocities
+from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.principal_pivoting import (
-    ACTIVE,
-    PIVOTS,
-    RULE,
-    _append,
-    ppm_add,
-    ppm_correct,
-    ppm_next,
-    ppm_reset,
-    ppm_scatter,
-)
+from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, RULE, append, ppm_correct
+from mb_contact.core.lcp.principal_pivoting import ppm_add, ppm_next, ppm_reset, ppm_scatter
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.tree.kinematics import body_velocities
@@ -63,77 +55,44 @@ NO_COMPLIANCE = 1e-14  # of the largest diagonal entry of W
 class EqualityWork(NamedTuple):
     """Rows X, rows N and the elimination; R rows, at most k independent rows of X."""
 
-    equality: np.ndarray  #: int64 (R,), rows X in the order in which they are tried
-    softness: np.ndarray  #: (R,), by place in ``equality`` [1/kg ...]
-    hard: np.ndarray  #: int64 (R,), rows N
-    q: np.ndarray  #: (R,), free velocities plus offsets of all rows
-    diagonal: np.ndarray  #: (R,), of W
-    left: np.ndarray  #: (R,), of the diagonal, after elimination
-    column: np.ndarray  #: (R,)
-    response: np.ndarray  #: (n, 6), velocities of the essential bodies to one row's impulse
-    a_T: np.ndarray  #: (6, R)
-    b_T: np.ndarray  #: (6, R)
-    Y: np.ndarray  #: (k, R), L^-1 W_X.
-    y: np.ndarray  #: (k,), L^-1 u_X
-    s: np.ndarray  #: (k,), scratch
-    picked: np.ndarray  #: int64 (k,), independent rows of X
-    soft: np.ndarray  #: (k,), their softness
-    e: np.ndarray  #: (R,), scaled, by place in ``hard``
-    scale: np.ndarray  #: (R,), W_ii^-1/2, by place in ``hard``
-    z: np.ndarray  #: (R,), scaled, by place in ``hard``
-    r: np.ndarray  #: (R,), impulses of all rows
-    u: np.ndarray  #: (R,), their velocities after the response: q + B* Delta V
-    start: np.ndarray  #: int64 (R,), warm start, places in ``hard``
-    impulse: np.ndarray  #: (n, 6)
-    no_joint: np.ndarray  #: (N,), zeros
-    dv: np.ndarray  #: (N,)
-    V: np.ndarray  #: (n, 6), of dv
-    alpha: np.ndarray  #: (R, k), of least_norm.py, like the next four
-    gram: np.ndarray  #: (k, k)
-    g: np.ndarray  #: (k,)
-    member: np.ndarray  #: int64 (R,)
-    old: np.ndarray  #: (R,)
-    ratio: np.ndarray  #: (R,), by row: a gear's row minus this times its partner, GEAR_ROWS rows behind it, is one row
-    info: np.ndarray  #: int64 (EQUALITY_INFO,)
+    equality: Annotated[Integers, "R"]  #: rows X in the order in which they are tried
+    softness: Annotated[Reals, "R"]  #: by place in ``equality`` [1/kg ...]
+    hard: Annotated[Integers, "R"]  #: rows N
+    q: Annotated[Reals, "R"]  #: free velocities plus offsets of all rows
+    diagonal: Annotated[Reals, "R"]  #: of W
+    left: Annotated[Reals, "R"]  #: of the diagonal, after elimination
+    column: Annotated[Reals, "R"]
+    response: Annotated[Reals, "n", 6]  #: velocities of the essential bodies to one row's impulse
+    a_T: Annotated[Reals, 6, "R"]
+    b_T: Annotated[Reals, 6, "R"]
+    Y: Annotated[Reals, "k", "R"]  #: L^-1 W_X.
+    y: Annotated[Reals, "k"]  #: L^-1 u_X
+    s: Annotated[Reals, "k"]  #: scratch
+    picked: Annotated[Integers, "k"]  #: independent rows of X
+    soft: Annotated[Reals, "k"]  #: their softness
+    e: Annotated[Reals, "R"]  #: scaled, by place in ``hard``
+    scale: Annotated[Reals, "R"]  #: W_ii^-1/2, by place in ``hard``
+    z: Annotated[Reals, "R"]  #: scaled, by place in ``hard``
+    r: Annotated[Reals, "R"]  #: impulses of all rows
+    u: Annotated[Reals, "R"]  #: their velocities after the response: q + B* Delta V
+    start: Annotated[Integers, "R"]  #: warm start, places in ``hard``
+    impulse: Annotated[Reals, "n", 6]
+    no_joint: Annotated[Reals, "N"]  #: zeros
+    dv: Annotated[Reals, "N"]
+    V: Annotated[Reals, "n", 6]  #: of dv
+    alpha: Annotated[Reals, "R", "k"]  #: of least_norm.py, like the next four
+    gram: Annotated[Reals, "k", "k"]
+    g: Annotated[Reals, "k"]
+    member: Annotated[Integers, "R"]
+    old: Annotated[Reals, "R"]
+    ratio: Annotated[Reals, "R"]  #: of a gear's row: it minus this times its partner, GEAR_ROWS behind, is one row
+    info: Annotated[Integers, EQUALITY_INFO]
 
 
 def make_equality_work(n, N, R, picked):
     """Workspace for a tree of n bodies and N degrees of freedom, R rows, ``picked`` independent ones in X."""
     k = max(min(picked, R), 1)
-    return EqualityWork(
-        equality=np.zeros(R, np.int64),
-        softness=np.zeros(R),
-        hard=np.zeros(R, np.int64),
-        q=np.zeros(R),
-        diagonal=np.zeros(R),
-        left=np.zeros(R),
-        column=np.zeros(R),
-        response=np.zeros((n, 6)),
-        a_T=np.zeros((6, R)),
-        b_T=np.zeros((6, R)),
-        Y=np.zeros((k, R)),
-        y=np.zeros(k),
-        s=np.zeros(k),
-        picked=np.zeros(k, np.int64),
-        soft=np.zeros(k),
-        e=np.zeros(R),
-        scale=np.zeros(R),
-        z=np.zeros(R),
-        r=np.zeros(R),
-        u=np.zeros(R),
-        start=np.zeros(R, np.int64),
-        impulse=np.zeros((n, 6)),
-        no_joint=np.zeros(N),
-        dv=np.zeros(N),
-        V=np.zeros((n, 6)),
-        alpha=np.zeros((R, max(k, 1))),
-        gram=np.zeros((k, k)),
-        g=np.zeros(k),
-        member=np.zeros(R, np.int64),
-        old=np.zeros(R),
-        ratio=np.zeros(R),
-        info=np.zeros(EQUALITY_INFO, np.int64),
-    )
+    return allocate(EqualityWork, n=n, N=N, R=R, k=k)
 
 
 @kernel
@@ -381,7 +340,7 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     for i in range(warm):
         if ppm.is_active[eq.start[i]] == 0:
             _scaled_column(com, rows, n_rows, eq.start[i], eq, ppm)
-            _append(eq.start[i], ppm)
+            append(eq.start[i], ppm)
     ppm.info[PIVOTS] = 0
     while True:
         i = ppm_next(eq.e, n, tolerance, limit, ppm)

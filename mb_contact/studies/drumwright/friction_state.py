@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.contact_rows import row_velocities
+from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
-from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
-from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED, make_ppm_work
+from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.lcp.active_factor import make_ppm_work
+from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import TreeModel

@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.studies.drumwright.equality_rows import EQUALITY_ROWS, FREE_ROWS, PICKED_ROWS, _pick, respond
 
 MOST_ROUNDS = 20

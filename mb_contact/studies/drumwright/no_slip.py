@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from mb_contact.core.lcp.principal_pivoting import ACTIVE
+from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import (

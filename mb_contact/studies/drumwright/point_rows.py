@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.contact_rows import angular_row, row_dot, two_sides
+from mb_contact.core.constraints.rows import angular_row, row_dot, two_sides
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import (
     linear,

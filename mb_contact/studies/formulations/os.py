@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.constraints.contact_rows import row_impulses, row_velocities
+from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities

@@ -14,7 +14,7 @@ import numpy as np
 
 from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
+from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.formulations.catalogue import formulate
@@ -38,7 +38,7 @@ class FormulationStep(ContactStep):
     def solve(self, handle):
         """Pose the step's problem, formulate and solve it; a status."""
         context = self.context
-        _step.assemble(handle)
+        assemble(handle)
         status = _problem.pose(handle)
         if status != OK:
             return status

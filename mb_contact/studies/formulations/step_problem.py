@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.constraints.contact_rows import row_impulses, row_sides
+from mb_contact.core.constraints.rows import row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows

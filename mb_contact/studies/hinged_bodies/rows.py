@@ -17,10 +17,11 @@ so K M^-1 K* is a band of half-width 9.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.declare import Reals, allocate
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
@@ -52,44 +53,28 @@ BAND = 9  # entries of a row left of the diagonal
 class HingeWork(NamedTuple):
     """Geometry of the hinges and workspaces; n bodies, room for R contact rows."""
 
-    anchor: np.ndarray  #: (n, 3), hinge point in the body's frame [m]
-    anchor_up: np.ndarray  #: (n, 3), in the frame of the body before it, or the world's
-    axis: np.ndarray  #: (n, 3), in the body's frame
-    across: np.ndarray  #: (n, 2, 3), orthonormal, across the axis, in the frame of the body before it
-    gamma: np.ndarray  #: (2,), gamma, the part of an opening that is taken back in a step, and s
-    inverse: np.ndarray  #: (n, 3, 3), inverse rotational inertias, world axes
-    on: np.ndarray  #: (5 n, 6)
-    up: np.ndarray  #: (5 n, 6)
-    on_inverse: np.ndarray  #: (5 n, 6), M^-1 on
-    up_inverse: np.ndarray  #: (5 n, 6)
-    q: np.ndarray  #: (5 n,)
-    band: np.ndarray  #: (5 n, 10), lower band of K M^-1 K*, diagonal last; then its Cholesky factor
-    y: np.ndarray  #: (5 n,), factor^-1 q
-    C: np.ndarray  #: (5 n, R), K M^-1 D of the contact rows; then factor^-1 times it
-    p: np.ndarray  #: (5 n,), impulses of the hinge rows
+    anchor: Annotated[Reals, "n", 3]  #: hinge point in the body's frame [m]
+    anchor_up: Annotated[Reals, "n", 3]  #: in the frame of the body before it, or the world's
+    axis: Annotated[Reals, "n", 3]  #: in the body's frame
+    across: Annotated[Reals, "n", 2, 3]  #: orthonormal, across the axis, in the frame of the body before it
+    gamma: Annotated[Reals, 2]  #: gamma, the part of an opening that is taken back in a step, and s
+    inverse: Annotated[Reals, "n", 3, 3]  #: inverse rotational inertias, world axes
+    on: Annotated[Reals, "5 * n", 6]
+    up: Annotated[Reals, "5 * n", 6]
+    on_inverse: Annotated[Reals, "5 * n", 6]  #: M^-1 on
+    up_inverse: Annotated[Reals, "5 * n", 6]
+    q: Annotated[Reals, "5 * n"]
+    band: Annotated[Reals, "5 * n", 10]  #: lower band of K M^-1 K*, diagonal last; then its Cholesky factor
+    y: Annotated[Reals, "5 * n"]  #: factor^-1 q
+    C: Annotated[Reals, "5 * n", "R"]  #: K M^-1 D of the contact rows; then factor^-1 times it
+    p: Annotated[Reals, "5 * n"]  #: impulses of the hinge rows
 
 
 def make_hinge_work(anchor, anchor_up, axis, across, gamma, R):
     """Workspace for chains with the given hinges (HingeWork says in which frames) and R contact rows."""
-    n = len(anchor)
-    m = ROWS * n
-    return HingeWork(
-        anchor=np.ascontiguousarray(anchor, dtype=np.float64),
-        anchor_up=np.ascontiguousarray(anchor_up, dtype=np.float64),
-        axis=np.ascontiguousarray(axis, dtype=np.float64),
-        across=np.ascontiguousarray(across, dtype=np.float64),
-        gamma=np.array(gamma, dtype=np.float64),
-        inverse=np.zeros((n, 3, 3)),
-        on=np.zeros((m, 6)),
-        up=np.zeros((m, 6)),
-        on_inverse=np.zeros((m, 6)),
-        up_inverse=np.zeros((m, 6)),
-        q=np.zeros(m),
-        band=np.zeros((m, BAND + 1)),
-        y=np.zeros(m),
-        C=np.zeros((m, R)),
-        p=np.zeros(m),
-    )
+    given = {"anchor": anchor, "anchor_up": anchor_up, "axis": axis, "across": across, "gamma": gamma}
+    given = {name: np.ascontiguousarray(value, dtype=np.float64) for name, value in given.items()}
+    return allocate(HingeWork, n=len(anchor), R=R, **given)
 
 
 @kernel

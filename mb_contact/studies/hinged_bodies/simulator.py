@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.core.solve.system import make_system_handle
 from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
+from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import InputError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
@@ -45,11 +45,11 @@ class HingedStep(ContactStep):
         rows, units = len(self.context.solution.r), len(self.context.cones.start)
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
-            self._whole = make_system_handle(*_hinged.make_mixed_system(ROWS * self._links, rows, units))
+            self._whole = make_system_handle(_hinged.make_mixed_system(ROWS * self._links, rows, units))
 
     def solve(self, handle):
         """Pose and solve the problem of the step; a status."""
-        _step.assemble(handle)
+        assemble(handle)
         status = _problem.pose(handle)
         if status != OK:
             return status

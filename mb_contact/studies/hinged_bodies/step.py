@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.arrays import copy
-from mb_contact.core.constraints.contact_rows import row_impulses
+from mb_contact.core.constraints.rows import row_impulses
+from mb_contact.core.handle import BUDGET, DT, TOLERANCE
 from mb_contact.core.impact.phases import energy_after
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
@@ -50,7 +51,7 @@ def make_mixed_system(hinge_rows, R, units):
 @entry
 def pose_hinged(h, g):
     """Compliances and free velocities of the hinges, and their coupling with the posed contacts, into ``g``."""
-    hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[0], g)
+    hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[DT], g)
     hinge_compliance(g)
     contact_coupling(h.rows, h.cones.rows[0], g)
 
@@ -136,7 +137,7 @@ def solve_mixed(h, g, m):
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
-    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[0], int(h.solver[1]), False)
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], int(h.solver[BUDGET]), False)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]
@@ -209,7 +210,7 @@ def settle_hinged(h, g):
 def eliminate_in_impact(h, imp, g):
     """Take the hinges out of an impact that ``collisions.pose_impact`` has posed; a status."""
     n_rows = h.cones.rows[0]
-    hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[0], g)
+    hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
     hinge_velocities(h.kin.V, g)
     hinge_compliance(g)
     contact_coupling(h.rows, n_rows, g)

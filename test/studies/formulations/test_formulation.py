@@ -104,7 +104,7 @@ def test_damping_before_or_after_the_step_is_not_the_same():
 
 
 @pytest.mark.parametrize("kind", list(LOOP_ROWS))
-def test_loop_rows_are_the_rate_of_the_closure_error(kind):
+def test_loop_are_the_rate_of_the_closure_error(kind):
     """c' = G v and the constant's dt dG/dt v, both by central differences."""
     h = 1e-6
     for seed in range(8):

@@ -1,24 +1,17 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Springs and Coulomb friction of scalar joints.
+"""Springs of scalar joints.
 
 A spring is implicit, like the damping: with the force -k (q + dt v+ - rest) - d v+ at the end of the step,
 
     (M + dt d + dt^2 k) (v+ - v) = dt (T - k (q - rest) - (d + dt k) v - C) + J* p,
 
 so the step with damping d + dt k and the force -k (q - rest) is that step; it is stable for any k and dt.
-
-Friction of a joint is a row with bounded impulse and maximal dissipation,
-
-    |p| <= f dt,    p v+ = -f dt |v+|:    it sticks, v+ = 0, or slips with p = -f dt sign(v+),
-
-a box of the contact problem (``core/solve``).
 """
 
 from __future__ import annotations
 
-from mb_contact.core.constraints.bilateral import COUNT, GEARS
 from mb_contact.core.jit import kernel
 
 
@@ -49,11 +42,3 @@ def spring_energy(tree, joints, q):
         x = q[tree.q_start[k]] - joints.rest[d]
         total += 0.5 * joints.stiffness[d] * x * x
     return total
-
-
-@kernel
-def bound_friction(tree, joints, dt, bil):
-    """Greatest impulses of the rows of joint friction, which stand before those of the gears."""
-    first = bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]
-    for i in range(joints.rubbing.shape[0]):
-        bil.bound[first + i] = joints.friction[tree.v_start[joints.rubbing[i]]] * dt

@@ -21,11 +21,12 @@ so that ``rows.offset`` is the sum of the last two, the drift term within DRIFT_
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.constraints.contact_rows import row_dot
+from mb_contact.core.constraints.rows import row_dot
+from mb_contact.core.declare import Reals, allocate
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
@@ -57,15 +58,15 @@ LEAST_DISTANCE = 1e-12  # [m] below it a distance has no direction
 class LoopWork(NamedTuple):
     """Scratch of the closures: their frames in the world, velocity products, errors."""
 
-    point: np.ndarray  #: (2, 3), origins of the frames on A and B
-    axes: np.ndarray  #: (2, 3, 3), their axes as columns
-    alpha: np.ndarray  #: (n, 6), accelerations of the bodies when theta_dd = 0 and gravity is off
-    error: np.ndarray  #: (m,), closure error c of each bilateral row [m, rad]
+    point: Annotated[Reals, 2, 3]  #: origins of the frames on A and B
+    axes: Annotated[Reals, 2, 3, 3]  #: their axes as columns
+    alpha: Annotated[Reals, "n", 6]  #: accelerations of the bodies when theta_dd = 0 and gravity is off
+    error: Annotated[Reals, "m"]  #: closure error c of each bilateral row [m, rad]
 
 
 def make_loop_work(n, m):
     """For n bodies and m bilateral rows."""
-    return LoopWork(np.zeros((2, 3)), np.zeros((2, 3, 3)), np.zeros((n, 6)), np.zeros(m))
+    return allocate(LoopWork, n=n, m=m)
 
 
 @kernel

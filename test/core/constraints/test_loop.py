@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.assemble import assemble
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 from mb_contact.model.scene_rules import check_scene
@@ -63,7 +64,7 @@ def test_compiled_rows_are_those_of_the_formulations(kind):
         loop = LoopClosure(kind, a, b, c.p_a[0], c.p_b[0], c.R_a[0], c.R_b[0], float(c.length[0]))
         rows = loop_rows(sim.world, state, loop, "loop")
         _step.smooth_dynamics(sim.context.handle)
-        _step.assemble(sim.context.handle)
+        assemble(sim.context.handle)
         m, mine = len(rows.bias), sim.context.rows
         k = rows.bias + sum(on @ state.drift[i] for on, i in ((rows.on_a, a), (rows.on_b, b)) if i >= 0)
         np.testing.assert_allclose(mine.offset[:m], sim.time_step * k, atol=1e-15 * max(1.0, np.abs(k).max()))

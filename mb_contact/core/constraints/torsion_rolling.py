@@ -1,37 +1,17 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What surfaces add to the rows of contacts: directions of unequal friction, torsion, rolling.
+"""Torsion and rolling of contacts: rows behind all others, and what their impulses are.
 
-A contact whose pair of surfaces has torsional or rolling coefficients gets rows behind all others: the relative angular
-velocity about the normal, and about the two tangents.
+A contact whose pair of surfaces has such coefficients gets the relative angular velocity about the normal, and about
+the two tangents.
 """
 
 from __future__ import annotations
 
-from mb_contact.core.constraints.contact_rows import angular_row, set_tangents, tangential
+from mb_contact.core.constraints.rows import angular_row
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import body_vector, put_vector, vector, vector_dot
-
-UPRIGHT = 1e-3  #: a direction whose part along the surface is less has none there: the mean coefficient counts
-
-
-@kernel
-def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
-    """Coefficients ``mu`` (c, 2) along both tangents; where they differ, t1 is the surface's own direction."""
-    for i in range(contacts.count[0]):
-        pair = contacts.pair[i]
-        mu[i, 0] = mu[i, 1] = geoms.mu[pair]
-        if surfaces.side[pair] < 0:
-            continue
-        k = geoms.body[geoms.pairs[pair, surfaces.side[pair]]]
-        n = vector(contacts.normal, i)
-        t, size = tangential(body_vector(kin.R, k, vector(surfaces.direction, pair)), n)
-        if size < UPRIGHT:
-            continue
-        set_tangents(frames, i, n, t, size)
-        mu[i, 0] = surfaces.along[pair]
-        mu[i, 1] = surfaces.across[pair]
+from mb_contact.core.tree.spatial import put_vector, vector, vector_dot
 
 
 @kernel

@@ -1,0 +1,116 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts: frames D, rows (normal, two tangents) with their push-out, directions of unequal friction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.rows import two_sides
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.spatial import (
+    body_vector,
+    point_velocity,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+
+UPRIGHT = 1e-3  #: a direction whose part along the surface is less has none there: the mean coefficient counts
+
+
+@kernel
+def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
+    """Coefficients ``mu`` (c, 2) along both tangents; where they differ, t1 is the surface's own direction."""
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        mu[i, 0] = mu[i, 1] = geoms.mu[pair]
+        if surfaces.side[pair] < 0:
+            continue
+        k = geoms.body[geoms.pairs[pair, surfaces.side[pair]]]
+        n = vector(contacts.normal, i)
+        t, size = tangential(body_vector(kin.R, k, vector(surfaces.direction, pair)), n)
+        if size < UPRIGHT:
+            continue
+        set_tangents(frames, i, n, t, size)
+        mu[i, 0] = surfaces.along[pair]
+        mu[i, 1] = surfaces.across[pair]
+
+
+@kernel
+def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
+    """Tangent vectors: along the slip above ``slip_speed``, otherwise the contact's previous frame carried over.
+
+    An infinite ``slip_speed`` means a fixed frame: the world's x axis (y where the normal is near x) across the normal.
+    """
+    V = kin.V
+    for i in range(contacts.count[0]):
+        pair = contacts.pair[i]
+        a = geoms.body[geoms.pairs[pair, 0]]
+        b = geoms.body[geoms.pairs[pair, 1]]
+        n = vector(contacts.normal, i)
+        point = vector(contacts.point, i)
+        slip = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
+        t, size = tangential(slip, n)
+        j = find_previous(memory.count[0], memory.pair, memory.feature, pair, contacts.feature[i])
+        frames.known[i] = j
+        frames.aligned[i] = 1 if size > slip_speed else 0
+        if frames.aligned[i] == 0:
+            size = 0.0
+            if j >= 0 and slip_speed < np.inf:
+                t, size = tangential(vector(memory.tangent, j), n)
+            if size < 1e-6:  # there is none, or the carried tangent has become the normal
+                t, size = tangential((1.0, 0.0, 0.0) if abs(n[0]) < 0.8 else (0.0, 1.0, 0.0), n)
+        set_tangents(frames, i, n, t, size)
+
+
+@sweep
+def set_tangents(frames, i, n, t, size):
+    """Tangents of contact i, the first along t of this size, across the normal n."""
+    t = t[0] / size, t[1] / size, t[2] / size
+    put_vector(frames.t1, i, t)
+    put_vector(frames.t2, i, vector_product(n, t))
+
+
+@sweep
+def tangential(a, n):
+    """Part of the vector a across the unit normal n, and its length."""
+    t = vector_sum(a, -vector_dot(a, n), n)
+    return t, np.sqrt(vector_dot(t, t))
+
+
+@kernel
+def find_previous(count, pairs, features, pair, feature):
+    for j in range(count):
+        if pairs[j] == pair and features[j] == feature:
+            return j
+    return -1
+
+
+@kernel
+def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, cones):
+    """Rows and offsets of all contacts; resets the units first.
+
+    The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
+    ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
+    """
+    fill(rows.touched.shape[0], rows.touched, 0)
+    c = contacts.count[0]
+    for i in range(c):
+        pair = geoms.pairs[contacts.pair[i]]
+        a = geoms.body[pair[0]]
+        b = geoms.body[pair[1]]
+        row = 3 * i
+        two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
+        two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
+        two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
+        gap = contacts.gap[i]
+        rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
+        cones.start[i] = row
+        cones.dim[i] = 3
+    cones.count[0] = c
+    cones.rows[0] = 3 * c

@@ -1,0 +1,22 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Coulomb friction of scalar joints: a row with bounded impulse and maximal dissipation,
+
+    |p| <= f dt,    p v+ = -f dt |v+|:    it sticks, v+ = 0, or slips with p = -f dt sign(v+),
+
+a box of the contact problem (``core/solve``).
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.constraints.bilateral import COUNT, GEARS
+from mb_contact.core.jit import kernel
+
+
+@kernel
+def bound_friction(tree, joints, dt, bil):
+    """Greatest impulses of the rows of joint friction, which stand before those of the gears."""
+    first = bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]
+    for i in range(joints.rubbing.shape[0]):
+        bil.bound[first + i] = joints.friction[tree.v_start[joints.rubbing[i]]] * dt

@@ -1,0 +1,111 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scalar rows: velocities ``on_a . V(a) + on_b . V(b)`` of two bodies, and what all kinds of constraints do with them.
+
+The row of direction d at a point x of bodies A and B is the pair of 6-vectors ``phi(A, x) [0; d]`` on A and
+``-phi(B, x) [0; d]`` on B, so its velocity is ``d . v_u`` with v_u the velocity of A's point relative to B's.  The rate
+of a scalar joint is the same thing in other clothes, a difference of body velocities, ``v_i = h . (omega(k) -
+omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k) [h; 0].
+"""
+
+from __future__ import annotations
+
+from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.compliance import node_row
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    gathered,
+    put_spatial,
+    spatial,
+    spatial_dot,
+    spatial_sum,
+    vector,
+    vector_sum,
+)
+
+
+@kernel
+def two_sides(origin, a, b, point, direction, i, rows, row):
+    """Row ``row`` along ``direction[i]`` at ``point[i]``: + on body a, - on body b."""
+    rows.body_a[row] = a
+    rows.body_b[row] = b
+    rows.dof[row] = -1
+    rows.offset[row] = 0.0
+    x = vector(point, i)
+    d = vector(direction, i)
+    if a >= 0:
+        rows.touched[a] = 1
+        node_row(origin, a, x, d, rows.on_a, row)
+    if b >= 0:
+        rows.touched[b] = 1
+        node_row(origin, b, x, vector_sum(ZERO, -1.0, d), rows.on_b, row)
+
+
+@kernel
+def angular_row(rows, row, d):
+    """The row d . (omega_a - omega_b) of the bodies of the row."""
+    put_spatial(rows.on_a, row, d + ZERO if rows.body_a[row] >= 0 else STILL)
+    put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO) if rows.body_b[row] >= 0 else STILL)
+
+
+@kernel
+def joint_row(tree, kin, k, bound, rows, row):
+    """The rate of scalar joint k as a row on its body and the body's parent; against it for an upper ``bound``."""
+    sign = 1.0 - 2.0 * (bound % 2)
+    d = tree.v_start[k]
+    m = tree.parent[k]
+    h = spatial_sum(STILL, sign, spatial(kin.H, d))
+    rows.body_a[row] = k
+    rows.body_b[row] = m
+    rows.dof[row] = d
+    rows.bound[row] = bound
+    rows.sign[row] = sign
+    rows.touched[k] = 1
+    put_spatial(rows.on_a, row, h)
+    if m >= 0:
+        rows.touched[m] = 1
+        put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, gathered(h, vector(kin.l, k))))
+
+
+@kernel
+def row_sides(com, rows, n_rows):
+    """Essential numbers of the rows' bodies."""
+    for r in range(n_rows):
+        rows.side_a[r] = com.essential[rows.body_a[r]] if rows.body_a[r] >= 0 else -1
+        rows.side_b[r] = com.essential[rows.body_b[r]] if rows.body_b[r] >= 0 else -1
+
+
+@kernel
+def row_velocities(rows, n_rows, V, u):
+    """Velocities ``u[:n_rows]`` of the rows for body velocities V."""
+    for r in range(n_rows):
+        u[r] = row_dot(rows, r, V)
+
+
+@sweep
+def row_dot(rows, r, V):
+    """``on_a . V(a) + on_b . V(b)`` of row r, with the bodies' spatial vectors V (n, 6)."""
+    a = rows.body_a[r]
+    b = rows.body_b[r]
+    x = 0.0
+    if a >= 0:
+        x += spatial_dot(spatial(rows.on_a, r), spatial(V, a))
+    if b >= 0:
+        x += spatial_dot(spatial(rows.on_b, r), spatial(V, b))
+    return x
+
+
+@kernel
+def row_impulses(rows, n_rows, r, impulse):
+    """Spatial impulses on the bodies from the rows' impulses r: J* p without a Jacobian."""
+    for k in range(impulse.shape[0]):
+        put_spatial(impulse, k, STILL)
+    for i in range(n_rows):
+        a = rows.body_a[i]
+        b = rows.body_b[i]
+        if r[i] != 0.0 and a >= 0:
+            put_spatial(impulse, a, spatial_sum(spatial(impulse, a), r[i], spatial(rows.on_a, i)))
+        if r[i] != 0.0 and b >= 0:
+            put_spatial(impulse, b, spatial_sum(spatial(impulse, b), r[i], spatial(rows.on_b, i)))

@@ -1,0 +1,79 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Workspaces declared once: a named tuple whose fields say their kind and shape, from which it is allocated.
+
+>>> class Example(NamedTuple):
+...     count: Annotated[Integers, 1]  #: points
+...     point: Annotated[Reals, "c", 3]  #: [m]
+>>> allocate(Example, c=8).point.shape
+(8, 3)
+
+``handle`` makes of such a declaration the one reference that kernels take in the place of all its arrays: Numba unpacks
+every array of every argument at each call, about 0.2 us each, and a step has 150 of them (measured on 128 arrays:
+22.6 us as named tuples, 0.7 us behind one structure reference).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import get_args, get_type_hints
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba.core import types
+from numba.experimental import structref
+
+Reals = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Integers32 = npt.NDArray[np.int32]
+
+
+@functools.cache
+def _shapes(declaration):
+    """(field, dtype, shape) of every field that is an array."""
+    hints = get_type_hints(declaration, include_extras=True)
+    arrays = {name: hint for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return [(name, get_args(get_args(hint.__origin__)[1])[0], hint.__metadata__) for name, hint in arrays.items()]
+
+
+def allocate(declaration, **known):
+    """Zeros for every field of a declaration.
+
+    Parameters
+    ----------
+    declaration : class of NamedTuple
+        Its arrays are ``Annotated[Reals, ...]`` or ``Annotated[Integers, ...]`` with the shape: sizes and expressions.
+    **known
+        The sizes that shapes name; fields that are not zeros.
+    """
+    fields = {
+        name: np.zeros([eval(size, {}, known) if isinstance(size, str) else size for size in shape], dtype)
+        for name, dtype, shape in _shapes(declaration)
+        if name not in known
+    }
+    return declaration(**fields, **{name: known[name] for name in declaration._fields if name in known})
+
+
+class HandleType(types.StructRef):
+    """Numba type of a handle."""
+
+    def preprocess_fields(self, fields):
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+def handle(declaration):
+    """(Numba type, class) of a handle with the fields of ``declaration``; both have to become names of its module.
+
+    Kernels make one by ``Handle(*fields)``: a cached kernel, because structref's own constructor is compiled anew in
+    every process (4 s).  With NUMBA_DISABLE_JIT the handle is the named tuple itself.
+    """
+    if numba.config.DISABLE_JIT:
+        return None, declaration
+    name, module = declaration.__name__ + "Handle", {"__module__": declaration.__module__}
+    kind = type(name + "Type", (HandleType,), module)
+    proxy = type(name, (structref.StructRefProxy,), module)
+    structref.register(kind)
+    structref.define_proxy(proxy, kind, list(declaration._fields))
+    return kind, proxy

@@ -1,0 +1,55 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which contacts and limits of a step take part in an impact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.constraints.limit import limit_row
+from mb_contact.core.impact.times import limit_gap, limit_touch
+from mb_contact.core.jit import entry
+from mb_contact.core.tree.spatial import put_vector, vector
+from mb_contact.types import LOWER
+
+TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
+
+
+@entry
+def pick_contacts(h, imp, picked, eps, touch, only_pair):
+    """Copy the contacts that take part."""
+    found = h.contacts
+    c = 0
+    for i in range(found.count[0]):
+        pair = found.pair[i]
+        if only_pair >= 0 and pair != only_pair:
+            continue
+        if found.gap[i] > touch and imp.collides[i] == 0:
+            continue
+        imp.eps[c] = eps[pair]  # of all: what is only hit through others has been compressed too
+        picked.pair[c] = pair
+        picked.feature[c] = found.feature[i]
+        picked.gap[c] = 0.0
+        imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
+        imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
+        put_vector(imp.picked_bend, c, vector(imp.bend, i))
+        put_vector(picked.point, c, vector(found.point, i))
+        put_vector(picked.normal, c, vector(found.normal, i))
+        c += 1
+    picked.count[0] = c
+
+
+@entry
+def reached_limits(h, imp, threshold, lag, dt):
+    """Rows of joint limits that are touched, or passed within dt; inelastic."""
+    for k in range(h.tree.parent.shape[0]):
+        if h.tree.nv[k] != 1:
+            continue
+        d = h.tree.v_start[k]
+        for side in range(2):
+            t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
+            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
+                arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
+                imp.moment[h.cones.count[0]] = t if arrives else np.inf
+                limit_row(h.tree, h.kin, k, LOWER + side, 0.0, h.rows, h.cones)

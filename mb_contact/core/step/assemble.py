@@ -1,0 +1,71 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rows, drafted blocks, free velocities and warm impulses of a step."""
+
+from __future__ import annotations
+
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
+from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
+from mb_contact.core.constraints.flat_manifolds import level_offsets
+from mb_contact.core.constraints.gear import combine_velocities
+from mb_contact.core.constraints.joint_friction import bound_friction
+from mb_contact.core.constraints.limit import limit_rows
+from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, PUSH_OUT_RATE, PUSH_OUT_SPEED, SLIP_SPEED
+from mb_contact.core.jit import entry
+from mb_contact.core.solve.draft import draft_contacts
+from mb_contact.core.step.problem import rows_in_use
+from mb_contact.types import RUB, UPPER
+
+
+@entry
+def assemble(h):
+    """Rows, drafted blocks, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
+    dt = h.settings[DT]
+    push_rate = h.settings[PUSH_OUT_RATE]
+    push_speed = h.settings[PUSH_OUT_SPEED]
+    contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
+    turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
+    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.cones)
+    limit_rows(
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.cones
+    )
+    _shift_offsets(h, dt)
+    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.cones, h.friction.extra)
+    rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
+    bilateral_rows(
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.cones.rows[0], h.rows, h.loop, h.bil
+    )
+    bound_friction(h.tree, h.joints, dt, h.bil)
+    draft_contacts(h.draft, h.contacts, h.friction, dt)
+    for i in range(h.v.shape[0]):
+        h.draft.damping[i] = dt * h.tree.damping[i]
+    n_rows = rows_in_use(h)
+    row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
+    combine_velocities(h.sol.q, h.bil)
+    for i in range(n_rows):
+        h.sol.q[i] += h.rows.offset[i]
+        h.sol.r[i] = 0.0
+    warm_impulses(h.contacts, h.frames, h.memory, h.friction.extra, h.friction.surfaces, h.sol.r)
+    for i in range(3 * h.contacts.count[0], n_rows):
+        dof = h.rows.dof[i]
+        if dof >= 0 and h.rows.bound[i] < RUB:
+            h.sol.r[i] = h.memory.joint[dof, h.rows.bound[i]]
+    for i in range(h.bil.info[COUNT]):
+        h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
+
+
+@entry
+def _shift_offsets(h, dt):
+    """Offsets of the rows with what impacts and second-order terms move, those of a flat face as one rigid motion's."""
+    for i in range(h.contacts.count[0]):
+        h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
+        for a in range(3):
+            h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
+    level_offsets(h.contacts, dt, h.rows.offset)
+    for row in range(3 * h.contacts.count[0], h.cones.rows[0]):
+        dof = h.rows.dof[row]
+        if dof >= 0 and h.rows.bound[row] <= UPPER:
+            h.rows.offset[row] -= h.rows.sign[row] * h.work.shift[dof] / dt

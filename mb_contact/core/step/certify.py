@@ -1,0 +1,98 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The certificate of a step's contact problem, recomputed from its impulses, and the proof of a ray."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.core.constraints.bilateral import FIRST, GEARS, SPEED, VELOCITY
+from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
+from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.jit import entry
+from mb_contact.core.solve.certificate import certify
+from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ROWS
+from mb_contact.core.step.problem import rows_in_use
+from mb_contact.core.tree.articulated import impulse_response
+
+
+@entry
+def check_ray(h):
+    """Judge the ray by the impulse sweep: ``sol.proof`` holds its largest velocity and q* d, both in units of its size.
+
+    Impulses d within their bounds that move nothing (u = J v + q then has u* d = q* d whatever v is) while q* d < 0:
+    no velocity v has u in the dual cones, which would make u* d >= 0.
+    """
+    h.sol.proof[0] = 0.0
+    h.sol.proof[1] = 0.0
+    n_rows = rows_in_use(h)
+    found = False
+    for i in range(n_rows):
+        found = found or h.sol.ray[i] != 0.0
+    if not found:
+        return
+    partner_impulses(h.sol.ray, h.bil)
+    row_impulses(h.rows, n_rows, h.sol.ray, h.work.impulse)
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
+    row_velocities(h.rows, n_rows, h.art.alpha, h.sol.before)
+    combine_velocities(h.sol.before, h.bil)
+    P = h.system
+    for i in range(P.count[ROWS]):
+        row = P.source[i]
+        h.sol.proof[0] = max(h.sol.proof[0], abs(h.sol.before[row]) / np.sqrt(P.blocks.D[i]))
+        h.sol.proof[1] += h.sol.ray[row] * (h.sol.q[row] + h.sol.pushed[row])
+    for b in range(P.count[BLOCKS]):
+        h.sol.proof[0] = max(h.sol.proof[0], _outside(h, P, b))
+
+
+@entry
+def _outside(h, P, b):
+    """How far the ray is outside the cone of one block, scaled."""
+    i = P.blocks.start[b]
+    if P.blocks.kind[b] == EQUALITY:
+        return 0.0
+    normal = h.sol.ray[P.source[i]]
+    scale = np.sqrt(P.blocks.D[i])
+    if P.blocks.kind[b] == BOX:
+        return abs(normal) * scale
+    worst = max(-normal, 0.0)
+    if P.blocks.kind[b] == CONTACT:
+        x = h.sol.ray[P.source[i + 1]]
+        y = h.sol.ray[P.source[i + 2]]
+        mu = max(P.blocks.mu[i + 1], P.blocks.mu[i + 2])
+        worst = max(worst, np.sqrt(x * x + y * y) - mu * max(normal, 0.0))
+    return worst * scale
+
+
+@entry
+def judge(h):
+    """Velocities ``sol.u`` of the rows, from W or by the impulse sweep, and from them the certificate of the problem.
+
+    W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.
+    """
+    n_rows = rows_in_use(h)
+    P = h.system
+    if P.count[BLOCKS] > 0 and P.face[0] == BY_ROWS:
+        own = n_rows - h.bil.info[GEARS]  # a gear's row has its partner's part already
+        for i in range(own):
+            h.sol.u[i] = h.sol.q[i]
+            for j in range(own):
+                h.sol.u[i] += P.W[i, j] * h.sol.r[j]
+    else:
+        V = h.bil.V
+        for k in range(V.shape[0]):
+            for c in range(6):
+                V[k, c] = h.work.V_free[k, c] + (h.art.alpha[k, c] if n_rows > 0 else 0.0)
+        row_velocities(h.rows, n_rows, V, h.sol.u)
+        combine_velocities(h.sol.u, h.bil)
+        for i in range(n_rows):
+            h.sol.u[i] += h.rows.offset[i]
+    for i in range(h.system.count[ROWS]):
+        if h.system.immobile[i] != 0:
+            row = h.system.source[i]
+            h.sol.u[row] = min(max(h.sol.q[row], 0.0), h.system.q[i])
+    loops = h.sol.loops
+    certify(h.system, h.sol.u, h.bil.info[FIRST], h.sol.judge, loops)
+    h.bil.judge[VELOCITY] = loops[0]
+    h.bil.judge[SPEED] = loops[1]

@@ -1,0 +1,108 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
+
+from __future__ import annotations
+
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.gear import combine_velocities
+from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import cross
+
+
+@kernel
+def contact_impulses(geoms, contacts, kin, frames, sol, work):
+    """Impulse vector of every contact (on A) and the sums on the geometries."""
+    normal = contacts.normal
+    t1 = frames.t1
+    t2 = frames.t2
+    r = sol.r
+    impulse = work.contact_impulse
+    total = work.geom_impulse
+    pairs = geoms.pairs
+    body = geoms.body
+    for g in range(total.shape[0]):
+        for a in range(6):
+            total[g, a] = 0.0
+    for i in range(contacts.count[0]):
+        for a in range(3):
+            impulse[i, a] = r[3 * i] * normal[i, a] + r[3 * i + 1] * t1[i, a] + r[3 * i + 2] * t2[i, a]
+        for side in range(2):
+            g = pairs[contacts.pair[i], side]
+            add_impulse(contacts.point, impulse, i, kin.p, body[g], 1.0 - 2.0 * side, total, g)
+
+
+@kernel
+def add_impulse(point, impulse, i, origin, k, sign, total, g):
+    """Add contact i's impulse to geometry g, about the origin of its body k (the world's for the inertial frame)."""
+    x = point[i, 0]
+    y = point[i, 1]
+    z = point[i, 2]
+    if k >= 0:
+        x -= origin[k, 0]
+        y -= origin[k, 1]
+        z -= origin[k, 2]
+    fx = sign * impulse[i, 0]
+    fy = sign * impulse[i, 1]
+    fz = sign * impulse[i, 2]
+    mx, my, mz = cross(x, y, z, fx, fy, fz)
+    total[g, 0] += mx
+    total[g, 1] += my
+    total[g, 2] += mz
+    total[g, 3] += fx
+    total[g, 4] += fy
+    total[g, 5] += fz
+
+
+@kernel
+def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
+    """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
+
+    At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
+    velocity jump of the impulses.
+    """
+    for i in range(work.ledger.shape[0]):
+        work.ledger[i] = 0.0
+    for i in range(v.shape[0]):
+        mean = 0.5 * (v[i] + work.v_next[i]) * dt
+        passive = -joints.damping[i] * work.v_next[i]
+        work.joint_effort[i] = work.effort[i] + passive
+        work.ledger[0] += work.effort[i] * mean
+        work.ledger[1] += passive * mean
+    n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
+    row_velocities(rows, n_rows, kin.V, sol.before)
+    combine_velocities(sol.before, bil)
+    for r in range(cones.rows[0]):
+        mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
+        dof = rows.dof[r]
+        if dof < 0:
+            work.ledger[2] += sol.r[r] * mean
+        else:
+            work.ledger[3] += sol.r[r] * mean
+            work.joint_effort[dof] += rows.sign[r] * sol.r[r] / dt
+    for k in range(work.external.shape[0]):
+        for c in range(6):
+            if work.external[k, c] != 0.0:
+                after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
+                work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+    for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
+        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
+        if bil.bound[r - bil.info[FIRST]] > 0.0:
+            work.joint_effort[rows.dof[r]] += sol.r[r] / dt
+    _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
+
+
+@kernel
+def _contact_energy(rows, n_rows, sol, energy):
+    """What the impulses do to the free motion, ``energy`` (2,): T(v+) - T(v_free) and sum p_n v_push [J].
+
+    T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
+    r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
+    """
+    energy[0] = 0.0
+    energy[1] = 0.0
+    for r in range(n_rows):
+        energy[0] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - rows.offset[r])
+        energy[1] += sol.r[r] * max(0.0, -rows.offset[r])
