@@ -80,7 +80,7 @@ def test_a_step_is_what_every_formulation_says(name):
     sim = chain_in_contact()
     q, v = sim.q, sim.v
     step = sim.step()
-    problem = posed_problem(sim, q, v)
+    problem = posed_problem(sim.context, q, v)
     assert problem.n_b == 12 and problem.n_u > 0 and step.certificate.residual <= 1e-10
     solution = mb.studies.formulate(problem, name).solve()
     assert solution.solved
