@@ -13,6 +13,7 @@ import numpy as np
 from mb_contact.collision import make_narrow_phase
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.world import World
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -28,7 +29,9 @@ from mb_contact.types import (
 NOTABLE = 1e-4  #: depth from which two links are reported [m]
 
 
-def initial_penetrations(world, depth=NOTABLE, engine="coal"):
+def initial_penetrations(
+    world: World, depth: float = NOTABLE, engine: str = "coal"
+) -> list[tuple[str, str, float]]:
     """Pairs of links that penetrate at a world's initial positions, the deepest first.
 
     Parameters
@@ -43,12 +46,24 @@ def initial_penetrations(world, depth=NOTABLE, engine="coal"):
     -------
     list of (link, link, depth)
         Each pair of links once, with its greatest depth [m].
+
+    Raises
+    ------
+    CollisionError
+        The engine is unknown or not installed.
+
+    Examples
+    --------
+    >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), mb.model.Pose((0.0, 0.0, 0.08)), base="free", mass=1.0)
+    >>> world = mb.build_world(mb.Scene(primitives=(ball,), ground=mb.model.Ground()))
+    >>> mb.simulation.initial_penetrations(world)
+    [('ball', 'ground', 0.02)]
     """
     geoms, m = world.geoms, len(world.geoms.pairs)
     R, p = geometry_poses(world)
     witness = np.zeros((m, 4))
     make_narrow_phase(geoms, engine).query(np.arange(m), m, np.full(m, np.inf), R, p, witness)
-    deepest = {}
+    deepest: dict[tuple[str, str], float] = {}
     for row, (a, b) in enumerate(geoms.pairs.tolist()):
         gap = witness[row, 3]
         if geoms.kind[a] == SHAPE_PLANE or geoms.kind[b] == SHAPE_PLANE:

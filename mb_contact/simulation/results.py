@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
@@ -37,6 +40,13 @@ class Certificate(NamedTuple):
     """How exactly a step solved its contact problem, recomputed from W, q and the impulses (SI units).
 
     Complementary pairs are measured in sqrt(N s m/s): z sqrt(W_ii) against w / sqrt(W_ii).
+
+    Examples
+    --------
+    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> certificate = sim.step().certificate
+    >>> certificate.contacts, certificate.residual < 1e-9, abs(certificate.energy_balance) < 1e-9
+    (4, True, True)
     """
 
     complementarity_gap: float  #: largest min(z, w) over all complementary pairs
@@ -60,22 +70,41 @@ class Certificate(NamedTuple):
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
 
     @property
-    def residual(self):
-        """The worst of gap, infeasibility and the residual of loops and gears."""
+    def residual(self) -> float:
+        """The worst of gap, infeasibility and the residual of loops and gears.
+
+        Returns
+        -------
+        float
+            [sqrt(N s m/s)]
+        """
         return max(self.complementarity_gap, self.infeasibility, self.loop_residual)
 
 
 class Impact(NamedTuple):
-    """One collision of k contact points: an event of a step (docs/impacts.md); world axes, SI units."""
+    """One collision of k contact points: an event of a step (docs/impacts.md); world axes, SI units (J14 section 7).
+
+    Examples
+    --------
+    >>> model = mb.model
+    >>> rubber = {"rubber": model.Material(restitution=0.5)}
+    >>> pose, fall = model.Pose((0.0, 0.0, 0.1)), model.Velocity(linear=(0.0, 0.0, -1.0))
+    >>> ball = model.Primitive("ball", "sphere", (0.1,), pose, base="free", mass=2.0, material="rubber", velocity=fall)
+    >>> ground = model.Ground(material="rubber")
+    >>> sim = mb.Simulator(mb.Scene(primitives=(ball,), ground=ground, materials=rubber, gravity=(0.0, 0.0, 0.0)))
+    >>> impact = sim.step().events[0]
+    >>> impact.links, impact.speeds, impact.impulses  # 2 kg: from 1 m/s down to 0.5 m/s up
+    ((('ball', 'ground'),), array([-1.]), array([[0., 0., 3.]]))
+    """
 
     time: float  #: [s]
     links: tuple  #: of (link_a, link_b) for each point
-    points: np.ndarray  #: (k, 3) [m]
-    normals: np.ndarray  #: (k, 3), from B to A
-    speeds: np.ndarray  #: (k,), normal velocities just before, negative where the bodies approach [m/s]
-    restitution: np.ndarray  #: (k,), of the pairs
-    compression: np.ndarray  #: (k, 3), impulses on A of the first phase [N s]
-    decompression: np.ndarray  #: (k, 3), and of the second
+    points: Floats  #: (k, 3) [m]
+    normals: Floats  #: (k, 3), from B to A
+    speeds: Floats  #: (k,), normal velocities just before, negative where the bodies approach [m/s]
+    restitution: Floats  #: (k,), of the pairs
+    compression: Floats  #: (k, 3), impulses on A of the first phase [N s]
+    decompression: Floats  #: (k, 3), and of the second
     energy_before: float  #: mechanical energy [J]
     energy_compressed: float
     energy_after: float  #: recomputed from the new velocities
@@ -84,8 +113,14 @@ class Impact(NamedTuple):
     residual: float  #: the worse of both phases, judged on W, u and the impulses [sqrt(N s m/s)]
 
     @property
-    def impulses(self):
-        """Impulses on A of both phases (k, 3)."""
+    def impulses(self) -> Floats:
+        """Impulses on A of both phases.
+
+        Returns
+        -------
+        ndarray (k, 3)
+            World axes [N s].
+        """
         return self.compression + self.decompression
 
 
@@ -93,21 +128,54 @@ class Step:
     """Result of one step; its arrays are copies and stay valid.
 
     ``events`` are the collisions of the step in their order, Impact each; their impulses are not in ``contacts``.
+
+    Parameters
+    ----------
+    time : float
+        After the step [s].
+    certificate : Certificate
+    table : ndarray (k, 14)
+        Rows of core.step.step.report, one a contact.
+    pair_links : sequence of (str, str)
+        Links of each pair of shapes.
+    events : sequence of Impact
+
+    Examples
+    --------
+    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> step = sim.step()
+    >>> step.time, len(step.contacts), step.events
+    (0.001, 4, ())
+    >>> step.contacts["link_a"][0], step.contacts["link_b"][0], step.contacts["state"][0]
+    ('table', 'box', 'stick')
     """
 
-    def __init__(self, time, certificate, table, pair_links, events=()):
+    def __init__(
+        self,
+        time: float,
+        certificate: Certificate,
+        table: Floats,
+        pair_links: Sequence[tuple[str, str]],
+        events: Sequence[Impact] = (),
+    ) -> None:
         self.time, self.certificate, self.events = time, certificate, events
         self._table, self._pair_links = table, pair_links  # rows of core.step.step.report
 
     @cached_property
-    def contacts(self):
-        """Contact points as a structured array of ``CONTACT_DTYPE``; impulses act on link_a [N s], world axes."""
+    def contacts(self) -> npt.NDArray[np.void]:
+        """Contact points as a structured array of ``CONTACT_DTYPE``.
+
+        Returns
+        -------
+        ndarray (k,)
+            World axes; impulses act on link_a [N s], points and gaps in m.
+        """
         table = self._table
         out = np.empty(len(table), CONTACT_DTYPE)
         links = [self._pair_links[pair] for pair in table[:, PAIR].astype(int)]
         out["link_a"] = [a for a, _ in links]
         out["link_b"] = [b for _, b in links]
-        columns = {"feature": FEATURE, "point": POINT, "normal": NORMAL, "impulse": IMPULSE, "gap": GAP}
+        columns: dict[str, Any] = {"feature": FEATURE, "point": POINT, "normal": NORMAL, "impulse": IMPULSE, "gap": GAP}
         for name, column in columns.items():
             out[name] = table[:, column]
         codes = table[:, STATE].astype(int)
@@ -117,7 +185,14 @@ class Step:
 
 
 class SurfaceState(NamedTuple):
-    """The same of a simulator of smooth surfaces."""
+    """The same of a simulator of smooth surfaces.
+
+    Examples
+    --------
+    >>> sim = mb.surface_simulator("package://mb_contact/config/bezier_patch.yaml")
+    >>> sim.save().step_count
+    0
+    """
 
     motion: object  #: TreeState
     step_count: int
@@ -128,18 +203,27 @@ class SurfaceState(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything a simulator needs to go on bit for bit; made by ``save``, taken by ``restore``."""
+    """Everything a simulator needs to go on bit for bit; made by ``save``, taken by ``restore``; SI units.
 
-    q: np.ndarray
-    v: np.ndarray
+    Examples
+    --------
+    >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
+    >>> before, first = sim.save(), sim.step()
+    >>> sim.restore(before)
+    >>> sim.step().certificate == first.certificate
+    True
+    """
+
+    q: Floats
+    v: Floats
     step_count: int
-    effort: np.ndarray
+    effort: Floats
     memory: tuple
-    joint_effort: np.ndarray
-    geom_impulse: np.ndarray
+    joint_effort: Floats
+    geom_impulse: Floats
     work_done: float
     energy_start: float
-    gravity: np.ndarray
+    gravity: Floats
     even_steps: int
     time_before: float
     wrenches: tuple = ()

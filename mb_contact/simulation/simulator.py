@@ -5,10 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_positive, as_vector
-from mb_contact.core.handle import BUDGET, ONLY_ROWS, TOLERANCE
+from mb_contact.core.handle import ONLY_ROWS
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -19,14 +24,16 @@ from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
 from mb_contact.simulation.integrators import make_integrator
 from mb_contact.simulation.queries import Queries
+from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.registry import study
+from mb_contact.simulation.results import State, Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
 from mb_contact.simulation.warm_up import FirstCompilation, in_cache, is_compiled
 
 
-class Simulator:
+class Simulator(Readings):
     """Rigid-contact simulation of a scene.
 
     Parameters
@@ -43,9 +50,55 @@ class Simulator:
     scene : Scene
     context : StepContext
         The arrays that the steps work on and who works on them, for studies, measurements and tests.
+
+    Examples
+    --------
+    A box on a table:
+
+    >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
+    >>> step = sim.step()
+    >>> sim.time, sim.step_count, sim.time_step, sim.gravity
+    (0.001, 1, 0.001, array([ 0., 0., -9.81]))
+    >>> weight = sim.contact_impulse("box")[5] / sim.time_step
+    >>> np.isclose(weight, 9.81 * sim.world.tree.mass[0])
+    True
+    >>> position, quaternion = sim.link_pose("box")
+    >>> sim.set_object("box", pose=((0.0, 0.0, 2.0), (0.0, 0.0, 0.0, 1.0)), velocity=[0, 0, 0, 1.0, 0, 0])
+    >>> sim.object_motion("box")[0], sim.q[:3]
+    (array([0., 0., 0., 1., 0., 0.]), array([0., 0., 2.]))
+    >>> sim.set_gravity([0.0, 0.0, 0.0])
+    >>> sim.set_external_wrench("box", [0, 0, 0, 0, 2.0, 0], duration=0.001)
+    >>> problem = sim.step() and sim.contact_problem()
+    >>> len(problem.mu), np.isclose(sim.v[4], 0.002 / sim.world.tree.mass[0])  # nothing touches; the push counts
+    (0, True)
+    >>> sim.newton_budget, sim.solver_tolerance, sim.last_formulation is None
+    (400, 1e-10, True)
+
+    A robot:
+
+    >>> arm = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.0, rate=0.0).scene())
+    >>> start = arm.save()
+    >>> _ = arm.step([1.0, 0.0])
+    >>> arm.joint_positions().shape, arm.joint_velocities()[0] > 0.0, arm.joint_efforts()
+    ((2,), True, array([1., 0.]))
+    >>> np.allclose(arm.mass_matrix(), [[2.7, 0.85], [0.85, 0.35]], atol=1e-6), arm.nonlinear_effects().shape
+    (True, (2,))
+    >>> arm.operational_space(["link_1"]).jacobian.shape, arm.joint_wrench("hinge_0").shape, len(arm.follower_state())
+    ((6, 2), (6,), 2)
+    >>> arm.restore(start)
+    >>> arm.set_state([0.0, np.pi / 2], [0.0, 0.0])
+    >>> arm.q, arm.v, np.isclose(arm.energy(), 9.8 * (9.5 + 9.0))
+    (array([0., 1.57079633]), array([0., 0.]), True)
+    >>> arm.robot_description[:6], "hinge_0" in arm.joint_wrenches.names
+    ('<robot', True)
+    >>> arm.reset()
+    >>> arm.rebuilt(arm.scene).time
+    0.0
     """
 
-    def __init__(self, scene, progress=None, warm_up=True):
+    def __init__(
+        self, scene: Scene | str | Path, progress: Callable[[str], Any] | None = None, warm_up: bool = True
+    ) -> None:
         progress = progress or (lambda _line: None)
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = build_world(self.scene)
@@ -99,14 +152,21 @@ class Simulator:
 
     # --- state ------------------------------------------------------------------------------
 
-    def reset(self):
+    def reset(self) -> None:
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
         self._state.reset()
 
-    def set_state(self, q, v):
-        """Set coordinates q (nq,) and velocities v (N,); time goes on, warm starts are dropped.
+    def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
+        """Set coordinates and velocities; time goes on, warm starts are dropped.
 
         Quaternions are normalised, and joints that follow others are put where these have them.
+
+        Parameters
+        ----------
+        q : array_like (nq,)
+            [rad, m; quaternions x y z w]
+        v : array_like (N,)
+            [rad/s, m/s]
 
         Raises
         ------
@@ -115,12 +175,21 @@ class Simulator:
         """
         self._state.set(q, v)
 
-    def save(self):
-        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+    def save(self) -> State:
+        """Copy of the whole state; ``restore`` continues from it bit for bit.
+
+        Returns
+        -------
+        State
+        """
         return self._state.save()
 
-    def restore(self, state):
+    def restore(self, state: State) -> None:
         """Continue from a saved state of the same scene.
+
+        Parameters
+        ----------
+        state : State
 
         Raises
         ------
@@ -130,11 +199,19 @@ class Simulator:
         """
         self._state.restore(state)
 
-    def rebuilt(self, scene):
-        """Another Simulator of ``scene``, which has other objects or robots, going on from this one's state and time.
+    def rebuilt(self, scene: Scene | str | Path) -> Simulator:
+        """Another Simulator of a scene with other objects or robots, going on from this one's state and time.
 
         What both scenes have, by the names of links, keeps its state, warm starts included; what is new begins as its
         scene says.  This simulator is left as it is.
+
+        Parameters
+        ----------
+        scene : Scene or path
+
+        Returns
+        -------
+        Simulator
 
         Raises
         ------
@@ -151,16 +228,21 @@ class Simulator:
         carry_over(self._state, new._state)
         return new
 
-    def set_object(self, name, pose=None, velocity=None):
+    def set_object(
+        self,
+        name: str,
+        pose: tuple[ArrayLike, ArrayLike] | None = None,
+        velocity: ArrayLike | None = None,
+    ) -> None:
         """Put a free object somewhere else; the others keep their state, and time goes on.
 
         Parameters
         ----------
         name : str
-        pose : (position (3,), quaternion x y z w (4,)), optional
-            As it is where left out.
-        velocity : (6,), optional
-            Angular first, of the origin, world axes; as it is where left out.
+        pose : (position (3,) [m], quaternion x y z w (4,)), optional
+            World; as it is where left out.
+        velocity : array_like (6,), optional
+            Angular first, of the origin, world axes [rad/s, m/s]; as it is where left out.
 
         Raises
         ------
@@ -175,8 +257,13 @@ class Simulator:
             v[slot.v] = as_vector(velocity, 6, "velocity")
         self.set_state(q, v)
 
-    def set_gravity(self, gravity):
-        """Change gravity (3,) [m/s^2] from now on; the jump of the potential energy counts as work done.
+    def set_gravity(self, gravity: ArrayLike) -> None:
+        """Change gravity from now on; the jump of the potential energy counts as work done.
+
+        Parameters
+        ----------
+        gravity : array_like (3,)
+            World axes [m/s^2].
 
         Raises
         ------
@@ -185,14 +272,16 @@ class Simulator:
         """
         self._state.set_gravity(gravity)
 
-    def set_external_wrench(self, link, wrench, duration=None, axes="world"):
+    def set_external_wrench(
+        self, link: str, wrench: ArrayLike | None, duration: float | None = None, axes: str = "world"
+    ) -> None:
         """Push a link from the next step on.
 
         Parameters
         ----------
         link : str
             A link of a robot or an object that can move.
-        wrench : (6,) or None
+        wrench : array_like (6,) or None
             Moment and force about the link's origin [N m, N]; replaces the one before, and None ends it.
         duration : float, optional
             Simulated time for which it acts [s]; until replaced if left out.
@@ -206,56 +295,14 @@ class Simulator:
         """
         self.context.wrenches.hold(link, wrench, axes, self.time, duration)
 
-    @property
-    def time(self):
-        """Simulated time [s]: exactly ``step_count * time_step`` as long as no step had another length."""
-        return self._state.time
-
-    @property
-    def step_count(self):
-        """Steps since the start."""
-        return self._state.step_count
-
-    @property
-    def time_step(self):
-        """Length of a step where no other is asked for [s]; settable."""
-        return self._state.time_step
-
-    @time_step.setter
-    def time_step(self, length):
-        self._state.time_step = length
-
-    @property
-    def gravity(self):
-        """Copy of the acceleration of gravity (3,) [m/s^2]."""
-        return self.context.gravity.copy()
-
-    @property
-    def newton_budget(self):
-        """Newton steps that an island of bodies may take in a step; then its best impulses are used."""
-        return int(self.context.solver[BUDGET])
-
-    @newton_budget.setter
-    def newton_budget(self, steps):
-        self.context.solver[BUDGET] = as_positive(np.floor(as_positive(steps, "newton_budget")), "newton_budget")
-
-    @property
-    def solver_tolerance(self):
-        """Natural map of every block that a step asks of its solver [sqrt(N s m/s)]."""
-        return float(self.context.solver[TOLERANCE])
-
-    @solver_tolerance.setter
-    def solver_tolerance(self, residual):
-        self.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
-
     # --- stepping -----------------------------------------------------------------------------
 
-    def step(self, effort=None, time_step=None):
+    def step(self, effort: ArrayLike | None = None, time_step: float | None = None) -> Step:
         """Advance by one time step.
 
         Parameters
         ----------
-        effort : (joints,), optional
+        effort : array_like (joints,), optional
             Efforts of ``world.joint_names`` [N m, N]; zero if left out, clamped to the limits.
         time_step : float, optional
             Length of this step [s]; ``self.time_step`` if left out.
@@ -275,111 +322,22 @@ class Simulator:
         command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
         return self._stepper.step(dt, command)
 
-    def contact_problem(self):
-        """The contact problem that the last step solved, for study (J14 Eq. 53)."""
+    def contact_problem(self) -> Any:
+        """The contact problem that the last step solved, for study (J14 Eq. 53).
+
+        Returns
+        -------
+        ContactProblem
+            Of ``mb_contact.studies`` [m/s, N s].
+
+        Raises
+        ------
+        InputError
+            No step was taken yet, or the friction model has no polyhedral contact problem.
+        """
         if self._state.last is None:
             raise InputError("there is no contact problem yet: take a step first")
         model = self.scene.friction_model
         if model in ("no_slip", "viscous"):
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return study("posed_contact_problem")(self.context)
-
-    @property
-    def last_formulation(self):
-        """StepSolution of the last step under another ``formulation`` than ``os``, else None."""
-        return getattr(self.context.contact_step, "last", None)
-
-    # --- queries --------------------------------------------------------------------------------
-
-    @property
-    def q(self):
-        """Copy of the coordinates (nq,)."""
-        return self.context.q.copy()
-
-    @property
-    def v(self):
-        """Copy of the velocities (N,)."""
-        return self.context.v.copy()
-
-    def joint_positions(self):
-        """Positions of ``world.joint_names`` [rad, m], a new array."""
-        return self.context.q[self.world.joint_q]
-
-    def joint_velocities(self):
-        """Velocities of ``world.joint_names`` [rad/s, m/s], a new array."""
-        return self.context.v[self.world.joint_v]
-
-    def joint_efforts(self):
-        """Efforts of the last step: clamped command, damping, and limit impulses over the step [N m, N]."""
-        return self.context.work.joint_effort[self.world.joint_v]
-
-    def follower_state(self):
-        """Positions [rad, m] and velocities [rad/s, m/s] of ``world.follower_names``, the mimic joints, new arrays."""
-        return self.context.q[self.world.follower_q], self.context.v[self.world.follower_v]
-
-    def energy(self):
-        """Mechanical energy of the current state [J]."""
-        return self._state.energy()
-
-    def link_pose(self, name):
-        """World pose of a link or object: position (3,) [m] and quaternion x y z w (4,)."""
-        return self._queries.link_pose(name)
-
-    def object_motion(self, name):
-        """Velocity (6,) and mean acceleration (6,) in the last step of a free object, angular first, world axes."""
-        return self._queries.object_motion(name)
-
-    def contact_impulse(self, link):
-        """Net contact impulse (6,) on a link in the last step, angular first, in link axes about its origin."""
-        return self._queries.contact_impulse(link)
-
-    @property
-    def joint_wrenches(self):
-        """JointWrenches: the joints, movable and fixed, that ``joint_wrench`` can be asked for."""
-        return self._queries.joint_wrenches
-
-    def joint_wrench(self, joint):
-        """Mean wrench (6,) [N m, N] through a joint of a robot in the last step; zero before the first step.
-
-        That which the parent link puts on the child link, in the child's axes about its origin, moment first.  Exact
-        for semi_implicit_euler, where its part along the axis is the joint's effort; to second order in the time step
-        for the other integrators and between the collisions of the event scheme, to first order in a step with one.
-
-        Raises
-        ------
-        InputError
-            There is no such joint.
-        """
-        return self._queries.joint_wrench(joint)
-
-    def operational_space(self, frames):
-        """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints.
-
-        Parameters
-        ----------
-        frames : sequence of str
-
-        Returns
-        -------
-        OperationalSpace
-            Columns follow ``world.joint_names``; angular first, world axes at the frame origins.
-
-        Raises
-        ------
-        InputError
-            No frame is named, or one that does not exist.
-        """
-        return self._queries.operational_space(frames)
-
-    def mass_matrix(self):
-        """Mass matrix of the robots' joints (joints, joints)."""
-        return self._queries.joint_space()[0]
-
-    def nonlinear_effects(self):
-        """Coriolis, centrifugal and gravity efforts of the robots' joints, without damping (joints,)."""
-        return self._queries.joint_space()[1]
-
-    @property
-    def robot_description(self):
-        """URDF text of the first robot, empty without one."""
-        return self.world.robot_models[0].urdf if self.world.robot_models else ""

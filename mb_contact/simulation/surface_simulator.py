@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import Floats, as_vector
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint
@@ -56,9 +59,27 @@ class SurfaceSimulator:
         Of a scene of one body on a base.
     time_step : float
         [s]
+
+    Examples
+    --------
+    >>> sim = mb.simulation.SurfaceSimulator("package://mb_contact/config/bezier_patch.yaml")
+    >>> start = sim.save()
+    >>> step = sim.step()
+    >>> name = step.contacts["link_a"][0]
+    >>> step.certificate.contacts, sim.time == sim.time_step, abs(sim.energy() - step.certificate.energy) < 1e-12
+    (1, True, True)
+    >>> position, quaternion = sim.link_pose(name)
+    >>> position.shape, quaternion.shape, sim.contact_impulse(name).shape
+    ((3,), (4,), (6,))
+    >>> [len(a) for a in (sim.joint_positions(), sim.joint_velocities(), sim.joint_efforts(), sim.follower_state()[0])]
+    [0, 0, 0, 0]
+    >>> sim.mass_matrix().shape, sim.nonlinear_effects().shape  # no robot
+    ((0, 0), (0,))
+    >>> sim.restore(start)
+    >>> sim.reset()
     """
 
-    def __init__(self, scene, progress=None):
+    def __init__(self, scene: SurfaceScene | str | Path, progress: Callable[[str], Any] | None = None) -> None:
         if progress is not None:
             progress("loading or, the first time, compiling the kernels of surfaces")
         self.surface_scene = scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
@@ -71,7 +92,7 @@ class SurfaceSimulator:
         self._joint_q = np.zeros(0, int) if model is None else np.array(model.joint_q, int)
         self._joint_v = np.zeros(0, int) if model is None else np.array(model.joint_v, int)
         self.world = SurfaceWorld(
-            dict.fromkeys((*self._names, scene.base.name) if self.motion else self._names, 0),
+            dict.fromkeys((*self._names, scene.base.name) if scene.base else self._names, 0),
             joint_names=() if model is None else tuple(model.joint_names),
             effort_limit=np.zeros(0) if model is None else np.asarray(model.tree.effort_limit)[self._joint_v],
             robot_models=() if model is None else (model,),
@@ -89,24 +110,38 @@ class SurfaceSimulator:
         self._impulses = {name: np.zeros(6) for name in self._names}
 
     @property
-    def time(self):
-        """Simulated time [s]."""
+    def time(self) -> float:
+        """Simulated time.
+
+        Returns
+        -------
+        float [s]
+        """
         return self.step_count * self.time_step
 
-    def reset(self):
+    def reset(self) -> None:
         """Back to the start of the scene."""
         start(self.tree, self.surface_scene)
         self._begin()
 
-    def save(self):
-        """Copy of the whole state; ``restore`` continues from it bit for bit."""
+    def save(self) -> SurfaceState:
+        """Copy of the whole state; ``restore`` continues from it bit for bit.
+
+        Returns
+        -------
+        SurfaceState
+        """
         impulses = {name: impulse.copy() for name, impulse in self._impulses.items()}
         return SurfaceState(
             self.tree.save(), self.step_count, impulses, self._energy_start, self._work_done, self._fingerprint()
         )
 
-    def restore(self, state):
+    def restore(self, state: SurfaceState) -> None:
         """Continue from a saved state of the same scene.
+
+        Parameters
+        ----------
+        state : SurfaceState
 
         Raises
         ------
@@ -132,12 +167,26 @@ class SurfaceSimulator:
             ("surfaces", surface_digest([surface for pair in tree.pairs for surface in pair.surfaces])),
         )  # fmt: skip
 
-    def energy(self):
-        """Mechanical energy [J]."""
+    def energy(self) -> float:
+        """Mechanical energy.
+
+        Returns
+        -------
+        float [J]
+        """
         return self.tree.energy()
 
-    def step(self, effort=None):
-        """Advance by one time step with constant efforts of ``world.joint_names``, clamped to their limits.
+    def step(self, effort: ArrayLike | None = None) -> Step:
+        """Advance by one time step with constant efforts.
+
+        Parameters
+        ----------
+        effort : array_like (joints,), optional
+            Of ``world.joint_names``, clamped to their limits [N m, N]; zero by default.
+
+        Returns
+        -------
+        Step
 
         Raises
         ------
@@ -148,8 +197,8 @@ class SurfaceSimulator:
         """
         command = np.zeros(self._efforts)
         if effort is not None:
-            if len(effort) and not len(self._joint_v):
-                raise InputError(f"the scene has no joints, got {len(effort)} efforts")
+            if np.size(effort) and not len(self._joint_v):
+                raise InputError(f"the scene has no joints, got {np.size(effort)} efforts")
             limit = np.where(self.world.effort_limit > 0.0, self.world.effort_limit, np.inf)
             effort = as_vector(effort, len(self._joint_v), "effort")
             command[self._joint_v] = np.clip(effort, -limit, limit)
@@ -163,16 +212,34 @@ class SurfaceSimulator:
             self._impulses[name][3:] -= body.mass * self.time_step * np.array(self.surface_scene.gravity)
         return self._result(energy)
 
-    def link_pose(self, name):
-        """World pose of a link or a body: position (3,) [m] and quaternion x y z w (4,)."""
+    def link_pose(self, name: str) -> tuple[Floats, Floats]:
+        """World pose of a link or a body.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        position, quaternion : ndarray (3,), (4,)
+            [m]; x y z w.
+        """
         R, p = self.tree.pose(name)
         return p, matrix_to_quat(R)
 
-    def contact_impulse(self, link):
-        """Net contact impulse (6,) on a body or a link in the last step, angular first, in its axes about its origin.
+    def contact_impulse(self, link: str) -> Floats:
+        """Net contact impulse on a body or a link in the last step.
 
         That of a body is the change of its momentum less gravity, so landings are in it; a link feels the opposite of
         what all that stands on it has taken up.
+
+        Parameters
+        ----------
+        link : str
+
+        Returns
+        -------
+        ndarray (6,) [N m s, N s], angular first, in its axes about its origin
         """
         R, p = self.tree.pose(link)
         own = link in self._impulses
@@ -184,28 +251,58 @@ class SurfaceSimulator:
         total = total if own else -total
         return np.concatenate((R.T @ total[:3], R.T @ total[3:]))
 
-    def joint_positions(self):
-        """Of ``world.joint_names`` [rad, m], a new array."""
+    def joint_positions(self) -> Floats:
+        """Of ``world.joint_names``, a new array.
+
+        Returns
+        -------
+        ndarray (joints,) [rad, m]
+        """
         return self.tree.q[self._joint_q]
 
-    def joint_velocities(self):
-        """Of ``world.joint_names`` [rad/s, m/s], a new array."""
+    def joint_velocities(self) -> Floats:
+        """Of ``world.joint_names``, a new array.
+
+        Returns
+        -------
+        ndarray (joints,) [rad/s, m/s]
+        """
         return self.tree.v[self._joint_v]
 
-    def joint_efforts(self):
-        """Efforts of now: command, damping, and torques of limits [N m, N]."""
+    def joint_efforts(self) -> Floats:
+        """Efforts of now: command, damping, and torques of limits.
+
+        Returns
+        -------
+        ndarray (joints,) [N m, N]
+        """
         return self.tree.joint_efforts()[self._joint_v]
 
-    def follower_state(self):
-        """No mimic joints: two empty arrays."""
+    def follower_state(self) -> tuple[Floats, Floats]:
+        """No mimic joints: two empty arrays.
+
+        Returns
+        -------
+        positions, velocities : ndarray (0,)
+        """
         return np.zeros(0), np.zeros(0)
 
-    def mass_matrix(self):
-        """Joint space mass matrix of ``world.joint_names``, the contacts' coordinates held."""
+    def mass_matrix(self) -> Floats:
+        """Joint space mass matrix of ``world.joint_names``, the contacts' coordinates held.
+
+        Returns
+        -------
+        ndarray (joints, joints) [kg m^2, kg m, kg]
+        """
         return self.tree.joint_space()[0][np.ix_(self._joint_v, self._joint_v)]
 
-    def nonlinear_effects(self):
-        """Of ``world.joint_names``: efforts for which nothing accelerates [N m, N]."""
+    def nonlinear_effects(self) -> Floats:
+        """Of ``world.joint_names``: efforts for which nothing accelerates.
+
+        Returns
+        -------
+        ndarray (joints,) [N m, N]
+        """
         return self.tree.joint_space()[1][self._joint_v]
 
     # --- inside ------------------------------------------------------------------------------------
@@ -276,6 +373,28 @@ def surface_digest(surfaces):
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def surface_simulator(path, progress=None):
-    """The simulator of a scene file of surfaces, of either kind."""
+def surface_simulator(path: str | Path, progress: Callable[[str], Any] | None = None) -> SurfaceSimulator:
+    """The simulator of a scene file of surfaces, of either kind (P00 section 6).
+
+    Parameters
+    ----------
+    path : str or Path
+        Also as a ``package://`` address.
+    progress : callable, optional
+        Called with one line of text before kernels are loaded.
+
+    Returns
+    -------
+    SurfaceSimulator
+
+    Raises
+    ------
+    SceneError
+        The file is missing or malformed; names file, line and key.
+
+    Examples
+    --------
+    >>> mb.surface_simulator("package://mb_contact/config/ball_in_dish.yaml").step().certificate.contacts  # it falls
+    0
+    """
     return SurfaceSimulator(path, progress)

@@ -1,0 +1,337 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a Simulator can be asked between steps: time, settings, coordinates, poses, impulses, wrenches, joint space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mb_contact.checks import Floats, as_positive
+from mb_contact.core.handle import BUDGET, TOLERANCE
+from mb_contact.dynamics import OperationalSpace
+from mb_contact.model.world import World
+from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.joint_wrench import JointWrenches
+from mb_contact.simulation.queries import Queries
+from mb_contact.simulation.state import SimulationState
+
+
+class Readings:
+    """The part of a Simulator that reads its context, state and queries.
+
+    Attributes
+    ----------
+    context : StepContext
+    world : World
+    """
+
+    context: StepContext
+    world: World
+    _state: SimulationState
+    _queries: Queries
+
+    @property
+    def time(self) -> float:
+        """Simulated time: exactly ``step_count * time_step`` as long as no step had another length.
+
+        Returns
+        -------
+        float
+            [s]
+        """
+        return self._state.time
+
+    @property
+    def step_count(self) -> int:
+        """Steps since the start.
+
+        Returns
+        -------
+        int
+        """
+        return self._state.step_count
+
+    @property
+    def time_step(self) -> float:
+        """Length of a step where no other is asked for; settable.
+
+        Returns
+        -------
+        float
+            [s]
+        """
+        return self._state.time_step
+
+    @time_step.setter
+    def time_step(self, length):
+        self._state.time_step = length
+
+    @property
+    def gravity(self) -> Floats:
+        """Copy of the acceleration of gravity.
+
+        Returns
+        -------
+        ndarray (3,)
+            World axes [m/s^2].
+        """
+        return self.context.gravity.copy()
+
+    @property
+    def newton_budget(self) -> int:
+        """Newton steps that an island of bodies may take in a step; then its best impulses are used; settable.
+
+        Returns
+        -------
+        int
+        """
+        return int(self.context.solver[BUDGET])
+
+    @newton_budget.setter
+    def newton_budget(self, steps):
+        self.context.solver[BUDGET] = as_positive(np.floor(as_positive(steps, "newton_budget")), "newton_budget")
+
+    @property
+    def solver_tolerance(self) -> float:
+        """Natural map of every block that a step asks of its solver; settable.
+
+        Returns
+        -------
+        float
+            [sqrt(N s m/s)]
+        """
+        return float(self.context.solver[TOLERANCE])
+
+    @solver_tolerance.setter
+    def solver_tolerance(self, residual):
+        self.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
+
+    @property
+    def last_formulation(self) -> Any:
+        """Solution of the last step under another ``formulation`` than ``os``, else None.
+
+        Returns
+        -------
+        StepSolution or None
+            Of ``mb_contact.studies``.
+        """
+        return getattr(self.context.contact_step, "last", None)
+
+    # --- queries --------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Floats:
+        """Copy of the coordinates.
+
+        Returns
+        -------
+        ndarray (nq,)
+            [rad, m; quaternions x y z w]
+        """
+        return self.context.q.copy()
+
+    @property
+    def v(self) -> Floats:
+        """Copy of the velocities.
+
+        Returns
+        -------
+        ndarray (N,)
+            [rad/s, m/s]
+        """
+        return self.context.v.copy()
+
+    def joint_positions(self) -> Floats:
+        """Positions of ``world.joint_names``, a new array.
+
+        Returns
+        -------
+        ndarray (joints,)
+            [rad, m]
+        """
+        return self.context.q[self.world.joint_q]
+
+    def joint_velocities(self) -> Floats:
+        """Velocities of ``world.joint_names``, a new array.
+
+        Returns
+        -------
+        ndarray (joints,)
+            [rad/s, m/s]
+        """
+        return self.context.v[self.world.joint_v]
+
+    def joint_efforts(self) -> Floats:
+        """Efforts of the last step: clamped command, damping, and limit impulses over the step.
+
+        Returns
+        -------
+        ndarray (joints,)
+            [N m, N]
+        """
+        return self.context.work.joint_effort[self.world.joint_v]
+
+    def follower_state(self) -> tuple[Floats, Floats]:
+        """State of ``world.follower_names``, the mimic joints, new arrays.
+
+        Returns
+        -------
+        positions, velocities : ndarray (followers,)
+            [rad, m], [rad/s, m/s]
+        """
+        return self.context.q[self.world.follower_q], self.context.v[self.world.follower_v]
+
+    def energy(self) -> float:
+        """Mechanical energy of the current state.
+
+        Returns
+        -------
+        float
+            [J]
+        """
+        return self._state.energy()
+
+    def link_pose(self, name: str) -> tuple[Floats, Floats]:
+        """World pose of a link or object.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        position : ndarray (3,)
+            [m]
+        quaternion : ndarray (4,)
+            x y z w.
+
+        Raises
+        ------
+        InputError
+            There is no such link.
+        """
+        return self._queries.link_pose(name)
+
+    def object_motion(self, name: str) -> tuple[Floats, Floats]:
+        """Motion of a free object in the last step.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        velocity, acceleration : ndarray (6,)
+            Angular first, world axes; the acceleration is the mean over the step [rad/s, m/s; rad/s^2, m/s^2].
+
+        Raises
+        ------
+        InputError
+            There is no such object.
+        """
+        return self._queries.object_motion(name)
+
+    def contact_impulse(self, link: str) -> Floats:
+        """Net contact impulse on a link in the last step.
+
+        Parameters
+        ----------
+        link : str
+
+        Returns
+        -------
+        ndarray (6,)
+            Angular first, in link axes about its origin [N m s, N s].
+
+        Raises
+        ------
+        InputError
+            There is no such link.
+        """
+        return self._queries.contact_impulse(link)
+
+    @property
+    def joint_wrenches(self) -> JointWrenches:
+        """The joints, movable and fixed, that ``joint_wrench`` can be asked for.
+
+        Returns
+        -------
+        JointWrenches
+        """
+        return self._queries.joint_wrenches
+
+    def joint_wrench(self, joint: str) -> Floats:
+        """Mean wrench through a joint of a robot in the last step; zero before the first step.
+
+        That which the parent link puts on the child link.  Exact for semi_implicit_euler, where its part along the axis
+        is the joint's effort; to second order in the time step for the other integrators and between the collisions of
+        the event scheme, to first order in a step with one.
+
+        Parameters
+        ----------
+        joint : str
+
+        Returns
+        -------
+        ndarray (6,)
+            In the child's axes about its origin, moment first [N m, N].
+
+        Raises
+        ------
+        InputError
+            There is no such joint.
+        """
+        return self._queries.joint_wrench(joint)
+
+    def operational_space(self, frames: str | Sequence[str]) -> OperationalSpace:
+        """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints (J14 section 8).
+
+        Parameters
+        ----------
+        frames : str or sequence of str
+
+        Returns
+        -------
+        OperationalSpace
+            Columns follow ``world.joint_names``; angular first, world axes at the frame origins.
+
+        Raises
+        ------
+        InputError
+            No frame is named, or one that does not exist.
+        """
+        return self._queries.operational_space(frames)
+
+    def mass_matrix(self) -> Floats:
+        """Mass matrix of the robots' joints.
+
+        Returns
+        -------
+        ndarray (joints, joints)
+            [kg m^2, kg m, kg]
+        """
+        return self._queries.joint_space()[0]
+
+    def nonlinear_effects(self) -> Floats:
+        """Coriolis, centrifugal and gravity efforts of the robots' joints, without damping.
+
+        Returns
+        -------
+        ndarray (joints,)
+            [N m, N]
+        """
+        return self._queries.joint_space()[1]
+
+    @property
+    def robot_description(self) -> str:
+        """URDF text of the first robot, empty without one.
+
+        Returns
+        -------
+        str
+        """
+        return self.world.robot_models[0].urdf if self.world.robot_models else ""
