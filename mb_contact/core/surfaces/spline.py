@@ -41,24 +41,24 @@ def spline_basis(data, first, degree, span, u, which, basis):
     Cox and de Boor's recursion up to degree - order, then ``order`` times
     N_i,d' = d (N_i,d-1 / (u_i+d - u_i) - N_i+1,d-1 / (u_i+d+1 - u_i+1)).
     """
+    orders = min(4, degree + 1)
     for order in range(4):
         for j in range(degree + 1):
-            basis[which, order, j] = 0.0
-        if order > degree:
-            continue
-        basis[which, order, 0] = 1.0
-        for d in range(1, degree + 1):
-            derive = d > degree - order
-            for j in range(d, -1, -1):
-                i = first + span - d + j
+            basis[which, order, j] = 1.0 if j == 0 and order < orders else 0.0
+    for d in range(1, degree + 1):
+        right = 0.0  # each length of knots is divided by once, for all orders
+        for j in range(d, -1, -1):
+            i = first + span - d + j
+            left = 1.0 / (data[i + d] - data[i]) if j > 0 else 0.0
+            for order in range(orders):
+                derive = d > degree - order
                 value = 0.0 * u
                 if j > 0:
-                    part = basis[which, order, j - 1] / (data[i + d] - data[i])
-                    value += d * part if derive else (u - data[i]) * part
+                    value += basis[which, order, j - 1] * (d * left if derive else (u - data[i]) * left)
                 if j < d:
-                    part = basis[which, order, j] / (data[i + d + 1] - data[i + 1])
-                    value += -d * part if derive else (data[i + d + 1] - u) * part
+                    value += basis[which, order, j] * (-d * right if derive else (data[i + d + 1] - u) * right)
                 basis[which, order, j] = value
+            right = left
 
 
 @kernel
@@ -75,10 +75,11 @@ def spline_derivatives(code, data, k, s, t, basis, partial, homogeneous, D):
     span_t = knot_span(data, knots_t, r, m, t)
     spline_basis(data, knots_s, p, span_s, s, 0, basis)
     spline_basis(data, knots_t, r, span_t, t, 1, basis)
+    parts = 4 if code[k, RATIONAL] else 3  # weights that are all equal say nothing
     for order in range(4):
         for i in range(p + 1):
             at = net + 4 * ((span_s - p + i) * m + span_t - r)
-            for c in range(4):
+            for c in range(parts):
                 total = 0.0 * t
                 for j in range(r + 1):
                     total += basis[1, order, j] * data[at + 4 * j + c]
@@ -87,7 +88,7 @@ def spline_derivatives(code, data, k, s, t, basis, partial, homogeneous, D):
     for total_order in range(4):  # rows of D: c, s t, ss st tt, sss sst stt ttt
         for order_t in range(total_order + 1):
             order_s = total_order - order_t
-            for c in range(4):
+            for c in range(parts):
                 total = 0.0 * s
                 for i in range(p + 1):
                     total += basis[0, order_s, i] * partial[order_t, i, c]
@@ -96,10 +97,10 @@ def spline_derivatives(code, data, k, s, t, basis, partial, homogeneous, D):
     if code[k, RATIONAL]:
         _divide(homogeneous, k, D)
     else:
-        w = homogeneous[0, 3]
+        inverse = 1.0 / data[net + 3]
         for row in range(10):
             for c in range(3):
-                D[k, row, c] = homogeneous[row, c] / w
+                D[k, row, c] = homogeneous[row, c] * inverse
 
 
 @kernel

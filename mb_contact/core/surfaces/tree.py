@@ -16,7 +16,7 @@ A body that has left its parent hangs on the world by a floating joint.
 from __future__ import annotations
 
 from mb_contact.core.arrays import copy
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.surfaces.contact import (
     SINGULAR_CONTACT,
     contact_matrix,
@@ -44,7 +44,7 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.types import JOINT_FLOATING, JOINT_ROLLING, JOINT_SPHERICAL, OK
 
 
-@kernel
+@sweep
 def contact_joints(tree, joints, work, q, v):
     """Poses into ``tree``, H, its rate and dq into ``joints``; a status and the body it is about."""
     for j in range(joints.body.shape[0]):
