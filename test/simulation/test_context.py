@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import mb_contact as mb
-from mb_contact.simulation.context import DT, FIRST_CAPACITY, USUAL_DT
+from mb_contact.core.handle import DRIFT_STEP, DT
+from mb_contact.simulation.context import FIRST_CAPACITY
 from paths import ROOT
 
 SCENE = ROOT / "config" / "box_on_table.yaml"
@@ -30,7 +31,7 @@ def test_larger_workspaces_change_nothing():
 def test_settings_have_names():
     sim = mb.Simulator(SCENE)
     context = sim.context
-    assert context.dt == context.settings[DT] == context.drift[USUAL_DT] == sim.time_step
+    assert context.dt == context.settings[DT] == context.drift[DRIFT_STEP] == sim.time_step
     sim.step(time_step=5e-4)
     assert context.dt == 5e-4
     context.dt = sim.time_step
