@@ -33,9 +33,11 @@ CHECK := $(addprefix test/, \
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
 	@echo "               VIEW=1 shows it in the browser too"
-	@echo "make test   set up $(VENV), then run the whole test suite (ARGS=... goes to pytest)"
-	@echo "make lint   ruff and mypy"
-	@echo "make clean  remove everything that these targets made, $(VENV) included"
+	@echo "make check     the short suite: at most 2 minutes once kernels are compiled"
+	@echo "make test      set up $(VENV), then run the test suite (ARGS=... goes to pytest, WORKERS=... says how many)"
+	@echo "make test-all  the same with the tests that take long"
+	@echo "make lint      ruff and mypy"
+	@echo "make clean     remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
 run: $(VENV)/.ready-run $(if $(VIEW),$(VENV)/.ready-view)
