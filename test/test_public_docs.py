@@ -128,8 +128,17 @@ def missing_arguments(cls, constructor):
 
 @pytest.mark.parametrize("name, value", OBJECTS, ids=[name for name, _ in OBJECTS])
 def test_examples_run(name, value):
-    value = value if inspect.isclass(value) else inspect.unwrap(value)
-    finder, heard = doctest.DocTestFinder(), []
+    run_examples(doctest.DocTestFinder(), value if inspect.isclass(value) else inspect.unwrap(value), name)
+
+
+@pytest.mark.parametrize("room", ["", ".surfaces"])
+def test_examples_of_packages_run(room):
+    package = importlib.import_module(f"mb_contact{room}")
+    run_examples(doctest.DocTestFinder(recurse=False), package, package.__name__)
+
+
+def run_examples(finder, value, name):
+    heard = []
     for case in finder.find(value, name, globs={"mb": mb, "np": np}):
         runner = doctest.DocTestRunner(checker=Numbers(), verbose=False)
         runner.run(case, out=heard.append)
