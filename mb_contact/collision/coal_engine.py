@@ -14,18 +14,7 @@ from __future__ import annotations
 import coal
 import numpy as np
 
-from mb_contact.collision.sizes import checked_size, hull_vertices
-from mb_contact.model.hulls import convex_hull
-from mb_contact.types import (
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CONVEX,
-    SHAPE_CYLINDER,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_PLANE,
-    SHAPE_SPHERE,
-)
+from mb_contact.collision.sizes import make_shape, order_key
 
 #: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
 TOLERANCE = 1e-9
@@ -48,7 +37,7 @@ class NarrowPhase:
 
     def __init__(self, geoms):
         self._geoms = geoms
-        self._shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
+        self._shapes = [make_shape(coal, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
         self._pairs = {}  # made when a pair first comes near: a large world has half a million
         self._request = coal.DistanceRequest()
@@ -113,7 +102,7 @@ class NarrowPhase:
             self._pairs[row] = PLANE
             return PLANE
         # always in the same order, whichever is called A: coal's iterations depend on it
-        swapped = _key(geoms, a) > _key(geoms, b)
+        swapped = order_key(geoms, a) > order_key(geoms, b)
         if swapped:
             a, b = b, a
         # coal's normal points from its first shape to its second, ours from B to A
@@ -129,30 +118,7 @@ class NarrowPhase:
         self._bound = (geom_R, geom_p, witness)
 
 
-def _key(geoms, g):
-    """Sort key of a geometry that does not depend on its number."""
-    return int(geoms.kind[g]), geoms.size[g].tolist(), hull_vertices(geoms, g).tolist()
-
-
-def _shape(geoms, g):
-    """The coal shape of geometry g; None for a plane or a height field, which never reach coal."""
-    kind = int(geoms.kind[g])
-    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
-        return None
-    size = checked_size(geoms, g)
-    radius, length = float(size[0]), 2.0 * float(size[-1])
-    if kind == SHAPE_SPHERE:
-        return coal.Sphere(radius)
-    if kind == SHAPE_CONVEX:
-        return _convex(hull_vertices(geoms, g))
-    if kind in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
-        make = {SHAPE_CAPSULE: coal.Capsule, SHAPE_CYLINDER: coal.Cylinder, SHAPE_CONE: coal.Cone}[kind]
-        return make(radius, length)
-    return coal.Box(*(2.0 * size)) if kind == SHAPE_BOX else coal.Ellipsoid(*size.tolist())
-
-
-def _convex(vertices):
-    hull = convex_hull(vertices, most=len(vertices))
+def _convex(hull):
     points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for vertex in hull.vertices + hull.centre:
         points.append(vertex)

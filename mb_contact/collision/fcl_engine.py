@@ -16,18 +16,7 @@ import math
 import fcl
 import numpy as np
 
-from mb_contact.collision.sizes import checked_size, hull_vertices
-from mb_contact.model.hulls import convex_hull
-from mb_contact.types import (
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CONVEX,
-    SHAPE_CYLINDER,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_PLANE,
-    SHAPE_SPHERE,
-)
+from mb_contact.collision.sizes import make_shape, order_key
 
 LEAD = 0.02  #: how far near or penetrating shapes are moved apart to look at them again [m]
 ASCENT = 20  #: looks at most
@@ -49,7 +38,7 @@ class NarrowPhase:
 
     def __init__(self, geoms):
         self._geoms = geoms
-        shapes = [_shape(geoms, g) for g in range(geoms.kind.shape[0])]
+        shapes = [make_shape(fcl, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
         self._objects = [None if shape is None else fcl.CollisionObject(shape) for shape in shapes]
         solver = fcl.GJKSolverType.GST_LIBCCD
         self._distance = fcl.DistanceRequest(
@@ -70,7 +59,7 @@ class NarrowPhase:
                     fresh.add(g)
                     self._objects[g].setTransform(fcl.Transform(geom_R[g], geom_p[g]))
             # always in the same order, whichever is called A: the iterations depend on it
-            swapped = _key(self._geoms, a) > _key(self._geoms, b)
+            swapped = order_key(self._geoms, a) > order_key(self._geoms, b)
             distance, normal = self._ask(b, a) if swapped else self._ask(a, b)
             witness[i, 3] = distance
             if distance <= far:
@@ -125,25 +114,6 @@ class NarrowPhase:
         return best, normal
 
 
-def _key(geoms, g):
-    """Sort key of a geometry that does not depend on its number."""
-    return int(geoms.kind[g]), geoms.size[g].tolist(), hull_vertices(geoms, g).tolist()
-
-
-def _shape(geoms, g):
-    """The fcl shape of geometry g; None for a plane or a height field."""
-    kind = int(geoms.kind[g])
-    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
-        return None
-    size = checked_size(geoms, g)
-    radius, length = float(size[0]), 2.0 * float(size[-1])
-    if kind == SHAPE_SPHERE:
-        return fcl.Sphere(radius)
-    if kind == SHAPE_CONVEX:
-        vertices = hull_vertices(geoms, g)
-        hull = convex_hull(vertices, most=len(vertices))
-        faces = np.column_stack([np.full(len(hull.triangles), 3), hull.triangles]).ravel()
-        return fcl.Convex(hull.vertices + hull.centre, len(hull.triangles), faces)
-    if kind in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
-        return {SHAPE_CAPSULE: fcl.Capsule, SHAPE_CYLINDER: fcl.Cylinder, SHAPE_CONE: fcl.Cone}[kind](radius, length)
-    return fcl.Box(*(2.0 * size).tolist()) if kind == SHAPE_BOX else fcl.Ellipsoid(*size.tolist())
+def _convex(hull):
+    faces = np.column_stack([np.full(len(hull.triangles), 3), hull.triangles]).ravel()
+    return fcl.Convex(hull.vertices + hull.centre, len(hull.triangles), faces)

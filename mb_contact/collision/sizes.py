@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.errors import CollisionError
+from mb_contact.model.hulls import convex_hull
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -15,7 +16,9 @@ from mb_contact.types import (
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
     SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
     SHAPE_NAMES,
+    SHAPE_PLANE,
     SHAPE_SPHERE,
 )
 
@@ -47,3 +50,30 @@ def checked_size(geoms, g):
 def hull_vertices(geoms, g):
     """Vertices (k, 3) of the hull of geometry g in its frame [m]; none of another shape."""
     return geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
+
+
+def order_key(geoms, g):
+    """Sort key of a geometry that does not depend on its number."""
+    return int(geoms.kind[g]), geoms.size[g].tolist(), hull_vertices(geoms, g).tolist()
+
+
+def make_shape(library, geoms, g, convex):
+    """The shape of geometry g in an engine's classes, which have the same names; of a hull ``convex(Hull)``.
+
+    Returns
+    -------
+    shape or None
+        None for a plane or a height field, which never reach an engine.
+    """
+    kind = int(geoms.kind[g])
+    if kind in (SHAPE_PLANE, SHAPE_HEIGHT_FIELD):
+        return None
+    size = checked_size(geoms, g)
+    if kind == SHAPE_CONVEX:
+        vertices = hull_vertices(geoms, g)
+        return convex(convex_hull(vertices, most=len(vertices)))
+    if kind in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
+        make = {SHAPE_CAPSULE: library.Capsule, SHAPE_CYLINDER: library.Cylinder, SHAPE_CONE: library.Cone}[kind]
+        return make(float(size[0]), 2.0 * float(size[1]))
+    make = {SHAPE_SPHERE: library.Sphere, SHAPE_BOX: library.Box, SHAPE_ELLIPSOID: library.Ellipsoid}[kind]
+    return make(*(2.0 * size if kind == SHAPE_BOX else size).tolist())

@@ -15,6 +15,7 @@ from pathlib import Path
 from mb_contact.errors import CommunicationError
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.ros.children import end_child
+from mb_contact.ros.signals import give_back, take_signals
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/dual_arm_lift.py"
@@ -131,7 +132,7 @@ def run_lift(options=None):
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     watched = child = summary = view = None
-    old = _terminate_like_interrupt()
+    old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends it as Ctrl-C does
     try:
         say("Two arms lift a box: the simulator here, its controller in another process.")
         from mb_contact.demo.watch import WatchedSimulator
@@ -150,8 +151,7 @@ def run_lift(options=None):
             child.stop()
         if view is not None:
             view.stop()
-        if old is not None:
-            signal.signal(signal.SIGTERM, old)
+        give_back(old)
     if summary is None or not ended_by_itself:
         say("interrupted: simulator and controller have ended")
         return INTERRUPTED
@@ -171,18 +171,6 @@ def _start_view(options):
         view.stop()
         raise
     return view
-
-
-def _terminate_like_interrupt():
-    """Let SIGTERM end a run as Ctrl-C does; returns the old handler, None outside the main thread."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    try:
-        return signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:
-        return None
 
 
 def _controller_script(options):

@@ -85,8 +85,8 @@ def zero_quaternion_message(model, body):
     return f"the quaternion of '{model.body_names[body]}' in q is zero or far from a unit one; give a rotation"
 
 
-def articulated(model, kin):
-    """The Riccati gather, without joint damping.
+def articulated(model, kin, modified=False):
+    """The Riccati gather, without joint damping; ``modified``: that of factored inertias (P00's modified ABM).
 
     Raises
     ------
@@ -95,17 +95,8 @@ def articulated(model, kin):
     """
     n, N, _ = sizes(model)
     art = make_articulated(n, N)
-    status, body = articulated_inertias(model.tree, kin, 0.0, art)
-    if status != OK:
-        raise DynamicsError(singular_hinge_message(model, body))
-    return art
-
-
-def modified_articulated(model, kin):
-    """The gather of factored inertias (P00's modified ABM); raises as :func:`articulated` does."""
-    n, N, _ = sizes(model)
-    art = make_articulated(n, N)
-    status, body = factored_inertias(model.tree, kin, 0.0, make_factors(n), art)
+    gather, factors = (factored_inertias, (make_factors(n),)) if modified else (articulated_inertias, ())
+    status, body = gather(model.tree, kin, 0.0, *factors, art)
     if status != OK:
         raise DynamicsError(singular_hinge_message(model, body))
     return art

@@ -17,7 +17,7 @@ from mb_contact.core.tree.evaluate import (
 )
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
-from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, kinematics, modified_articulated, sizes
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, kinematics, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
 from mb_contact.errors import DynamicsError, InputError
@@ -352,7 +352,7 @@ def _forward_dynamics_otherwise(model, q, v, effort, gravity, method):
             mass_matrix(model, q), effort - model.tree.damping * v - nonlinear_effects(model, q, v, gravity)
         )
     v_dot = np.zeros(len(v))
-    art = modified_articulated(model, kin)
+    art = articulated(model, kin, modified=True)
     free_acceleration(model.tree, kin, art, gravity, effort, v, np.zeros_like(kin.V), v_dot)
     return v_dot
 

@@ -11,12 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.core.tree import frames as _frames
-from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.evaluate import evaluate_compliance
-from mb_contact.core.workspace import make_compliance
-from mb_contact.dynamics.arguments import TreeModel, articulated, kinematics, sizes
+from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.jacobians import jacobian, jacobian_bias
 from mb_contact.dynamics.joint_space import mass_solve
@@ -109,26 +105,8 @@ def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Flo
     return L
 
 
-def _compliance_matrix(model, kin, art, nodes, p):
-    n = sizes(model)[0]
-    touched = np.zeros(n, np.int64)
-    touched[nodes.body[nodes.body >= 0]] = 1
-    com = make_compliance(n, 2 * int(touched.sum()))  # fewer paths meet than there are
-    L = np.zeros((nodes.rows, nodes.rows))
-    compliance_of_nodes(model.tree, kin, art, com, touched, nodes.body, nodes.first, p, L)
-    return L
-
-
-def _reduced_operational_space(model, q, v, frames):
-    """OperationalSpace over the reduced coordinates."""
-    L = _reduced_compliance(model, q, frames)
-    names, bias = node_arrays(model, frames).names, jacobian_bias(model, q, v, frames)
-    return OperationalSpace(names, jacobian(model, q, frames), bias, L, *invert_compliance(L))
-
-
-@eliminating(instead=_reduced_operational_space)
 def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> OperationalSpace:
-    """Jacobian, bias, compliance and inertia of stacked nodes in one pass (J14 section 8).
+    """Jacobian, bias, compliance and inertia of stacked nodes (J14 section 8).
 
     Parameters
     ----------
@@ -159,17 +137,9 @@ def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Node
     >>> space.inertia[0, 0], space.bias, space.rank
     (0.35, array([0., 0., 4.]), 1)
     """
-    nodes = node_arrays(model, frames)
-    n, N, _ = sizes(model)
-    kin = kinematics(model, q, v)
-    p = nodes.world(kin)[1]
-    J = np.zeros((nodes.rows, N))
-    bias = np.zeros(nodes.rows)
-    _frames.frame_jacobians(model.tree, kin, nodes.body, nodes.first, p, J)
-    _frames.frame_bias(model.tree, kin, nodes.body, nodes.first, p, np.zeros((n, 6)), bias)
-    L = _compliance_matrix(model, kin, articulated(model, kin), nodes, p)
-    inertia, rank = invert_compliance(L)
-    return OperationalSpace(nodes.names, J, bias, L, inertia, rank)
+    names, J = node_arrays(model, frames).names, jacobian(model, q, frames)
+    L = operational_compliance(model, q, frames)
+    return OperationalSpace(names, J, jacobian_bias(model, q, v, frames), L, *invert_compliance(L))
 
 
 def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
@@ -204,14 +174,6 @@ def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats
     return invert_compliance(operational_compliance(model, q, frames))[0]
 
 
-def _reduced_consistent_inverse(model, q, frames):
-    """M_r^-1 J_r* Lambda_r^-1."""
-    J = jacobian(model, q, frames)
-    response = mass_solve(model, q, J.T)
-    return response @ invert_compliance(J @ response)[0]
-
-
-@eliminating(instead=_reduced_consistent_inverse)
 def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
     """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 of the stacked Jacobian.
 
@@ -246,30 +208,8 @@ def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
     >>> np.allclose(inverse @ mb.jacobian(robot, q, tip), np.eye(2))
     True
     """
-    nodes = node_arrays(model, frames)
-    n, N, _ = sizes(model)
-    kin = kinematics(model, q)
-    art = articulated(model, kin)
-    p = nodes.world(kin)[1]
-    L = _compliance_matrix(model, kin, art, nodes, p)
-    response = np.zeros((nodes.rows, N))
-    row = 0
-    for body, first, point in zip(nodes.body, nodes.first, p):
-        for axis in range(first, 6):
-            impulse = np.zeros((n, 6))
-            if body >= 0:
-                impulse[body] = _about_origin(axis, point - kin.p[body])
-                impulse_response(model.tree, kin, art, impulse, np.zeros(N), response[row])
-            row += 1
-    return response.T @ invert_compliance(L)[0]
-
-
-def _about_origin(axis, r):
-    """A unit force (angular first) at r from the origin, about the origin."""
-    force = np.zeros(6)
-    force[axis] = 1.0
-    force[:3] += np.cross(r, force[3:])
-    return force
+    response = mass_solve(model, q, jacobian(model, q, frames).T)
+    return response @ operational_inertia(model, q, frames)
 
 
 def invert_compliance(L: Floats) -> tuple[Floats, int]:

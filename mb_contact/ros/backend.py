@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 
-from mb_contact.errors import CommunicationError
+from mb_contact.errors import CommunicationError, MbContactError
 
 BACKENDS = ("auto", "rclpy", "embedded")
 
@@ -64,6 +64,15 @@ def spin(node, stop=None):
     """Work until ``stop()`` is true (asked after every round) or KeyboardInterrupt arrives."""
     while stop is None or not stop():
         node.spin_once(0.1)
+
+
+def spin_safely(node, timeout_sec):
+    """As :func:`spin_once`, but what fails is logged: a callback's bug must not silence the node."""
+    try:
+        node.spin_once(timeout_sec)
+    except Exception as error:
+        text = str(error) if isinstance(error, MbContactError) else f"{type(error).__name__} in a callback: {error}"
+        node.get_logger().error(text, throttle_duration_sec=1.0)
 
 
 def shutdown(node):

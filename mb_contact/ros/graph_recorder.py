@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import deserialize, fields_of, stamp_ns
 from mb_contact.ros.qos import QoS
 from mb_contact.ros.recorder import Recorder
+from mb_contact.ros.signals import give_back, take_signals
 
 _LOOK_EVERY = 0.2  #: seconds between two looks for new topics
 _DEEP = QoS(depth=500, reliable=False)  #: hears writers of either reliability
@@ -132,10 +132,8 @@ def record_graph(options, ros_args=()):
     from mb_contact.ros.backend import create_node
 
     ended = []
-    old = {number: signal.signal(number, lambda n, _: ended.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
     with contextlib.ExitStack() as stack:
-        for number, handler in old.items():
-            stack.callback(signal.signal, number, handler)
+        stack.callback(give_back, take_signals(lambda number, _: ended.append(number)))
         node = create_node("mb_contact_record", options.backend, list(ros_args))
         stack.callback(node.destroy_node)
         recorder = GraphRecorder(node, options)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from mb_contact.errors import MbContactError
 from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.signals import give_back, take_signals
 
 
 @dataclass
@@ -65,19 +66,15 @@ class _Signals:
     def __init__(self):
         self.target = None  #: SimulatorNode once it runs
         self.received = None
-        self._old = {}
 
     def __enter__(self):
-        with contextlib.suppress(ValueError):  # not the main thread: the caller owns the signals
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._old[number] = signal.signal(number, self._handle)
+        self._old = take_signals(self._handle)
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._unraised
         return self
 
     def __exit__(self, *_):
         sys.unraisablehook = self._unraisable
-        for number, handler in self._old.items():
-            signal.signal(number, handler)
+        give_back(self._old)
 
     def _unraised(self, unraisable):
         if not issubclass(unraisable.exc_type, _Interrupted):  # ours is remembered in ``received``
@@ -246,25 +243,17 @@ class _Ending:
 
     def __init__(self):
         self._since = None
-        with contextlib.suppress(ValueError):  # not the main thread: the caller owns the signals
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, self._handle)
+        take_signals(self._handle)
 
     def begin(self):
         """The run is over."""
         self._since = time.monotonic()
-        atexit.register(_deaf)
+        # at the very end a signal would only turn the exit code of a good run into that of a killed one
+        atexit.register(take_signals, signal.SIG_IGN)
 
     def _handle(self, _number, _frame):
         if self._since is None or time.monotonic() - self._since > self.TIDYING:
             raise KeyboardInterrupt
-
-
-def _deaf():
-    """At the very end a signal would only turn the exit code of a good run into that of a killed one."""
-    with contextlib.suppress(ValueError):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
 
 
 def _reported(scene, options):

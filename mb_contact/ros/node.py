@@ -13,6 +13,7 @@ import threading
 import time
 
 from mb_contact.errors import MbContactError
+from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
@@ -211,13 +212,7 @@ class SimulatorNode:
 
     def _spin(self):
         while not self._stop or self.stepping.awaited:
-            try:
-                self.node.spin_once(_SLICE)
-            except MbContactError as error:
-                self._logger.error(str(error), throttle_duration_sec=1.0)
-            except Exception as error:  # a callback's bug must not silence the node
-                text = f"{type(error).__name__} in a callback: {error}"
-                self._logger.error(text, throttle_duration_sec=1.0)
+            spin_safely(self.node, _SLICE)
 
     def _advance(self):
         """Do one control period, or less when interrupted."""

@@ -72,17 +72,16 @@ def overridden(qos, values, prefix):
     CommunicationError
         An unknown word, or a depth below one.
     """
-    for policy, words in (("reliability", RELIABILITY), ("durability", DURABILITY), ("history", HISTORY)):
-        if policy in values and values[policy] not in words:
-            raise CommunicationError(f"{prefix}.{policy} is '{values[policy]}'; it must be one of {', '.join(words)}")
-    if "depth" in values:
-        if not isinstance(values["depth"], int) or values["depth"] < 1:
-            raise CommunicationError(f"{prefix}.depth is {values['depth']!r}; it must be a number from 1 on")
-        qos = replace(qos, depth=values["depth"])
-    if "history" in values:
-        qos = replace(qos, keep_all=HISTORY[values["history"]])
-    if "reliability" in values:
-        qos = replace(qos, reliable=RELIABILITY[values["reliability"]])
-    if "durability" in values:
-        qos = replace(qos, latched=DURABILITY[values["durability"]])
-    return qos
+    for policy, field, words in (
+        ("reliability", "reliable", RELIABILITY), ("durability", "latched", DURABILITY),
+        ("history", "keep_all", HISTORY),
+    ):  # fmt: skip
+        if policy in values:
+            if values[policy] not in words:
+                message = f"{prefix}.{policy} is '{values[policy]}'; it must be one of {', '.join(words)}"
+                raise CommunicationError(message)
+            qos = replace(qos, **{field: words[values[policy]]})
+    depth = values.get("depth", 1)
+    if not isinstance(depth, int) or depth < 1:
+        raise CommunicationError(f"{prefix}.depth is {depth!r}; it must be a number from 1 on")
+    return replace(qos, depth=values.get("depth", qos.depth))

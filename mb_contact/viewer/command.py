@@ -11,6 +11,7 @@ import sys
 import webbrowser
 
 from mb_contact.errors import InputError
+from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import scene_drawing, surface_drawing
 from mb_contact.viewer.library import import_viser, start_server
@@ -36,7 +37,7 @@ def run_view(scene, options=None):
     import_viser()  # before anything that takes long
     if options.duration is not None and not options.duration > 0.0:
         raise InputError(f"--duration must be above zero, got {options.duration:g}")
-    ending = _Ending()
+    old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends the view as Ctrl-C does
     try:
         source, drawing, poses, title = _follow(scene, options) if options.follow else _simulate(scene, options)
         try:
@@ -48,24 +49,8 @@ def run_view(scene, options=None):
     except KeyboardInterrupt:
         pass
     finally:
-        ending.restore()
+        give_back(old)
     return 0
-
-
-class _Ending:
-    """SIGTERM ends the view as Ctrl-C does."""
-
-    def __init__(self):
-        self._old = None
-        try:
-            self._old = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        except ValueError:  # not the main thread: the caller owns the signals
-            pass
-
-    def restore(self):
-        """Give the signal back."""
-        if self._old is not None:
-            signal.signal(signal.SIGTERM, self._old)
 
 
 def _simulate(scene, options):

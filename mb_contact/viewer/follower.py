@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.errors import CommunicationError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
-from mb_contact.ros.backend import create_node
+from mb_contact.ros.backend import create_node, spin_safely
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns
 from mb_contact.ros.qos import LATCHED, QoS
 from mb_contact.types import CONTACT_STATE_NAMES, JOINT_FLOATING, WORLD
@@ -149,13 +149,7 @@ class Follower:
     # --- executor thread ------------------------------------------------------------------------
     def _spin(self):
         while not self._stop:
-            try:
-                self.node.spin_once(0.1)
-            except MbContactError as error:
-                self.node.get_logger().error(str(error), throttle_duration_sec=1.0)
-            except Exception as error:  # a callback's bug must not leave the view deaf
-                text = f"{type(error).__name__} in a callback: {error}"
-                self.node.get_logger().error(text, throttle_duration_sec=1.0)
+            spin_safely(self.node, 0.1)
 
     def _keep(self, kind, data):
         self._newest[kind] = data

@@ -13,6 +13,7 @@ import numpy as np
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.names import snake_case
 from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import QoS
 
@@ -201,8 +202,7 @@ class ParameterServices:
             ("DescribeParameters", self._describe), ("GetParameterTypes", self._types), ("GetParameters", self._get),
             ("ListParameters", self._list), ("SetParameters", self._set), ("SetParametersAtomically", self._set_all),
         ):  # fmt: skip
-            words = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
-            serve(f"rcl_interfaces/srv/{name}", f"~/{words}", handler)
+            serve(f"rcl_interfaces/srv/{name}", f"~/{snake_case(name)}", handler)
         self._events = node.create_publisher(
             "rcl_interfaces/msg/ParameterEvent", "/parameter_events", EVENTS, overridable=False
         )

@@ -11,8 +11,10 @@ import numpy as np
 
 from mb_contact.model.pairs import link_frictions
 from mb_contact.ros.outputs.arrays import wanted
+from mb_contact.ros.outputs.fields import put_stamp
 
 CONTACTS = "ros_gz_interfaces/msg/Contacts"
+VECTOR, POINT_TYPE = "geometry_msgs/msg/Vector3", "geometry_msgs/msg/Point"
 COLOURS = {"stick": (0.1, 0.8, 0.2), "slip": (1.0, 0.5, 0.0), "separate": (0.6, 0.6, 0.6)}  #: by a contact's state
 POINT = 0.008  #: diameter of a drawn point [m]
 SIDES = 16  #: of a drawn friction cone
@@ -50,22 +52,16 @@ class Contacts:
             collision.name, collision.type = link, _LINK
         entry.depths = [max(0.0, -float(point["gap"])) for point in points]
         for point in points:
-            entry.positions.append(self._vector(point["point"]))
-            entry.normals.append(self._vector(point["normal"]))
+            entry.positions.append(self._make.filled(VECTOR, point["point"]))
+            entry.normals.append(self._make.filled(VECTOR, point["normal"]))
             wrench = self._make.message("ros_gz_interfaces/msg/JointWrench")
             wrench.header = header
             wrench.body_1_name.data, wrench.body_2_name.data = links
             force = point["impulse"] / self._dt
-            wrench.body_1_wrench.force = self._vector(force)
-            wrench.body_2_wrench.force = self._vector(-force)
+            wrench.body_1_wrench.force = self._make.filled(VECTOR, force)
+            wrench.body_2_wrench.force = self._make.filled(VECTOR, -force)
             entry.wrenches.append(wrench)
         return entry
-
-    def _vector(self, values):
-        vector = self._make.message("geometry_msgs/msg/Vector3")
-        vector.x, vector.y, vector.z = (float(value) for value in values)
-        return vector
-
 
 class ContactMarkers:
     """contact_markers (visualization_msgs/MarkerArray): points, force arrows, and with ``marker_cones`` friction cones.
@@ -119,7 +115,7 @@ class ContactMarkers:
             marker.action = 2
             return marker
         marker.scale.x = marker.scale.y = marker.scale.z = POINT
-        marker.points = [self._point(contact["point"]) for contact in contacts]
+        marker.points = [self._make.filled(POINT_TYPE, contact["point"]) for contact in contacts]
         marker.colors = [self._colour(contact["state"]) for contact in contacts]
         return marker
 
@@ -127,7 +123,7 @@ class ContactMarkers:
         marker = self._marker("forces", number, 0)  # ARROW
         force = contact["impulse"] / self._dt
         tip = contact["point"] + self._options.marker_scale * force
-        marker.points = [self._point(contact["point"]), self._point(tip)]
+        marker.points = [self._make.filled(POINT_TYPE, contact["point"]), self._make.filled(POINT_TYPE, tip)]
         marker.scale.x, marker.scale.y = 0.5 * POINT, POINT
         marker.color = self._colour(contact["state"])
         return marker
@@ -145,14 +141,9 @@ class ContactMarkers:
         centre = contact["point"] + height * normal
         rim = [centre + radius * (math.cos(a) * across + math.sin(a) * np.cross(normal, across)) for a in angles]
         for before, after in zip(rim, rim[1:]):
-            marker.points += [self._point(p) for p in (contact["point"], before, after)]
+            marker.points += [self._make.filled(POINT_TYPE, p) for p in (contact["point"], before, after)]
         marker.color = self._colour(contact["state"], 0.3)
         return marker
-
-    def _point(self, values):
-        point = self._make.message("geometry_msgs/msg/Point")
-        point.x, point.y, point.z = (float(value) for value in values)
-        return point
 
     def _colour(self, state, alpha=1.0):
         colour = self._make.message("std_msgs/msg/ColorRGBA")
@@ -162,5 +153,5 @@ class ContactMarkers:
 
 
 def _head(header, stamp, frame):
-    header.stamp.sec, header.stamp.nanosec = divmod(stamp, 1_000_000_000)
+    put_stamp(header.stamp, stamp)
     header.frame_id = frame

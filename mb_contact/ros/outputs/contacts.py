@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from mb_contact.errors import CommunicationError
@@ -12,56 +14,12 @@ from mb_contact.ros.names import sanitise
 from mb_contact.ros.outputs.arrays import wanted
 
 
-class ContactWrenches:
-    """contact_wrenches/<link>: impulse over the publishing interval divided by the interval.
+class Wrenches:
+    """Means over the publishing interval, zero ones too.
 
-    In the link's frame, moments about its origin; impacts are included, and zero is
-    published too.
-    """
-
-    FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") for axis in "xyz")
-
-    def __init__(self, make, simulator, schedule):
-        self._simulator = simulator
-        self._dt = schedule.time_step
-        self._links = tuple(simulator.scene.contact_wrench_links)
-        self._impulses = np.zeros((len(self._links), 6))
-        self._steps = 0
-        self._messages = []
-        type_name = "geometry_msgs/msg/WrenchStamped"
-        for link in self._links:
-            prototype = make.message(type_name)
-            prototype.header.frame_id = link
-            message, _ = make.prepared(type_name, f"contact_wrenches/{sanitise(link)}", prototype)
-            self._messages.append(message)
-
-    def accumulate(self):
-        """Add the impulses of the step just taken."""
-        for row, link in zip(self._impulses, self._links):
-            row += self._simulator.contact_impulse(link)
-        self._steps += 1
-
-    def clear(self):
-        """Start a new interval."""
-        self._impulses[:] = 0.0
-        self._steps = 0
-
-    def publish(self, stamp):
-        """Send the mean wrenches of the interval."""
-        if self._steps:
-            self._impulses /= self._steps * self._dt
-        for row, message in zip(self._impulses, self._messages):
-            for field, value in zip(self.FIELDS, row.tolist()):
-                message.set(field, value)
-            message.stamp("header.stamp", stamp)
-            message.publish()
-        self.clear()
-
-
-class JointWrenches:
-    """joint_wrenches/<joint>: what a force and torque sensor in a joint reads, the mean over the publishing interval.
-
-    The wrench that the parent link puts on the child link, in the child's axes about its origin.  Computed while
+    contact_wrenches/<link>: impulse of all contacts over the interval divided by the interval, in the link's frame,
+    moments about its origin; impacts are included.  joint_wrenches/<joint>: what a force and torque sensor in a joint
+    reads, the wrench that the parent link puts on the child link, in the child's axes about its origin; computed while
     somebody listens.
 
     Raises
@@ -71,27 +29,21 @@ class JointWrenches:
     """
 
     def __init__(self, make, simulator, schedule, joints):
-        self._simulator, self._dt = simulator, schedule.time_step
         self._outputs = []
-        names = [name for name in joints if name]
-        if not names:
-            return
-        known = simulator.joint_wrenches.names
-        for name in names:
+        for link in simulator.scene.contact_wrench_links:
+            topic, take = f"contact_wrenches/{sanitise(link)}", partial(simulator.contact_impulse, link)
+            self._outputs.append(_MeanWrench(make, topic, link, take, schedule.time_step, always=True))
+        for name in filter(None, joints):
+            known = simulator.joint_wrenches.names
             if name not in known:
                 raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {', '.join(known)}")
-            prototype = make.message("geometry_msgs/msg/WrenchStamped")
-            prototype.header.frame_id = simulator.joint_wrenches.child_link(name)
-            topic = f"joint_wrenches/{sanitise(name)}"
-            message, publisher = make.prepared("geometry_msgs/msg/WrenchStamped", topic, prototype)
-            self._outputs.append(_MeanWrench(name, message, publisher))
+            topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
+            self._outputs.append(_MeanWrench(make, topic, simulator.joint_wrenches.child_link(name), take))
 
     def accumulate(self):
         """Add the wrenches of the step just taken."""
         for output in self._outputs:
-            if wanted(output.publisher):
-                output.total += self._simulator.joint_wrench(output.joint)
-                output.steps += 1
+            output.accumulate()
 
     def clear(self):
         """Start a new interval."""
@@ -101,24 +53,41 @@ class JointWrenches:
     def publish(self, stamp):
         """Send the means of the interval."""
         for output in self._outputs:
-            if wanted(output.publisher):
-                for field, value in zip(ContactWrenches.FIELDS, (output.total / max(1, output.steps)).tolist()):
-                    output.message.set(field, value)
-                output.message.stamp("header.stamp", stamp)
-                output.message.publish()
+            output.publish(stamp)
             output.clear()
 
 
 class _MeanWrench:
-    """One joint's output and the sum of its wrenches in this interval."""
+    """One topic and the sum of what ``take()`` gives for each step of this interval, in ``unit`` [s] or none."""
 
-    def __init__(self, joint, message, publisher):
-        self.joint, self.message, self.publisher = joint, message, publisher
-        self.total, self.steps = np.zeros(6), 0
+    TYPE = "geometry_msgs/msg/WrenchStamped"
+    FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") for axis in "xyz")
+
+    def __init__(self, make, topic, frame, take, unit=1.0, always=False):
+        prototype = make.message(self.TYPE)
+        prototype.header.frame_id = frame
+        self._message, self._publisher = make.prepared(self.TYPE, topic, prototype)
+        self._take, self._unit, self._always = take, unit, always
+        self._total, self._steps = np.zeros(6), 0
+
+    def _due(self):
+        return self._always or wanted(self._publisher)
+
+    def accumulate(self):
+        if self._due():
+            self._total += self._take()
+            self._steps += 1
 
     def clear(self):
-        self.total[:] = 0.0
-        self.steps = 0
+        self._total[:] = 0.0
+        self._steps = 0
+
+    def publish(self, stamp):
+        if self._due():
+            for field, value in zip(self.FIELDS, (self._total / (max(1, self._steps) * self._unit)).tolist()):
+                self._message.set(field, value)
+            self._message.stamp("header.stamp", stamp)
+            self._message.publish()
 
 
 class Certificate:

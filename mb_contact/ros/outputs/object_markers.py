@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import (
     SHAPE_BOX,
@@ -65,7 +66,7 @@ class ObjectMarkers:
         if kind in (SHAPE_CONE, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD):
             marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
             vertices, triangles = shape_mesh(geoms, number, _ROWS)
-            points = [self._point(p) for p in vertices.tolist()]
+            points = [self._make.filled("geometry_msgs/msg/Point", p) for p in vertices.tolist()]
             marker.points = [points[corner] for corner in triangles.ravel().tolist()]
             return [marker]
         drawn, extents = {
@@ -86,17 +87,10 @@ class ObjectMarkers:
         marker.frame_locked = True
         marker.ns, marker.id, marker.type = self._world.geometry_names[number], part, kind
         R, p = geoms.R[number], geoms.p[number]
-        position, pose = p + along * R[:, 2], marker.pose
-        pose.position.x, pose.position.y, pose.position.z = (float(x) for x in position)
-        quaternion = matrix_to_quat(R)
-        for axis, value in zip("xyzw", quaternion):
-            setattr(pose.orientation, axis, float(value))
-        marker.scale.x, marker.scale.y, marker.scale.z = (float(x) for x in extents)
+        put(marker.pose.position, p + along * R[:, 2])
+        put(marker.pose.orientation, matrix_to_quat(R))
+        put(marker.scale, extents)
         colour = _FREE if free else _FIXED
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
         return marker
 
-    def _point(self, values):
-        point = self._make.message("geometry_msgs/msg/Point")
-        point.x, point.y, point.z = values
-        return point

@@ -13,7 +13,8 @@ from __future__ import annotations
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
-from mb_contact.ros.outputs.contacts import Certificate, ContactWrenches, JointWrenches
+from mb_contact.ros.outputs.contacts import Certificate, Wrenches
+from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
 from mb_contact.ros.qos import STATE
@@ -42,8 +43,7 @@ class Outputs:
     def bind(self, simulator: AnySimulator) -> None:
         """Publish the states of (another) simulator, on the same topics."""
         make, schedule, options = self._make, self._schedule, self._options
-        self.wrenches = ContactWrenches(make, simulator, schedule)
-        self.joint_wrenches = JointWrenches(make, simulator, schedule, options.joint_wrench_joints)
+        self._wrenches = Wrenches(make, simulator, schedule, options.joint_wrench_joints)
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator)
         self._frames = ObjectFrames(make, simulator, options)
@@ -57,13 +57,11 @@ class Outputs:
 
     def accumulate(self):
         """Take up what the step just taken adds to means over an interval."""
-        self.wrenches.accumulate()
-        self.joint_wrenches.accumulate()
+        self._wrenches.accumulate()
 
     def clear(self):
         """Begin new intervals."""
-        self.wrenches.clear()
-        self.joint_wrenches.clear()
+        self._wrenches.clear()
 
     def describe(self):
         """Publish the latched topics (again: a recording has just begun)."""
@@ -89,26 +87,18 @@ class Outputs:
             return
         self._sent = stamp
         due = self._schedule
-
-        def is_due(every):
-            return every and (force or step % every == 0)
-
-        if is_due(due.clock):
-            self._clock.publish(stamp)
-        if is_due(due.contact):
-            self.wrenches.publish(stamp)
-            self.joint_wrenches.publish(stamp)
-            self._contacts.publish(stamp, last)
-        if is_due(due.marker):
-            self._markers.publish(stamp, last)
-        if is_due(due.tf):
-            self._frames.publish(stamp)
-        if is_due(due.certificate) and last is not None:
-            self._certificate.publish(stamp, last)
-        if is_due(due.operational_space):
-            self._model.publish(stamp)
-        if is_due(due.joint_state):
-            self._joints.publish(stamp)
+        for every, output, arguments in (
+            (due.clock, self._clock, ()),
+            (due.contact, self._wrenches, ()),
+            (due.contact, self._contacts, (last,)),
+            (due.marker, self._markers, (last,)),
+            (due.tf, self._frames, ()),
+            (due.certificate if last is not None else 0, self._certificate, (last,)),
+            (due.operational_space, self._model, ()),
+            (due.joint_state, self._joints, ()),
+        ):
+            if every and (force or step % every == 0):
+                output.publish(stamp, *arguments)
 
 
 class _Maker:
@@ -137,6 +127,12 @@ class _Maker:
     def message(self, type_name):
         """Return an empty message."""
         return self._node.message_type(type_name)()
+
+    def filled(self, type_name, values):
+        """Return a message with fields x, y, z [, w] of these values."""
+        message = self.message(type_name)
+        put(message, values)
+        return message
 
     def prepared(self, type_name, topic, message):
         """Return a prepared message on a publisher of its own, and that publisher."""

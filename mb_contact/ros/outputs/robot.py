@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import WORLD
 
@@ -74,10 +75,8 @@ def _fixed_frames(make, simulator, world_frame):
         position, quaternion = simulator.link_pose(root)
         transform = make.message("geometry_msgs/msg/TransformStamped")
         transform.header.frame_id, transform.child_frame_id = world_frame, root
-        for axis, value in zip("xyz", position):
-            setattr(transform.transform.translation, axis, float(value))
-        for axis, value in zip("xyzw", quaternion):
-            setattr(transform.transform.rotation, axis, float(value))
+        put(transform.transform.translation, position)
+        put(transform.transform.rotation, quaternion)
         message.transforms.append(transform)
     publisher.publish(message)
     return publisher, message

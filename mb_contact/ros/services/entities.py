@@ -11,6 +11,8 @@ import numpy as np
 
 from mb_contact.errors import MbContactError
 from mb_contact.model.scene import Pose
+from mb_contact.ros.names import snake_case
+from mb_contact.ros.outputs.fields import put, put_stamp
 from mb_contact.ros.services.resources import entries, object_of, with_entry, without
 from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered
 
@@ -30,12 +32,11 @@ class EntityServices:
         self._codes = node.message_type(RESULT)
         self._categories = node.message_type(f"{PACKAGE}/msg/EntityCategory")
         self._spawned = []
-        make = node.create_service
-        make(f"{PACKAGE}/srv/GetEntities", "get_entities", self._get_all)
-        make(f"{PACKAGE}/srv/GetEntityState", "get_entity_state", self._get)
-        make(f"{PACKAGE}/srv/SetEntityState", "set_entity_state", self._set)
-        make(f"{PACKAGE}/srv/SpawnEntity", "spawn_entity", self._spawn)
-        make(f"{PACKAGE}/srv/DeleteEntity", "delete_entity", self._delete)
+        for name, serve in (
+            ("GetEntities", self._get_all), ("GetEntityState", self._get), ("SetEntityState", self._set),
+            ("SpawnEntity", self._spawn), ("DeleteEntity", self._delete),
+        ):  # fmt: skip
+            node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
     @property
     def can_rebuild(self):
@@ -102,12 +103,12 @@ class EntityServices:
             position, quaternion, velocity, acceleration, stamp = self._control.ask(act)
             state = answer.state
             state.header.frame_id = self._control.options.world_frame
-            state.header.stamp.sec, state.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-            _put(state.pose.position, "xyz", position)
-            _put(state.pose.orientation, "xyzw", quaternion)
+            put_stamp(state.header.stamp, stamp)
+            put(state.pose.position, position)
+            put(state.pose.orientation, quaternion)
             for target, six in ((state.twist, velocity), (state.acceleration, acceleration)):
-                _put(target.angular, "xyz", six[:3])
-                _put(target.linear, "xyz", six[3:])
+                put(target.angular, six[:3])
+                put(target.linear, six[3:])
 
         return answered(self._node, answer, fill)
 
@@ -217,11 +218,6 @@ class EntityServices:
         """Delete everything that was spawned; on the physics thread."""
         if self._spawned:
             self._remove(list(self._spawned))
-
-
-def _put(target, axes, values):
-    for axis, value in zip(axes, values):
-        setattr(target, axis, float(value))
 
 
 def _pose(pose, code):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.ros.names import snake_case
 
 PACKAGE = "simulation_interfaces"
 RESULT = f"{PACKAGE}/msg/Result"
@@ -62,12 +63,11 @@ class SimulationServices:
         self._states = node.message_type(f"{PACKAGE}/msg/SimulationState")
         self._codes = node.message_type(RESULT)
         self._stopped = False
-        make = node.create_service
-        make(f"{PACKAGE}/srv/ResetSimulation", "reset_simulation", self._reset)
-        make(f"{PACKAGE}/srv/StepSimulation", "step_simulation", self._step)
-        make(f"{PACKAGE}/srv/SetSimulationState", "set_simulation_state", self._set_state)
-        make(f"{PACKAGE}/srv/GetSimulationState", "get_simulation_state", self._get_state)
-        make(f"{PACKAGE}/srv/GetSimulatorFeatures", "get_simulator_features", self._features)
+        for name, serve in (
+            ("ResetSimulation", self._reset), ("StepSimulation", self._step), ("SetSimulationState", self._set_state),
+            ("GetSimulationState", self._get_state), ("GetSimulatorFeatures", self._features),
+        ):  # fmt: skip
+            node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
     def state(self):
         """STATE_STOPPED, STATE_PLAYING or STATE_PAUSED."""

@@ -1,0 +1,17 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers into the fields of messages."""
+
+from __future__ import annotations
+
+
+def put(target, values):
+    """Set the fields x, y, z and, of four values, w."""
+    for axis, value in zip("xyzw", values):
+        setattr(target, axis, float(value))
+
+
+def put_stamp(stamp, nanoseconds):
+    """Set a builtin_interfaces/Time."""
+    stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
