@@ -129,7 +129,7 @@ class BesideOthers(ContactStep):
 
     def _by_ppm(self, warm):
         """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""
-        context, eq, judge = self.context, self._eq, np.zeros(4)
+        context, eq = self.context, self._eq
         rows, contacts = int(context.cones.rows[0]), int(context.contacts.count[0])
         hard = context.cones.start[: context.cones.count[0]]
         near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCH)
@@ -144,9 +144,9 @@ class BesideOthers(ContactStep):
         start = time.perf_counter()
         _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
         seconds = time.perf_counter() - start
-        judge_rows(eq, eq.hard, len(hard), judge)
+        *wrong, largest = judge_rows(eq, hard)
         self.apart = max(self.apart, np.abs(eq.u[:rows] - context.solution.u[:rows]).max())
-        return len(hard), seconds, int(eq.info[_eq.TOTAL_PIVOTS]), judge[:3].max() <= SOLVED * judge[3]
+        return len(hard), seconds, int(eq.info[_eq.TOTAL_PIVOTS]), max(wrong) <= SOLVED * largest
 
     def _by_lemke(self):
         """The same; with viscous friction the rows that PPM has eliminated are eliminated here too."""

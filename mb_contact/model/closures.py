@@ -100,15 +100,15 @@ def _closure(scene, i, frames, poses):
     entry, key = scene.loop_closures[i], f"loop_closures[{i}]"
     a = _end(scene, frames, entry.link_a, entry.pose_a, f"{key}.link_a")
     b = _end(scene, frames, entry.link_b, entry.pose_b, f"{key}.link_b")
-    if a.body == b.body:
-        message = f"'{entry.link_a}' and '{entry.link_b}' are parts of one body, so there is nothing to close"
-        raise scene.error(key, message)
+    scene.refuse_if(
+        a.body == b.body, key,
+        f"'{entry.link_a}' and '{entry.link_b}' are parts of one body, so there is nothing to close",
+    )
     (R_a, p_a), (_, p_b) = a.placed(*poses), b.placed(*poses)
     kind, length = CLOSURE_NAMES.index(entry.kind), 0.0
     if kind == CLOSURE_DISTANCE:
         length = float(np.linalg.norm(p_a - p_b)) if entry.length is None else entry.length
-        if length < LEAST_LENGTH:
-            raise scene.error(key, "the two points coincide; a distance of zero is the kind point")
+        scene.refuse_if(length < LEAST_LENGTH, key, "the two points coincide; a distance of zero is the kind point")
     elif entry.pose_b is None:  # closed as it stands
         b = Frame(b.body, *_local(b.body, R_a, p_a, poses))
     return kind, a, b, length
@@ -159,17 +159,21 @@ def _gears(scene, joints, followers):
     for i, gear in enumerate(scene.gears):
         key = f"gears[{i}]"
         for end in ("joint_a", "joint_b"):
-            if getattr(gear, end) not in joints:
-                message = f"no joint is called '{getattr(gear, end)}'; joints: {', '.join(joints)}"
-                raise scene.error(f"{key}.{end}", message)
-        if gear.joint_a in follows:
-            message = f"'{gear.joint_a}' follows '{follows[gear.joint_a]}' already; a joint can follow one other"
-            raise scene.error(f"{key}.joint_a", message)
+            scene.refuse_if(
+                getattr(gear, end) not in joints, f"{key}.{end}",
+                f"no joint is called '{getattr(gear, end)}'; joints: {', '.join(joints)}",
+            )
+        scene.refuse_if(
+            gear.joint_a in follows, f"{key}.joint_a",
+            f"'{gear.joint_a}' follows '{follows.get(gear.joint_a)}' already; a joint can follow one other",
+        )
         follows[gear.joint_a] = gear.joint_b
         end = gear.joint_b
         while end in follows:
-            if end == gear.joint_a:
-                raise scene.error(f"{key}.joint_b", f"the gears of '{gear.joint_a}' close a circle; leave one out")
+            scene.refuse_if(
+                end == gear.joint_a, f"{key}.joint_b",
+                f"the gears of '{gear.joint_a}' close a circle; leave one out",
+            )
             end = follows[end]
         names.append(gear.joint_a)
         parts.append((joints[gear.joint_a], joints[gear.joint_b], gear.ratio, gear.offset))

@@ -498,3 +498,8 @@ class Scene:
         if enclosing:
             place += f":{self.lines[enclosing]}"
         return SceneError(one_line(f"{place}: {key}: {message}", MOST_WORDS))
+
+    def refuse_if(self, broken, key, message):
+        """Raise the SceneError of :meth:`error` where a rule is broken."""
+        if broken:
+            raise self.error(key, message)

@@ -36,8 +36,7 @@ def check_scene(scene):
         multiple of the time step.
     """
     for broken, key, message in _rules(scene):
-        if broken:
-            raise scene.error(key, message)
+        scene.refuse_if(broken, key, message)
 
 
 def _rules(scene):

@@ -93,8 +93,7 @@ class _SrdfReader(ElementReader):
     def link(self, element, key):
         """The link that an attribute names; None, with a warning, if the robot has no such link."""
         name = element.get(key)
-        if not name:
-            raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
+        self.refuse_if(not name, element, f"<{element.tag}> has no attribute '{key}'; add it")
         if name not in self.model.frames:
             self.warn(element, f"<{element.tag}> names '{name}', which is no link of '{self.model.name}'; passed over")
             return None

@@ -112,9 +112,11 @@ class GeometryReader(ElementReader):
         """
         for capsule in element.iterfind("collision_checking/capsule"):
             named = [shape for shape in shapes if shape.name == capsule.get("name")]
-            if not named or named[0].kind != SHAPE_CYLINDER:
-                message = f"link '{link}' has no cylinder '{capsule.get('name')}' to make a capsule; "
-                raise self.error(capsule, message + "correct the name under <collision_checking>")
+            self.refuse_if(
+                not named or named[0].kind != SHAPE_CYLINDER, capsule,
+                f"link '{link}' has no cylinder '{capsule.get('name')}' to make a capsule; "
+                "correct the name under <collision_checking>",
+            )
             named[0].kind = SHAPE_CAPSULE
 
     # --- shapes -------------------------------------------------------------------------
@@ -122,8 +124,7 @@ class GeometryReader(ElementReader):
     def _collision(self, element, link):
         geometry = element.find("geometry")
         shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
-        if len(shapes) != 1:
-            raise self.error(element, f"link '{link}': <collision> needs one shape in its <geometry>")
+        self.refuse_if(len(shapes) != 1, element, f"link '{link}': <collision> needs one shape in its <geometry>")
         shape = shapes[0]
         self.check_names(element)
         friction = self._drake_friction(element, link)
@@ -142,16 +143,19 @@ class GeometryReader(ElementReader):
     def _mesh(self, shape, link):
         """Convex bodies of a mesh; none where the user leaves it out."""
         file, choice = shape.get("filename"), self.meshes.of(link)
-        if not file:
-            raise self.error(shape, f"link '{link}': <mesh> has no attribute 'filename'; add it")
+        self.refuse_if(not file, shape, f"link '{link}': <mesh> has no attribute 'filename'; add it")
         name = f"link '{link}': collision mesh '{file}'"
         scale = self.vector(shape, "scale", 3, np.ones(3))
-        if not scale.all():
-            raise self.error(shape, f"{name}: the scale {shape.get('scale')} makes it flat; no factor may be zero")
+        self.refuse_if(
+            not scale.all(), shape,
+            f"{name}: the scale {shape.get('scale')} makes it flat; no factor may be zero",
+        )
         if choice == "skip":
             return self._leave_out(shape, f"{name} skipped; nothing will touch it")
-        if choice == "error":
-            raise self.error(shape, f"{name}: collision_meshes is 'error'; use convex_hull, convex_pieces or skip")
+        self.refuse_if(
+            choice == "error", shape,
+            f"{name}: collision_meshes is 'error'; use convex_hull, convex_pieces or skip",
+        )
         try:
             path = find_resource(file, self.package_dirs, self.start)
             hulls = convex_bodies(path, scale, "convex_hull" if choice == "warn" else choice)
@@ -193,9 +197,10 @@ class GeometryReader(ElementReader):
 
     def _lengths(self, element, numbers, link):
         numbers = np.asarray(numbers)
-        if not (numbers > 0.0).all():
-            message = f"link '{link}': <{element.tag}> has a length that is not greater than zero"
-            raise self.error(element, message)
+        self.refuse_if(
+            not (numbers > 0.0).all(), element,
+            f"link '{link}': <{element.tag}> has a length that is not greater than zero",
+        )
         return numbers
 
     # --- friction -----------------------------------------------------------------------
@@ -244,8 +249,10 @@ class GeometryReader(ElementReader):
             value = as_number(text or "")
         except ValueError:
             raise self.error(element, f"{name} must be a number, got '{text}'") from None
-        if not 0.0 <= value < np.inf:
-            raise self.error(element, f"{name} is {value:g}; a friction coefficient is at least 0 and finite")
+        self.refuse_if(
+            not 0.0 <= value < np.inf, element,
+            f"{name} is {value:g}; a friction coefficient is at least 0 and finite",
+        )
         if value > ABSURD_FRICTION:
             self.warn(element, f"{name} of {value:g} is above {ABSURD_FRICTION:g}; used as given")
         return value

@@ -76,9 +76,10 @@ class UrdfReader(GeometryReader):
             Broken XML, or an element that is wrong in itself.
         """
         robot = self.root(text)
-        if robot.tag != "robot":
-            message = f"the root element is <{robot.tag}>, expected <robot>; is this a URDF file?"
-            raise self.error(robot, message)
+        self.refuse_if(
+            robot.tag != "robot", robot,
+            f"the root element is <{robot.tag}>, expected <robot>; is this a URDF file?",
+        )
         self.check_names(robot)
         version = robot.get("version")
         if version not in (None, *VERSIONS):
@@ -89,9 +90,8 @@ class UrdfReader(GeometryReader):
             self._add(links, element, self._link(element))
         for element in robot.findall("joint"):
             self._add(joints, element, self._joint(element))
-        if not links:
-            xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
-            raise self.error(robot, f"the robot has no <link>; add at least one{xacro}")
+        xacro = " (this is a xacro file: let its name end in .xacro)" if "xacro" in robot.nsmap else ""
+        self.refuse_if(not links, robot, f"the robot has no <link>; add at least one{xacro}")
         self.apply_frictions(robot, links)
         return robot.get("name", "robot"), links, joints
 
@@ -115,12 +115,12 @@ class UrdfReader(GeometryReader):
             return MASSLESS
         self.check_names(element)
         mass_element = element.find("mass")
-        if mass_element is None:
-            message = f"link '{link}': <inertial> has no <mass>; add one or remove the <inertial>"
-            raise self.error(element, message)
+        self.refuse_if(
+            mass_element is None, element,
+            f"link '{link}': <inertial> has no <mass>; add one or remove the <inertial>",
+        )
         mass = self.number(mass_element, "value")
-        if mass < 0.0:
-            raise self.error(mass_element, f"link '{link}': mass {mass:g} kg is negative")
+        self.refuse_if(mass < 0.0, mass_element, f"link '{link}': mass {mass:g} kg is negative")
         R, p = self.origin(element)
         tensor = element.find("inertia")
         if tensor is None:
@@ -150,9 +150,8 @@ class UrdfReader(GeometryReader):
         rounding = max(TOL_DEFINITE * max(abs(low), abs(high)), mass * GYRATION ** 2)
         if low < -rounding:
             message = f"{name}: the inertia is indefinite, {values}"
-            if self.inertia_errors == "error":
-                remedy = "correct <inertia>, or load with inertia_errors='warn' to use it as given"
-                raise self.error(element, f"{message}; {remedy}")
+            remedy = "correct <inertia>, or load with inertia_errors='warn' to use it as given"
+            self.refuse_if(self.inertia_errors == "error", element, f"{message}; {remedy}")
             self.lenient["inertia_errors"] = "warn"
             self.warn(element, f"{message}; used as given: the mass matrix need not be positive definite")
         elif low <= rounding:
@@ -166,9 +165,10 @@ class UrdfReader(GeometryReader):
     def _joint(self, element):
         name, kind = self.name(element), element.get("type")
         self.check_names(element)
-        if kind not in JOINT_TYPES:
-            message = f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}"
-            raise self.error(element, message)
+        self.refuse_if(
+            kind not in JOINT_TYPES, element,
+            f"joint '{name}': type '{kind}' is not known; allowed: {', '.join(JOINT_TYPES)}",
+        )
         R, p = self.origin(element)
         ends = (self._reference(element, name, "parent"), self._reference(element, name, "child"))
         joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
@@ -189,13 +189,15 @@ class UrdfReader(GeometryReader):
         if joint.kind == "planar":
             joint.axis2 = first_in_plane(joint.axis)
         elif joint.kind == "universal":
-            if element.find("axis2") is None:
-                message = f"joint '{joint.name}': a universal joint needs an <axis2> beside its <axis>; add it"
-                raise self.error(element, message)
+            self.refuse_if(
+                element.find("axis2") is None, element,
+                f"joint '{joint.name}': a universal joint needs an <axis2> beside its <axis>; add it",
+            )
             joint.axis2 = self._axis(element, joint.name, "axis2")
-            if np.linalg.norm(np.cross(joint.axis, joint.axis2)) < 1e-6:
-                message = f"joint '{joint.name}': <axis2> is parallel to <axis>; a universal joint needs two directions"
-                raise self.error(element.find("axis2"), message)
+            self.refuse_if(
+                np.linalg.norm(np.cross(joint.axis, joint.axis2)) < 1e-6, element.find("axis2"),
+                f"joint '{joint.name}': <axis2> is parallel to <axis>; a universal joint needs two directions",
+            )
         joint.effort = 0.0
         limit = element.find("limit")
         if limit is not None:
@@ -209,12 +211,16 @@ class UrdfReader(GeometryReader):
         self._dynamics(element.find("dynamics"), joint)
 
     def _mimic(self, element, joint):
-        if self.mimic == "error":
-            message = f"joint '{joint}' mimics another; load with mimic='eliminate' to let it follow that joint, "
-            raise self.error(element, message + "or with mimic='independent' to let it move on its own")
+        self.refuse_if(
+            self.mimic == "error", element,
+            f"joint '{joint}' mimics another; load with mimic='eliminate' to let it follow that joint, "
+            "or with mimic='independent' to let it move on its own",
+        )
         if self.mimic == "eliminate":
-            if not element.get("joint"):
-                raise self.error(element, f"joint '{joint}': <mimic> names no joint; add joint=\"...\"")
+            self.refuse_if(
+                not element.get("joint"), element,
+                f"joint '{joint}': <mimic> names no joint; add joint=\"...\"",
+            )
             ratio, offset = self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0)
             return MimicSpec(element.get("joint"), ratio, offset, element.sourceline)
         followed = element.get("joint", "nothing")
@@ -222,8 +228,10 @@ class UrdfReader(GeometryReader):
 
     def _reference(self, element, joint, role):
         reference = element.find(role)
-        if reference is None or not reference.get("link"):
-            raise self.error(element, f"joint '{joint}' has no <{role} link=\"...\"/>; add it")
+        self.refuse_if(
+            reference is None or not reference.get("link"), element,
+            f"joint '{joint}' has no <{role} link=\"...\"/>; add it",
+        )
         return reference.get("link")
 
     def _axis(self, element, joint, tag="axis"):
@@ -232,9 +240,10 @@ class UrdfReader(GeometryReader):
             return np.array([1.0, 0.0, 0.0])  # the specification's default
         axis = self.vector(axis_element, "xyz", 3)
         length = np.linalg.norm(axis)
-        if length < 1e-9:
-            message = f"joint '{joint}': the axis is zero; give a direction such as xyz=\"0 0 1\""
-            raise self.error(axis_element, message)
+        self.refuse_if(
+            length < 1e-9, axis_element,
+            f"joint '{joint}': the axis is zero; give a direction such as xyz=\"0 0 1\"",
+        )
         return axis / length
 
     def _limit(self, element, joint):
@@ -250,9 +259,10 @@ class UrdfReader(GeometryReader):
                 if limit.get(side) is None:
                     self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")
             joint.lower, joint.upper = (self.number(limit, side, 0.0, huge=True) for side in ("lower", "upper"))
-            if joint.lower > joint.upper:
-                message = f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}"
-                raise self.error(limit, message)
+            self.refuse_if(
+                joint.lower > joint.upper, limit,
+                f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}",
+            )
         for key in ("effort", "velocity"):
             self._capacity(limit, joint, key)
 
@@ -261,8 +271,7 @@ class UrdfReader(GeometryReader):
             self.warn(limit, f"joint '{joint.name}': limit '{key}' is missing; no limit is applied")
             return
         value = self.number(limit, key, finite=False)
-        if value < 0.0:
-            raise self.error(limit, f"joint '{joint.name}': limit '{key}' is negative ({value:g})")
+        self.refuse_if(value < 0.0, limit, f"joint '{joint.name}': limit '{key}' is negative ({value:g})")
         if value == 0.0 and key == "effort":
             self.warn(limit, f"joint '{joint.name}': effort limit 0, so the joint cannot be driven")
         setattr(joint, key, value)
@@ -270,12 +279,10 @@ class UrdfReader(GeometryReader):
     def _dynamics(self, element, joint):
         if element is None:
             return
-        joint.damping = self.number(element, "damping", 0.0)
-        if joint.damping < 0.0:
-            raise self.error(element, f"joint '{joint.name}': damping {joint.damping:g} is negative")
-        joint.friction = self.number(element, "friction", 0.0)
-        if joint.friction < 0.0:
-            raise self.error(element, f"joint '{joint.name}': friction {joint.friction:g} is negative")
+        for key in ("damping", "friction"):
+            value = self.number(element, key, 0.0)
+            self.refuse_if(value < 0.0, element, f"joint '{joint.name}': {key} {value:g} is negative")
+            setattr(joint, key, value)
         if joint.friction > 0.0 and joint.kind not in SCALAR:
             self.warn(element, f"joint '{joint.name}': friction of a {joint.kind} joint is not applied")
             joint.friction = 0.0

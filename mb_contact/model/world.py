@@ -179,9 +179,10 @@ class _Builder:
         self.q0.extend(self._initial_q(model, entry, key, R, p))
         self.v0.extend(self._initial_v(model, entry, key))
         for name in model.joint_names:
-            if name in self.joint_names:
-                message = f"joint '{name}' occurs in two robots; rename it in one (a xacro prefix does it)"
-                raise self.scene.error(f"{key}.urdf", message)
+            self.scene.refuse_if(
+                name in self.joint_names, f"{key}.urdf",
+                f"joint '{name}' occurs in two robots; rename it in one (a xacro prefix does it)",
+            )
             self.joint_names.append(name)
         of_leaders = [whole.joint_names.index(name) for name in model.joint_names]
         self.joint_q.extend(q_first + whole.joint_q[of_leaders])
@@ -203,8 +204,10 @@ class _Builder:
         self.models.append(model)
 
     def _load(self, entry, key):
-        if entry.base not in ("weld", "free"):
-            raise self.scene.error(f"{key}.base", f"'{entry.base}' is not known; available: weld, free")
+        self.scene.refuse_if(
+            entry.base not in ("weld", "free"), f"{key}.base",
+            f"'{entry.base}' is not known; available: weld, free",
+        )
         source = entry.urdf
         if not str(source).lstrip().startswith("<"):
             source = self._path(source, f"{key}.urdf")
@@ -223,8 +226,7 @@ class _Builder:
             path = find_resource(address, start=start)
         except FileNotFoundError as error:
             raise self.scene.error(key, str(error)) from None
-        if path.is_dir():
-            raise self.scene.error(key, f"{path} is a folder; name a file in it")
+        self.scene.refuse_if(path.is_dir(), key, f"{path} is a folder; name a file in it")
         return path
 
     def _append_tree(self, tree, R, p):
@@ -249,10 +251,7 @@ class _Builder:
         if self.scene.enforce_velocity_limits:
             self.forces["velocity_limit"][first : first + N] = model.velocity_limit.tolist()
         for name, properties in entry.joint_properties.items():
-            if name not in model.joint_names:
-                known = ", ".join(model.joint_names)
-                raise self.scene.error(f"{key}.{name}", f"robot '{model.name}' has no joint '{name}'; it has {known}")
-            d = first + model.joint_v[model.joint_names.index(name)]
+            d = first + model.joint_v[self._joint_index(model, name, f"{key}.{name}")]
             for source, target, arrays in JOINT_PROPERTIES:
                 value = getattr(properties, source)
                 if value is not None:
@@ -272,31 +271,31 @@ class _Builder:
     def _initial_v(self, model, entry, key):
         v = np.zeros(model.N)
         for name, rate in entry.velocities.items():
-            if name not in model.joint_names:
-                known = ", ".join(model.joint_names)
-                message = f"robot '{model.name}' has no joint '{name}'; it has {known}"
-                raise self.scene.error(f"{key}.velocities.{name}", message)
-            v[model.joint_v[model.joint_names.index(name)]] = rate
+            v[model.joint_v[self._joint_index(model, name, f"{key}.velocities.{name}")]] = rate
         if entry.velocity is not None:
             v[:6] = _six(entry.velocity)
         return model.expand_v(v)
 
+    def _joint_index(self, model, name, key):
+        """Place of a joint among those of a robot."""
+        known = ", ".join(model.joint_names)
+        message = f"robot '{model.name}' has no joint '{name}'; it has {known}"
+        self.scene.refuse_if(name not in model.joint_names, key, message)
+        return model.joint_names.index(name)
+
     def _check_position(self, model, name, value, key):
-        if name not in model.joint_names:
-            known = ", ".join(model.joint_names)
-            raise self.scene.error(key, f"robot '{model.name}' has no joint '{name}'; it has {known}")
-        v = model.joint_v[model.joint_names.index(name)]
+        v = model.joint_v[self._joint_index(model, name, key)]
         low, high = model.lower[v], model.upper[v]
-        if not low <= value <= high:
-            raise self.scene.error(key, f"{value:g} is outside the joint's limits, {low:g} to {high:g}")
+        self.scene.refuse_if(
+            not low <= value <= high, key,
+            f"{value:g} is outside the joint's limits, {low:g} to {high:g}",
+        )
 
     def _add_geometries(self, model, entry, key, R, p, first):
         materials = entry.materials
         for link in materials.links:
-            if link not in model.frames:
-                known = ", ".join(model.link_names)
-                message = f"robot '{model.name}' has no link '{link}'; it has {known}"
-                raise self.scene.error(f"{key}.materials.links.{link}", message)
+            message = f"robot '{model.name}' has no link '{link}'; it has {', '.join(model.link_names)}"
+            self.scene.refuse_if(link not in model.frames, f"{key}.materials.links.{link}", message)
         for shape in model.geometries:
             frame = _moved(Frame(shape.body, shape.R, shape.p), R, p, first)
             material = materials.links.get(shape.link, shape.material or materials.default)
@@ -375,9 +374,11 @@ class _Builder:
                 raise self.scene.error(f"{key}.mass", message)
             return body
         low, middle, high = sorted(primitive.inertia)
-        if low <= 0.0 or high > (low + middle) * (1.0 + 1e-6):
-            message = f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
-            raise self.scene.error(f"{key}.inertia", message + "above zero and at most the sum of the others")
+        self.scene.refuse_if(
+            low <= 0.0 or high > (low + middle) * (1.0 + 1e-6), f"{key}.inertia",
+            f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
+            "above zero and at most the sum of the others",
+        )
         return body._replace(inertia=np.diag(primitive.inertia))
 
     def add_ground(self, ground):
@@ -389,9 +390,11 @@ class _Builder:
         )
 
     def _add_frame(self, link, frame, key):
-        if link in self.frames:
-            message = f"link '{link}' occurs twice in this scene; links of all robots and objects need "
-            raise self.scene.error(key, message + "names of their own: rename one")
+        self.scene.refuse_if(
+            link in self.frames, key,
+            f"link '{link}' occurs twice in this scene; links of all robots and objects need "
+            "names of their own: rename one",
+        )
         self.frames[link] = frame
 
     # --- the whole ----------------------------------------------------------------------
@@ -408,9 +411,11 @@ class _Builder:
         self.adjacent |= joined_pairs(self.scene, self.frames)
         joints = self._forces(tree)
         more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung)
-        if more and self.scene.formulation != "os":
-            message = f"{self.scene.formulation} knows no mimic joints, gears, joint friction and springs; "
-            raise self.scene.error("formulation", message + "leave them out or use os")
+        self.scene.refuse_if(
+            more and self.scene.formulation != "os", "formulation",
+            f"{self.scene.formulation} knows no mimic joints, gears, joint friction and springs; "
+            "leave them out or use os",
+        )
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()
@@ -505,8 +510,10 @@ class _Builder:
         for i, pair in enumerate(scene.collision_filters.disable):
             wanted += [(f"collision_filters.disable[{i}]", name) for name in pair]
         for key, name in wanted:
-            if name not in self.frames:
-                raise scene.error(key, f"no link is called '{name}'; links: {', '.join(self.frames)}")
+            scene.refuse_if(
+                name not in self.frames, key,
+                f"no link is called '{name}'; links: {', '.join(self.frames)}",
+            )
 
 
 def _six(velocity):

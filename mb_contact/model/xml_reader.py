@@ -46,6 +46,11 @@ class ElementReader:
         """A ModelError that names file and line of ``element``."""
         return ModelError(f"{self.source}:{element.sourceline}: {message}")
 
+    def refuse_if(self, broken, element, message):
+        """Raise the ModelError of :meth:`error` where a rule is broken."""
+        if broken:
+            raise self.error(element, message)
+
     def warn(self, element, message):
         """Keep a warning that names file and line of ``element``."""
         self.warnings.append(f"{self.source}:{element.sourceline}: {message}")
@@ -53,8 +58,7 @@ class ElementReader:
     def name(self, element):
         """The element's name, which it must have."""
         name = element.get("name")
-        if not name:
-            raise self.error(element, f"<{element.tag}> has no name; add one")
+        self.refuse_if(not name, element, f"<{element.tag}> has no name; add one")
         return name
 
     def origin(self, element):
@@ -66,11 +70,11 @@ class ElementReader:
         quat = self.vector(origin, "quat_xyzw", 4, ())
         if len(quat) == 0:
             return rpy_to_matrix(self.vector(origin, "rpy", 3, np.zeros(3))), p
-        if origin.get("rpy") is not None:
-            raise self.error(origin, "<origin> has both rpy and quat_xyzw; keep one of them")
-        if abs(np.linalg.norm(quat) - 1.0) > 1e-3:
-            message = f"quat_xyzw has norm {np.linalg.norm(quat):.6g}; a unit quaternion is needed"
-            raise self.error(origin, message)
+        self.refuse_if(origin.get("rpy") is not None, origin, "<origin> has both rpy and quat_xyzw; keep one of them")
+        self.refuse_if(
+            abs(np.linalg.norm(quat) - 1.0) > 1e-3, origin,
+            f"quat_xyzw has norm {np.linalg.norm(quat):.6g}; a unit quaternion is needed",
+        )
         return quat_to_matrix(quat), p
 
     def number(self, element, key, default=None, finite=True, huge=False):
@@ -79,9 +83,8 @@ class ElementReader:
         ``huge`` ones may be beyond LARGEST; if not ``finite``, infinite too.
         """
         text = element.get(key)
+        self.refuse_if(text is None and default is None, element, f"<{element.tag}> has no attribute '{key}'; add it")
         if text is None:
-            if default is None:
-                raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
             return default
         return self._convert(element, key, text, finite, huge or not finite)
 
@@ -89,13 +92,13 @@ class ElementReader:
         """An attribute as an array of ``size`` numbers; without ``default`` it must be there."""
         text = element.get(key)
         if text is None:
-            if default is None:
-                raise self.error(element, f"<{element.tag}> has no attribute '{key}'; add it")
+            self.refuse_if(default is None, element, f"<{element.tag}> has no attribute '{key}'; add it")
             return default
         parts = text.split()
-        if len(parts) != size:
-            message = f"<{element.tag} {key}=\"{text}\"> must have {size} numbers, got {len(parts)}"
-            raise self.error(element, message)
+        self.refuse_if(
+            len(parts) != size, element,
+            f"<{element.tag} {key}=\"{text}\"> must have {size} numbers, got {len(parts)}",
+        )
         return np.array([self._convert(element, key, part) for part in parts])
 
     def _convert(self, element, key, text, finite=True, huge=False):
@@ -103,8 +106,12 @@ class ElementReader:
             value = as_number(text)
         except ValueError:
             raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is not a number") from None
-        if np.isnan(value) or (finite and np.isinf(value)):
-            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> must be finite")
-        if not huge and abs(value) > LARGEST:
-            raise self.error(element, f"<{element.tag} {key}=\"{text}\"> is beyond {LARGEST:g}: no robot has it")
+        self.refuse_if(
+            np.isnan(value) or (finite and np.isinf(value)), element,
+            f"<{element.tag} {key}=\"{text}\"> must be finite",
+        )
+        self.refuse_if(
+            not huge and abs(value) > LARGEST, element,
+            f"<{element.tag} {key}=\"{text}\"> is beyond {LARGEST:g}: no robot has it",
+        )
         return value

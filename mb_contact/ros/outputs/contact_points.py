@@ -11,7 +11,7 @@ import numpy as np
 
 from mb_contact.model.pairs import link_frictions
 from mb_contact.ros.outputs.arrays import wanted
-from mb_contact.ros.outputs.fields import put_stamp
+from mb_contact.ros.outputs.fields import filled, put_stamp
 
 CONTACTS = "ros_gz_interfaces/msg/Contacts"
 VECTOR, POINT_TYPE = "geometry_msgs/msg/Vector3", "geometry_msgs/msg/Point"
@@ -52,14 +52,14 @@ class Contacts:
             collision.name, collision.type = link, _LINK
         entry.depths = [max(0.0, -float(point["gap"])) for point in points]
         for point in points:
-            entry.positions.append(self._make.filled(VECTOR, point["point"]))
-            entry.normals.append(self._make.filled(VECTOR, point["normal"]))
+            entry.positions.append(filled(self._make.message(VECTOR), point["point"]))
+            entry.normals.append(filled(self._make.message(VECTOR), point["normal"]))
             wrench = self._make.message("ros_gz_interfaces/msg/JointWrench")
             wrench.header = header
             wrench.body_1_name.data, wrench.body_2_name.data = links
             force = point["impulse"] / self._dt
-            wrench.body_1_wrench.force = self._make.filled(VECTOR, force)
-            wrench.body_2_wrench.force = self._make.filled(VECTOR, -force)
+            wrench.body_1_wrench.force = filled(self._make.message(VECTOR), force)
+            wrench.body_2_wrench.force = filled(self._make.message(VECTOR), -force)
             entry.wrenches.append(wrench)
         return entry
 
@@ -115,7 +115,7 @@ class ContactMarkers:
             marker.action = 2
             return marker
         marker.scale.x = marker.scale.y = marker.scale.z = POINT
-        marker.points = [self._make.filled(POINT_TYPE, contact["point"]) for contact in contacts]
+        marker.points = [filled(self._make.message(POINT_TYPE), contact["point"]) for contact in contacts]
         marker.colors = [self._colour(contact["state"]) for contact in contacts]
         return marker
 
@@ -123,7 +123,7 @@ class ContactMarkers:
         marker = self._marker("forces", number, 0)  # ARROW
         force = contact["impulse"] / self._dt
         tip = contact["point"] + self._options.marker_scale * force
-        marker.points = [self._make.filled(POINT_TYPE, contact["point"]), self._make.filled(POINT_TYPE, tip)]
+        marker.points = [filled(self._make.message(POINT_TYPE), at) for at in (contact["point"], tip)]
         marker.scale.x, marker.scale.y = 0.5 * POINT, POINT
         marker.color = self._colour(contact["state"])
         return marker
@@ -141,7 +141,7 @@ class ContactMarkers:
         centre = contact["point"] + height * normal
         rim = [centre + radius * (math.cos(a) * across + math.sin(a) * np.cross(normal, across)) for a in angles]
         for before, after in zip(rim, rim[1:]):
-            marker.points += [self._make.filled(POINT_TYPE, p) for p in (contact["point"], before, after)]
+            marker.points += [filled(self._make.message(POINT_TYPE), p) for p in (contact["point"], before, after)]
         marker.color = self._colour(contact["state"], 0.3)
         return marker
 

@@ -12,6 +12,12 @@ def put(target, values):
         setattr(target, axis, float(value))
 
 
+def filled(message, values):
+    """The message itself, with these values in its fields x, y, z."""
+    put(message, values)
+    return message
+
+
 def put_stamp(stamp, nanoseconds):
     """Set a builtin_interfaces/Time."""
     stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)

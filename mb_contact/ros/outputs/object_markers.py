@@ -9,7 +9,7 @@ import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shape_meshes import shape_mesh
-from mb_contact.ros.outputs.fields import put
+from mb_contact.ros.outputs.fields import filled, put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import (
     SHAPE_BOX,
@@ -66,7 +66,7 @@ class ObjectMarkers:
         if kind in (SHAPE_CONE, SHAPE_CONVEX, SHAPE_HEIGHT_FIELD):
             marker = self._solid(number, 0, _TRIANGLES, (1.0, 1.0, 1.0))
             vertices, triangles = shape_mesh(geoms, number, _ROWS)
-            points = [self._make.filled("geometry_msgs/msg/Point", p) for p in vertices.tolist()]
+            points = [filled(self._make.message("geometry_msgs/msg/Point"), p) for p in vertices.tolist()]
             marker.points = [points[corner] for corner in triangles.ravel().tolist()]
             return [marker]
         drawn, extents = {

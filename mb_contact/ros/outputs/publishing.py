@@ -14,7 +14,6 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
-from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
 from mb_contact.ros.qos import STATE
@@ -127,12 +126,6 @@ class _Maker:
     def message(self, type_name):
         """Return an empty message."""
         return self._node.message_type(type_name)()
-
-    def filled(self, type_name, values):
-        """Return a message with fields x, y, z [, w] of these values."""
-        message = self.message(type_name)
-        put(message, values)
-        return message
 
     def prepared(self, type_name, topic, message):
         """Return a prepared message on a publisher of its own, and that publisher."""

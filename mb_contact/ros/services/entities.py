@@ -14,7 +14,7 @@ from mb_contact.model.scene import Pose
 from mb_contact.ros.names import snake_case
 from mb_contact.ros.outputs.fields import put, put_stamp
 from mb_contact.ros.services.resources import entries, object_of, with_entry, without
-from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered
+from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered, refuse_if
 
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_./-]*$")
 _UNIT = 1e-3  #: deviation from length one up to which a quaternion is normalised
@@ -65,8 +65,10 @@ class EntityServices:
         filters = request.filters
 
         def act():
-            if filters.bounds.type:
-                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, "filtering by bounds is not supported")
+            refuse_if(
+                filters.bounds.type, self._codes.RESULT_FEATURE_UNSUPPORTED,
+                "filtering by bounds is not supported",
+            )
             try:
                 pattern = re.compile(filters.filter)
             except re.error as error:
@@ -85,8 +87,7 @@ class EntityServices:
     def _link(self, name):
         """Root link of an entity."""
         found = self.entities()
-        if name not in found:
-            raise Refusal(self._codes.RESULT_NOT_FOUND, f"no entity '{name}'; there are {', '.join(found)}")
+        refuse_if(name not in found, self._codes.RESULT_NOT_FOUND, f"no entity '{name}'; there are {', '.join(found)}")
         return found[name][0]
 
     def _get(self, request, answer):
@@ -120,16 +121,20 @@ class EntityServices:
             if link not in simulator.world.objects or not hasattr(simulator, "set_object"):
                 message = f"'{request.entity}' is no free object: its pose cannot be set"
                 raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
-            if getattr(request, "set_acceleration", False):
-                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, "accelerations follow from forces")
+            refuse_if(
+                getattr(request, "set_acceleration", False), self._codes.RESULT_FEATURE_UNSUPPORTED,
+                "accelerations follow from forces",
+            )
             pose = velocity = None
             if getattr(request, "set_pose", True):
                 pose = _pose(request.state.pose, getattr(type(answer), "INVALID_POSE", 101))
             if getattr(request, "set_twist", True):
                 twist = request.state.twist
                 velocity = np.array([getattr(part, axis) for part in (twist.angular, twist.linear) for axis in "xyz"])
-                if not np.isfinite(velocity).all():
-                    raise Refusal(self._codes.RESULT_OPERATION_FAILED, "the twist holds NaN or infinity")
+                refuse_if(
+                    not np.isfinite(velocity).all(), self._codes.RESULT_OPERATION_FAILED,
+                    "the twist holds NaN or infinity",
+                )
             simulator.set_object(link, pose, velocity)
             self._control.tell("set", link=link, pose=pose and [list(part) for part in pose], velocity=velocity)
             self._control.state_changed()
@@ -137,9 +142,10 @@ class EntityServices:
         return answered(self._node, answer, lambda: self._control.ask(act))
 
     def _check_frame(self, frame):
-        if frame not in ("", self._control.options.world_frame):
-            message = f"frame_id is '{frame}'; poses are known in '{self._control.options.world_frame}' only"
-            raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
+        refuse_if(
+            frame not in ("", self._control.options.world_frame), self._codes.RESULT_OPERATION_FAILED,
+            f"frame_id is '{frame}'; poses are known in '{self._control.options.world_frame}' only",
+        )
 
     # --- spawning and deleting ----------------------------------------------------------------------
     def _spawn(self, request, answer):
@@ -148,9 +154,10 @@ class EntityServices:
         def act():
             self._check_rebuild()
             name = self._free_name(request, kind)
-            if request.entity_namespace:
-                message = "entities have no interfaces of their own: leave the namespace empty"
-                raise Refusal(kind.NAMESPACE_INVALID, message)
+            refuse_if(
+                request.entity_namespace, kind.NAMESPACE_INVALID,
+                "entities have no interfaces of their own: leave the namespace empty",
+            )
             self._check_frame(request.initial_pose.header.frame_id)
             position, quaternion = _pose(request.initial_pose.pose, kind.INVALID_POSE)
             pose = Pose(tuple(position.tolist()), quat_xyzw=tuple(quaternion.tolist()))
@@ -172,20 +179,25 @@ class EntityServices:
         return answered(self._node, answer, fill)
 
     def _check_rebuild(self):
-        if not self.can_rebuild:
-            message = "bodies cannot be added to this kind of scene while it runs"
-            raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, message)
+        refuse_if(
+            not self.can_rebuild, self._codes.RESULT_FEATURE_UNSUPPORTED,
+            "bodies cannot be added to this kind of scene while it runs",
+        )
 
     def _free_name(self, request, kind):
         """The entity's name, changed where it is taken and may be changed."""
         name = request.name or ("object" if request.allow_renaming else "")
-        if not _NAME.match(name):
-            raise Refusal(kind.NAME_INVALID, f"'{name}' is no name; begin with a letter, then letters, digits, _ - . /")
+        refuse_if(
+            not _NAME.match(name), kind.NAME_INVALID,
+            f"'{name}' is no name; begin with a letter, then letters, digits, _ - . /",
+        )
         taken = set(self.entities()) | set(self._control.simulator.world.frames) | {"world", "ground"}
         if name not in taken:
             return name
-        if not request.allow_renaming:
-            raise Refusal(kind.NAME_NOT_UNIQUE, f"there is a body '{name}' already; allow_renaming would help")
+        refuse_if(
+            not request.allow_renaming, kind.NAME_NOT_UNIQUE,
+            f"there is a body '{name}' already; allow_renaming would help",
+        )
         number = 1
         while f"{name}_{number}" in taken:
             number += 1
@@ -204,9 +216,10 @@ class EntityServices:
         scene, robots = self._control.simulator.scene, self._control.simulator.world.robot_models
         models = entries(scene, robots)
         for name in names:
-            if name in models and models[name].name not in self._spawned:
-                message = f"'{name}' is a robot of the scene: only objects and what was spawned can be deleted"
-                raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
+            refuse_if(
+                name in models and models[name].name not in self._spawned, self._codes.RESULT_OPERATION_FAILED,
+                f"'{name}' is a robot of the scene: only objects and what was spawned can be deleted",
+            )
         self._rebuild(without(scene, robots, names))
         self._control.tell("delete", names=list(names))
         self._spawned = [name for name in self._spawned if name not in names]
@@ -225,8 +238,10 @@ def _pose(pose, code):
     position = np.array([getattr(pose.position, axis) for axis in "xyz"])
     quaternion = np.array([getattr(pose.orientation, axis) for axis in "xyzw"])
     length = float(np.linalg.norm(quaternion))
-    if not np.isfinite(position).all() or not abs(length - 1.0) <= _UNIT:
-        raise Refusal(code, "the pose is not finite, or its quaternion is not of length one")
+    refuse_if(
+        not np.isfinite(position).all() or not abs(length - 1.0) <= _UNIT, code,
+        "the pose is not finite, or its quaternion is not of length one",
+    )
     return position, quaternion / length
 
 

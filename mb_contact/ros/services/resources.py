@@ -18,7 +18,7 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import SceneModel
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.urdf import load_urdf
-from mb_contact.ros.services.simulation import Refusal
+from mb_contact.ros.services.simulation import Refusal, refuse_if
 
 MOST_BYTES = 10_000_000  #: of a resource
 
@@ -46,13 +46,11 @@ def object_of(uri, text, name, pose, scene, codes):
     ------
     Refusal
     """
-    if not uri and not text:
-        raise Refusal(codes.NO_RESOURCE, "both uri and resource_string are empty")
+    refuse_if(not uri and not text, codes.NO_RESOURCE, "both uri and resource_string are empty")
     start = None
     if uri:
         text, start = _read(uri, codes)
-    if len(text) > MOST_BYTES:
-        raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is longer than {MOST_BYTES} bytes")
+    refuse_if(len(text) > MOST_BYTES, codes.RESOURCE_PARSE_ERROR, f"the resource is longer than {MOST_BYTES} bytes")
     if text.lstrip().startswith("<"):
         return "models", _model(text, name, pose, start, codes)
     return "primitives", _primitive(text, name, pose, start, scene, codes)
@@ -61,8 +59,10 @@ def object_of(uri, text, name, pose, scene, codes):
 def _read(uri, codes):
     try:
         path = Path(find_resource(uri))
-        if path.suffix not in (".urdf", ".yaml", ".yml"):
-            raise Refusal(codes.UNSUPPORTED_FORMAT, f"'{uri}' is neither .urdf nor .yaml")
+        refuse_if(
+            path.suffix not in (".urdf", ".yaml", ".yml"), codes.UNSUPPORTED_FORMAT,
+            f"'{uri}' is neither .urdf nor .yaml",
+        )
         return path.read_text(encoding="utf-8"), path.parent
     except (OSError, UnicodeDecodeError) as error:
         raise Refusal(codes.MISSING_ASSETS, f"cannot read '{uri}': {error}") from None
@@ -74,11 +74,12 @@ def _primitive(text, name, pose, start, scene, codes):
         words = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is neither XML nor YAML: {error}") from None
-    if not isinstance(words, dict):
-        raise Refusal(codes.UNSUPPORTED_FORMAT, "the resource is neither a URDF nor a YAML mapping of a primitive")
+    refuse_if(
+        not isinstance(words, dict), codes.UNSUPPORTED_FORMAT,
+        "the resource is neither a URDF nor a YAML mapping of a primitive",
+    )
     for key in ("name", "pose"):
-        if key in words:
-            raise Refusal(codes.RESOURCE_PARSE_ERROR, f"leave '{key}' out of the resource: the request has it")
+        refuse_if(key in words, codes.RESOURCE_PARSE_ERROR, f"leave '{key}' out of the resource: the request has it")
     entry = {"base": "free", **words, "name": "object"}
     if start is not None and isinstance(entry.get("mesh"), str) and "://" not in entry["mesh"]:
         entry["mesh"] = str(start / entry["mesh"])
@@ -102,8 +103,7 @@ def _model(text, name, pose, start, codes):
     """
     try:
         root = ElementTree.fromstring(text)
-        if root.tag != "robot":
-            raise Refusal(codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
+        refuse_if(root.tag != "robot", codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
         base = "weld" if "world" in _links(root) - _children(root) else "free"
         model = load_urdf(_renamed(root, name, start), floating=base == "free")
     except ElementTree.ParseError as error:

@@ -29,6 +29,12 @@ class Refusal(CommunicationError):
         self.code = code
 
 
+def refuse_if(broken, code, message):
+    """Raise a Refusal where a rule is broken."""
+    if broken:
+        raise Refusal(code, message)
+
+
 def available(node):
     """Whether this ROS has simulation_interfaces."""
     try:
@@ -82,8 +88,10 @@ class SimulationServices:
         known = kind.SCOPE_TIME | kind.SCOPE_STATE | kind.SCOPE_SPAWNED
 
         def act():
-            if scope != kind.SCOPE_ALL and scope & ~known:
-                raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, f"{scope} is no sum of reset scopes")
+            refuse_if(
+                scope != kind.SCOPE_ALL and scope & ~known, self._codes.RESULT_FEATURE_UNSUPPORTED,
+                f"{scope} is no sum of reset scopes",
+            )
             everything = scope in (kind.SCOPE_DEFAULT, kind.SCOPE_ALL)
             # by default time goes on (reset_rewinds_time); whoever names it wants it back at zero
             rewind = True if scope & kind.SCOPE_TIME else None
@@ -125,8 +133,10 @@ class SimulationServices:
                 raise Refusal(self._codes.RESULT_FEATURE_UNSUPPORTED, f"there is no way into the state {wanted}")
             if wanted == self.state() and not (self._control.stepping and wanted == states.STATE_PAUSED):
                 raise Refusal(kind.ALREADY_IN_TARGET_STATE, "the simulation is in this state already")
-            if wanted == states.STATE_PAUSED and self.state() == states.STATE_STOPPED:
-                raise Refusal(kind.INCORRECT_TRANSITION, "a stopped simulation cannot be paused: play it first")
+            refuse_if(
+                wanted == states.STATE_PAUSED and self.state() == states.STATE_STOPPED, kind.INCORRECT_TRANSITION,
+                "a stopped simulation cannot be paused: play it first",
+            )
             if wanted == states.STATE_QUITTING:
                 self._control.stop()
                 return

@@ -161,17 +161,10 @@ def coulomb_viscous_acceleration(
     """
     directions = _even(directions)
     system = system_of(model)
-    system.set_state(q, v, effort, gravity, 0.0)
-    system.set_contacts(contacts, bilateral)
-    speed = system.row_speeds()[system.b :].reshape(-1, 3).copy()
-    near = contacts.gap <= touch
-    impact = bool((speed[near, 0] < -resting).any())
-    here = np.flatnonzero(near & (speed[:, 0] <= resting))
-    viscous = np.zeros_like(contacts.viscous)
-    viscous[here] = -contacts.viscous[here] * speed[here, 1:]  # (15)
-    system.apply_tangential(viscous)
-    system.free_acceleration()
-    system.free_row_accelerations()
+    speed, here, viscous, impact = system.begin_acceleration(
+        q, v, effort, contacts, bilateral, gravity, touch, resting
+    )
+    here = np.flatnonzero(here)
     hard = (system.b + 3 * here[:, None] + np.arange(3)).ravel()
     system.choose(np.arange(system.b), 0.0, hard)
     W, e = system.condensed(rank_tolerance)

@@ -80,11 +80,6 @@ class EqualityWork(NamedTuple):
     no_joint: Annotated[Reals, "N"]  #: zeros
     dv: Annotated[Reals, "N"]
     V: Annotated[Reals, "n", 6]  #: of dv
-    alpha: Annotated[Reals, "R", "k"]  #: of least_norm.py, like the next four
-    gram: Annotated[Reals, "k", "k"]
-    g: Annotated[Reals, "k"]
-    member: Annotated[Integers, "R"]
-    old: Annotated[Reals, "R"]
     ratio: Annotated[Reals, "R"]  #: of a gear's row: it minus this times its partner, GEAR_ROWS behind, is one row
     info: Annotated[Integers, EQUALITY_INFO]
 

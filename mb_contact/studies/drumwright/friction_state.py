@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
@@ -45,28 +44,17 @@ def free_rows(tree, kin, art, gravity, effort, v, dt, external, rows, n_rows, v_
     row_velocities(rows, n_rows, V, u)
 
 
-@kernel
-def judge_rows(eq, hard, count, judge):
+def judge_rows(eq, hard):
     """Complementarity gap, infeasibility, error of the equality rows, largest scaled free velocity.
 
-    From the impulses ``eq.r`` and the velocities ``eq.u`` that the sweep gave for them; no matrix is used.
+    Normals ``hard`` are measured by sqrt(W_ii), like impulses and velocities of one unit; equality rows with their
+    softness in it.  What is not finite counts as infinite.
     """
-    fill(4, judge, 0.0)
-    for i in range(count):
-        row = hard[i]
-        s = np.sqrt(eq.diagonal[row])
-        z = eq.r[row] * s
-        w = eq.u[row] / s
-        if not np.isfinite(z + w):
-            judge[0] = np.inf
-            judge[1] = np.inf
-        judge[0] = max(judge[0], min(z, w))
-        judge[1] = max(judge[1], -min(z, w))
-        judge[3] = max(judge[3], abs(eq.q[row]) / s)
-    for i in range(eq.info[EQUALITY_ROWS]):
-        row = eq.equality[i]
-        c = eq.softness[i]
-        s = np.sqrt(eq.diagonal[row] + c)
-        error = abs(eq.u[row] + c * eq.r[row]) / s
-        judge[2] = max(judge[2], error if np.isfinite(error) else np.inf)
-        judge[3] = max(judge[3], abs(eq.q[row]) / s)
+    rows = eq.equality[: eq.info[EQUALITY_ROWS]]
+    soft = eq.softness[: len(rows)]
+    s, s_rows = np.sqrt(eq.diagonal[hard]), np.sqrt(eq.diagonal[rows] + soft)
+    least = np.minimum(eq.r[hard] * s, eq.u[hard] / s)
+    error = np.abs(eq.u[rows] + soft * eq.r[rows]) / s_rows
+    free = np.abs(np.concatenate([eq.q[hard] / s, eq.q[rows] / s_rows]))
+    wrong = [part if np.isfinite(part).all() else np.array([np.inf]) for part in (least, -least, error)]
+    return tuple(float(part.max(initial=0.0)) for part in (*wrong, free))

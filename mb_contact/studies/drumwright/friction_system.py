@@ -335,6 +335,52 @@ class FrictionSystem:
         self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
 
+    def begin_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        effort: ArrayLike | None,
+        contacts: PointContacts,
+        bilateral: Bilateral | None,
+        gravity: ArrayLike,
+        touch: float,
+        resting: float,
+    ) -> tuple[Floats, npt.NDArray[np.bool_], Floats, bool]:
+        """Free accelerations of all rows into ``eq.q``, with the viscous forces (15) of what touches and does not part.
+
+        Parameters
+        ----------
+        q, v, effort, gravity : array_like
+            As in ``set_state``.
+        contacts, bilateral
+            As in ``set_contacts``.
+        touch : float
+            Contacts nearer than this take part [m].
+        resting : float
+            Normal speeds up to this count as zero [m/s].
+
+        Returns
+        -------
+        speed : ndarray (n, 3)
+            Velocities of the contacts [m/s].
+        here : ndarray of bool (n,)
+            Which of them touch and do not part.
+        viscous : ndarray (n, 2)
+            Their viscous forces [N].
+        impact : bool
+            Whether one of them approaches.
+        """
+        self.set_state(q, v, effort, gravity, 0.0)
+        self.set_contacts(contacts, bilateral)
+        speed = self.row_speeds()[self.b :].reshape(-1, 3).copy()
+        near = contacts.gap <= touch
+        here = near & (speed[:, 0] <= resting)
+        viscous = -contacts.viscous * speed[:, 1:] * here[:, None]
+        self.apply_tangential(viscous)
+        self.free_acceleration()
+        self.free_row_accelerations()
+        return speed, here, viscous, bool((speed[near, 0] < -resting).any())
+
     def free_row_accelerations(self) -> None:
         """Rows' free accelerations with the velocity products into ``eq.q``; after ``free_acceleration``."""
         c, b, q = self.contacts, self.bilateral, self.eq.q
@@ -439,9 +485,7 @@ class FrictionSystem:
         FrictionCertificate
         """
         hard = self.eq.hard[: self.eq.info[_eq.FREE_ROWS]] if hard is None else np.ascontiguousarray(hard)
-        judge = np.zeros(4)
-        _state.judge_rows(self.eq, hard, len(hard), judge)
-        return FrictionCertificate(*judge.tolist())
+        return FrictionCertificate(*_state.judge_rows(self.eq, hard))
 
     def result(
         self,

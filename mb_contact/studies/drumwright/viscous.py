@@ -89,18 +89,12 @@ def viscous_acceleration(
     (-1.5, array([19.62]), array([[-3., -0.]]))
     """
     system = system_of(model)
-    system.set_state(q, v, effort, gravity, 0.0)
-    system.set_contacts(contacts, bilateral)
-    speed = system.row_speeds()[system.b :].reshape(-1, 3).copy()
-    near = contacts.gap <= touch
-    reason = "impact" if (speed[near, 0] < -resting).any() else ""
-    here = near & (speed[:, 0] <= resting)
-    system.apply_tangential(-contacts.viscous * speed[:, 1:] * here[:, None])  # (15)
-    system.free_acceleration()
-    system.free_row_accelerations()
+    _, here, viscous, impact = system.begin_acceleration(
+        q, v, effort, contacts, bilateral, gravity, touch, resting
+    )
+    reason = "impact" if impact else ""
     system.choose(np.arange(system.b), 0.0, system.b + 3 * np.flatnonzero(here))
     status = system.solve(rank_tolerance, warm)
-    viscous = -contacts.viscous * speed[:, 1:] * here[:, None]
     result = system.result("acceleration", status, extra_tangent=viscous)
     if not reason and result.status in ("ray", "inaccurate", "limit"):
         reason = "inconsistent"
