@@ -140,9 +140,7 @@ def no_slip_qp(solver):
 
 def _no_slip_system(grasp, contacts, held):
     system = grasp.system
-    system.set_state(grasp.q, grasp.v, grasp.effort, grasp.gravity, DT)
-    system.set_contacts(contacts)
-    system.free_velocities(DT)
+    system.begin_step(grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity)
     normals = 3 * np.arange(system.count)
     tangents = np.column_stack((normals + 1, normals + 2))[held].ravel()
     system.choose(tangents, 0.0, normals)
@@ -216,9 +214,7 @@ def stewart_trinkle(scaled):
 
 def _stewart_trinkle(grasp, contacts, scaled):
     system = grasp.system
-    system.set_state(grasp.q, grasp.v, grasp.effort, grasp.gravity, DT)
-    system.set_contacts(contacts)
-    system.free_velocities(DT)
+    system.begin_step(grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity)
     n = system.count
     system.choose((), 0.0, np.arange(3 * n))
     cones = make_cones(n, DIRECTIONS)

@@ -24,7 +24,7 @@ import numpy as np
 
 from mb_contact.bench.responder import percentiles
 from mb_contact.errors import CommunicationError, InputError
-from mb_contact.model.resources import find_resource
+from mb_contact.model.resources import child_environment, find_resource
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 DOMAIN = "93"  #: unless ROS_DOMAIN_ID says another one
@@ -138,17 +138,11 @@ def measure(simulator, seconds, lockstep, backend="embedded"):
 def _start_child(backend, lockstep):
     command = [sys.executable, "-m", "mb_contact.bench.responder", "--backend", backend]
     child = subprocess.Popen(
-        [*command, *([] if lockstep else ["--listen"])], stdout=subprocess.PIPE, text=True, env=_environment()
+        [*command, *([] if lockstep else ["--listen"])], stdout=subprocess.PIPE, text=True, env=child_environment()
     )
     if child.stdout.readline().strip() != "listening":
         raise CommunicationError(f"the answering process did not start (exit code {child.wait()})")
     return child
-
-
-def _environment():
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    return dict(os.environ, PYTHONPATH=path)
 
 
 def _end_child(child):

@@ -22,6 +22,7 @@ from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
 from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
+from mb_contact.core.solve.draft import TOUCH
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
@@ -33,7 +34,7 @@ from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.friction_state import judge_rows
-from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED, TOUCH
+from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED
 from mb_contact.types import OK, SOLVER_OVER_BUDGET
 
 SCENE = "package://mb_contact/config/quadruped.yaml"

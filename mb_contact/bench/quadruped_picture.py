@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.bench.trot import Trot
-from mb_contact.model.hulls import convex_hull
 from mb_contact.model.model import tree_poses
+from mb_contact.model.shape_meshes import shape_mesh
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.types import SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_HEIGHT_FIELD, SHAPE_SPHERE, WORLD
+from mb_contact.types import SHAPE_HEIGHT_FIELD, WORLD
 
 MOMENTS = (0.4, 9.3)  # at which the robot is drawn [s]
 SECONDS = 10.0
@@ -74,11 +74,9 @@ def shades(triangles, colour):
 
 def ground_triangles(world):
     """Triangles (t, 3, 3) of the height field [m]."""
-    geoms = world.geoms
-    g = int(np.flatnonzero(geoms.kind == SHAPE_HEIGHT_FIELD)[0])
-    vertices = geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]] @ geoms.R[g].T + geoms.p[g]
-    first, last = geoms.first_corner[geoms.first_face[g]], geoms.first_corner[geoms.first_face[g + 1]]
-    return vertices[geoms.corners[first:last].reshape(-1, 3)]
+    g = int(np.flatnonzero(world.geoms.kind == SHAPE_HEIGHT_FIELD)[0])
+    vertices, triangles = shape_mesh(world.geoms, g)
+    return (vertices @ world.geoms.R[g].T + world.geoms.p[g])[triangles]
 
 
 def robot_triangles(simulator):
@@ -86,24 +84,7 @@ def robot_triangles(simulator):
     geoms, out = simulator.world.geoms, []
     R, p = tree_poses(simulator.world.tree, simulator.q)
     for g, body in enumerate(geoms.body.tolist()):
-        if body == WORLD:
-            continue
-        hull = convex_hull(surface_points(geoms, g))
-        corners = (hull.vertices + hull.centre)[hull.triangles]
-        out.append((corners @ geoms.R[g].T + geoms.p[g]) @ R[body].T + p[body])
+        if body != WORLD:
+            vertices, triangles = shape_mesh(geoms, g)
+            out.append(((vertices @ geoms.R[g].T + geoms.p[g]) @ R[body].T + p[body])[triangles])
     return np.concatenate(out)
-
-
-def surface_points(geoms, g):
-    """Points of the surface of a hull, a sphere or a cylinder, whose hull looks like it."""
-    kind, size = int(geoms.kind[g]), geoms.size[g]
-    if kind == SHAPE_CONVEX:
-        return geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
-    around = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
-    ring = np.column_stack([np.cos(around), np.sin(around), np.zeros(12)])
-    if kind == SHAPE_SPHERE:
-        angles = np.linspace(-1.3, 1.3, 6)
-        return size[0] * np.concatenate([np.cos(a) * ring + [0.0, 0.0, np.sin(a)] for a in angles])
-    half = [0.0, 0.0, size[1]]
-    return np.concatenate([size[0] * ring - half, size[0] * ring + half]) if kind == SHAPE_CYLINDER else (
-        size * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]))  # fmt: skip

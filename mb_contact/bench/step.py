@@ -9,19 +9,17 @@ Every number is the least of several repeats of the very same work: other progra
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
 from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
 from mb_contact.core.step.assemble import assemble
-from mb_contact.model.resources import find_resource
+from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
@@ -160,9 +158,7 @@ def first_step_seconds(cache=None):
     cache : path, optional
         Folder of compiled kernels instead of the usual one.
     """
-    root = Path(__file__).resolve().parents[2]
-    environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environment.get("PYTHONPATH")]))
+    environment = child_environment()
     if cache is not None:
         environment["MB_CONTACT_CACHE_DIR"] = str(cache)
     command = [sys.executable, "-c", _FIRST_STEP, str(find_resource(SCENE))]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.simulation.simulator import Simulator
 
 
@@ -52,10 +53,8 @@ class WatchedSimulator(Simulator):
 
     def _sample(self):
         p, quaternion = self.link_pose(self._item)
-        in_hands = []
-        for hand in self._hands:
-            origin, orientation = self.link_pose(hand)
-            in_hands.append(_rotate_back(orientation, p - origin))
+        hands = (self.link_pose(hand) for hand in self._hands)
+        in_hands = [quat_to_matrix(orientation).T @ (p - origin) for origin, orientation in hands]
         forces = [np.linalg.norm(self.contact_impulse(f)[3:]) / self.time_step for f in self.fingers]
         self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts()))
 
@@ -70,10 +69,3 @@ class WatchedSimulator(Simulator):
         """
         keys = ("time", "position", "quaternion", "in_hands", "forces", "efforts")
         return {key: np.array(column) for key, column in zip(keys, zip(*self.samples))}
-
-
-def _rotate_back(quaternion, vector):
-    """Components of a world vector in the axes of a frame with this orientation (x y z w)."""
-    axis, w = -quaternion[:3], quaternion[3]
-    t = 2.0 * np.cross(axis, vector)
-    return vector + w * t + np.cross(axis, t)

@@ -361,6 +361,15 @@ class Model:
         return self.frames[link].placed(*self.body_poses(q))
 
 
+def tree_roots(parent):
+    """Body at the root of the tree of each body, int64 (n,)."""
+    root = np.arange(len(parent), dtype=np.int64)
+    for k, above in enumerate(parent):
+        if above != WORLD:
+            root[k] = root[above]
+    return root
+
+
 def tree_poses(tree, q):
     """Body rotations (n, 3, 3) and origins (n, 3) of ``tree`` at ``q``, in the inertial frame."""
     n = len(tree.parent)

@@ -165,7 +165,7 @@ def pair_surfaces(scene, geometries, pairs, frames):
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
     surfaces = Surfaces(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
     for name in ("torsional", "rolling"):
-        getattr(surfaces, name)[:] = _means(scene, geometries, pairs, name)
+        getattr(surfaces, name)[:] = pair_means(scene, geometries, pairs, name)
 
     def directed(a, b):
         materials = [a.material, b.material]
@@ -190,15 +190,6 @@ def pair_surfaces(scene, geometries, pairs, frames):
     return surfaces
 
 
-def _mean(scene, entry, materials, name):
-    """A coefficient of a pair: the entry's, or the geometric mean; a geometry without material has none."""
-    value = None if entry is None else getattr(entry, name)
-    if value is None:
-        own = [0.0 if material is None else getattr(scene.materials[material], name) for material in materials]
-        value = math.sqrt(own[0] * own[1])
-    return value
-
-
 def _anisotropic(scene, entry, materials):
     """AnisotropicFriction of a pair, or None, and which of the two has the direction."""
     if entry is not None:
@@ -214,22 +205,19 @@ def _anisotropic(scene, entry, materials):
     return own[side], side
 
 
-def pair_viscosities(scene, geometries, pairs):
-    """Viscous coefficient of each pair [N s/m], by the same rule; a geometry without material has none."""
-    return _means(scene, geometries, pairs, "viscous")
+def pair_means(scene, geometries, pairs, name):
+    """Coefficient ``name`` of each pair: that of its entry, or the mean; a geometry without material has none.
 
-
-def pair_restitutions(scene, geometries, pairs):
-    """Coefficient of restitution of each pair, by the same rule; a geometry without material has none."""
-    return _means(scene, geometries, pairs, "restitution")
-
-
-def _means(scene, geometries, pairs, name):
+    Of the fields of Material: viscous [N s/m], restitution, torsional and rolling [m].
+    """
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
 
     def mean(a, b):
-        names = [a.material, b.material]
-        return _mean(scene, listed.get(frozenset(names)), names, name)
+        value = getattr(listed.get(frozenset((a.material, b.material))), name, None)
+        if value is None:
+            own = [0.0 if m is None else getattr(scene.materials[m], name) for m in (a.material, b.material)]
+            value = math.sqrt(own[0] * own[1])
+        return value
 
     return _of_kinds(geometries, pairs, mean)
 

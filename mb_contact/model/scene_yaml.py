@@ -128,16 +128,17 @@ def number(low=-math.inf, above=None, high=math.inf):
     return described(read, type="number", **bounds)
 
 
-def whole(low, high):
-    """Reader of a whole number from ``low`` to ``high``."""
+def whole(low, high, even=False):
+    """Reader of a whole number from ``low`` to ``high``, perhaps of an even one."""
 
     def read(reader, node, key):
         value = number(low, high=high)(reader, node, key)
-        if value != int(value):
-            raise reader.error(node, key, f"must be a whole number from {low} to {high}, got {value:g}")
+        if value != int(value) or (even and value % 2.0 != 0.0):
+            kind = "an even whole number" if even else "a whole number"
+            raise reader.error(node, key, f"must be {kind} from {low} to {high}, got {value:g}")
         return int(value)
 
-    return described(read, type="integer", minimum=low, maximum=high)
+    return described(read, type="integer", **({"multipleOf": 2} if even else {}), minimum=low, maximum=high)
 
 
 def text(reader, node, key):
@@ -173,18 +174,6 @@ def choice(*available, later=()):
         raise reader.error(node, key, f"'{value}' {problem}; available: {', '.join(available)}")
 
     return described(read, type="string", enum=list(available))
-
-
-def directions(reader, node, key):
-    """Reader of the number of friction directions: they come in opposite pairs."""
-    low, high = FEWEST_DIRECTIONS, MOST_DIRECTIONS
-    value = number(low=low, high=high)(reader, node, key)
-    if value % 2.0 != 0.0:
-        raise reader.error(node, key, f"must be an even whole number from {low} to {high}, got {value:g}")
-    return int(value)
-
-
-described(directions, type="integer", multipleOf=2, minimum=FEWEST_DIRECTIONS, maximum=MOST_DIRECTIONS)
 
 
 def vector(size):
@@ -387,7 +376,7 @@ SCENE_READERS = {
     "integrator_tolerance": number(low=LEAST_TOLERANCE, high=MOST_TOLERANCE),
     "collision_scheme": choice(*CHOICES["collision_scheme"]),
     "friction_model": choice(*CHOICES["friction_model"]),
-    "friction_directions": directions,
+    "friction_directions": whole(FEWEST_DIRECTIONS, MOST_DIRECTIONS, even=True),
     "friction_frame": choice(*CHOICES["friction_frame"]),
     "contact_margin": number(low=0.0, high=0.1),
     "push_out_velocity": number(low=0.0),

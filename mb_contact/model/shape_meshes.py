@@ -38,6 +38,11 @@ def shape_mesh(geoms, g, most=None):
         return _faces(geoms, g)
     if kind == SHAPE_PLANE:
         return np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+    return round_mesh(kind, size)
+
+
+def round_mesh(kind, size):
+    """A shape that is round about its z axis; ``size`` as SHAPE_* says."""
     return turned(*_profile(kind, size))
 
 

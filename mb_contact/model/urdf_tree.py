@@ -12,7 +12,7 @@ import numpy as np
 from mb_contact.errors import ModelError
 from mb_contact.model.inertia import weld
 from mb_contact.model.mimics import eliminate, resolve_mimics
-from mb_contact.model.model import Frame, Geometry, Model, freeze
+from mb_contact.model.model import Frame, Geometry, Model, freeze, tree_roots
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.urdf_xml import SCALAR, JointSpec
 from mb_contact.types import (
@@ -163,14 +163,10 @@ class TreeBuilder:
         n = len(self.bodies)
         inertias = self._inertias()
         parent = np.array([body[1] for body in self.bodies], dtype=np.int64)
-        root = np.arange(n, dtype=np.int64)
-        for k in range(n):
-            if parent[k] != WORLD:
-                root[k] = root[parent[k]]
         tree = Tree(
             parent=parent, joint_type=kinds,
             q_start=q_start.astype(np.int64), v_start=v_start.astype(np.int64), nv=nv.astype(np.int64),
-            root=root,
+            root=tree_roots(parent),
             R_joint=np.array([body[2] for body in self.bodies]).reshape(n, 3, 3),
             p_joint=np.array([body[3] for body in self.bodies]).reshape(n, 3),
             axis=np.array([body[0].axis for body in self.bodies]).reshape(n, 3),

@@ -15,9 +15,11 @@ from mb_contact.checks import as_number
 from mb_contact.model.meshes import FORMATS, read_mesh
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
-from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
+from mb_contact.model.shape_meshes import box_mesh, round_mesh
+from mb_contact.types import SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
+ROUND_SHAPES = {"sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE}
 FINE = 320  #: clusters along the longest side of such a mesh
 LIGHT, DARK, ACCENT = (0.80, 0.81, 0.83), (0.32, 0.34, 0.38), (0.90, 0.55, 0.24)  #: where the file gives no colour
 
@@ -90,17 +92,10 @@ def _geometry(geometry, start, package_dirs):
         return _mesh(shape, start, package_dirs)
     if shape.tag == "box":
         return box_mesh(0.5 * _numbers(shape, "size", 3))
-    (radius,) = _numbers(shape, "radius", 1)
-    if shape.tag == "sphere":
-        return turned(*ball_profile(), np.full(3, radius))
-    if shape.tag not in ("cylinder", "capsule"):
+    if shape.tag not in ROUND_SHAPES:
         raise ValueError(f"<{shape.tag}> is not drawn")
-    (half,) = 0.5 * _numbers(shape, "length", 1)
-    if shape.tag == "cylinder":
-        return turned(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]))
-    t = np.linspace(0.0, 0.5 * np.pi, 9)
-    r, z = radius * np.sin(t), half + radius * np.cos(t)
-    return turned(np.concatenate([r, r[::-1]]), np.concatenate([-z, z[::-1]]))
+    length = np.zeros(1) if shape.tag == "sphere" else _numbers(shape, "length", 1)
+    return round_mesh(ROUND_SHAPES[shape.tag], (*_numbers(shape, "radius", 1), *0.5 * length))
 
 
 def _mesh(shape, start, package_dirs):

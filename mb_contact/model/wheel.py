@@ -16,6 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mb_contact.model.inertia import RigidInertia, solid, weld
+from mb_contact.model.rotations import rotation_about
+from mb_contact.types import SHAPE_BOX, SHAPE_CYLINDER
+
 STUDS = 5
 CIRCLE = 0.050  #: radius of the bolt circle [m]
 STUD_RADIUS = 0.006
@@ -86,38 +90,31 @@ def _ring(count, inner, outer, height, z, colour):
 
 
 def _box(size, centre, turn, colour):
-    c, s = math.cos(turn), math.sin(turn)
-    x, y, z = centre
-    text = f'<box size="{_words(size)}"/>'
-    mass = size[0] * size[1] * size[2]
-    own = mass / 12.0 * np.diag([size[1] ** 2 + size[2] ** 2, size[0] ** 2 + size[2] ** 2, size[0] ** 2 + size[1] ** 2])
-    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return text, np.array([c * x - s * y, s * x + c * y, z]), turn, colour, mass, R @ own @ R.T
+    """(geometry, turn about z, colour, RigidInertia of density one) of a box that is turned about the z axis."""
+    volume = size[0] * size[1] * size[2]
+    own = RigidInertia(volume, np.array(centre), solid(SHAPE_BOX, 0.5 * np.array(size), volume))
+    own = own.transformed(rotation_about((0.0, 0.0, 1.0), turn), np.zeros(3))
+    return f'<box size="{_words(size)}"/>', turn, colour, own
 
 
 def _cylinder(radius, length, centre, colour):
-    mass = math.pi * radius**2 * length
-    across = mass * (radius**2 / 4.0 + length**2 / 12.0)
-    own = np.diag([across, across, 0.5 * mass * radius**2])
-    return f'<cylinder radius="{radius:g}" length="{length:g}"/>', np.array(centre), 0.0, colour, mass, own
+    volume = math.pi * radius**2 * length
+    own = RigidInertia(volume, np.array(centre), solid(SHAPE_CYLINDER, (radius, 0.5 * length), volume))
+    return f'<cylinder radius="{radius:g}" length="{length:g}"/>', 0.0, colour, own
 
 
 def _link(name, shapes, density):
     """Lines of a link; mass and inertia are the sums over its shapes."""
-    masses = np.array([density * shape[4] for shape in shapes])
-    centres = np.array([shape[1] for shape in shapes])
-    com = masses @ centres / masses.sum()
-    inertia = np.zeros((3, 3))
-    for mass, shape in zip(masses, shapes):
-        d = shape[1] - com
-        inertia += density * shape[5] + mass * (d @ d * np.eye(3) - np.outer(d, d))
+    mass, com, inertia = weld([
+        RigidInertia(density * own.mass, own.com, density * own.inertia) for _, _, _, own in shapes
+    ])
     moments = " ".join(
         f'i{"xyz"[i]}{"xyz"[j]}="{_word(inertia[i, j])}"' for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     )
     lines = [f'  <link name="{name}">', "    <inertial>", f'      <origin xyz="{_words(com)}"/>',
-             f'      <mass value="{masses.sum():.9g}"/>', f"      <inertia {moments}/>", "    </inertial>"]  # fmt: skip
-    for geometry, centre, turn, colour, _, _ in shapes:
-        place = f'<origin xyz="{_words(centre)}" rpy="0 0 {turn:.9g}"/><geometry>{geometry}</geometry>'
+             f'      <mass value="{mass:.9g}"/>', f"      <inertia {moments}/>", "    </inertial>"]  # fmt: skip
+    for geometry, turn, colour, own in shapes:
+        place = f'<origin xyz="{_words(own.com)}" rpy="0 0 {turn:.9g}"/><geometry>{geometry}</geometry>'
         paint = f'<material name=""><color rgba="{_words(colour)} 1"/></material>'
         lines += [f"    <visual>{place}{paint}</visual>", f"    <collision>{place}</collision>"]
     return [*lines, "  </link>"]

@@ -17,15 +17,14 @@ from mb_contact.model.heights import read_heights, terrain
 from mb_contact.model.hulls import MOST_VERTICES
 from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
 from mb_contact.model.meshes import convex_bodies
-from mb_contact.model.model import Frame, Geometry, Model
+from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
     first_rows,
     geometry_pairs,
     hull_arrays,
     pair_frictions,
-    pair_restitutions,
+    pair_means,
     pair_surfaces,
-    pair_viscosities,
 )
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
@@ -419,10 +418,12 @@ class _Builder:
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()
-        viscous = pair_viscosities(self.scene, self.geometries, geoms.pairs)
+        viscous, restitution = (
+            pair_means(self.scene, self.geometries, geoms.pairs, name) for name in ("viscous", "restitution")
+        )
         world = World(
-            viscous=np.array(viscous, dtype=np.float64), tree=tree, geoms=geoms,
-            restitution=np.array(pair_restitutions(self.scene, self.geometries, geoms.pairs), dtype=np.float64),
+            viscous=viscous, tree=tree, geoms=geoms,
+            restitution=restitution,
             couplings=couplings, joints=joints, S=S,
             follower_q=tree.q_start[followers], follower_v=tree.v_start[followers],
             follower_names=tuple(mimic.joint for mimic in self.mimics),
@@ -447,10 +448,6 @@ class _Builder:
         kinds = np.array(self.bodies["joint_type"], dtype=np.int64)
         nv = np.array(self.bodies["nv"], dtype=np.int64)
         nq = np.array(JOINT_NQ)[kinds]
-        root = np.arange(n, dtype=np.int64)
-        for k, parent in enumerate(self.parents):
-            if parent != WORLD:
-                root[k] = root[parent]
         shapes = {"R_joint": (n, 3, 3), "inertia": (n, 3, 3), "mass": (n,)}
         floats = {
             name: np.array(self.bodies[name], dtype=np.float64).reshape(shapes.get(name, (n, 3)))
@@ -460,7 +457,7 @@ class _Builder:
         return Tree(
             parent=np.array(self.parents, dtype=np.int64), joint_type=kinds,
             q_start=(np.cumsum(nq) - nq).astype(np.int64), v_start=(np.cumsum(nv) - nv).astype(np.int64),
-            nv=nv, root=root, **floats,
+            nv=nv, root=tree_roots(self.parents), **floats,
         )
 
     def _followers(self, tree):

@@ -20,14 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.lcp.active_factor import MOST, PIVOTS, make_ppm_work
-from mb_contact.core.lcp.ppm_one import ppm_one
-from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SINGULAR, modified_ppm
+from mb_contact.checks import Floats
+from mb_contact.core.lcp.active_factor import MOST, make_ppm_work
 from mb_contact.errors import InputError
-
-STATUS = {PPM_RAY: "ray", PPM_LIMIT: "limit", PPM_SINGULAR: "not_a_p_matrix"}
-ASYMMETRY = 1e-12  #: of the largest entry, up to which a matrix counts as symmetric
+from mb_contact.solvers.lcp import by_modified_ppm, by_ppm_one, check_problem, require_symmetry
 
 
 class PrincipalResult(NamedTuple):
@@ -77,13 +73,8 @@ def principal_pivoting(
     (array([2.5, 0. ]), 'solved', array([0]))
     """
     M, q, s, scaled, h, first, limit = _problem(M, q, start, limit)
-    n = len(q)
-    z = np.zeros(n)
-    status, pivots = ppm_one(
-        scaled, h, n, np.zeros((n, n)), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64), first, len(first),
-        z, 1e-13 * np.abs(h).max(initial=0.0), limit,
-    )  # fmt: skip
-    return _judged(M, q, s, z, status, pivots, tolerance, n)
+    z, end, pivots, _ = by_ppm_one(scaled, h, first, limit)
+    return _judged(M, q, s, z, end, pivots, tolerance, len(q))
 
 
 def modified_principal_pivoting(
@@ -124,31 +115,20 @@ def modified_principal_pivoting(
     (1.0, 1)
     """
     M, q, s, scaled, h, first, limit = _problem(M, q, start, limit)
-    n = len(q)
-    if np.abs(M - M.T).max(initial=0.0) > ASYMMETRY * np.abs(M).max(initial=0.0):
-        raise InputError("modified_ppm needs a symmetric M; use ppm for P-matrices and lemke for others")
-    z = np.zeros(n)
-    work = make_ppm_work(n, n if rank is None else int(rank))
-    status = modified_ppm(
-        scaled, h, n, first, len(first), z, 1e-12 * np.abs(h).max(initial=0.0), limit, work
-    )
-    return _judged(M, q, s, z, status, int(work.info[PIVOTS]), tolerance, int(work.info[MOST]))
+    require_symmetry(M)
+    work = make_ppm_work(len(q), len(q) if rank is None else int(rank))
+    z, end, pivots, _ = by_modified_ppm(scaled, h, first, limit, work)
+    return _judged(M, q, s, z, end, pivots, tolerance, int(work.info[MOST]))
 
 
 def _problem(
     M, q, start, limit
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, npt.NDArray[np.int64], int]:
     """Checked data; units of z and w may mix, so the problem is scaled to a unit diagonal."""
-    M = as_matrix(M, name="M")
-    n = M.shape[0]
-    if M.shape[1] != n:
-        raise InputError(f"M must be square, got {M.shape[0]} x {M.shape[1]}")
-    q = as_vector(q, n, "q")
-    start = np.asarray(start)
+    M, q, *_ = check_problem(M, q, "principal_pivoting", limit, None, None, None)
+    n, start = len(q), np.asarray(start)
     if start.size and (start.dtype.kind not in "iu" or start.ndim != 1 or start.min() < 0 or start.max() >= n):
         raise InputError(f"start must hold indices from 0 to {n - 1}, got {start}")
-    if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 1):
-        raise InputError(f"limit must be a positive number of pivots, got {limit!r}")
     limit = 20 * n + 50 if limit is None else int(limit)
     diagonal = np.diag(M)
     s = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -156,11 +136,11 @@ def _problem(
     return M, q, s, scaled, q / s, np.array(start, np.int64).ravel(), limit
 
 
-def _judged(M, q, s, z, status, pivots, tolerance, most):
+def _judged(M, q, s, z, end, pivots, tolerance, most):
     """The result, called solved only where the recomputed residual says so."""
     z = z / s
     w = M @ z + q
     residual = float(np.abs(np.minimum(z, w)).max(initial=0.0))
     good = np.abs(np.minimum(z * s, w / s)).max(initial=0.0) <= tolerance * np.abs(q / s).max(initial=0.0)
-    word = STATUS.get(status, "solved" if good else "inaccurate")
-    return PrincipalResult(z, w, word, pivots, residual, np.flatnonzero(z > 0.0), most)
+    status = end or ("solved" if good else "inaccurate")
+    return PrincipalResult(z, w, status, pivots, residual, np.flatnonzero(z > 0.0), most)

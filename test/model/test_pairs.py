@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mb_contact.model import Material, Scene
-from mb_contact.model.pairs import PairLinks, first_rows, geometry_pairs, pair_frictions, pair_restitutions
+from mb_contact.model.pairs import PairLinks, first_rows, geometry_pairs, pair_frictions, pair_means
 from mb_contact.model.scene import CollisionFilters, MaterialPair
 
 
@@ -69,7 +69,7 @@ def test_materials_give_each_pair_what_they_give_it_alone():
     assert warnings == ("friction 12 of material c is above 10; used as given",)
     own = {"a": 0.2, "b": 0.5, "c": 12.0}
     bounce = {"a": 0.1, "b": 0.0, "c": 0.4, None: 0.0}
-    restitution = pair_restitutions(scene, geometries, pairs)
+    restitution = pair_means(scene, geometries, pairs, "restitution")
     for i, (a, b) in enumerate(pairs):
         both = [geometries[a], geometries[b]]
         if {shape.material for shape in both} == {"a", "b"}:

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.core.solve.draft import TOUCH
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
 from mb_contact.studies.drumwright.exact_cone import acceleration_forces, step_impulses, with_cone
 from mb_contact.studies.drumwright.friction_system import (
-    GRAVITY,
     RANK_TOLERANCE,
-    TOUCH,
     FrictionModelResult,
     FrictionSystem,
     positive,

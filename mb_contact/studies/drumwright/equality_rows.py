@@ -72,7 +72,7 @@ class EqualityWork(NamedTuple):
     soft: Annotated[Reals, "k"]  #: their softness
     e: Annotated[Reals, "R"]  #: scaled, by place in ``hard``
     scale: Annotated[Reals, "R"]  #: W_ii^-1/2, by place in ``hard``
-    z: Annotated[Reals, "R"]  #: scaled, by place in ``hard``
+    z: Annotated[Reals, "R"]  #: by place in ``hard``, scaled while pivoting
     r: Annotated[Reals, "R"]  #: impulses of all rows
     u: Annotated[Reals, "R"]  #: their velocities after the response: q + B* Delta V
     start: Annotated[Integers, "R"]  #: warm start, places in ``hard``
@@ -319,6 +319,18 @@ def respond(tree, kin, art, rows, n_rows, eq):
 
 
 @kernel
+def complete(tree, kin, art, rows, n_rows, r_hard, eq):
+    """Impulses of the rows X from those of the rows ``eq.hard``, then the response."""
+    n = eq.info[FREE_ROWS]
+    fill(n_rows, eq.r, 0.0)
+    for i in range(n):
+        eq.r[eq.hard[i]] = r_hard[i]
+    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
+    back_substitute(eq, n, eq.r)
+    respond(tree, kin, art, rows, n_rows, eq)
+
+
+@kernel
 def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, warm, limit, eq, ppm):
     """The whole problem: X v+ + C p = 0, 0 <= N v+ _|_ z >= 0, by algorithms 2 and 1.
 
@@ -347,12 +359,9 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     eq.info[STATUS] = i
     eq.info[TOTAL_PIVOTS] = ppm.info[PIVOTS]
     eq.info[RULE_USED] = ppm.info[RULE]
-    fill(n_rows, eq.r, 0.0)
     for i in range(n):
-        eq.r[eq.hard[i]] = eq.z[i] * eq.scale[i]
-    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
-    back_substitute(eq, n, eq.r)
-    respond(tree, kin, art, rows, n_rows, eq)
+        eq.z[i] *= eq.scale[i]
+    complete(tree, kin, art, rows, n_rows, eq.z, eq)
     _correct(tree, kin, art, rows, n_rows, largest, eq, ppm)
     return eq.info[STATUS]
 
@@ -423,15 +432,3 @@ def condense(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, W, e):
         reduced_column(com, rows, n_rows, r, eq, eq.column)
         for i in range(n):
             W[i, j] = eq.column[eq.hard[i]] if eq.scale[i] > 0.0 and eq.scale[j] > 0.0 else 0.0
-
-
-@kernel
-def complete(tree, kin, art, rows, n_rows, r_hard, eq):
-    """Impulses of the rows X from those of the rows ``eq.hard``, then the response."""
-    n = eq.info[FREE_ROWS]
-    fill(n_rows, eq.r, 0.0)
-    for i in range(n):
-        eq.r[eq.hard[i]] = r_hard[i]
-    copy(eq.info[PICKED_ROWS], eq.y, eq.s)
-    back_substitute(eq, n, eq.r)
-    respond(tree, kin, art, rows, n_rows, eq)

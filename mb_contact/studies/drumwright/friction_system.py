@@ -22,7 +22,7 @@ from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright import friction_state as _state
@@ -31,9 +31,7 @@ from mb_contact.studies.drumwright.least_norm import least_norm_response
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, check_bodies, no_bilateral
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
-GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 RANK_TOLERANCE = 1e-9  #: an equality row counts as dependent when less than this part of its W_ii is its own
-TOUCH = 1e-4  #: contacts nearer than this feel friction [m]
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step
 PUSH_OUT_VELOCITY = 0.1  #: fastest removal [m/s]
 SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
@@ -334,6 +332,30 @@ class FrictionSystem:
         self.offset = np.where(gap >= 0.0, gap / dt, -push)
         self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
+
+    def begin_step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        effort: ArrayLike | None,
+        contacts: PointContacts,
+        dt: float,
+        bilateral: Bilateral | None = None,
+        gravity: ArrayLike = GRAVITY,
+        picked: int | None = None,
+    ) -> None:
+        """Rows and their free velocities at the velocity level.
+
+        Parameters
+        ----------
+        q, v, effort, dt, gravity
+            As in ``set_state``.
+        contacts, bilateral, picked
+            As in ``set_contacts``.
+        """
+        self.set_state(q, v, effort, gravity, dt)
+        self.set_contacts(contacts, bilateral, picked=picked)
+        self.free_velocities(dt)
 
     def begin_acceleration(
         self,

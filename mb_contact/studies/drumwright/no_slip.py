@@ -22,12 +22,11 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.active_factor import ACTIVE
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.core.solve.draft import TOUCH
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import (
-    GRAVITY,
     RANK_TOLERANCE,
-    TOUCH,
     FrictionModelResult,
     FrictionSystem,
     as_mask,
@@ -108,9 +107,7 @@ def no_slip_step(
     """
     dt = positive(dt, "dt")
     system = system_of(model)
-    system.set_state(q, v, effort, gravity, dt)
-    system.set_contacts(contacts, bilateral)
-    system.free_velocities(dt)
+    system.begin_step(q, v, effort, contacts, dt, bilateral, gravity)
     normals = system.b + 3 * np.arange(system.count)
     sticking = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
     equality = np.empty(system.b + 2 * len(sticking), np.int64)

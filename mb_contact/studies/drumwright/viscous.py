@@ -22,11 +22,10 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.core.lcp.active_factor import ACTIVE
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.core.solve.draft import TOUCH
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.studies.drumwright.friction_system import (
-    GRAVITY,
     RANK_TOLERANCE,
-    TOUCH,
     FrictionModelResult,
     FrictionSystem,
     positive,
@@ -161,9 +160,7 @@ def viscous_step(
     """
     dt = positive(dt, "dt")
     system = system_of(model)
-    system.set_state(q, v, effort, gravity, dt)
-    system.set_contacts(contacts, bilateral, picked=len(contacts.body_a) * 2 + system.N)
-    system.free_velocities(dt)
+    system.begin_step(q, v, effort, contacts, dt, bilateral, gravity, picked=2 * len(contacts.body_a) + system.N)
     normals = system.b + 3 * np.arange(system.count)
     tangents = np.column_stack((normals + 1, normals + 2))
     felt = (contacts.viscous > 0.0) & (contacts.gap <= touch)[:, None]

@@ -19,7 +19,13 @@ from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
 from mb_contact.studies.formulations.certificate import FormulationCertificate, certify_formulation
-from mb_contact.studies.formulations.mixed import Condensed, natural_residual, polish, trusted_residual
+from mb_contact.studies.formulations.mixed import (
+    Condensed,
+    natural_residual,
+    polish,
+    semidefinite_inverse,
+    trusted_residual,
+)
 from mb_contact.studies.formulations.polyhedral import newton_unknowns
 from mb_contact.studies.formulations.step_problem import FLOOR
 
@@ -126,8 +132,9 @@ class Formulation:
         return z
 
     def scales(self):
-        """Parts of ``scale`` by name."""
-        raise NotImplementedError
+        """Parts of ``scale`` by name; here those of the loops and contacts, to which a formulation adds its own."""
+        beta, sigma = self.contact_scale()
+        return {"p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}
 
     # --- shared ---------------------------------------------------------------------------------
 
@@ -194,6 +201,18 @@ class Formulation:
             y = polish(c.M, left - c.M @ y, y, s)
             z = c.expand(y)
         return best if np.isfinite(least) else z
+
+    def eliminate_loops(self, inverse, G_b, v_f, k_b):
+        """Response of the loops, their impulses without contact (Eq. 37b), Y (Eq. 39) and X (Eq. 38)."""
+        self.response = inverse @ G_b.T  # M_t^-1 G_b*
+        held = semidefinite_inverse(G_b @ self.response, self.free_scales()[0]) if len(G_b) else np.zeros((0, 0))
+        self.loops, self.p_free = held, -held @ (G_b @ v_f + k_b)
+        self.Y = inverse - self.response @ held @ self.response.T
+        self.X = v_f + self.response @ self.p_free
+
+    def loop_impulses(self, p_u):
+        """p_b that belongs to the contacts' p_u (Eq. 37b)."""
+        return self.p_free - self.loops @ (self.response.T @ p_u)
 
     def rows_of_condensed(self):
         """Rows of the original problem that are those of the condensed one."""

@@ -18,7 +18,7 @@ import scipy.linalg
 
 from mb_contact.studies.formulations.bodies import Bodies
 from mb_contact.studies.formulations.formulation import RUNGS, Formulation, floored, solve_condensed
-from mb_contact.studies.formulations.mixed import Condensed, natural_residual, semidefinite_inverse
+from mb_contact.studies.formulations.mixed import Condensed, natural_residual
 
 PAIR_TOLERANCE = 1e-10  #: residual at which the pairs count as solved
 
@@ -38,13 +38,7 @@ class HybridFormulation(Formulation):
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(inertia), np.eye(6 * b.n))
         # rotors turn with theta_dot+ = S (V+ - a dt): the same term as in the first row of q of Eq. 27
         V_f = b.V + dt * (inverse @ (b.C + b.S.T @ (b.rotors * b.rate_bias)))
-        self.G_b = G[: p.n_b]
-        self.response = inverse @ self.G_b.T
-        free_loops = self.free_scales()[0]
-        self.loops = semidefinite_inverse(self.G_b @ self.response, free_loops) if p.n_b else np.zeros((0, 0))
-        self.p_free = -self.loops @ (self.G_b @ V_f + k[: p.n_b])
-        self.Y = inverse - self.response @ self.loops @ self.response.T
-        self.X = V_f + self.response @ self.p_free
+        self.eliminate_loops(inverse, G[: p.n_b], V_f, k[: p.n_b])
         self.K, self.DG = K, p.D_ul.T @ G[p.n_b :]
         B = np.vstack([self.DG, K, -K])
         m, hinges = p.D_ul.shape[1], len(K)
@@ -81,18 +75,16 @@ class HybridFormulation(Formulation):
 
     def velocities(self, z):
         p_u = self.DG.T @ self.part(z, "beta") + self.K.T @ (self.part(z, "p_plus") - self.part(z, "p_minus"))
-        p_b = self.p_free - self.loops @ (self.response.T @ p_u)
-        return self.bodies.rates(self.Y @ p_u + self.X), p_b
+        return self.bodies.rates(self.Y @ p_u + self.X), self.loop_impulses(p_u)
 
     def complete(self, forces):
         """p+ - p- from the hinge rows."""
         return self.condensed().expand(np.concatenate([forces.beta, forces.sigma]))
 
     def scales(self):
-        beta, sigma = self.contact_scale()
-        m = len(beta)
+        m = self.problem.D_ul.shape[1]
         hinge = floored(np.sqrt(np.maximum(np.diag(self.M)[m : m + len(self.K)], 0.0)))
-        return {"beta": beta, "p_plus": hinge, "p_minus": hinge, "sigma": sigma}
+        return {**super().scales(), "p_plus": hinge, "p_minus": hinge}
 
 
 class _Paired(Condensed):

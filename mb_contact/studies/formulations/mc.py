@@ -51,6 +51,4 @@ class McFormulation(Formulation):
         return self.part(z, "v").copy(), self.part(z, "p_loop").copy()
 
     def scales(self):
-        beta, sigma = self.contact_scale()
-        inertia = np.sqrt(self.M.diagonal()[: self.problem.N])
-        return {"v": inertia, "p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}
+        return {**super().scales(), "v": np.sqrt(self.M.diagonal()[: self.problem.N])}

@@ -68,8 +68,4 @@ class NmcFormulation(Formulation):
     def scales(self):
         b = self.bodies
         hinge = np.sqrt(np.maximum((b.K.multiply(b.K @ b.M_inverse)).sum(axis=1).A1, 0.0))
-        beta, sigma = self.contact_scale()
-        return {
-            "V": np.sqrt(b.M.diagonal()), "p_hinge": floored(hinge), "p_loop": self.loop_scale(),
-            "beta": beta, "sigma": sigma,
-        }  # fmt: skip
+        return {**super().scales(), "V": np.sqrt(b.M.diagonal()), "p_hinge": floored(hinge)}

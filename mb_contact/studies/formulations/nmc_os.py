@@ -60,5 +60,4 @@ class NmcOsFormulation(Formulation):
     def scales(self):
         diagonal = floored(np.sqrt(self.M.diagonal()[: self._regular]))
         hinge, rotor = np.split(diagonal, [self.bodies.K.shape[0]])
-        beta, sigma = self.contact_scale()
-        return {"p_hinge": hinge, "p_rotor": rotor, "p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}
+        return {**super().scales(), "p_hinge": hinge, "p_rotor": rotor}

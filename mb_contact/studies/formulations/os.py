@@ -181,7 +181,3 @@ class OsFormulation(Formulation):
         row_impulses(work, len(p.rows.constant), np.concatenate([p_loop, p.D_ul @ beta]), impulse)
         impulse_response(p.tree, p.state.kin, p.articulated, impulse, np.zeros(p.N), dv)
         return self.v_f + dv, p_loop.copy()
-
-    def scales(self):
-        beta, sigma = self.contact_scale()
-        return {"p_loop": self.loop_scale(), "beta": beta, "sigma": sigma}

@@ -22,7 +22,7 @@ import scipy.linalg
 
 from mb_contact.studies.formulations.formulation import Formulation
 from mb_contact.studies.formulations.joint_space import joint_mass_matrix, row_jacobian, smooth_forces
-from mb_contact.studies.formulations.mixed import semidefinite_inverse, without_held
+from mb_contact.studies.formulations.mixed import without_held
 
 
 class RmcFormulation(Formulation):
@@ -37,24 +37,14 @@ class RmcFormulation(Formulation):
         k_b, k_u = p.rows.constant[: p.n_b], p.rows.constant[p.n_b :]
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(joint_mass_matrix(p)), np.eye(p.N))
         v_f = p.state.v + p.dt * (inverse @ smooth_forces(p))
-        self.response = inverse @ self.G_b.T  # M_t^-1 G_b*
-        free_loops, free_contacts = self.free_scales()
-        self.loops = semidefinite_inverse(self.G_b @ self.response, free_loops) if p.n_b else np.zeros((0, 0))
-        self.p_free = -self.loops @ (self.G_b @ v_f + k_b)  # loop impulses without contact, Eq. 37b
-        self.Y = inverse - self.response @ self.loops @ self.response.T  # Eq. 39
-        self.X = v_f + self.response @ self.p_free
+        self.eliminate_loops(inverse, self.G_b, v_f, k_b)
         DG = p.D_ul.T @ self.G_u
         self.M = np.block([[DG @ self.Y @ DG.T, p.E_hat], [p.E_bar, np.zeros((p.n_u, p.n_u))]])  # Eq. 41
         self.q = np.concatenate([DG @ self.X + p.D_ul.T @ k_u, np.zeros(p.n_u)])
-        self.M, self.q = without_held(self.M, self.q, free_contacts)
+        self.M, self.q = without_held(self.M, self.q, self.free_scales()[1])
         return {"beta": p.D_ul.shape[1], "sigma": p.n_u}
 
     def velocities(self, z):
         """p_u by Eq. 35, theta_dot+ = Y p_u + X by Eq. 38, p_b by Eq. 37b."""
         p_u = self.G_u.T @ (self.problem.D_ul @ self.part(z, "beta"))
-        p_b = self.p_free - self.loops @ (self.response.T @ p_u)
-        return self.Y @ p_u + self.X, p_b
-
-    def scales(self):
-        beta, sigma = self.contact_scale()
-        return {"beta": beta, "sigma": sigma}
+        return self.Y @ p_u + self.X, self.loop_impulses(p_u)

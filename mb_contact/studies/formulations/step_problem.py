@@ -31,13 +31,12 @@ from mb_contact.core.constraints.rows import row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState, cross, find_body
 from mb_contact.types import OK, WORLD
 
-GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 PUSH_RATE = 0.2  #: part of a penetration removed per step, below the push-out speed
 PUSH_SPEED = 0.1  #: [m/s]
 LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step

@@ -60,6 +60,12 @@ def pose_hinged(h, g):
 def eliminate_hinges(h, g):
     """Hinges out of the posed contact problem by a band factor; a status."""
     pose_hinged(h, g)
+    return _factor_out(h, g, h.sol.q, h.sol.before)
+
+
+@entry
+def _factor_out(h, g, q, scratch):
+    """The posed hinges out of W and the rows' velocities q; a status."""
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
@@ -67,8 +73,8 @@ def eliminate_hinges(h, g):
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
-        _eliminate(g.C, g.y, h.cones, h.system.W, h.sol.q, h.sol.before)
-        take_matrix(h.system, h.sol.q)
+        _eliminate(g.C, g.y, h.cones, h.system.W, q, scratch)
+        take_matrix(h.system, q)
     return OK
 
 
@@ -76,10 +82,16 @@ def eliminate_hinges(h, g):
 def recover_hinges(h, g):
     """Impulses of the hinges from those of the contacts, and the certificate."""
     judge_hinged(h)
+    _recover(g, h.cones.rows[0], h.sol.r)
+
+
+@kernel
+def _recover(g, n_rows, r):
+    """Impulses of the hinges from the impulses r of the contact rows."""
     for i in range(g.p.shape[0]):
         x = g.y[i]
-        for r in range(h.cones.rows[0]):
-            x += g.C[i, r] * h.sol.r[r]
+        for s in range(n_rows):
+            x += g.C[i, s] * r[s]
         g.p[i] = -x
     band_backward(g.band, g.p)
 
@@ -209,30 +221,17 @@ def settle_hinged(h, g):
 @entry
 def eliminate_in_impact(h, imp, g):
     """Take the hinges out of an impact that ``collisions.pose_impact`` has posed; a status."""
-    n_rows = h.cones.rows[0]
     hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
     hinge_velocities(h.kin.V, g)
     hinge_compliance(g)
-    contact_coupling(h.rows, n_rows, g)
-    if not band_factor(g.band):
-        return SINGULAR_HINGE
-    copy(g.q.shape[0], g.q, g.y)
-    band_forward(g.band, g.y)
-    band_forward_columns(g.band, g.C, n_rows)
-    _eliminate(g.C, g.y, h.cones, h.system.W, imp.u, imp.q)
-    take_matrix(h.system, imp.u)
-    return OK
+    contact_coupling(h.rows, h.cones.rows[0], g)
+    return _factor_out(h, g, imp.u, imp.q)
 
 
 @entry
 def apply_hinges_in_impact(h, imp, g):
     """What the hinges do in an impact, after ``collisions.apply_impact`` has applied the contacts' impulses."""
-    for i in range(g.p.shape[0]):
-        x = g.y[i]
-        for r in range(h.cones.rows[0]):
-            x += g.C[i, r] * imp.total[r]
-        g.p[i] = -x
-    band_backward(g.band, g.p)
+    _recover(g, h.cones.rows[0], imp.total)
     for k in range(g.anchor.shape[0]):
         put_spatial(h.work.impulse, k, STILL)
     add_hinge_impulses(g, h.work.impulse)

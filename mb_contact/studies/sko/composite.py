@@ -19,12 +19,10 @@ def composite_inertias(model):
 
 def mass_matrix(model):
     """Mass matrix (N, N) by algorithm 4.2: composite bodies, and for each a walk through its ancestors."""
-    R = [X.copy() for X in model.M]
+    R = composite_inertias(model)
     mass = np.zeros((model.N, model.N))
     parent, weights = model.tree.parent, model.phi.weights
     for k in reversed(model.tree.order):
-        for i in model.tree.children[k]:
-            R[k] += weights[i] @ R[i] @ weights[i].T  # Eq. 20
         X = R[k] @ model.H[k].T
         mass[model.hinges[k], model.hinges[k]] = model.H[k] @ X
         j = k

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from operator import index
+from types import SimpleNamespace
+
+import numpy as np
 
 from mb_contact.errors import ModelError
+from mb_contact.model.segments import serial_segments
 from mb_contact.types import WORLD
 
 
@@ -127,16 +131,11 @@ class TreeDigraph:
 
         A segment starts at a node on the inertial frame and behind every branching.
         """
-        segments, of_node = [], {}
-        for k in self.order:
-            p = self.parent[k]
-            if p != WORLD and len(self.children[p]) == 1:
-                of_node[k] = of_node[p]
-                segments[of_node[k]].append(k)
-            else:
-                of_node[k] = len(segments)
-                segments.append([k])
-        return tuple(map(tuple, segments))
+        return tuple(segment.bodies for segment in self._segments)
+
+    @cached_property
+    def _segments(self):
+        return serial_segments(SimpleNamespace(parent=self.parent, nv=np.ones(self.n, int)))
 
     @cached_property
     def segment_of(self):
@@ -147,5 +146,4 @@ class TreeDigraph:
     @cached_property
     def segment_tree(self):
         """The tree of segments, homeomorphic to this one."""
-        heads = (self.parent[nodes[0]] for nodes in self.segments)
-        return TreeDigraph([WORLD if p == WORLD else self.segment_of[p] for p in heads])
+        return TreeDigraph([segment.parent for segment in self._segments])

@@ -148,20 +148,9 @@ class Spo:
         return self.stack(y)
 
     def gather_strict(self, x):
-        """y = (A - I) x: y(k) = sum over children A(k, j) [y(j) + x(j)] (corollary 3.1)."""
-        x = self.split(x)
-        y = [np.zeros_like(block) for block in x]
-        for k in reversed(self.tree.order):
-            for j in self.tree.children[k]:
-                y[k] += self.weights[j] @ (y[j] + x[j])
-        return self.stack(y)
+        """y = (A - I) x = E_A A x: y(k) = sum over children A(k, j) [y(j) + x(j)] (corollary 3.1)."""
+        return self.E @ self.gather(x)
 
     def scatter_strict(self, x):
-        """y = (A - I)* x: y(k) = A*(p(k), k) [y(p(k)) + x(p(k))] (corollary 3.1)."""
-        x = self.split(x)
-        y = [np.zeros_like(block) for block in x]
-        for k in self.tree.order:
-            p = self.tree.parent[k]
-            if p != WORLD:
-                y[k] += self.weights[k].T @ (y[p] + x[p])
-        return self.stack(y)
+        """y = (A - I)* x = E_A* A* x: y(k) = A*(p(k), k) [y(p(k)) + x(p(k))] (corollary 3.1)."""
+        return self.E.T @ self.scatter(x)

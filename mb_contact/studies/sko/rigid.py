@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.checks import as_vector
+from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.model import tree_poses
+from mb_contact.studies.formulations.state import cross
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.model import SkoModel
 from mb_contact.studies.sko.operators import Spo
@@ -23,8 +25,6 @@ from mb_contact.types import (
     JOINT_UNIVERSAL,
     WORLD,
 )
-
-GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 
 
 def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
@@ -112,11 +112,6 @@ def frame_picks(sko_model, robot, q, frames):
 def pickoff(sko_model, node, offset):
     """Pick-off block (m(k), 6) of the point of a rigid body at ``offset`` (3,) [m] from its origin, world axes."""
     return _padded(_shift(as_vector(offset, 3, "offset")), sko_model.phi.sizes[node], 6)
-
-
-def cross(x, y):
-    """Cross product; np.cross spends its time on axes."""
-    return np.array([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]])
 
 
 def skew(x):
