@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +75,33 @@ def as_positive(value: object, name: str = "value") -> float:
     if not 0.0 < number < np.inf:
         raise InputError(f"{name} must be finite and above zero, got {number:g}")
     return number
+
+
+def as_choice(value: str, allowed: Collection[str], what: str, owner: str = "") -> str:
+    """A name out of several.
+
+    Parameters
+    ----------
+    value : str
+    allowed : collection of str
+    what : str
+        What the names are of, for the message: there is no ``what`` of that name.
+    owner : str
+        What stands behind the name in the message.
+
+    Returns
+    -------
+    str
+        ``value``.
+
+    Raises
+    ------
+    InputError
+        It is none of ``allowed``.
+    """
+    if value not in allowed:
+        raise InputError(f"there is no {what} '{value}'{owner}; choose one of {', '.join(allowed)}")
+    return value
 
 
 def as_number(text: str) -> float:

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.checks import as_choice
+from mb_contact.errors import DynamicsError
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 
@@ -58,8 +59,7 @@ def integrator_of(links, way, integrator=None):
 
 def simulator(chain, way, **settings):
     """Simulator of a Pendulum in one of WAYS."""
-    if way not in WAYS:
-        raise InputError(f"there is no way '{way}' to step a pendulum; choose one of {', '.join(WAYS)}")
+    as_choice(way, WAYS, "way", " to step a pendulum")
     return Simulator(chain.scene(**settings)) if way == "os" else HingedBodies(chain, way, **settings)
 
 

@@ -20,7 +20,7 @@ from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, sizes, zero_quaternion_message
 from mb_contact.dynamics.nodes import node_arrays
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.types import OK, SINGULAR_HINGE, ZERO_QUATERNION
+from mb_contact.types import SINGULAR_HINGE, ZERO_QUATERNION
 
 FLOAT = np.dtype(np.float64)
 GRAVITY_ARRAY = np.array(GRAVITY)
@@ -100,8 +100,6 @@ def refuse(model, status, body, **inputs):
     DynamicsError
         A hinge carries no inertia.
     """
-    if status == OK:
-        return
     if status == SINGULAR_HINGE:
         raise DynamicsError(singular_hinge_message(model, body))
     if status == ZERO_QUATERNION:

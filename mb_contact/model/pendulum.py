@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
 from mb_contact.model.scene import (
     CollisionFilters,
@@ -360,8 +360,7 @@ def pendulum(links: int, variant: str = "j14", **changes: Any) -> Pendulum:
     >>> mb.pendulum(2, length=2.0).radius
     0.5
     """
-    if variant not in VARIANTS:
-        raise InputError(f"there is no pendulum '{variant}'; choose one of {', '.join(VARIANTS)}")
+    as_choice(variant, VARIANTS, "pendulum")
     try:
         return replace(Pendulum(links, **VARIANTS[variant]), **changes)
     except TypeError as error:

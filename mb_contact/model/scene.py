@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
 from mb_contact.errors import SceneError, one_line
@@ -84,6 +85,37 @@ DEFAULT_RATES = MappingProxyType({
     "tf_rate": 50.0,
     "diagnostics_rate": 1.0,
 })
+
+
+#: Sizes of kernels over full lengths: radii stay, lengths are halved.
+SIZE_FACTORS = MappingProxyType({
+    SHAPE_SPHERE: (1.0,),
+    SHAPE_CAPSULE: (1.0, 0.5),
+    SHAPE_CYLINDER: (1.0, 0.5),
+    SHAPE_CONE: (1.0, 0.5),
+    SHAPE_BOX: (0.5, 0.5, 0.5),
+    SHAPE_ELLIPSOID: (0.5, 0.5, 0.5),
+})
+
+
+def kernel_size(kind: int, lengths: ArrayLike) -> Floats:
+    """Size of a shape as the kernels want it.
+
+    Parameters
+    ----------
+    kind : int
+        SHAPE_*.
+    lengths : array_like
+        Full lengths, as a scene has them [m].
+
+    Returns
+    -------
+    ndarray (3,)
+        As SHAPE_* says [m]; zeros where a shape has none.
+    """
+    size, factors = np.zeros(3), SIZE_FACTORS.get(kind, ())
+    size[: len(factors)] = np.multiply(np.asarray(lengths)[: len(factors)], factors)
+    return size
 
 
 @dataclass(frozen=True)
@@ -297,14 +329,7 @@ class Primitive:
         ndarray (3,)
             [m]
         """
-        size = np.zeros(3)
-        if self.kind() in (SHAPE_BOX, SHAPE_ELLIPSOID):
-            size[:] = np.array(self.size) / 2.0
-        elif self.kind() == SHAPE_SPHERE:
-            size[0] = self.size[0]
-        elif self.kind() in (SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE):
-            size[:2] = self.size[0], self.size[1] / 2.0
-        return size
+        return kernel_size(self.kind(), self.size)
 
 
 @dataclass(frozen=True)

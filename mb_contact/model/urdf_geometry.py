@@ -15,7 +15,7 @@ from mb_contact.checks import as_number
 from mb_contact.model.hulls import MOST_VERTICES, Hull
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import ABSURD_FRICTION
+from mb_contact.model.scene import ABSURD_FRICTION, kernel_size
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import (
     SHAPE_BOX,
@@ -28,7 +28,8 @@ from mb_contact.types import (
 )
 
 #: Of these the cone (tip at +z) and the ellipsoid (``size``: its diameters) are not in the URDF standard.
-SHAPES = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh")
+KINDS = {"box": SHAPE_BOX, "sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE,
+         "cone": SHAPE_CONE, "ellipsoid": SHAPE_ELLIPSOID}  # fmt: skip
 NOTABLE_LOSS = 1e-3  #: what a hull may lose without a warning [m]
 
 #: What an element of a URDF may hold; other programs' elements pass, unless they look like one of these misspelled.
@@ -177,23 +178,12 @@ class GeometryReader(ElementReader):
         return []
 
     def _shape(self, shape, link):
-        if shape.tag == "box":
-            return SHAPE_BOX, self._lengths(shape, self.vector(shape, "size", 3), link) / 2.0
-        if shape.tag == "sphere":
-            radius, = self._lengths(shape, [self.number(shape, "radius")], link)
-            return SHAPE_SPHERE, np.array([radius, 0.0, 0.0])
-        if shape.tag in ("cylinder", "capsule"):
-            numbers = [self.number(shape, "radius"), self.number(shape, "length")]
-            radius, length = self._lengths(shape, numbers, link)
-            kind = SHAPE_CYLINDER if shape.tag == "cylinder" else SHAPE_CAPSULE
-            return kind, np.array([radius, length / 2.0, 0.0])
-        if shape.tag == "cone":
-            radius, length = self._lengths(shape, [self.number(shape, "radius"), self.number(shape, "length")], link)
-            return SHAPE_CONE, np.array([radius, length / 2.0, 0.0])
-        if shape.tag == "ellipsoid":
-            return SHAPE_ELLIPSOID, self._lengths(shape, self.vector(shape, "size", 3), link) / 2.0
-        allowed = ", ".join(SHAPES)
-        raise self.error(shape, f"link '{link}': <{shape.tag}> is not a collision shape; allowed: {allowed}")
+        kind = KINDS.get(shape.tag)
+        message = f"link '{link}': <{shape.tag}> is not a collision shape; allowed: {', '.join((*KINDS, 'mesh'))}"
+        self.refuse_if(kind is None, shape, message)
+        keys = ATTRIBUTES[shape.tag]
+        lengths = self.vector(shape, "size", 3) if keys == ("size",) else [self.number(shape, key) for key in keys]
+        return kind, kernel_size(kind, self._lengths(shape, lengths, link))
 
     def _lengths(self, element, numbers, link):
         numbers = np.asarray(numbers)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_matrix, as_vector
+from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
 from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, make_ppm_work
 from mb_contact.core.lcp.box_gauss_seidel import box_gauss_seidel
 from mb_contact.core.lcp.box_pivoting import AT_LOWER, AT_UPPER, BETWEEN, box_pivot
@@ -151,8 +151,7 @@ def check_problem(
         raise InputError(f"M must be square, got {M.shape[0]} x {M.shape[1]}")
     n = M.shape[0]
     q = as_vector(q, n, "q")
-    if method not in METHODS:
-        raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
+    as_choice(method, METHODS, "method")
     if limit is not None and (not isinstance(limit, (int, np.integer)) or limit < 1):
         raise InputError(f"limit must be a positive number of pivots, got {limit!r}")
     lower = np.zeros(n) if lower is None else as_vector(lower, n, "lower", finite=False)

@@ -76,16 +76,6 @@ class Player:
             self._thread.join()
 
     @property
-    def factor(self):
-        """The real-time factor asked for."""
-        return self._factor
-
-    @property
-    def efforts(self):
-        """One of EFFORTS."""
-        return self._efforts
-
-    @property
     def done(self):
         """Whether the duration is over, or a crash ended it."""
         return not self._thread.is_alive()
@@ -177,7 +167,7 @@ class Player:
             self._show()
 
     def _effort(self):
-        if self._efforts == "zero" or not self._simulator.world.joint_names:
+        if self.efforts == "zero" or not self._simulator.world.joint_names:
             return None
         return self._simulator.nonlinear_effects()
 
@@ -195,13 +185,13 @@ class Player:
         self._step, self.failed, self._message = None, None, ""
 
     def _set_factor(self, factor):
-        self._factor = as_factor(factor)
-        self._pacer.set_factor(self._factor, self._simulator.time)
+        self.factor = as_factor(factor)
+        self._pacer.set_factor(self.factor, self._simulator.time)
 
     def _set_efforts(self, efforts):
         if efforts not in EFFORTS:
             raise InputError(f"efforts are {', '.join(EFFORTS)}, not '{efforts}'")
-        self._efforts = efforts
+        self.efforts = efforts
 
     def _show(self):
         """Make a frame of the present state."""

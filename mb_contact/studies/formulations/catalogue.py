@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from mb_contact.checks import as_choice
 from mb_contact.dynamics.arguments import TreeModel
-from mb_contact.errors import InputError
 from mb_contact.studies.formulations.formulation import Formulation, StepSolution
 from mb_contact.studies.formulations.hybrid import HybridFormulation
 from mb_contact.studies.formulations.loops import LoopClosure
@@ -59,9 +59,7 @@ def formulate(problem: StepProblem, formulation: str = "os") -> Formulation:
     >>> mb.studies.formulate(problem, "os").size, mb.studies.formulate(problem, "nmc").size  # J14 Table 1
     (10, 16)
     """
-    if formulation not in FORMULATIONS:
-        raise InputError(f"there is no formulation '{formulation}'; choose one of {', '.join(FORMULATIONS)}")
-    return FORMULATIONS[formulation](problem)
+    return FORMULATIONS[as_choice(formulation, FORMULATIONS, "formulation")](problem)
 
 
 def contact_step(

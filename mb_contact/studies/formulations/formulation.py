@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from mb_contact.checks import Floats, as_vector
+from mb_contact.checks import Floats, as_choice, as_vector
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
-from mb_contact.errors import InputError
 from mb_contact.solvers import solve_lcp
 from mb_contact.studies.formulations.certificate import FormulationCertificate, certify_formulation
 from mb_contact.studies.formulations.mixed import (
@@ -169,9 +168,7 @@ class Formulation:
         StepSolution
             ``solved`` tells whether the certificate is within TOLERANCE.
         """
-        if method not in METHODS:
-            raise InputError(f"there is no method '{method}'; choose one of {', '.join(METHODS)}")
-        z, solver, pivots = self.search(method)
+        z, solver, pivots = self.search(as_choice(method, METHODS, "method"))
         v_next, p_loop = self.velocities(z)
         forces = Forces(self.part(z, "beta").copy(), self.part(z, "sigma").copy(), p_loop)
         judged = certify_formulation(self, z)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.checks import as_choice
 from mb_contact.core.solve.system import make_system_handle
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
@@ -106,8 +107,7 @@ class HingedBodies(Simulator):
     """
 
     def __init__(self, pendulum, solver="eliminated", gamma=GAMMA, velocity_product=False, progress=None, **settings):
-        if solver not in SOLVERS:
-            raise InputError(f"there is no solver '{solver}' of hinged bodies; choose one of {', '.join(SOLVERS)}")
+        as_choice(solver, SOLVERS, "solver", " of hinged bodies")
         if not 0.0 <= gamma <= 1.0:
             raise InputError(f"gamma must be from 0 to 1, got {gamma}")
         self._hinges = pendulum, solver, gamma, velocity_product

@@ -138,12 +138,6 @@ class TreeDigraph:
         return serial_segments(SimpleNamespace(parent=self.parent, nv=np.ones(self.n, int)))
 
     @cached_property
-    def segment_of(self):
-        """For every node the index of its segment."""
-        found = {k: s for s, nodes in enumerate(self.segments) for k in nodes}
-        return tuple(found[k] for k in range(self.n))
-
-    @cached_property
     def segment_tree(self):
         """The tree of segments, homeomorphic to this one."""
         return TreeDigraph([segment.parent for segment in self._segments])
