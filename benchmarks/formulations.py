@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
-from mb_contact.bench.formulations import ORDER  # noqa: E402
+from mb_contact.bench.formulations import TABLE  # noqa: E402
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias  # noqa: E402
 from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
 from mb_contact.types import WORLD  # noqa: E402
@@ -36,10 +36,10 @@ class Tally:
     """What is counted over all states."""
 
     def __init__(self):
-        self.own = dict.fromkeys(ORDER, 0.0)
-        self.solver = {name: Counter() for name in ORDER}
-        self.seconds = {name: [0.0, 0.0] for name in ORDER}
-        self.cross = np.zeros((len(ORDER), len(ORDER)))
+        self.own = dict.fromkeys(TABLE, 0.0)
+        self.solver = {name: Counter() for name in TABLE}
+        self.seconds = {name: [0.0, 0.0] for name in TABLE}
+        self.cross = np.zeros((len(TABLE), len(TABLE)))
         self.kinds = Counter()
         self.speed = dict.fromkeys(("frictionless", "unique", "open"), 0.0)
 
@@ -48,7 +48,7 @@ def judge_state(seed, unique, tally, driven):
     """One random state; returns the worst residual of all formulations in all original problems."""
     problem = random_step([seed, 4], driven=driven)
     both = {}
-    for name in ORDER:
+    for name in TABLE:
         begin = time.perf_counter()
         formulation = mb.studies.formulate(problem, name)
         middle = time.perf_counter()
@@ -57,23 +57,23 @@ def judge_state(seed, unique, tally, driven):
         tally.seconds[name][1] += time.perf_counter() - middle
         tally.solver[name][solution.solver.replace("polished ", "")] += 1
         both[name] = formulation, solution
-    solved = sum(both[name][1].solved for name in ORDER)
-    if driven and solved < len(ORDER):
+    solved = sum(both[name][1].solved for name in TABLE)
+    if driven and solved < len(TABLE):
         tally.kinds["solved by none"] += solved == 0
         tally.kinds["solved by some only"] += solved > 0
         return 0.0
-    cross = np.array([[residuals(both[b][0], both[a][1].forces).worst for b in ORDER] for a in ORDER])
-    for name in ORDER:
+    cross = np.array([[residuals(both[b][0], both[a][1].forces).worst for b in TABLE] for a in TABLE])
+    for name in TABLE:
         tally.own[name] = max(tally.own[name], both[name][1].certificate.worst)
     tally.cross = np.maximum(tally.cross, cross)
     kind = kind_of(problem, unique)
-    velocities = np.array([both[name][1].v_next for name in ORDER])
+    velocities = np.array([both[name][1].v_next for name in TABLE])
     difference = np.ptp(velocities, axis=0).max() / max(1.0, np.abs(velocities).max())
     tally.speed[kind] = max(tally.speed[kind], difference)
     tally.kinds[kind] += 1
     tally.kinds["several velocities found"] += difference > 1e-6
     tally.kinds["with loops"] += problem.n_b > 0
-    return max(cross.max(), *(both[name][1].certificate.worst for name in ORDER))
+    return max(cross.max(), *(both[name][1].certificate.worst for name in TABLE))
 
 
 def kind_of(problem, unique):
@@ -100,14 +100,14 @@ def states(count, unique, driven):
     print(f"{count} random states, 3-12 bodies, 0-3 loops, 1-8 contacts, n_f 4, 6 or 8")
     print("kinds: " + ", ".join(f"{number} {kind}" for kind, number in tally.kinds.items()))
     print("\nlargest scaled residual (row: found by, column: judged by)")
-    print(f"{'':8}{'own':>9}" + "".join(f"{name:>9}" for name in ORDER))
-    for name, row in zip(ORDER, tally.cross):
+    print(f"{'':8}{'own':>9}" + "".join(f"{name:>9}" for name in TABLE))
+    for name, row in zip(TABLE, tally.cross):
         print(f"{name:8}{tally.own[name]:9.1e}" + "".join(f"{x:9.1e}" for x in row))
     print("\nlargest relative difference of theta_dot+ between formulations")
     for kind, value in tally.speed.items():
         print(f"  {kind:<14}{value:9.1e}  ({tally.kinds[kind]} states)")
     print(f"\n{'':8}{'set-up ms':>10}{'solve ms':>10}  rungs")
-    for name in ORDER:
+    for name in TABLE:
         a, b = (1e3 * x / count for x in tally.seconds[name])
         print(f"{name:8}{a:10.2f}{b:10.2f}  " + ", ".join(f"{v} {k}" for k, v in tally.solver[name].most_common()))
     return 0 if worst <= 1e-9 else 1
@@ -125,14 +125,14 @@ def chain(n):
 
 def links(repeats=20):
     """Sizes (J14 Table 2), set-up and solve times of chains with 4 contacts."""
-    print(f"{'n':>4}" + "".join(f"{name:>26}" for name in ORDER) + "\n" + " " * 4 + "     size set-up us  solve us" * 6)
+    print(f"{'n':>4}" + "".join(f"{name:>26}" for name in TABLE) + "\n" + " " * 4 + "     size set-up us  solve us" * 6)
     for n in (3, 6, 12, 15, 24, 30):
         forest, line = chain(n), f"{n:4d}"
         rng = np.random.default_rng(1)
         q, v = rng.uniform(-1, 1, n), rng.normal(size=n)
         p = Dense(forest.tree, q, v).p[-1]
         points = [mb.studies.ContactPoint(n - 1, WORLD, p + 0.1 * rng.normal(size=3), (0, 0, 1.0)) for _ in range(4)]
-        for name in ORDER:
+        for name in TABLE:
             best = [np.inf, np.inf]
             for _ in range(repeats):
                 problem = mb.studies.StepProblem(forest, q, v, contacts=points, friction_directions=4)

@@ -22,13 +22,11 @@ from mb_contact.studies.formulations.step_problem import ContactPoint, StepProbl
 from mb_contact.types import JOINT_FLOATING, WORLD
 
 DUAL_ARM = "package://mb_contact/urdf/dual_arm.urdf"
-ORDER = ("nmc", "mc", "rmc", "os", "nmc_os", "hybrid")
-TITLES = {"nmc": "NMC", "mc": "MC", "rmc": "RMC", "os": "OS", "nmc_os": "NMC/OS", "hybrid": "hybrid"}
-EQUATIONS = {
-    "nmc": "(27)", "mc": "(36)", "rmc": "(41)", "os": "(53)", "nmc_os": "section 8", "hybrid": "end of section 5",
-}  # fmt: skip
-COSTS = {
-    "nmc": "O(n)", "mc": "O(N^2)", "rmc": "O(N^3)", "os": "O(N) + O(n_c^2)", "nmc_os": "O(n)", "hybrid": "O(n^3)",
+#: Of each formulation, in the order of the table: its title, its equation in J14, and what setting it up costs.
+TABLE = {
+    "nmc": ("NMC", "(27)", "O(n)"), "mc": ("MC", "(36)", "O(N^2)"), "rmc": ("RMC", "(41)", "O(N^3)"),
+    "os": ("OS", "(53)", "O(N) + O(n_c^2)"), "nmc_os": ("NMC/OS", "section 8", "O(n)"),
+    "hybrid": ("hybrid", "end of section 5", "O(n^3)"),
 }  # fmt: skip
 REACH = 0.03  #: [m] distance of the contact points from the tips' origins
 PUSH = 0.5  #: friction coefficient
@@ -60,7 +58,7 @@ def measure(model, contacts, n_f, repeats):
     """Rows (name, Formulation, StepSolution, set-up [s], solve [s]) and the time [s] of the shared description."""
     q, v, points, options = bench_problem(model, contacts, n_f)
     rows, shared = [], np.inf
-    for name in ORDER:
+    for name in TABLE:
         setup = solve = np.inf
         for _ in range(repeats + 1):  # the first one loads or compiles kernels
             start = time.perf_counter()
@@ -91,10 +89,10 @@ def run_bench(urdf=None, contacts=4, n_f=4, repeats=30, floating=False):
     head = ("", "equation", "size", "nonzeros", "set-up", "set-up us", "solve us", "pivots", "certificate")
     print("{:<8}{:<18}{:>6}{:>10}  {:<17}{:>10}{:>10}{:>8}{:>13}".format(*head))
     for name, formulation, solution, setup, solve in rows:
-        M = formulation.M
+        M, (title, equation, cost) = formulation.M, TABLE[name]
         filled = int(M.count_nonzero() if hasattr(M, "count_nonzero") else np.count_nonzero(M))
         print(
-            f"{TITLES[name]:<8}{EQUATIONS[name]:<18}{formulation.size:>6}{filled:>10}  {COSTS[name]:<17}"
+            f"{title:<8}{equation:<18}{formulation.size:>6}{filled:>10}  {cost:<17}"
             f"{1e6 * setup:>10.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"
         )
     print(f"least of {repeats}; the description of the step, shared by all: {1e6 * shared:.0f} us")
@@ -103,4 +101,4 @@ def run_bench(urdf=None, contacts=4, n_f=4, repeats=30, floating=False):
     return 0 if all(solution.solved for _, _, solution, _, _ in rows) else 1
 
 
-assert set(ORDER) == set(FORMULATIONS)
+assert set(TABLE) == set(FORMULATIONS)

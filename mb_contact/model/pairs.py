@@ -198,9 +198,10 @@ def _anisotropic(scene, entry, materials):
             return None, -1
         return friction, materials.index(entry.materials[0] if friction.of is None else friction.of)
     own = [None if name is None else scene.materials[name].anisotropic_friction for name in materials]
-    if own[0] is not None and own[1] is not None:
-        message = f"meets '{materials[1]}', whose friction has a direction too; say under pairs how the two rub"
-        raise scene.error(f"materials.{materials[0]}.anisotropic_friction", message)
+    scene.refuse_if(
+        own[0] is not None and own[1] is not None, f"materials.{materials[0]}.anisotropic_friction",
+        f"meets '{materials[1]}', whose friction has a direction too; say under pairs how the two rub",
+    )
     side = 0 if own[0] is not None else 1
     return own[side], side
 

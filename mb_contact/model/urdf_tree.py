@@ -61,15 +61,21 @@ class TreeBuilder:
     def fail(self, line, message):
         return ModelError(f"{self.reader.source}:{line}: {message}")
 
+    def refuse_if(self, broken, line, message):
+        """Raise the ModelError of :meth:`fail` where a rule is broken."""
+        if broken:
+            raise self.fail(line, message)
+
     # --- the tree -----------------------------------------------------------------------
 
     def _find_root(self):
         parent_joint = {}
         for joint in self.joints.values():
             for link in (joint.parent, joint.child):
-                if link not in self.links:
-                    message = f"joint '{joint.name}' names link '{link}', which is not declared"
-                    raise self.fail(joint.line, message)
+                self.refuse_if(
+                    link not in self.links, joint.line,
+                    f"joint '{joint.name}' names link '{link}', which is not declared",
+                )
             if joint.child in parent_joint:
                 first = parent_joint[joint.child].name
                 message = f"link '{joint.child}' has two parent joints, '{first}' and '{joint.name}'; "
@@ -202,12 +208,14 @@ class TreeBuilder:
         for k in range(n):
             joint, body = self.bodies[k][0], inertias[k]
             name = f"joint '{joint.name}' moves link '{joint.child}'"
-            if below[k] == 0.0 and spin[k] == 0.0:
-                message = f"{name}, which has no mass and none below it; "
-                raise self.fail(joint.line, message + "give it an <inertial> or make the joint fixed")
-            if not has_child[k] and not _resists(joint, body):
-                message = f"{name}, which has no inertia along that motion; give it an <inertia>"
-                raise self.fail(joint.line, message)
+            self.refuse_if(
+                below[k] == 0.0 and spin[k] == 0.0, joint.line,
+                f"{name}, which has no mass and none below it; give it an <inertial> or make the joint fixed",
+            )
+            self.refuse_if(
+                not has_child[k] and not _resists(joint, body), joint.line,
+                f"{name}, which has no inertia along that motion; give it an <inertia>",
+            )
 
     def _per_dof(self, attribute, floating_value):
         values = []

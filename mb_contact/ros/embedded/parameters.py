@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 
@@ -197,12 +198,16 @@ class ParameterServices:
 
     def __init__(self, node, parameters):
         self._node, self._parameters = node, parameters
-        serve = node.create_service
-        for name, handler in (
-            ("DescribeParameters", self._describe), ("GetParameterTypes", self._types), ("GetParameters", self._get),
-            ("ListParameters", self._list), ("SetParameters", self._set), ("SetParametersAtomically", self._set_all),
-        ):  # fmt: skip
-            serve(f"rcl_interfaces/srv/{name}", f"~/{snake_case(name)}", handler)
+        for name, field, make in (
+            ("DescribeParameters", "descriptors", lambda request: [self._descriptor(entry) for entry in request.names]),
+            ("GetParameterTypes", "types", lambda request: [type_code(value) for value in self._padded(request)]),
+            ("GetParameters", "values", lambda request: [to_message(value) for value in self._padded(request)]),
+            ("SetParameters", "results", lambda request: [self._result([entry]) for entry in request.parameters]),
+            ("SetParametersAtomically", "result", lambda request: self._result(request.parameters)),
+        ):
+            serve = partial(_answered, field, make)
+            node.create_service(f"rcl_interfaces/srv/{name}", f"~/{snake_case(name)}", serve)
+        node.create_service("rcl_interfaces/srv/ListParameters", "~/list_parameters", self._list)
         self._events = node.create_publisher(
             "rcl_interfaces/msg/ParameterEvent", "/parameter_events", EVENTS, overridable=False
         )
@@ -220,22 +225,10 @@ class ParameterServices:
         setattr(event, "new_parameters" if new else "changed_parameters", parameters)
         self._events.publish(event)
 
-    def _get(self, request, answer):
-        answer.values = [to_message(value) for value in self._padded(request.names)]
-        return answer
-
-    def _types(self, request, answer):
-        answer.types = [type_code(value) for value in self._padded(request.names)]
-        return answer
-
-    def _padded(self, names):
+    def _padded(self, request):
         """One value a name, None where it is not declared."""
-        found = [self._parameters.find(name) for name in names]
+        found = [self._parameters.find(name) for name in request.names]
         return [None if parameter is None else parameter.value for parameter in found]
-
-    def _describe(self, request, answer):
-        answer.descriptors = [self._descriptor(name) for name in request.names]
-        return answer
 
     def _descriptor(self, name):
         descriptor = message_class("rcl_interfaces/msg/ParameterDescriptor")()
@@ -269,15 +262,6 @@ class ParameterServices:
         answer.result.prefixes = sorted({name.rsplit(".", 1)[0] for name in names if "." in name})
         return answer
 
-    def _set(self, request, answer):
-        for parameter in request.parameters:
-            answer.results.append(self._result([parameter]))
-        return answer
-
-    def _set_all(self, request, answer):
-        answer.result = self._result(request.parameters)
-        return answer
-
     def _result(self, parameters):
         result = message_class("rcl_interfaces/msg/SetParametersResult")()
         try:
@@ -286,3 +270,9 @@ class ParameterServices:
             result.reason = str(error)
         result.successful = not result.reason
         return result
+
+
+def _answered(field, make, request, answer):
+    """The answer with what is made of the request."""
+    setattr(answer, field, make(request))
+    return answer

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mb_contact.checks import as_positive
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
 from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
@@ -27,7 +28,6 @@ from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
     FrictionSystem,
-    positive,
     system_of,
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
@@ -84,7 +84,7 @@ def coulomb_viscous_step(
     >>> result.v[3]  # 1 - mu g dt
     0.95095
     """
-    dt = positive(dt, "dt")
+    dt = as_positive(dt, "dt")
     system = system_of(model)
     system.set_state(q, v, effort, gravity, dt)
     felt = (contacts.viscous > 0.0) & (contacts.gap <= touch)[:, None]

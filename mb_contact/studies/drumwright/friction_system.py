@@ -569,18 +569,6 @@ def system_of(model):
     return model if isinstance(model, FrictionSystem) else FrictionSystem(model)
 
 
-def positive(value, name):
-    """A finite number above zero.
-
-    Raises
-    ------
-    InputError
-    """
-    if not (np.isscalar(value) and np.isfinite(value) and value > 0.0):
-        raise InputError(f"{name} must be a finite number greater than zero, got {value!r}")
-    return float(value)
-
-
 def as_mask(value, n):
     """One flag for each of n contacts.
 

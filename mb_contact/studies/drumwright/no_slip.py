@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
+from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
@@ -30,7 +31,6 @@ from mb_contact.studies.drumwright.friction_system import (
     FrictionModelResult,
     FrictionSystem,
     as_mask,
-    positive,
     system_of,
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
@@ -105,7 +105,7 @@ def no_slip_step(
     >>> result.status, result.normal, result.tangent
     ('solved', array([0.1962]), array([[-2., 0.]]))
     """
-    dt = positive(dt, "dt")
+    dt = as_positive(dt, "dt")
     system = system_of(model)
     system.begin_step(q, v, effort, contacts, dt, bilateral, gravity)
     normals = system.b + 3 * np.arange(system.count)

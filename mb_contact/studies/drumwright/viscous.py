@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
+from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
 from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
@@ -28,7 +29,6 @@ from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
     FrictionModelResult,
     FrictionSystem,
-    positive,
     system_of,
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
@@ -158,7 +158,7 @@ def viscous_step(
     >>> result.v[3]  # 1 / (1 + dt mu_v / m)
     0.8
     """
-    dt = positive(dt, "dt")
+    dt = as_positive(dt, "dt")
     system = system_of(model)
     system.begin_step(q, v, effort, contacts, dt, bilateral, gravity, picked=2 * len(contacts.body_a) + system.N)
     normals = system.b + 3 * np.arange(system.count)

@@ -127,13 +127,4 @@ def serial_product(A, X, B=None):
     """
     if not A.tree.is_chain:
         raise ModelError("lemma 6 holds for one serial chain; use backward_product for a tree")
-    X, B = _checked(A, X, B)
-    Y = backward_lyapunov(A, X, B)  # Eq. 29
-    Z = np.zeros((A.m, B.m))
-    order = A.tree.order
-    for at, j in enumerate(order):
-        Z[A.slices[j], B.slices[j]] = Y[j]
-        for k, i in zip(order[at:], order[at + 1 :]):  # Eq. 30, one step towards the tip
-            Z[A.slices[i], B.slices[j]] = A.weights[i].T @ Z[A.slices[k], B.slices[j]]
-            Z[A.slices[j], B.slices[i]] = Z[A.slices[j], B.slices[k]] @ B.weights[i]
-    return Z
+    return backward_product(A, X, B)  # Eq. 29 and 30, one step towards the tip after the other

@@ -48,12 +48,8 @@ def spo_pattern(tree):
 
 def mass_pattern(tree):
     """Blocks of the mass matrix that may differ from zero, bool (n, n): pairs of related segments (section 7.4)."""
-    pattern = np.zeros((tree.n, tree.n), bool)
-    for s, nodes in enumerate(tree.segments):
-        for above in tree.segment_tree.path(s):
-            pattern[np.ix_(tree.segments[above], nodes)] = True
-            pattern[np.ix_(nodes, tree.segments[above])] = True
-    return pattern
+    pattern = spo_pattern(tree)
+    return pattern | pattern.T
 
 
 def expand(pattern, row_sizes, column_sizes=None):
