@@ -524,7 +524,23 @@ class Scene:
             place += f":{self.lines[enclosing]}"
         return SceneError(one_line(f"{place}: {key}: {message}", MOST_WORDS))
 
-    def refuse_if(self, broken, key, message):
-        """Raise the SceneError of :meth:`error` where a rule is broken."""
+    def refuse_if(self, broken: bool, key: str, message: str) -> None:
+        """Raise the SceneError of :meth:`error` where a rule is broken.
+
+        Parameters
+        ----------
+        broken : bool
+        key : str
+        message : str
+
+        Raises
+        ------
+        SceneError
+            Where ``broken``.
+
+        Examples
+        --------
+        >>> mb.Scene().refuse_if(False, "time_step", "is too long")
+        """
         if broken:
             raise self.error(key, message)

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from mb_contact.collision import coal_engine, fcl_engine
+from mb_contact.collision.sizes import make_shape
 from mb_contact.errors import ModelError, SceneError
 from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
 from mb_contact.model import meshes as meshes_module
@@ -52,8 +53,8 @@ def test_a_scene_may_ask_for_more_or_fewer_vertices(tmp_path, most):
     world = build_world(load_scene(scene))
     count = int(np.diff(world.geoms.first_vertex)[0])
     assert count == most if most < MOST_VERTICES else MOST_VERTICES < count <= most
-    for engine in (coal_engine, fcl_engine):  # neither thins it again
-        shape = engine._shape(world.geoms, 0)
+    for engine, library in ((coal_engine, coal_engine.coal), (fcl_engine, fcl_engine.fcl)):  # neither thins it again
+        shape = make_shape(library, world.geoms, 0, engine._convex)
         assert getattr(shape, "num_points", count) == count
     scene.write_text(scene.read_text().replace(str(most), "4.5"), encoding="utf-8")
     with pytest.raises(SceneError, match="hull_vertices: must be a whole number from 4 to 4095, got 4.5"):
