@@ -13,13 +13,14 @@ from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narr
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.errors import CollisionError, InputError
+from mb_contact.errors import CollisionError
 from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE, Geoms
 
 LINKS, OBJECTS, NEAR = 30, 10, 8
 MARGIN = 0.002
 GROWTH = (30, 100, 300, 1000)
+HEAD = "{}" + f" {'broad':>8} {'engine':>8} {'manifolds':>10} {'all':>8}" + "{}   "
 TARGET = 40.0  #: of the whole detection with coal [us]
 
 
@@ -120,25 +121,25 @@ def _time(run):
 
 def run_bench(repeats=30):
     """Print both tables; returns the exit code."""
-    if repeats < 1:
-        raise InputError(f"--repeats must be 1 or more, got {repeats}")
     print(f"{LINKS} links and {OBJECTS} objects, {NEAR} near pairs; least of {repeats} timings [us]")
-    print(f"{'engine':8} {'broad':>8} {'engine':>8} {'manifolds':>10} {'all':>8}   near pairs, points")
-    engines = [engine for engine in ENGINES if _available(engine)]
-    for engine in engines:
-        times, count, points = measure(*robot_and_objects(engine), repeats)
-        total = sum(times.values())
+    print(HEAD.format("engine  ", "") + "near pairs, points")
+    for engine in [engine for engine in ENGINES if _available(engine)]:
         note = f"  (target {TARGET:g})" if engine == "coal" else ""
-        print(f"{engine:8} {times['broad']:8.1f} {times['engine']:8.1f} {times['manifolds']:10.1f} {total:8.1f}   "
-              f"{count}, {points}{note}")  # fmt: skip
+        print(_row(engine, *robot_and_objects(engine), repeats) + note)
     print("\ngrowth with the number of bodies, coal [us]")
-    print(f"{'bodies':>8} {'broad':>8} {'engine':>8} {'manifolds':>10} {'all':>8} {'a body':>8}   near pairs, points")
+    print(HEAD.format("  bodies", "   a body") + "near pairs, points")
     for n in GROWTH:
-        times, count, points = measure(*loose_grid(n, "coal"), repeats)
-        total = sum(times.values())
-        print(f"{n:8} {times['broad']:8.1f} {times['engine']:8.1f} {times['manifolds']:10.1f} {total:8.1f} "
-              f"{total / n:8.2f}   {count}, {points}")  # fmt: skip
+        print(_row(n, *loose_grid(n, "coal"), repeats))
     return 0
+
+
+def _row(label, detection, R, p, repeats):
+    """One line of a table; with the time of a body where the label is their number."""
+    times, count, points = measure(detection, R, p, repeats)
+    total = sum(times.values())
+    each = f" {total / label:8.2f}" if isinstance(label, int) else ""
+    return f"{label:8} {times['broad']:8.1f} {times['engine']:8.1f} {times['manifolds']:10.1f} {total:8.1f}{each}   " \
+           f"{count}, {points}"
 
 
 def _available(engine):

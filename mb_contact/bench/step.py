@@ -109,16 +109,18 @@ def _staged_step(sim, effort):
     """One step by hand, stage by stage."""
     context, h, b = sim.context, sim.context.handle, sim.context.buffers
     context.effort[sim.world.joint_v] = effort
-    times = {}
-    times["kinematics"], _ = _timed(kernels.refresh, h)
+    times = {"kinematics": _timed(kernels.refresh, h)[0]}
     times["broad"], count = _timed(kernels.begin_step, h)
-    times["narrow"], _ = _timed(context.narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-    times["manifolds"], _ = _timed(kernels.find_contacts, h, count)
-    times["dynamics"], _ = _timed(kernels.smooth_dynamics, h)
-    times["assembly"], _ = _timed(assemble, h)
-    times["pose"], _ = _timed(problem.pose, h)
-    times["solve"], _ = _timed(problem.solve, h, False)
-    times["impulses"], _ = _timed(kernels.apply_impulses, h)
+    for name, stage, *arguments in (
+        ("narrow", context.narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness),
+        ("manifolds", kernels.find_contacts, h, count),
+        ("dynamics", kernels.smooth_dynamics, h),
+        ("assembly", assemble, h),
+        ("pose", problem.pose, h),
+        ("solve", problem.solve, h, False),
+        ("impulses", kernels.apply_impulses, h),
+    ):
+        times[name], _ = _timed(stage, *arguments)
     return times
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from mb_contact.errors import CommunicationError
-from mb_contact.model.resources import child_environment, find_resource
-from mb_contact.ros.children import end_child
+from mb_contact.model.resources import find_resource
+from mb_contact.ros.children import Child
 from mb_contact.ros.signals import give_back, take_signals
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
@@ -57,16 +56,12 @@ def say(text):
     print(text, flush=True)
 
 
-class ControllerProcess:
-    """The controller as a child; its end ends the simulation.
-
-    The child leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
-    """
+class ControllerProcess(Child):
+    """The controller as a child; its end ends the simulation."""
 
     def __init__(self, script, backend, clock):
-        self._command = [sys.executable, str(script), "--backend", backend, "--wait", "30"]
-        self._clock = clock
-        self._process = self._node = self._thread = None
+        super().__init__([sys.executable, str(script), "--backend", backend, "--wait", "30"], _GRACE)
+        self._clock, self._node = clock, None
         self.phases = []  #: (name, start [s]) of its moves
         self.code = None  #: exit code once it has ended by itself
 
@@ -74,31 +69,19 @@ class ControllerProcess:
         """Start it; from now on its end stops ``simulator_node``."""
         _refuse_second_simulator(simulator_node)
         self._node = simulator_node
-        self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace",
-            env=child_environment(), start_new_session=True,
-        )  # fmt: skip
-        self._thread = threading.Thread(target=self._follow, name="controller output", daemon=True)
-        self._thread.start()
+        self.launch(stdout=subprocess.PIPE)
 
-    def _follow(self):
-        for line in self._process.stdout:
-            line = line.rstrip()
-            name = line.removeprefix("controller: ")
-            if name != line and name != "done" and not name.startswith("error"):
-                self.phases.append((name, self._clock()))
-            say(f"  {self._clock():6.2f} s  {line}")
-        code = self._process.wait()
-        if self.code is None:
-            self.code = code
+    def heard(self, line):
+        """Note down which move begins, and pass the line on."""
+        name = line.removeprefix("controller: ")
+        if name != line and name != "done" and not name.startswith("error"):
+            self.phases.append((name, self._clock()))
+        say(f"  {self._clock():6.2f} s  {line}")
+
+    def ended(self, code):
+        """End the simulation."""
+        self.code = code
         self._node.stop()
-
-    def stop(self):
-        """End it if it still runs, and wait for it."""
-        if self._process is None:
-            return
-        end_child(self._process, _GRACE)
-        self._thread.join(_GRACE)
 
 
 def _refuse_second_simulator(simulator_node):

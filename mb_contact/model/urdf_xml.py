@@ -248,11 +248,10 @@ class UrdfReader(GeometryReader):
 
     def _limit(self, element, joint):
         limit = element.find("limit")
+        remedy = " or make it continuous" if joint.kind == "revolute" else ""
+        message = f"joint '{joint.name}': a {joint.kind} joint needs a <limit>; add one{remedy}"
+        self.refuse_if(limit is None and joint.kind != "continuous", element, message)
         if limit is None:
-            if joint.kind != "continuous":
-                message = f"joint '{joint.name}': a {joint.kind} joint needs a <limit>; add one"
-                remedy = " or make it continuous" if joint.kind == "revolute" else ""
-                raise self.error(element, message + remedy)
             return
         if joint.kind != "continuous":
             for side in ("lower", "upper"):

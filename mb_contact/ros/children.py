@@ -1,11 +1,14 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs that run beside a node as its children: how they end."""
+"""Programs that run beside a node as its children: how they are started, heard and ended."""
 
 from __future__ import annotations
 
 import subprocess
+import threading
+
+from mb_contact.model.resources import child_environment
 
 
 def end_child(process, grace):
@@ -17,3 +20,34 @@ def end_child(process, grace):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+class Child:
+    """A program whose lines somebody hears: ``heard(line)`` for each of them, then ``ended(exit code)``.
+
+    It leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
+    """
+
+    def __init__(self, command, grace):
+        self._command, self._grace = command, grace
+        self._process = self._thread = None
+
+    def launch(self, **streams):
+        """Start it; of ``stdout`` and ``stderr`` one is a pipe."""
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, text=True, errors="replace", env=child_environment(),
+            start_new_session=True, **streams,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._follow, name="output of a child", daemon=True)
+        self._thread.start()
+
+    def _follow(self):
+        for line in self._process.stdout or self._process.stderr:
+            self.heard(line.rstrip())
+        self.ended(self._process.wait())
+
+    def stop(self):
+        """End it if it still runs, and wait for it."""
+        if self._process is not None:
+            end_child(self._process, self._grace)
+            self._thread.join(self._grace)

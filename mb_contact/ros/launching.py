@@ -28,13 +28,10 @@ _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds 
 
 def declare(*names, **defaults):
     """Return the declarations of these arguments, some with another default."""
-    declared = []
-    for name in names:
-        default, text = ARGUMENTS[name]
-        declared.append(
-            DeclareLaunchArgument(name, default_value=defaults.get(name, default), description=text)
-        )
-    return declared
+    return [
+        DeclareLaunchArgument(name, default_value=defaults.get(name, default), description=text)
+        for name, (default, text) in ((name, ARGUMENTS[name]) for name in names)
+    ]
 
 
 def text_of(context, name):

@@ -10,8 +10,7 @@ import sys
 import threading
 
 from mb_contact.errors import CommunicationError
-from mb_contact.model.resources import child_environment
-from mb_contact.ros.children import end_child
+from mb_contact.ros.children import Child
 from mb_contact.viewer.command import LISTENING, SEEN, refuse_surfaces
 from mb_contact.viewer.library import import_viser
 
@@ -19,10 +18,8 @@ TOPICS = ("joint_states", "contacts", "certificate")  #: relative ones that the 
 GRACE = 10.0  #: seconds for it to end after SIGTERM
 
 
-class ViewProcess:
+class ViewProcess(Child):
     """The web view of a node, in a process of its own so that drawing does not slow the physics down.
-
-    The child leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
 
     Parameters
     ----------
@@ -40,8 +37,9 @@ class ViewProcess:
 
     def __init__(self, scene, options=(), say=print):
         import_viser()
-        self._command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", *options]
-        self._say, self._process, self._thread = say, None, None
+        command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", *options]
+        super().__init__(command, GRACE)
+        self._say = say
         self._listening, self._seen = threading.Event(), threading.Event()
         self.address = None  #: of the web page once it is there
 
@@ -53,12 +51,7 @@ class ViewProcess:
         CommunicationError
             It ended, or does not listen within ``timeout`` seconds.
         """
-        self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            errors="replace", env=child_environment(), start_new_session=True,
-        )  # fmt: skip
-        self._thread = threading.Thread(target=self._follow, name="view output", daemon=True)
-        self._thread.start()
+        self.launch(stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if not self._listening.wait(timeout) or self.address is None:
             self.stop()
             raise CommunicationError("the web view did not start; its last line says why")
@@ -67,23 +60,18 @@ class ViewProcess:
         """Wait until a browser looks; returns whether one does."""
         return self._seen.wait(timeout)
 
-    def _follow(self):
-        for line in self._process.stderr:
-            line = line.rstrip()
-            self._say(line)
-            if LISTENING in line:
-                self.address = line.split(LISTENING)[1].split()[0]
-                self._listening.set()
-            if SEEN in line:
-                self._seen.set()
-        self._listening.set()
+    def heard(self, line):
+        """Pass a line on; some say that the view listens, or that a browser looks."""
+        self._say(line)
+        if LISTENING in line:
+            self.address = line.split(LISTENING)[1].split()[0]
+            self._listening.set()
+        if SEEN in line:
+            self._seen.set()
 
-    def stop(self):
-        """End it if it still runs, and wait for it."""
-        if self._process is None:
-            return
-        end_child(self._process, GRACE)
-        self._thread.join(GRACE)
+    def ended(self, _code):
+        """Whoever waits for it to listen need not any more."""
+        self._listening.set()
 
 
 class NodeView:

@@ -46,9 +46,7 @@ def acceleration_forces(W, e, mu, slides, against):
 
 
 def with_cone(certificate, eq, rows, mu):
-    """The certificate with the natural map of Coulomb's law at the contacts whose ``rows`` (n, 3) these are."""
-    if not len(rows):
-        return certificate
+    """The certificate with the natural map of Coulomb's law at the contacts whose ``rows`` (n, 3) these are, n > 0."""
     units = ConeLayout.contacts(mu).arrays()
     scale = 1.0 / np.sqrt(eq.diagonal[rows].mean(axis=1))
     out = np.zeros((len(rows), MEASURES))

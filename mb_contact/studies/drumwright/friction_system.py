@@ -133,6 +133,16 @@ class FrictionSystem:
     >>> system.v_dot[3:]
     array([-2., 0., -9.81])
     >>> system.free_row_accelerations()
+
+    Each level is begun by one call:
+
+    >>> state = [0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], None, contact
+    >>> system.begin_step(*state, 0.01)
+    >>> system.offset
+    array([0.])
+    >>> speed, here, viscous, impact = system.begin_acceleration(*state, None, (0.0, 0.0, -9.81), 1e-4, 1e-6)
+    >>> speed, here, impact
+    (array([[0., 1., 0.]]), array([ True]), False)
     """
 
     def __init__(self, model: TreeModel) -> None:
