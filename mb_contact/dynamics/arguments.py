@@ -17,9 +17,8 @@ from mb_contact.core.tree.modified_articulated import factored_inertias, make_fa
 from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Frame
+from mb_contact.model.scene import GRAVITY as GRAVITY
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, JOINT_SPHERICAL, LEAST_SQUARE, OK, Tree
-
-GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 
 
 class TreeModel(Protocol):

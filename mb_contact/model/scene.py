@@ -32,6 +32,8 @@ from mb_contact.types import (
 )
 
 MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
+GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the push-out velocity
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
@@ -468,7 +470,7 @@ class Scene:
     drift_rate: float = 0.2  #: gamma, that part
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    gravity: tuple[float, float, float] = GRAVITY
     formulation: str = "os"
     collision_engine: str = "coal"
     integrator: str = "semi_implicit_euler"

@@ -18,10 +18,9 @@ from mb_contact.core.solve.system import make_factors, make_system, make_system_
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
 from mb_contact.model.pairs import PairLinks
-from mb_contact.model.scene import ELASTIC_MODELS
+from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
 from mb_contact.simulation.wrenches import ExternalWrenches
 
-PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the scene's push-out velocity
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more

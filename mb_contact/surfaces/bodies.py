@@ -12,9 +12,8 @@ import numpy as np
 
 from mb_contact.checks import Floats, as_matrix
 from mb_contact.errors import InputError
+from mb_contact.model.scene import GRAVITY as GRAVITY
 from mb_contact.surfaces.surface import Surface
-
-GRAVITY = (0.0, 0.0, -9.81)
 
 
 class SurfaceBody(NamedTuple):

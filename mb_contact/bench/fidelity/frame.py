@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.model.scene import CHOICES, Ground, Material, Pose, Primitive, Scene
 from mb_contact.simulation.simulator import Simulator
 
-GRAVITY = 9.81  #: [m/s^2]
+GRAVITY = -Scene.gravity[2]  #: [m/s^2]
 
 
 class Setting(NamedTuple):

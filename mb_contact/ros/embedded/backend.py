@@ -277,8 +277,8 @@ class EmbeddedNode:
         for _ in range(4):
             before = len(batch)
             for source in sources:
-                for data, stamp, handle in dds_raw.take(source.reader, source.depth):
-                    batch.append((stamp, next(self._order), source, data, handle))
+                taken = dds_raw.take(source.reader, source.depth)
+                batch += [(stamp, next(self._order), source, data, handle) for data, stamp, handle in taken]
             if len(batch) == before:
                 break
             sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
@@ -306,10 +306,8 @@ class EmbeddedNode:
             return
         self._closed = True
         self._guard.set(True)
-        entities = [self._waitset, self._guard]
-        for source in self._sources:
-            entities += [source.condition, source.reader]
-        entities += self.dds_writers()
+        read = [entity for source in self._sources for entity in (source.condition, source.reader)]
+        entities = [self._waitset, self._guard, *read, *self.dds_writers()]
         self._sources, self._publishers, self._timers = [], [], []
         for entity in entities:
             dds_raw.delete(entity)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 
-from cyclonedds.core import DDSException, Policy, Qos
+from cyclonedds.core import DDSException, Policy, Qos, ReadCondition
 from cyclonedds.domain import Domain, DomainParticipant
 from cyclonedds.pub import DataWriter
+from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 
 from mb_contact.errors import CommunicationError
@@ -64,8 +65,9 @@ class Context:
                 "ROS_DOMAIN_ID, or raise MaxAutoParticipantIndex in CYCLONEDDS_URI"
             ) from None
         self._info_type = "rmw_dds_common/msg/ParticipantEntitiesInfo"
-        topic = self.topic("ros_discovery_info", idl_struct(self._info_type))
-        self._info_writer = DataWriter(self.participant, topic, writer_qos(LATCHED, self._info_type))
+        self._info_writer = self.writer(
+            "ros_discovery_info", idl_struct(self._info_type), writer_qos(LATCHED, self._info_type)
+        )
 
     def topic(self, name, struct):
         """Return the DDS topic, made once per name and type."""
@@ -73,6 +75,15 @@ class Context:
         if key not in self._topics:
             self._topics[key] = Topic(self.participant, name, struct)
         return self._topics[key]
+
+    def writer(self, name, struct, qos):
+        """Return a writer of a topic."""
+        return DataWriter(self.participant, self.topic(name, struct), qos)
+
+    def reader(self, name, struct, qos):
+        """Return a reader of a topic, and the condition that wakes a waitset for it."""
+        reader = DataReader(self.participant, self.topic(name, struct), qos)
+        return reader, ReadCondition(reader, dds_raw.ANY_STATE)
 
     def add(self, node):
         """Announce a node."""

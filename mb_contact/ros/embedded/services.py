@@ -17,10 +17,6 @@ import threading
 import time
 import uuid
 
-from cyclonedds.core import ReadCondition
-from cyclonedds.pub import DataWriter
-from cyclonedds.sub import DataReader
-
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
@@ -56,19 +52,13 @@ class _Endpoint:
         topics = {request: f"rq{self.srv_name}Request", response: f"rr{self.srv_name}Reply"}
         role = "serviceid" if is_service else "clientid"
         identity = f"{role}={'.'.join(f'{b:x}' for b in uuid.uuid4().bytes)};"
-        context = node.context
         self._incoming, self._outgoing = incoming, outgoing
-        self.writer = DataWriter(
-            context.participant,
-            context.topic(topics[outgoing], idl_service_struct(outgoing)),
-            writer_qos(SERVICE, outgoing, identity),
+        self.writer = node.context.writer(
+            topics[outgoing], idl_service_struct(outgoing), writer_qos(SERVICE, outgoing, identity)
         )
-        self.reader = DataReader(
-            context.participant,
-            context.topic(topics[incoming], idl_service_struct(incoming)),
-            endpoint_qos(SERVICE, incoming, identity),
+        self.reader, self.condition = node.context.reader(
+            topics[incoming], idl_service_struct(incoming), endpoint_qos(SERVICE, incoming, identity)
         )
-        self.condition = ReadCondition(self.reader, dds_raw.ANY_STATE)
         self.depth = SERVICE.depth
 
 

@@ -5,10 +5,6 @@
 
 from __future__ import annotations
 
-from cyclonedds.core import ReadCondition
-from cyclonedds.pub import DataWriter
-from cyclonedds.sub import DataReader
-
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.cdr import Template
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
@@ -26,8 +22,7 @@ class Publisher:
         self.qos = qos
         self.tap = None  #: called with the CDR bytes of every message, for recording
         self.dropped = 0  #: messages given up because a reliable reader hangs
-        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
-        self.writer = DataWriter(node.context.participant, topic, writer_qos(qos, type_name))
+        self.writer = node.context.writer(f"rt{topic_name}", idl_struct(type_name), writer_qos(qos, type_name))
 
     def publish(self, message):
         """Encode and send a message."""
@@ -88,9 +83,9 @@ class Subscription:
         self.type_name = type_name
         self.depth = MOST if qos.keep_all else max(1, qos.depth)
         self._callback, self._raw = callback, raw
-        topic = node.context.topic(f"rt{topic_name}", idl_struct(type_name))
-        self.reader = DataReader(node.context.participant, topic, endpoint_qos(qos, type_name))
-        self.condition = ReadCondition(self.reader, dds_raw.ANY_STATE)
+        self.reader, self.condition = node.context.reader(
+            f"rt{topic_name}", idl_struct(type_name), endpoint_qos(qos, type_name)
+        )
 
     def get_publisher_count(self):
         """Return how many publishers are matched."""

@@ -24,6 +24,7 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.model.scene import PUSH_OUT_RATE
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright import friction_state as _state
 from mb_contact.studies.drumwright import point_rows as _rows
@@ -32,7 +33,6 @@ from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContact
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 RANK_TOLERANCE = 1e-9  #: an equality row counts as dependent when less than this part of its W_ii is its own
-PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step
 PUSH_OUT_VELOCITY = 0.1  #: fastest removal [m/s]
 SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
 
