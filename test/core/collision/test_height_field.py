@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mb_contact.collision import ENGINES
-from mb_contact.collision.coal_engine import _shape
+from mb_contact.collision.coal_engine import _convex
+from mb_contact.collision.sizes import make_shape
 from scenes.collision_cases import (
     MARGIN,
     Shape,
@@ -214,7 +215,7 @@ def wedge(corners):
 def coal_distance(shape, ground, wedges):
     """Least distance of a shape from the triangles of a field, by coal."""
     world = World([shape, PLANE])
-    body = _shape(world.geoms, 0)
+    body = make_shape(coal, world.geoms, 0, _convex)
     place, rest = coal.Transform3s(shape.R, shape.p), coal.Transform3s(ground.R, ground.p)
     request, least = coal.DistanceRequest(), np.inf
     request.gjk_tolerance = request.epa_tolerance = 1e-9
