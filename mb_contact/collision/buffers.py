@@ -9,8 +9,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.collision.convex import ROUND_CORNERS
-from mb_contact.core.collision.manifold_faces import MAX_POINTS
+from mb_contact.core.collision.manifold_clip import MAX_POINTS
+from mb_contact.core.collision.shapes import RIM_CORNERS
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.errors import InputError
 from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts
@@ -33,9 +33,7 @@ class FieldWork(NamedTuple):
 class ManifoldWork(NamedTuple):
     """Scratch of the manifold kernels; holds nothing from one step to the next."""
 
-    normal: Annotated[Reals, 3]
     frame: Annotated[Reals, 4, 3]  #: axes u, v, outward normal and origin of the reference face
-    feature: Annotated[Reals, 4, 3]  #: the other shape's feature, in that frame
     points: Annotated[Reals, "c", 6]  #: x y z gap and two scores; c is MAX_POINTS or more
     ids: Annotated[Integers, "c"]
     polygon: Annotated[Reals, 3, "c", 3]  #: polygon that is clipped, its copy, outline of the reference face
@@ -84,8 +82,8 @@ def make_manifold_work(room):
 def _room(geoms):
     """Most candidate points of a pair: all vertices of a hull on a plane, or two polygons cut out of each other."""
     vertices = np.diff(geoms.first_vertex)[geoms.kind != SHAPE_HEIGHT_FIELD].max(initial=0)
-    corners = np.diff(geoms.first_corner).max(initial=ROUND_CORNERS)
-    return int(max(MAX_POINTS, vertices + 2, 2 * corners + 4))
+    corners = np.diff(geoms.first_corner).max(initial=RIM_CORNERS)
+    return int(max(MAX_POINTS, vertices + 2, 2 * corners + 6))
 
 
 def make_contacts(capacity):

@@ -9,6 +9,7 @@ import math
 
 from mb_contact.core.collision.geometry import first_face, half_width, separation
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, between, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 
@@ -144,10 +145,8 @@ def is_near(kind, size, geom_R, geom_p, lower, upper, a, b, margin):
 @kernel
 def relative_way(travel, a, b):
     """How much nearer two shapes can come in the step at their present velocities [m]."""
-    x = travel[a, 0] - travel[b, 0]
-    y = travel[a, 1] - travel[b, 1]
-    z = travel[a, 2] - travel[b, 2]
-    return math.sqrt(x * x + y * y + z * z) + travel[a, 3] + travel[b, 3]
+    way = between(travel, a, travel, b)
+    return math.sqrt(vector_dot(way, way)) + travel[a, 3] + travel[b, 3]
 
 
 @kernel
@@ -162,36 +161,25 @@ def boxes_overlap(lower, upper, a, b):
 @kernel
 def plane_gap(kind, size, geom_R, geom_p, shape, plane):
     """Signed distance of a shape from the surface of a plane [m]."""
-    n0 = geom_R[plane, 0, 2]
-    n1 = geom_R[plane, 1, 2]
-    n2 = geom_R[plane, 2, 2]
-    height = (
-        n0 * (geom_p[shape, 0] - geom_p[plane, 0])
-        + n1 * (geom_p[shape, 1] - geom_p[plane, 1])
-        + n2 * (geom_p[shape, 2] - geom_p[plane, 2])
-    )
-    return height - half_width(kind, size, geom_R, shape, n0, n1, n2)
+    n = geom_R[plane, 0, 2], geom_R[plane, 1, 2], geom_R[plane, 2, 2]
+    return vector_dot(n, between(geom_p, shape, geom_p, plane)) - half_width(kind, size, geom_R, shape, n)
 
 
 @kernel
 def centres_separate(kind, size, geom_R, geom_p, a, b, margin):
     """Whether the line of centres separates two shapes by more than the margin."""
-    d0 = geom_p[a, 0] - geom_p[b, 0]
-    d1 = geom_p[a, 1] - geom_p[b, 1]
-    d2 = geom_p[a, 2] - geom_p[b, 2]
-    length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+    d = between(geom_p, a, geom_p, b)
+    length = math.sqrt(vector_dot(d, d))
     if length <= margin:
         return False
-    return separation(kind, size, geom_R, geom_p, a, b, d0 / length, d1 / length, d2 / length) > margin
+    return separation(kind, size, geom_R, geom_p, a, b, vector_sum(ZERO, 1.0 / length, d)) > margin
 
 
 @kernel
 def faces_separate(kind, size, geom_R, geom_p, a, b, owner, margin):
     """Whether a face normal of ``owner`` (a or b) separates two shapes by more than the margin."""
     for k in range(first_face(kind[owner]), 3):
-        n0 = geom_R[owner, 0, k]
-        n1 = geom_R[owner, 1, k]
-        n2 = geom_R[owner, 2, k]
-        if separation(kind, size, geom_R, geom_p, a, b, n0, n1, n2) > margin:
+        n = geom_R[owner, 0, k], geom_R[owner, 1, k], geom_R[owner, 2, k]
+        if separation(kind, size, geom_R, geom_p, a, b, n) > margin:
             return True
     return False

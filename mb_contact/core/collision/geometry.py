@@ -10,7 +10,20 @@ import math
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    between,
+    body_point,
+    linear,
+    matrix,
+    multiply,
+    put_matrix,
+    put_vector,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -43,36 +56,31 @@ def geometry_poses(geoms, R_w, p_w, geom_R, geom_p):
     """
     for g in range(geoms.body.shape[0]):
         k = geoms.body[g]
-        for i in range(3):
-            if k == WORLD:
-                geom_p[g, i] = geoms.p[g, i]
-                for j in range(3):
-                    geom_R[g, i, j] = geoms.R[g, i, j]
-                continue
-            r0, r1, r2 = R_w[k, i, 0], R_w[k, i, 1], R_w[k, i, 2]
-            geom_p[g, i] = p_w[k, i] + r0 * geoms.p[g, 0] + r1 * geoms.p[g, 1] + r2 * geoms.p[g, 2]
-            for j in range(3):
-                geom_R[g, i, j] = r0 * geoms.R[g, 0, j] + r1 * geoms.R[g, 1, j] + r2 * geoms.R[g, 2, j]
+        put_vector(geom_p, g, body_point(R_w, p_w, k, vector(geoms.p, g)))
+        if k == WORLD:
+            put_matrix(geom_R, g, matrix(geoms.R, g))
+        else:
+            multiply(R_w, k, geoms.R, g, geom_R, g)
 
 
 @kernel
-def half_width(kind, size, geom_R, g, n0, n1, n2):
+def half_width(kind, size, geom_R, g, n):
     """Reach of shape g from its centre along the unit world direction n [m].
 
     Most shapes are symmetric about their centres, so the reach is the same along
     -n, and ``|n . (p_a - p_b)| - half_width(a) - half_width(b)`` is the exact separation of two
     shapes along n: never more than their signed distance, and equal to it along the right n.
     Of a cone, a convex hull or a height field it is that of the cylinder or box around it, which only the broad phase
-    asks for (``convex.reach`` is exact).  A plane has no reach: infinity.
+    asks for (``shapes.reach`` is exact).  A plane has no reach: infinity.
     """
     shape = kind[g]
     if shape == SHAPE_SPHERE:
         return size[g, 0]
-    z = abs(geom_R[g, 0, 2] * n0 + geom_R[g, 1, 2] * n1 + geom_R[g, 2, 2] * n2)
+    z = abs(geom_R[g, 0, 2] * n[0] + geom_R[g, 1, 2] * n[1] + geom_R[g, 2, 2] * n[2])
     if shape == SHAPE_CAPSULE:
         return size[g, 0] + size[g, 1] * z
-    x = geom_R[g, 0, 0] * n0 + geom_R[g, 1, 0] * n1 + geom_R[g, 2, 0] * n2
-    y = geom_R[g, 0, 1] * n0 + geom_R[g, 1, 1] * n1 + geom_R[g, 2, 1] * n2
+    x = geom_R[g, 0, 0] * n[0] + geom_R[g, 1, 0] * n[1] + geom_R[g, 2, 0] * n[2]
+    y = geom_R[g, 0, 1] * n[0] + geom_R[g, 1, 1] * n[1] + geom_R[g, 2, 1] * n[2]
     if shape == SHAPE_CYLINDER or shape == SHAPE_CONE:
         # not sqrt(1 - z*z): that loses half of the digits where n is the axis
         return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
@@ -105,14 +113,10 @@ def shape_travel(geoms, body_p, V, geom_p, dt, travel):
             for i in range(4):
                 travel[g, i] = 0.0
             continue
-        wx, wy, wz = V[k, 0], V[k, 1], V[k, 2]
-        x, y, z = cross(
-            wx, wy, wz, geom_p[g, 0] - body_p[k, 0], geom_p[g, 1] - body_p[k, 1], geom_p[g, 2] - body_p[k, 2]
-        )
-        travel[g, 0] = dt * (x + V[k, 3])
-        travel[g, 1] = dt * (y + V[k, 4])
-        travel[g, 2] = dt * (z + V[k, 5])
-        travel[g, 3] = dt * math.sqrt(wx * wx + wy * wy + wz * wz) * _arm(geoms.kind[g], geoms.size, g)
+        w = vector(V, k)
+        turn = vector_product(w, between(geom_p, g, body_p, k))
+        put_vector(travel, g, vector_sum(ZERO, dt, vector_sum(turn, 1.0, linear(V, k))))
+        travel[g, 3] = dt * math.sqrt(vector_dot(w, w)) * _arm(geoms.kind[g], geoms.size, g)
 
 
 @kernel
@@ -148,27 +152,17 @@ def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
             if geoms.kind[g] == SHAPE_PLANE:
                 reach = np.inf
             else:
-                e0 = 1.0 if i == 0 else 0.0
-                e1 = 1.0 if i == 1 else 0.0
-                e2 = 1.0 if i == 2 else 0.0
-                reach = half_width(geoms.kind, geoms.size, geom_R, g, e0, e1, e2)
+                axis = (1.0 if i == 0 else 0.0), (1.0 if i == 1 else 0.0), (1.0 if i == 2 else 0.0)
+                reach = half_width(geoms.kind, geoms.size, geom_R, g, axis)
             lower[g, i] = geom_p[g, i] - reach - inflation
             upper[g, i] = geom_p[g, i] + reach + inflation
 
 
 @kernel
-def separation(kind, size, geom_R, geom_p, a, b, n0, n1, n2):
+def separation(kind, size, geom_R, geom_p, a, b, n):
     """Exact separation of two shapes along +-n (the sign that separates more) [m]."""
-    along = (
-        n0 * (geom_p[a, 0] - geom_p[b, 0])
-        + n1 * (geom_p[a, 1] - geom_p[b, 1])
-        + n2 * (geom_p[a, 2] - geom_p[b, 2])
-    )
-    return (
-        abs(along)
-        - half_width(kind, size, geom_R, a, n0, n1, n2)
-        - half_width(kind, size, geom_R, b, n0, n1, n2)
-    )
+    along = abs(vector_dot(n, between(geom_p, a, geom_p, b)))
+    return along - half_width(kind, size, geom_R, a, n) - half_width(kind, size, geom_R, b, n)
 
 
 @kernel

@@ -6,16 +6,12 @@
 Triangles that lie in one plane and hang together are one patch and are treated as that plane, with the functions
 that serve SHAPE_PLANE: what slides or rolls over them meets no edge.  A point on a plane counts where it lies over the
 patch.  An edge between two planes counts where it is a ridge, with normals between those of its two sides, a grid point
-where it is a peak, with normals that no neighbour rises above (``height_edges.py``, ``height_peaks.py``).  No other
+where it is a peak, with normals that no neighbour rises above (``height_ridges.py``).  No other
 normals can come out.  They point from the field (Y) to the shape (X).
 """
 
 from __future__ import annotations
 
-import math
-
-from mb_contact.core.collision.convex import into_body, reach
-from mb_contact.core.collision.height_edges import cell_edges
 from mb_contact.core.collision.height_grid import (
     add_field_point,
     box_in_field,
@@ -23,14 +19,15 @@ from mb_contact.core.collision.height_grid import (
     reduce_field_points,
     triangle_plane,
 )
-from mb_contact.core.collision.height_peaks import cell_peaks
-from mb_contact.core.collision.manifold_clip import EVERYWHERE, W_X, W_Y
-from mb_contact.core.collision.manifold_convex import low_points
-from mb_contact.core.collision.manifold_faces import region_points
+from mb_contact.core.collision.height_ridges import cell_edges, cell_peaks
+from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
+from mb_contact.core.collision.manifold_faces import face_points
+from mb_contact.core.collision.shapes import into_body, opposite, reach
 from mb_contact.core.jit import kernel
-from mb_contact.types import SHAPE_CONE, SHAPE_PLANE
+from mb_contact.core.tree.spatial import between, vector, vector_dot, vector_sum
+from mb_contact.types import SHAPE_PLANE
 
-OF_TRIANGLE, SUNK = 0, 3  # kinds of features of the field, in identities
+OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities
 
 
 @kernel
@@ -110,63 +107,30 @@ def is_below(geoms, y, triangle, low):
 @kernel
 def patch_points(geoms, geom_R, geom_p, travel, x, y, patch, far, tol, work, count):
     """Points of X and the plane of a patch that lie over the patch, now or where their way meets the plane."""
-    n0, n1, n2, a0, a1, a2 = triangle_plane(geoms, geom_R, geom_p, y, patch)
-    height = n0 * (geom_p[x, 0] - a0) + n1 * (geom_p[x, 1] - a1) + n2 * (geom_p[x, 2] - a2)
-    lowest = height - reach(geoms, geom_R, x, -n0, -n1, -n2)
+    n, a = triangle_plane(geoms, geom_R, geom_p, y, patch)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
+    lowest = height - reach(geoms, geom_R, x, opposite(n))
     if height < 0.0 or lowest > far:
         return count
-    set_plane_frame(geom_R, y, n0, n1, n2, a0, a1, a2, work.frame)
+    set_frame(geom_R, y, n, a, work.frame)
     points, ids = work.points, work.ids
-    if geoms.kind[x] >= SHAPE_CONE:
-        found = low_points(geoms, geom_R, geom_p, x, far, work)
-    else:
-        found = region_points(
-            geoms.kind, geoms.size, geom_R, geom_p, SHAPE_PLANE, 2, 1, EVERYWHERE, 0.0, 0.0, x, W_Y, W_X, far, tol,
-            work,
-        )  # fmt: skip
-        frame = work.frame
-        for k in range(found):
-            u, v, gap = points[k, 0], points[k, 1], points[k, 2]
-            for c in range(3):
-                points[k, c] = frame[3, c] + u * frame[0, c] + v * frame[1, c] + 0.5 * gap * frame[2, c]
-            points[k, 3] = gap
-    approach = -(n0 * travel[x, 0] + n1 * travel[x, 1] + n2 * travel[x, 2])
+    found = face_points(geoms, geom_R, geom_p, x, EVERYWHERE, 2, far, tol, work)
+    way = vector(travel, x)
+    approach = -vector_dot(n, way)
     rests = False  # X faces the plane: a point that is about as low as X gets is over the patch
     for k in range(found):
         gap = points[k, 3]
-        p0 = points[k, 0] - 0.5 * gap * n0
-        p1 = points[k, 1] - 0.5 * gap * n1
-        p2 = points[k, 2] - 0.5 * gap * n2
-        over = is_over_patch(geoms, geom_R, geom_p, y, patch, p0, p1, p2, tol)
+        over = is_over_patch(geoms, geom_R, geom_p, y, patch, vector_sum(vector(points, k), -0.5 * gap, n), tol)
         if not over and gap > 0.0 and approach >= gap:
-            t = gap / approach
-            over = is_over_patch(
-                geoms, geom_R, geom_p, y, patch, p0 + t * travel[x, 0] + gap * n0, p1 + t * travel[x, 1] + gap * n1,
-                p2 + t * travel[x, 2] + gap * n2, tol,
-            )  # fmt: skip
+            later = vector_sum(vector_sum(vector(points, k), 0.5 * gap, n), gap / approach, way)
+            over = is_over_patch(geoms, geom_R, geom_p, y, patch, later, tol)
         points[k, 4] = 1.0 if over else 0.0
         rests = rests or (over and gap <= lowest + geoms.margin[0])
     for k in range(found):
         if rests and points[k, 4] == 1.0:
-            count = add_field_point(
-                work, count, points[k, 0], points[k, 1], points[k, 2], points[k, 3], n0, n1, n2, OF_TRIANGLE, patch,
-                ids[k], tol,
-            )  # fmt: skip
+            p = vector(points, k)
+            count = add_field_point(work, count, p, points[k, 3], n, OF_TRIANGLE, patch, ids[k], tol)
     return count
-
-
-@kernel
-def set_plane_frame(geom_R, y, n0, n1, n2, a0, a1, a2, frame):
-    """Frame of a plane: z its normal, x along the field's x axis as far as that lies in the plane."""
-    along = geom_R[y, 0, 0] * n0 + geom_R[y, 1, 0] * n1 + geom_R[y, 2, 0] * n2
-    u0, u1, u2 = geom_R[y, 0, 0] - along * n0, geom_R[y, 1, 0] - along * n1, geom_R[y, 2, 0] - along * n2
-    length = math.sqrt(u0 * u0 + u1 * u1 + u2 * u2)
-    frame[0, 0], frame[0, 1], frame[0, 2] = u0 / length, u1 / length, u2 / length
-    frame[1, 0] = n1 * frame[0, 2] - n2 * frame[0, 1]
-    frame[1, 1] = n2 * frame[0, 0] - n0 * frame[0, 2]
-    frame[1, 2] = n0 * frame[0, 1] - n1 * frame[0, 0]
-    frame[2, 0], frame[2, 1], frame[2, 2] = n0, n1, n2
-    frame[3, 0], frame[3, 1], frame[3, 2] = a0, a1, a2
 
 
 @kernel
@@ -176,23 +140,19 @@ def sunk_point(geoms, geom_R, geom_p, x, y, tol, work):
     if i < 0:
         return 0
     triangle = 2 * (j * (geoms.grid[y, 0] - 1) + i) + side
-    n0, n1, n2, a0, a1, a2 = triangle_plane(geoms, geom_R, geom_p, y, triangle)
-    height = n0 * (geom_p[x, 0] - a0) + n1 * (geom_p[x, 1] - a1) + n2 * (geom_p[x, 2] - a2)
+    n, a = triangle_plane(geoms, geom_R, geom_p, y, triangle)
+    height = vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a))
     if height >= 0.0:
         return 0
-    gap = height - reach(geoms, geom_R, x, -n0, -n1, -n2)
-    middle = 0.5 * gap - height
-    return add_field_point(
-        work, 0, geom_p[x, 0] + middle * n0, geom_p[x, 1] + middle * n1, geom_p[x, 2] + middle * n2, gap,
-        n0, n1, n2, SUNK, triangle, 0, tol,
-    )  # fmt: skip
+    gap = height - reach(geoms, geom_R, x, opposite(n))
+    p = vector_sum(vector(geom_p, x), 0.5 * gap - height, n)
+    return add_field_point(work, 0, p, gap, n, SUNK, triangle, 0, tol)
 
 
 @kernel
 def triangle_above(geoms, geom_R, geom_p, x, y):
     """Cell and side of the triangle above or below the origin of X; -1 where there is none."""
-    d0, d1, d2 = geom_p[x, 0] - geom_p[y, 0], geom_p[x, 1] - geom_p[y, 1], geom_p[x, 2] - geom_p[y, 2]
-    u, v, _ = into_body(geom_R, y, d0, d1, d2)
+    u, v, _ = into_body(geom_R, y, between(geom_p, x, geom_p, y))
     nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
     u = 0.5 * (u / geoms.size[y, 0] + 1.0) * (nx - 1)
     v = 0.5 * (v / geoms.size[y, 1] + 1.0) * (ny - 1)

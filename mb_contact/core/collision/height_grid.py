@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import math
-
-from mb_contact.core.collision.convex import into_body, reach
+from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifold_reduce import reduce_points
+from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, opposite, place, reach
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import between, put_vector, vector, vector_dot, vector_sum
 
-ALIKE = 0.98  # cosine of the angle between normals whose points are reduced together
-SAME = 1.0 - 1e-9  # between normals of points that may be one and the same
-OF_SHAPE = 1 << 30  # identities of a shape's features are below this
-KINDS = 4  # of features of the field
+SAME = 1.0 - 1e-9  #: cosine of the angle between normals of points that may be one and the same
+OF_SHAPE = 1 << 30  #: identities of a shape's features are below this
+KINDS = 4  #: of features of the field
 
 
 @kernel
@@ -26,16 +25,16 @@ def box_in_field(geoms, geom_R, geom_p, x, y, far):
     i0, i1, j0, j1, low
         First and last cell along x and y (none: i1 < i0), and the lowest height of the box.
     """
-    d0, d1, d2 = geom_p[x, 0] - geom_p[y, 0], geom_p[x, 1] - geom_p[y, 1], geom_p[x, 2] - geom_p[y, 2]
-    u, v, w = into_body(geom_R, y, d0, d1, d2)
+    u, v, w = into_body(geom_R, y, between(geom_p, x, geom_p, y))
     nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
     hx, hy = geoms.size[y, 0], geoms.size[y, 1]
     dx, dy = 2.0 * hx / (nx - 1), 2.0 * hy / (ny - 1)
-    u0 = u - far - _reach_along(geoms, geom_R, x, y, 0, -1.0)
-    u1 = u + far + _reach_along(geoms, geom_R, x, y, 0, 1.0)
-    v0 = v - far - _reach_along(geoms, geom_R, x, y, 1, -1.0)
-    v1 = v + far + _reach_along(geoms, geom_R, x, y, 1, 1.0)
-    low = w - far - _reach_along(geoms, geom_R, x, y, 2, -1.0)
+    ex, ey, ez = body_axis(geom_R, y, 0), body_axis(geom_R, y, 1), body_axis(geom_R, y, 2)
+    u0 = u - far - reach(geoms, geom_R, x, opposite(ex))
+    u1 = u + far + reach(geoms, geom_R, x, ex)
+    v0 = v - far - reach(geoms, geom_R, x, opposite(ey))
+    v1 = v + far + reach(geoms, geom_R, x, ey)
+    low = w - far - reach(geoms, geom_R, x, opposite(ez))
     if u1 < -hx or u0 > hx or v1 < -hy or v0 > hy:
         return 0, -1, 0, -1, low
     i0, i1 = int(max(0.0, (u0 + hx) / dx)), int(max(0.0, (u1 + hx) / dx))
@@ -44,50 +43,25 @@ def box_in_field(geoms, geom_R, geom_p, x, y, far):
 
 
 @kernel
-def _reach_along(geoms, geom_R, x, y, k, sign):
-    return reach(geoms, geom_R, x, sign * geom_R[y, 0, k], sign * geom_R[y, 1, k], sign * geom_R[y, 2, k])
-
-
-@kernel
 def grid_point(geoms, geom_R, geom_p, y, index):
     """World position of a point of the grid."""
-    v = geoms.first_vertex[y] + index
-    a, b, c = geoms.vertices[v, 0], geoms.vertices[v, 1], geoms.vertices[v, 2]
-    return (
-        geom_p[y, 0] + geom_R[y, 0, 0] * a + geom_R[y, 0, 1] * b + geom_R[y, 0, 2] * c,
-        geom_p[y, 1] + geom_R[y, 1, 0] * a + geom_R[y, 1, 1] * b + geom_R[y, 1, 2] * c,
-        geom_p[y, 2] + geom_R[y, 2, 0] * a + geom_R[y, 2, 1] * b + geom_R[y, 2, 2] * c,
-    )
-
-
-@kernel
-def triangle_normal(geoms, geom_R, y, triangle):
-    """Upward normal of a triangle, world."""
-    row = geoms.first_face[y] + triangle
-    a, b, c = geoms.faces[row, 0], geoms.faces[row, 1], geoms.faces[row, 2]
-    return (
-        geom_R[y, 0, 0] * a + geom_R[y, 0, 1] * b + geom_R[y, 0, 2] * c,
-        geom_R[y, 1, 0] * a + geom_R[y, 1, 1] * b + geom_R[y, 1, 2] * c,
-        geom_R[y, 2, 0] * a + geom_R[y, 2, 1] * b + geom_R[y, 2, 2] * c,
-    )
+    return place(geom_R, geom_p, y, vector(geoms.vertices, geoms.first_vertex[y] + index))
 
 
 @kernel
 def triangle_plane(geoms, geom_R, geom_p, y, triangle):
-    """Normal and first corner of a triangle, world."""
-    n0, n1, n2 = triangle_normal(geoms, geom_R, y, triangle)
+    """Upward normal and first corner of a triangle, world."""
     corner = geoms.corners[geoms.first_corner[geoms.first_face[y]] + 3 * triangle]
-    a0, a1, a2 = grid_point(geoms, geom_R, geom_p, y, corner)
-    return n0, n1, n2, a0, a1, a2
+    return face_normal(geoms, geom_R, y, triangle), grid_point(geoms, geom_R, geom_p, y, corner)
 
 
 @kernel
-def is_over_patch(geoms, geom_R, geom_p, y, patch, p0, p1, p2, tol):
+def is_over_patch(geoms, geom_R, geom_p, y, patch, p, tol):
     """Whether a world point in the plane of a patch lies over one of its triangles, with some play at valleys.
 
     On a ridge or at the border, and nearer to it than the play, it does not: such a point is the ridge's business.
     """
-    u, v, _ = into_body(geom_R, y, p0 - geom_p[y, 0], p1 - geom_p[y, 1], p2 - geom_p[y, 2])
+    u, v, _ = into_body(geom_R, y, vector_sum(p, -1.0, vector(geom_p, y)))
     nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
     hx, hy = geoms.size[y, 0], geoms.size[y, 1]
     play_x, play_y = tol * (nx - 1) / (2.0 * hx), tol * (ny - 1) / (2.0 * hy)
@@ -130,29 +104,27 @@ def is_ridge(geoms, y, here, there):
     lowest = 0.0
     for k in range(3):
         b = geoms.first_vertex[y] + geoms.corners[start + 3 * there + k]
-        height = 0.0
-        for c in range(3):
-            height += geoms.faces[first + here, c] * (geoms.vertices[b, c] - geoms.vertices[a, c])
+        height = vector_dot(vector(geoms.faces, first + here), between(geoms.vertices, b, geoms.vertices, a))
         if abs(height) > abs(lowest):
             lowest = height
     return lowest < 0.0
 
 
 @kernel
-def add_field_point(work, count, p0, p1, p2, gap, n0, n1, n2, what, feature, name, tol):
+def add_field_point(work, count, p, gap, n, what, feature, name, tol):
     """Append a point unless it is there already or the list is full; returns the number of points."""
     field = work.field
     points, normals = field.points, field.normals
     for k in range(count):
-        cosine = n0 * normals[k, 0] + n1 * normals[k, 1] + n2 * normals[k, 2]
-        if cosine > SAME and abs(gap - points[k, 3]) <= tol:
-            apart = (p0 - points[k, 0]) ** 2 + (p1 - points[k, 1]) ** 2 + (p2 - points[k, 2]) ** 2
-            if apart <= tol * tol:
+        if vector_dot(n, vector(normals, k)) > SAME and abs(gap - points[k, 3]) <= tol:
+            apart = vector_sum(p, -1.0, vector(points, k))
+            if vector_dot(apart, apart) <= tol * tol:
                 return count
     if count == points.shape[0]:
         return count
-    points[count, 0], points[count, 1], points[count, 2], points[count, 3] = p0, p1, p2, gap
-    normals[count, 0], normals[count, 1], normals[count, 2] = n0, n1, n2
+    put_vector(points, count, p)
+    put_vector(normals, count, n)
+    points[count, 3] = gap
     field.ids[count] = (KINDS * feature + what) * OF_SHAPE + name
     return count + 1
 
@@ -171,16 +143,14 @@ def reduce_field_points(work, count, tol):
             continue
         size = 0
         for m in range(k, count):
-            cosine = normals[k, 0] * normals[m, 0] + normals[k, 1] * normals[m, 1] + normals[k, 2] * normals[m, 2]
-            if group[m] == -1 and cosine >= ALIKE and size < work.points.shape[0]:
+            alike = vector_dot(vector(normals, k), vector(normals, m)) >= ALIKE
+            if group[m] == -1 and alike and size < work.points.shape[0]:
                 for c in range(4):
                     work.points[size, c] = points[m, c]
                 work.ids[size] = m
                 group[m] = -2  # left out
                 size += 1
-        for c in range(3):
-            work.normal[c] = normals[k, c]
-        size = reduce_points(work.points, work.ids, size, work.normal, tol)
+        size = reduce_points(work.points, work.ids, size, vector(normals, k), tol)
         for m in range(size):
             group[work.ids[m]] = k
     kept = 0
@@ -188,14 +158,7 @@ def reduce_field_points(work, count, tol):
         if group[k] >= 0:
             for c in range(4):
                 points[kept, c] = points[k, c]
-            for c in range(3):
-                normals[kept, c] = normals[k, c]
+            put_vector(normals, kept, vector(normals, k))
             ids[kept] = ids[k]
             kept += 1
     return kept
-
-
-@kernel
-def length_of(a, b, c):
-    """Length of a vector."""
-    return math.sqrt(a * a + b * b + c * c)

@@ -1,13 +1,13 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The contact normal of a near pair: exact where a flat face or two straight edges define it.
+"""The contact normal of a near pair, and the flat face that gives it, if one does.
 
-A narrow phase finds its normal by iteration and loses it where two shapes just touch.
-But for any unit n the exact separation of two shapes along n is known in closed form
-(``geometry.separation``), it is never more than their signed distance, and equal to it for the
-true normal.  So the engine's normal competes with those of the faces, of pairs of straight
-edges and of the lines from an axis, and the largest separation wins; faces win ties.
+The separation of two shapes along a unit vector n is s(n) = n . w(n), with w from the point of Y farthest along n to
+that of X farthest along -n.  It has a closed form, is never more than the signed distance, and equals it for the right
+normal.  So what a narrow phase finds by iteration, and loses where two shapes just touch, competes on that measure
+with the normals of flat faces; a face wins ties.  Two ways lead uphill from a normal that is lost or coarse: along the
+gradient on the unit sphere, w - s n, and for cylinders, whose curvature is known, Newton's method.
 """
 
 from __future__ import annotations
@@ -16,160 +16,119 @@ import math
 
 import numpy as np
 
-from mb_contact.core.collision.geometry import first_axis, first_face, separation
+from mb_contact.core.collision.geometry import first_axis
+from mb_contact.core.collision.shapes import (
+    NO_FLAT,
+    best_flat,
+    body_axis,
+    face_gap,
+    face_normal,
+    facing,
+    farthest,
+    gap_along,
+    is_round,
+    length_of,
+    opposite,
+)
 from mb_contact.core.jit import kernel
-from mb_contact.types import SHAPE_BOX
+from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
+from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 APART = -2  #: the shapes are more than the margin apart
 NO_FACE = -1  #: the normal is not that of a face
-TIE = 1e-9  #: a later axis of a body must separate more by this much [m]; else the first one stays
 ALIKE = 0.98  #: cosine of two normals that may stand for each other
-ROUNDING = 1e-13  #: [m]
+ROUNDING = 1e-13  #: by which rounding may make one separation more than another [m]
+UNKNOWN = -1e100  #: below it the engine's distance is none
+STEPS = 300  #: most evaluations of an ascent from one start
+STILL = 1e-11  #: sideways distance of the two farthest points that ends the ascent [m]
+STARTS = 14  #: the engine's normal, the line of centres, and both ways along the axes of both shapes
+NEWTON_STEPS = 5
+NEAR_EDGE = 0.05  #: cosine of normal and edge below which the edge may take part
+STIFF = 1e6  #: curvature that holds n perpendicular to an edge [m]
 
 
 @kernel
-def choose_normal(kind, size, geom_R, geom_p, x, y, margin, snap, normal):
-    """Choose the reference face of a pair, or the normal if there is none.
+def reference(geoms, geom_R, geom_p, x, y, n, distance, margin, tol):
+    """The face that the contact of X and Y refers to, and the direction that separates most.
 
     Parameters
     ----------
-    kind, size, geom_R, geom_p
-        Of the geometries.
-    x, y : int
-        The two geometries; neither is a plane.
-    margin : float
-        Farther apart than this is no contact [m].
-    snap : float
-        A face wins even if it separates less by so much [m].
-    normal : (3,), in, out
-        In: the engine's normal, from Y to X (not finite: there is none).  Out: the one that separates most.
+    n : tuple
+        The engine's normal, from Y to X (not finite: there is none).
+    distance : float
+        The engine's signed distance [m].
+    margin, tol : float
+        Farther apart is no contact; a face wins even if it separates less by ``tol`` [m].
 
     Returns
     -------
-    face : int
-        ``APART``, ``NO_FACE``, or the face: axis k of X as 2k + sign, of Y as 6 + 2k + sign
-        (sign 1: the face at +k).
-    distance : float
+    owner, face : int
+        Geometry with the face (or APART, NO_FACE) and the face.
+    best : float
         Signed distance of the shapes, the largest separation found [m].
+    n : tuple
+        The direction, from Y to X.
     """
-    best = engine_separation(kind, size, geom_R, geom_p, x, y, normal)
+    n = unit_or(n, between(geom_p, x, geom_p, y))
+    best = gap_along(geoms, geom_R, geom_p, x, y, n)
     if best > margin:
-        return APART, best
-    kx, sx = best_face(kind, size, geom_R, geom_p, x, y, x)
-    ky, sy = best_face(kind, size, geom_R, geom_p, x, y, y)
-    if sx > margin or sy > margin:
-        return APART, best
-    best = try_edges(kind, size, geom_R, geom_p, x, y, best, normal)
-    best = try_radial(kind, size, geom_R, geom_p, x, y, x, best, normal)
-    best = try_radial(kind, size, geom_R, geom_p, x, y, y, best, normal)
-    if best > margin:
-        return APART, best
-    best = offer_face(kind, size, geom_R, geom_p, x, y, x, kx, sx, best, normal)
-    best = offer_face(kind, size, geom_R, geom_p, x, y, y, ky, sy, best, normal)
-    good_x = sx >= best - allowance(geom_R, x, kx, snap, normal)
-    good_y = sy >= best - allowance(geom_R, y, ky, snap, normal)
-    if not (good_x or good_y):
-        return NO_FACE, best
-    owner_is_x = good_x
+        return APART, 0, best, n
+    fx, fy = facing(geoms, geom_R, x, opposite(n)), facing(geoms, geom_R, y, n)
+    sx = face_gap(geoms, geom_R, geom_p, x, y, x, fx)
+    sy = face_gap(geoms, geom_R, geom_p, x, y, y, fy)
+    if max(best, sx, sy) < distance - tol:  # the engine's normal is lost, as where shapes just touch
+        fx, sx = best_flat(geoms, geom_R, geom_p, x, y, x)
+        fy, sy = best_flat(geoms, geom_R, geom_p, x, y, y)
+    smooth = geoms.kind[x] == SHAPE_ELLIPSOID or geoms.kind[y] == SHAPE_ELLIPSOID
+    if smooth or max(best, sx, sy) < distance - tol or distance < UNKNOWN:
+        best, n = ascend(geoms, geom_R, geom_p, x, y, n, distance, tol)
+    if best > margin or sx > margin or sy > margin:
+        return APART, 0, max(best, sx, sy), n
+    if sx > best:
+        best, n = sx, opposite(face_normal(geoms, geom_R, x, fx))
+    if sy > best:
+        best, n = sy, face_normal(geoms, geom_R, y, fy)
+    good_x = fx != NO_FLAT and sx >= best - play(face_normal(geoms, geom_R, x, fx), opposite(n), tol)
+    good_y = fy != NO_FLAT and sy >= best - play(face_normal(geoms, geom_R, y, fy), n, tol)
     if good_x and good_y:
-        owner_is_x = x_is_reference(kind, size, geom_p, x, y, kx, ky)
-    if owner_is_x:
-        face = 2 * kx + (0 if points_to(geom_R, geom_p, x, kx, y, x) else 1)
-    else:
-        face = 6 + 2 * ky + (1 if points_to(geom_R, geom_p, y, ky, y, x) else 0)
-    return face, best
+        good_x = x_is_reference(geoms, geom_p, x, y, fx, fy)
+    if good_x:
+        return x, fx, best, n
+    return (y, fy, best, n) if good_y else (NO_FACE, 0, best, n)
 
 
 @kernel
-def offer_face(kind, size, geom_R, geom_p, x, y, owner, k, s, best, normal):
-    """Take the face normal at axis k of ``owner`` if its separation s is more than ``best``."""
-    if s <= best:
-        return best
-    return offer(
-        kind, size, geom_R, geom_p, x, y, geom_R[owner, 0, k], geom_R[owner, 1, k], geom_R[owner, 2, k],
-        best, normal,
-    )  # fmt: skip
-
-
-@kernel
-def allowance(geom_R, owner, k, snap, normal):
-    """How much less than the best a face may separate and still win: nothing if it points elsewhere."""
-    cosine = (
-        geom_R[owner, 0, k] * normal[0] + geom_R[owner, 1, k] * normal[1] + geom_R[owner, 2, k] * normal[2]
-    )
-    return snap if abs(cosine) > ALIKE else ROUNDING
-
-
-@kernel
-def engine_separation(kind, size, geom_R, geom_p, x, y, normal):
-    """Separation along the engine's normal; the line of centres stands in for a missing one."""
-    length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
-    if not (length > 0.5 and length < 2.0):  # NaN too
-        for i in range(3):
-            normal[i] = geom_p[x, i] - geom_p[y, i]
-        length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
+def unit_or(n, other):
+    """n as a unit vector; where it is none (NaN too) the other one, or z where that is zero."""
+    length = length_of(n)
+    if not (length > 0.5 and length < 2.0):
+        n = other
+        length = length_of(n)
         if not length > 0.0:
-            normal[0], normal[1], normal[2], length = 0.0, 0.0, 1.0, 1.0
-    for i in range(3):
-        normal[i] /= length
-    return offer(kind, size, geom_R, geom_p, x, y, normal[0], normal[1], normal[2], -np.inf, normal)
+            return 0.0, 0.0, 1.0
+    return n[0] / length, n[1] / length, n[2] / length
 
 
 @kernel
-def offer(kind, size, geom_R, geom_p, x, y, n0, n1, n2, best, normal):
-    """Take +-n as the normal if it separates more than ``best``; return the larger separation."""
-    s = separation(kind, size, geom_R, geom_p, x, y, n0, n1, n2)
-    if s > best:
-        along = (
-            n0 * (geom_p[x, 0] - geom_p[y, 0])
-            + n1 * (geom_p[x, 1] - geom_p[y, 1])
-            + n2 * (geom_p[x, 2] - geom_p[y, 2])
-        )
-        sign = 1.0 if along >= 0.0 else -1.0
-        normal[0] = sign * n0
-        normal[1] = sign * n1
-        normal[2] = sign * n2
-        return s
-    return best
+def play(face, n, tol):
+    """How much less than the best a face may separate and still win: nothing if it points elsewhere [m]."""
+    return tol if vector_dot(face, n) > ALIKE else ROUNDING
 
 
 @kernel
-def best_face(kind, size, geom_R, geom_p, x, y, owner):
-    """Body axis of ``owner`` whose faces separate X and Y most, and the separation (-inf: no face)."""
-    best = -np.inf
-    best_k = 2
-    for k in range(first_face(kind[owner]), 3):
-        s = separation(
-            kind, size, geom_R, geom_p, x, y, geom_R[owner, 0, k], geom_R[owner, 1, k], geom_R[owner, 2, k]
-        )
-        if s > best + TIE:
-            best = s
-            best_k = k
-    return best_k, best
+def face_area(geoms, g, face):
+    """Area of a face [m^2], of a hull that of a side of its box."""
+    size = vector(geoms.size, g)
+    if is_round(geoms, g):
+        return math.pi * size[0] ** 2
+    k = face // 2 if geoms.kind[g] == SHAPE_BOX else 2
+    return 4.0 * size[(k + 1) % 3] * size[(k + 2) % 3]
 
 
 @kernel
-def points_to(geom_R, geom_p, owner, k, a, b):
-    """Whether body axis k of ``owner`` points from the centre of a to that of b."""
-    along = 0.0
-    for i in range(3):
-        along += geom_R[owner, i, k] * (geom_p[b, i] - geom_p[a, i])
-    return along >= 0.0
-
-
-@kernel
-def face_area(kind, size, g, k):
-    """Area of the faces at axis k, up to a common factor [m^2]."""
-    if kind[g] == SHAPE_BOX:
-        return 4.0 * size[g, (k + 1) % 3] * size[g, (k + 2) % 3]
-    return math.pi * size[g, 0] ** 2
-
-
-@kernel
-def x_is_reference(kind, size, geom_p, x, y, kx, ky):
-    """Which of two equally good faces is the reference: the larger, then the lower one."""
-    ax = face_area(kind, size, x, kx)
-    ay = face_area(kind, size, y, ky)
+def x_is_reference(geoms, geom_p, x, y, fx, fy):
+    """Which of two equally good faces is the reference: the larger, then that of the lower shape."""
+    ax, ay = face_area(geoms, x, fx), face_area(geoms, y, fy)
     if abs(ax - ay) > 1e-9 * (ax + ay):
         return ax > ay
     for i in (2, 0, 1):
@@ -178,53 +137,148 @@ def x_is_reference(kind, size, geom_p, x, y, kx, ky):
     return True
 
 
-@kernel
-def try_edges(kind, size, geom_R, geom_p, x, y, best, normal):
-    """Offer the common perpendiculars of the straight edges of X and Y."""
-    for i in range(first_axis(kind[x]), 3):
-        a0, a1, a2 = geom_R[x, 0, i], geom_R[x, 1, i], geom_R[x, 2, i]
-        for j in range(first_axis(kind[y]), 3):
-            b0, b1, b2 = geom_R[y, 0, j], geom_R[y, 1, j], geom_R[y, 2, j]
-            c0 = a1 * b2 - a2 * b1
-            c1 = a2 * b0 - a0 * b2
-            c2 = a0 * b1 - a1 * b0
-            length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
-            if length > 1e-6:  # nearly parallel edges: a face or a radial normal serves them
-                best = offer(
-                    kind, size, geom_R, geom_p, x, y, c0 / length, c1 / length, c2 / length, best, normal
-                )
-    return best
+# --- along the gradient -------------------------------------------------------------------------
 
 
 @kernel
-def try_radial(kind, size, geom_R, geom_p, x, y, owner, best, normal):
-    """Offer the perpendiculars from the axis of a capsule or cylinder to the other's centre and vertex."""
-    if first_axis(kind[owner]) != 2:
-        return best
-    other = x + y - owner
-    toward = 1.0 if other == y else -1.0  # the nearest vertex of Y lies along the normal, of X against it
-    for attempt in range(2):
-        if attempt == 1 and kind[other] != SHAPE_BOX:
+def apart(geoms, geom_R, geom_p, x, y, n):
+    """w(n) [m]."""
+    on_x = farthest(geoms, geom_R, geom_p, x, opposite(n))
+    return vector_sum(on_x, -1.0, farthest(geoms, geom_R, geom_p, y, n))
+
+
+@kernel
+def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
+    """Largest separation of X and Y [m] and its direction, from several starts, until ``distance`` is reached."""
+    best, chosen = -np.inf, normal
+    for start in range(STARTS):
+        n = normal
+        if start == 1:
+            n = between(geom_p, x, geom_p, y)
+        elif start > 1:
+            n = body_axis(geom_R, x if start < 8 else y, (start // 2 - 1) % 3)
+            n = n if start % 2 == 1 else opposite(n)
+        length = length_of(n)
+        if not length > 0.0:
+            continue
+        s, n = climb(geoms, geom_R, geom_p, x, y, vector_sum(ZERO, 1.0 / length, n))
+        if s > best:
+            best, chosen = s, n
+        if best >= distance - tol and distance > UNKNOWN:
             break
-        d0 = geom_p[other, 0] - geom_p[owner, 0]
-        d1 = geom_p[other, 1] - geom_p[owner, 1]
-        d2 = geom_p[other, 2] - geom_p[owner, 2]
-        if attempt == 1:
-            for k in range(3):
-                along = 0.0
-                for i in range(3):
-                    along += geom_R[other, i, k] * normal[i]
-                reach = size[other, k] if along * toward >= 0.0 else -size[other, k]
-                d0 += reach * geom_R[other, 0, k]
-                d1 += reach * geom_R[other, 1, k]
-                d2 += reach * geom_R[other, 2, k]
-        along = d0 * geom_R[owner, 0, 2] + d1 * geom_R[owner, 1, 2] + d2 * geom_R[owner, 2, 2]
-        d0 -= along * geom_R[owner, 0, 2]
-        d1 -= along * geom_R[owner, 1, 2]
-        d2 -= along * geom_R[owner, 2, 2]
-        length = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-        if length > 1e-9:
-            best = offer(
-                kind, size, geom_R, geom_p, x, y, d0 / length, d1 / length, d2 / length, best, normal
-            )
-    return best
+    return best, chosen
+
+
+@kernel
+def climb(geoms, geom_R, geom_p, x, y, n):
+    """Uphill from n with a step that grows and shrinks: the separation reached [m], and where."""
+    w = apart(geoms, geom_R, geom_p, x, y, n)
+    s = vector_dot(n, w)
+    largest = max(1e-9, max(vector(geoms.size, x)), max(vector(geoms.size, y)))
+    step = 0.5 / largest
+    for _ in range(STEPS):
+        sideways = vector_sum(w, -s, n)
+        if vector_dot(sideways, sideways) < STILL * STILL:
+            break
+        ahead = vector_sum(n, step, sideways)
+        ahead = vector_sum(ZERO, 1.0 / length_of(ahead), ahead)
+        w_ahead = apart(geoms, geom_R, geom_p, x, y, ahead)
+        if vector_dot(ahead, w_ahead) > s:
+            n, w = ahead, w_ahead
+            s = vector_dot(n, w)
+            step *= 1.6
+            continue
+        step *= 0.4
+        if step * step * vector_dot(sideways, sideways) < 1e-30:
+            break
+    return s, n
+
+
+# --- by Newton's method -------------------------------------------------------------------------
+
+
+@kernel
+def polish(geoms, geom_R, geom_p, x, y, n, best):
+    """Improve the normal n, of separation ``best``, of a cylinder and a shape that is symmetric and no ellipsoid.
+
+    The roundness of the shapes gives the second derivative of s: r t t* / sin(n, axis) for a cylinder (t: tangent of
+    the rim), r for a sphere or capsule, nothing for a box.  An edge that takes part keeps n perpendicular to itself;
+    since s(n) is exact for any n, every assumption about edges may be tried and the largest separation wins.
+
+    Returns
+    -------
+    best, n
+    """
+    kind = geoms.kind
+    if (kind[x] != SHAPE_CYLINDER and kind[y] != SHAPE_CYLINDER) or kind[x] >= SHAPE_CONE or kind[y] >= SHAPE_CONE:
+        return best, n
+    chosen = n
+    for edge_of in range(3):  # no edge, one of X, one of Y
+        edge = ZERO
+        if edge_of > 0:
+            g = x if edge_of == 1 else y
+            k = nearly_flat_axis(kind, geom_R, g, chosen)
+            if k < 0:
+                continue
+            edge = body_axis(geom_R, g, k)
+        trial = chosen
+        for _ in range(NEWTON_STEPS):
+            trial, more = newton_step(geoms, geom_R, geom_p, x, y, trial, edge)
+            if not more:
+                break
+            s = gap_along(geoms, geom_R, geom_p, x, y, trial)
+            if s > best - ROUNDING:  # at the top s is flat: 1e-8 in n is below its rounding
+                best, chosen = max(best, s), trial
+    return best, chosen
+
+
+@kernel
+def nearly_flat_axis(kind, geom_R, g, n):
+    """Straight edge of g most nearly perpendicular to the normal; -1 if none is near."""
+    least, chosen = NEAR_EDGE, -1
+    for k in range(first_axis(kind[g]), 3):
+        slope = abs(vector_dot(body_axis(geom_R, g, k), n))
+        if slope < least:
+            least = slope
+            chosen = k
+    return chosen
+
+
+@kernel
+def newton_step(geoms, geom_R, geom_p, x, y, n, edge):
+    """One step from n, which an edge (zero: none) holds perpendicular to itself; the new n, and False: converged."""
+    t = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
+    t = vector_sum(ZERO, 1.0 / length_of(t), t)
+    b = vector_product(n, t)
+    htt, htb, hbb = 0.0, 0.0, 0.0
+    for g in (x, y):
+        across = geoms.size[g, 0]
+        if geoms.kind[g] == SHAPE_CYLINDER:
+            tangent = vector_product(body_axis(geom_R, g, 2), n)
+            p, q = vector_dot(tangent, t), vector_dot(tangent, b)
+            sine = math.sqrt(p * p + q * q)
+            if sine > 1e-6:
+                across /= sine * sine * sine
+                htt += across * p * p
+                htb += across * p * q
+                hbb += across * q * q
+        elif geoms.kind[g] != SHAPE_BOX:
+            htt += across
+            hbb += across
+    w = apart(geoms, geom_R, geom_p, x, y, n)
+    damping = abs(vector_dot(n, w)) + 1e-9
+    et, eb = vector_dot(edge, t), vector_dot(edge, b)
+    # sideways distance without its part along the edge, which slides freely; the edge pulls n straight
+    along = vector_dot(w, edge) + STIFF * vector_dot(edge, n)
+    gt = vector_dot(w, t) - along * et
+    gb = vector_dot(w, b) - along * eb
+    htt += damping + STIFF * et * et
+    htb += STIFF * et * eb
+    hbb += damping + STIFF * eb * eb
+    determinant = htt * hbb - htb * htb
+    st = (hbb * gt - htb * gb) / determinant
+    sb = (htt * gb - htb * gt) / determinant
+    step = math.sqrt(st * st + sb * sb)
+    scale = 1.0 if step < 0.3 else 0.3 / step
+    n = vector_sum(vector_sum(n, scale * st, t), scale * sb, b)
+    return vector_sum(ZERO, 1.0 / length_of(n), n), step > 1e-13

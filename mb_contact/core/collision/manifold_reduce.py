@@ -8,13 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import between, vector, vector_dot, vector_product
 
-# Among equally good points the one farthest along this world direction is taken.  It is a
-# direction that no ordinary scene has, so that rounding does not decide, and that does not
-# depend on which geometry is called A.
-DIRECTION_0 = 0.5377
-DIRECTION_1 = 0.6812
-DIRECTION_2 = 0.4971
+#: Among equally good points the one farthest along this world direction is taken.  It is a direction that no ordinary
+#: scene has, so that rounding does not decide, and that does not depend on which geometry is called A.
+DIRECTION = (0.5377, 0.6812, 0.4971)
 
 
 @kernel
@@ -35,15 +33,7 @@ def best_point(points, count, tie):
 @kernel
 def area_beyond(points, i, j, k, normal):
     """Twice the area of the triangle i j k, positive counterclockwise seen against the normal."""
-    a0 = points[j, 0] - points[i, 0]
-    a1 = points[j, 1] - points[i, 1]
-    a2 = points[j, 2] - points[i, 2]
-    b0 = points[k, 0] - points[i, 0]
-    b1 = points[k, 1] - points[i, 1]
-    b2 = points[k, 2] - points[i, 2]
-    return (
-        normal[0] * (a1 * b2 - a2 * b1) + normal[1] * (a2 * b0 - a0 * b2) + normal[2] * (a0 * b1 - a1 * b0)
-    )
+    return vector_dot(normal, vector_product(between(points, j, points, i), between(points, k, points, i)))
 
 
 @kernel
@@ -57,7 +47,7 @@ def reduce_points(points, ids, count, normal, depth_tie):
     ids : int64 (MAX_POINTS,), in, out
     count : int
         Number of points.
-    normal : (3,)
+    normal : tuple
     depth_tie : float
         Points this much less deep than the deepest count as equally deep [m].
 
@@ -70,19 +60,18 @@ def reduce_points(points, ids, count, normal, depth_tie):
         return count
     for i in range(count):
         points[i, 4] = -points[i, 3]
-        points[i, 5] = DIRECTION_0 * points[i, 0] + DIRECTION_1 * points[i, 1] + DIRECTION_2 * points[i, 2]
+        points[i, 5] = vector_dot(DIRECTION, vector(points, i))
     first = best_point(points, count, depth_tie)
     largest = 0.0
     for i in range(count):
-        distance = 0.0
-        for j in range(3):
-            distance += (points[i, j] - points[first, j]) ** 2
-        points[i, 4] = distance
-        largest = max(largest, distance)
-    second = best_point(points, count, 1e-3 * largest)
+        apart = between(points, i, points, first)
+        points[i, 4] = vector_dot(apart, apart)
+        largest = max(largest, points[i, 4])
+    tie = 1e-3 * largest
+    second = best_point(points, count, tie)
     for i in range(count):
         points[i, 4] = abs(area_beyond(points, first, second, i, normal))
-    third = best_point(points, count, 1e-3 * largest)
+    third = best_point(points, count, tie)
     if area_beyond(points, first, second, third, normal) < 0.0:
         first, second = second, first
     for i in range(count):
@@ -92,7 +81,7 @@ def reduce_points(points, ids, count, normal, depth_tie):
             -area_beyond(points, second, third, i, normal),
             -area_beyond(points, third, first, i, normal),
         )
-    fourth = best_point(points, count, 1e-3 * largest)
+    fourth = best_point(points, count, tie)
     adds = points[fourth, 4] > 1e-6 * largest
     kept = 0
     for i in range(count):

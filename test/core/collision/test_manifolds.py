@@ -133,7 +133,8 @@ def test_resting_box_has_its_corners_and_exactly_the_face_normal(lower):
         np.testing.assert_array_equal(m.normal, np.tile([0.0, 0.0, 1.0], (4, 1)))
         features = m.feature if features is None else features
         np.testing.assert_array_equal(m.feature, features)
-        corners = p + (np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1]]) * half) @ tilt.T
+        # counterclockwise seen from outside
+        corners = p + (np.array([[-1, 1, -1], [1, 1, -1], [1, -1, -1], [-1, -1, -1]]) * half) @ tilt.T
         np.testing.assert_allclose(m.gap, corners[:, 2], atol=1e-15)
         np.testing.assert_allclose(m.point[:, :2], corners[:, :2], atol=1e-12)
 

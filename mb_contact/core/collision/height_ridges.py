@@ -1,0 +1,345 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ridges and peaks of a height field against a convex shape.
+
+Seen along a ridge, the shape is a convex region of a plane and the ridge a point.  The normal is the one, of those
+between the normals of the ridge's sides, along which both are farthest apart.  It is found by chords: the lowest
+points of the shape for two directions on either side of it span a line, whose normal is the next direction.  A peak is
+a grid point that no neighbour rises above along the normal.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mb_contact.core.collision.height_grid import add_field_point, grid_point
+from mb_contact.core.collision.manifold_clip import clip_segment, out_of_frame, set_region, to_frame
+from mb_contact.core.collision.manifold_lines import PARALLEL, SHORT, clamp
+from mb_contact.core.collision.point_distance import point_gap
+from mb_contact.core.collision.shapes import (
+    NO_FLAT,
+    body_axis,
+    core_point,
+    face_normal,
+    facing,
+    has_faces,
+    length_of,
+    opposite,
+    place,
+    reach,
+    support_line,
+)
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import ZERO, between, put_vector, vector, vector_dot, vector_product, vector_sum
+
+OF_EDGE, OF_PEAK = 1, 2  #: kinds of features of the field, in identities
+BORDER = -1
+SLACK = 0.02  #: angle by which a flat face may lean out of the normals of a ridge or peak and still rest on it [rad]
+ROUND_SLACK = 1e-9  #: of a round shape
+FLUSH = 0.999  #: cosine of the angle between a face and the normal from which on the face rests on the ridge
+CHORDS = 60  #: most chords
+CLOSE = 1e-15  #: of a chord to the shape: the direction is found [m]
+ON_FACE = 1 << 28  #: weight of the face in the identity of a point between a ridge and a face
+
+
+@kernel
+def slack_of(geoms, x):
+    """Angle by which shape X may lean out of the normals of a ridge or peak and still rest on it [rad]."""
+    return SLACK if has_faces(geoms, x) else ROUND_SLACK
+
+
+@kernel
+def gap_from(geoms, geom_R, geom_p, x, a, n):
+    """Distance along n from a point a to the lowest point of X [m]."""
+    return vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) - reach(geoms, geom_R, x, opposite(n))
+
+
+# --- ridges -------------------------------------------------------------------------------------
+
+
+@kernel
+def goes_on(geoms, y, va, vb, t1, t2, sign):
+    """Whether the ridge from grid point ``va`` to ``vb`` goes on straight beyond ``vb`` (sign 1) or ``va`` (-1)."""
+    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
+    di, dj = vb % nx - va % nx, vb // nx - va // nx
+    i, j = va % nx + sign * di, va // nx + sign * dj
+    if i < 0 or j < 0 or i + di > nx - 1 or j + dj > ny - 1:
+        return False
+    first = geoms.first_face[y]
+    step = 2 * sign * (dj * (nx - 1) + di)
+    if geoms.patch[first + t1] != geoms.patch[first + t1 + step]:
+        return False
+    return t2 == BORDER or geoms.patch[first + t2] == geoms.patch[first + t2 + step]
+
+
+@kernel
+def cell_edges(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
+    """Points of X and the edges of cell (i, j): the lower, the left, the diagonal one, and those of the far border."""
+    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
+    v = j * nx + i
+    cell = 2 * (j * (nx - 1) + i)
+    below = cell - 2 * (nx - 1) + 1 if j > 0 else BORDER
+    left = cell - 2 if i > 0 else BORDER
+    count = edge_points(geoms, geom_R, geom_p, x, y, v, v + 1, cell, below, 3 * v, far, tol, work, count)
+    count = edge_points(geoms, geom_R, geom_p, x, y, v, v + nx, cell + 1, left, 3 * v + 1, far, tol, work, count)
+    count = edge_points(geoms, geom_R, geom_p, x, y, v, v + nx + 1, cell, cell + 1, 3 * v + 2, far, tol, work, count)
+    if j == ny - 2:
+        w = v + nx
+        count = edge_points(geoms, geom_R, geom_p, x, y, w, w + 1, cell + 1, BORDER, 3 * w, far, tol, work, count)
+    if i == nx - 2:
+        w = v + 1
+        count = edge_points(geoms, geom_R, geom_p, x, y, w, w + nx, cell, BORDER, 3 * w + 1, far, tol, work, count)
+    return count
+
+
+@kernel
+def edge_points(geoms, geom_R, geom_p, x, y, va, vb, t1, t2, name, far, tol, work, count):
+    """Points of X and the edge from grid point ``va`` to ``vb`` between triangles ``t1`` and ``t2`` (or the border)."""
+    first = geoms.first_face[y]
+    if t2 != BORDER and geoms.patch[first + t1] == geoms.patch[first + t2]:
+        return count
+    a, b = grid_point(geoms, geom_R, geom_p, y, va), grid_point(geoms, geom_R, geom_p, y, vb)
+    u = vector_sum(b, -1.0, a)
+    length = length_of(u)
+    u = u[0] / length, u[1] / length, u[2] / length
+    n = face_normal(geoms, geom_R, y, t1)
+    if (
+        gap_from(geoms, geom_R, geom_p, x, a, n) > far
+        or gap_from(geoms, geom_R, geom_p, x, b, u) > far
+        or gap_from(geoms, geom_R, geom_p, x, a, opposite(u)) > far
+    ):
+        return count
+    # t: at right angles to the edge, in the plane of the first triangle, away from it
+    t = vector_product(u, n)
+    if vector_dot(t, vector_sum(third_corner(geoms, geom_R, geom_p, y, t1, va, vb), -1.0, a)) > 0.0:
+        t = opposite(t)
+    if t2 == BORDER:  # the side of the solid, which is upright
+        m = vector_product(u, body_axis(geom_R, y, 2))
+        m = vector_sum(ZERO, (1.0 if vector_dot(m, t) > 0.0 else -1.0) / length_of(m), m)
+    else:
+        m = face_normal(geoms, geom_R, y, t2)
+    bend = vector_dot(m, t)
+    # a valley: both planes hold by themselves
+    if bend <= 0.0 or gap_from(geoms, geom_R, geom_p, x, a, m) > far:
+        return count
+    angle = math.atan2(bend, vector_dot(m, n))
+    slack = slack_of(geoms, x)
+    found, theta = ridge_angle(geoms, geom_R, geom_p, x, a, n, t, -slack, angle + slack)
+    if not found:
+        return count
+    leans = theta < 0.0 or theta > angle
+    theta = min(angle, max(0.0, theta))
+    n = vector_sum(vector_sum(ZERO, math.cos(theta), n), math.sin(theta), t)
+    if vector_dot(n, vector_sum(vector(geom_p, x), -1.0, a)) < 0.0:
+        return count
+    open_ends = goes_on(geoms, y, va, vb, t1, t2, -1), goes_on(geoms, y, va, vb, t1, t2, 1)
+    if has_faces(geoms, x):
+        count, rests = flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count)
+        if rests or leans:
+            return count
+    return crossing_points(geoms, geom_R, geom_p, x, (a, u), length, open_ends, n, name, far, tol, work, count)
+
+
+@kernel
+def third_corner(geoms, geom_R, geom_p, y, triangle, va, vb):
+    """World position of the corner of a triangle that is neither ``va`` nor ``vb``."""
+    start = geoms.first_corner[geoms.first_face[y] + triangle]
+    third = geoms.corners[start]
+    for k in range(1, 3):
+        if third == va or third == vb:
+            third = geoms.corners[start + k]
+    return grid_point(geoms, geom_R, geom_p, y, third)
+
+
+@kernel
+def ridge_angle(geoms, geom_R, geom_p, x, a, n, t, low, high):
+    """Angle from n to t at which X and the ridge through a are farthest apart, if it is between ``low`` and ``high``.
+
+    p and q are coordinates of lowest points of X along n and t, from the ridge.
+
+    Returns
+    -------
+    found, angle
+    """
+    c, s = math.cos(low), math.sin(low)
+    pl, ql = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
+    if c * ql - s * pl <= 0.0:
+        return False, 0.0
+    c, s = math.cos(high), math.sin(high)
+    ph, qh = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
+    if c * qh - s * ph >= 0.0:
+        return False, 0.0
+    for _ in range(CHORDS):
+        dp, dq = ph - pl, qh - ql
+        chord = math.sqrt(dp * dp + dq * dq)
+        if chord <= 1e-12:  # one point is lowest on either side
+            return True, math.atan2(qh, ph)
+        c, s = -dq / chord, dp / chord
+        p, q = _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s)
+        if c * p + s * q < c * pl + s * ql - CLOSE:
+            if c * q - s * p > 0.0:
+                pl, ql = p, q
+            else:
+                ph, qh = p, q
+        elif c * qh - s * ph > 0.0:
+            pl, ql = ph, qh
+        elif c * ql - s * pl < 0.0:
+            ph, qh = pl, ql
+        else:
+            break
+    return True, math.atan2(s, c)
+
+
+@kernel
+def _lowest(geoms, geom_R, geom_p, x, a, n, t, c, s):
+    """Coordinates along n and t, from the ridge, of the point of the core of X that is lowest along c n + s t."""
+    _, p = core_point(geoms, geom_R, x, opposite(vector_sum(vector_sum(ZERO, c, n), s, t)))
+    d = vector_sum(place(geom_R, geom_p, x, p), -1.0, a)
+    return vector_dot(n, d), vector_dot(t, d)
+
+
+@kernel
+def flush_points(geoms, geom_R, geom_p, x, a, b, open_ends, n, name, far, tol, work, count):
+    """Ends of the part of a ridge from a to b that is under a face of X, if a face lies flush on it.
+
+    An end from which the ridge goes on straight (``open_ends``) is none.
+
+    Returns
+    -------
+    count, rests
+        Number of points; whether there was such a face.
+    """
+    face = facing(geoms, geom_R, x, opposite(n))
+    if face == NO_FLAT:
+        return count, False
+    f = face_normal(geoms, geom_R, x, face)
+    cosine = -vector_dot(f, n)
+    if cosine < FLUSH:
+        return count, False
+    polygon = work.polygon
+    region = set_region(geoms, geom_R, geom_p, x, face, f, work)
+    for row in range(2):
+        put_vector(polygon[row], 0, a)
+        put_vector(polygon[row], 1, b)
+        to_frame(work.frame, polygon[row], 2)
+    for k in range(clip_segment(polygon, region, tol)):
+        gap = polygon[0, k, 2] / cosine
+        on_ridge = length_of(between(polygon[0], k, polygon[1], k))
+        if gap > far or (on_ridge <= tol and open_ends[k]):
+            continue
+        p = vector_sum(out_of_frame(work.frame, vector(polygon[0], k)), 0.5 * gap, n)
+        count = add_field_point(work, count, p, gap, n, OF_EDGE, name, ON_FACE + 2 * face + k, tol)
+    return count, True
+
+
+@kernel
+def crossing_points(geoms, geom_R, geom_p, x, ridge, length, open_ends, n, name, far, tol, work, count):
+    """Where the lowest point, edge or line of X along n is over the ridge: one point, two if they run side by side.
+
+    ``ridge`` is one end and the direction.
+    """
+    a, u = ridge
+    code, centre, half = support_line(geoms, geom_R, geom_p, x, opposite(n), geoms.margin[0])
+    w, c = vector_product(n, u), vector_sum(centre, -1.0, a)
+    cu, cw, cn = vector_dot(u, c), vector_dot(w, c), vector_dot(n, c)
+    hu, hw, hn = vector_dot(u, half), vector_dot(w, half), vector_dot(n, half)
+    first, last = 0.0, 0.0
+    if abs(hw) > PARALLEL * abs(hu):
+        first = clamp(-cw / hw)
+        last = first
+    elif hu != 0.0:
+        one, other = -cu / hu, (length - cu) / hu  # where the line passes the ends of the ridge
+        first, last = max(-1.0, min(one, other)), min(1.0, max(one, other))
+        if last - first < SHORT:
+            first = clamp(0.5 * (first + last))
+            last = first
+    for k in range(2 if last > first else 1):
+        t = first if k == 0 else last
+        s, gap, aside = cu + t * hu, cn + t * hn, cw + t * hw
+        if s < -tol or s > length + tol or gap > far or (first == last and abs(aside) > tol + PARALLEL * abs(gap)):
+            continue
+        if last > first and ((open_ends[0] and s <= tol) or (open_ends[1] and s >= length - tol)):
+            continue
+        p = vector_sum(vector_sum(a, s, u), 0.5 * gap, n)
+        count = add_field_point(work, count, p, gap, n, OF_EDGE, name, 2 * code + k, tol)
+    return count
+
+
+# --- peaks --------------------------------------------------------------------------------------
+
+
+@kernel
+def cell_peaks(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
+    """Points of X and the first grid point of cell (i, j), and those of the far border."""
+    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
+    right, top = i == nx - 2, j == ny - 2
+    count = peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count)
+    if right:
+        count = peak_point(geoms, geom_R, geom_p, x, y, i + 1, j, far, tol, work, count)
+    if top:
+        count = peak_point(geoms, geom_R, geom_p, x, y, i, j + 1, far, tol, work, count)
+    if right and top:
+        count = peak_point(geoms, geom_R, geom_p, x, y, i + 1, j + 1, far, tol, work, count)
+    return count
+
+
+@kernel
+def peak_point(geoms, geom_R, geom_p, x, y, i, j, far, tol, work, count):
+    """The point of X and grid point (i, j), if that is a peak along their normal."""
+    if not is_bent(geoms, y, i, j):
+        return count
+    v = j * geoms.grid[y, 0] + i
+    p = grid_point(geoms, geom_R, geom_p, y, v)
+    c = vector_sum(vector(geom_p, x), -1.0, p)
+    distance = length_of(c)
+    if distance > 0.0:
+        c = c[0] / distance, c[1] / distance, c[2] / distance
+        if distance - reach(geoms, geom_R, x, opposite(c)) > far:
+            return count
+    gap, n = point_gap(geoms, geom_R, geom_p, x, p)
+    n = opposite(n)
+    if gap > far or vector_dot(n, c) <= 0.0 or not is_peak(geoms, geom_R, geom_p, y, i, j, n, slack_of(geoms, x)):
+        return count
+    return add_field_point(work, count, vector_sum(p, 0.5 * gap, n), gap, n, OF_PEAK, v, 0, tol)
+
+
+@kernel
+def is_bent(geoms, y, i, j):
+    """Whether the triangles about a grid point lie in more than one plane, or it is on the border."""
+    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
+    if i == 0 or j == 0 or i == nx - 1 or j == ny - 1:
+        return True
+    first = geoms.first_face[y]
+    here = first + 2 * (j * (nx - 1) + i)
+    left, below = here - 2, here - 2 * (nx - 1)
+    corner = below - 2
+    patch = geoms.patch
+    one = patch[here]
+    return not (
+        patch[here + 1] == one and patch[left] == one and patch[below + 1] == one and patch[corner] == one
+        and patch[corner + 1] == one
+    )  # fmt: skip
+
+
+@kernel
+def is_peak(geoms, geom_R, geom_p, y, i, j, n, slack):
+    """Whether no neighbour of a grid point rises above it along n, nor two opposite ones are level with it: a ridge."""
+    nx, ny = geoms.grid[y, 0], geoms.grid[y, 1]
+    p = grid_point(geoms, geom_R, geom_p, y, j * nx + i)
+    for k in range(3):
+        level = 0
+        for way in range(2):
+            di = (0 if k == 1 else 1) * (1 - 2 * way)
+            dj = (0 if k == 0 else 1) * (1 - 2 * way)
+            if i + di < 0 or j + dj < 0 or i + di >= nx or j + dj >= ny:
+                continue
+            d = vector_sum(grid_point(geoms, geom_R, geom_p, y, (j + dj) * nx + i + di), -1.0, p)
+            rise = vector_dot(n, d) / length_of(d)
+            if rise > slack:
+                return False
+            if rise >= -slack:
+                level += 1
+        if level == 2:
+            return False
+    return vector_dot(n, body_axis(geom_R, y, 2)) >= -ROUND_SLACK
