@@ -217,11 +217,11 @@ def lcp_speed():
             lemke(M, q, d, n, T, line, basis, nonbasis, place, z, 1000)
 
     @numba.njit
-    def pivot(repeats, start, M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w):
+    def pivot(repeats, start, M, q, lower, upper, n, state, work, z, w):
         for _ in range(repeats):
             for i in range(n):
                 state[i] = start[i]
-            box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, 100)
+            box_pivot(M, q, lower, upper, n, state, work, z, w, 100)
 
     for name, problems in (
         ("the dual arm's tips on walls", dual_arm_problems()),
@@ -258,7 +258,8 @@ def lcp_times(problems, cold, pivot, mb):
         M, q = np.ascontiguousarray(M / np.outer(s, s)), q / s
         ints = [np.zeros(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n, np.int64)]
         lemke_work = (np.zeros((n, n + 2)), np.zeros(n + 2), *ints, np.zeros(n))
-        box_work = (np.zeros(n, np.int64), *np.zeros((2, n, n)), *np.zeros((2, n), np.int64), *np.zeros((5, n)))
+        box_work = (*np.zeros((2, n, n)), *np.zeros((2, n), np.int64), *np.zeros((3, n)))
+        box_work = (np.zeros(n, np.int64), box_work, *np.zeros((2, n)))
         bounds = np.zeros(n), np.full(n, np.inf)
         active = mb.solve_lcp(M, q).active
         below = np.full(n, -1, np.int64)

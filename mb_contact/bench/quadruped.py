@@ -112,7 +112,7 @@ class BesideOthers(ContactStep):
         assemble(handle)
         warm = np.flatnonzero(context.solution.r[context.cones.start[: context.cones.count[0]]] > 0.0)
         start = time.perf_counter()
-        status = _problem.pose(handle)
+        status = _problem.assemble_problem(handle)
         status = _problem.solve(handle, False) if status == OK else status
         middle = time.perf_counter()
         if status == OK and context.cones.count[0]:

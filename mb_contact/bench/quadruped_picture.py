@@ -3,8 +3,6 @@
 
 """A picture of the quadruped on its terrain: collision shapes at a few moments of the walk, and the trunk's path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

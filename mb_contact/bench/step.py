@@ -6,8 +6,6 @@
 Every number is the least of several repeats of the very same work: other programs can only add to it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys
@@ -116,7 +114,7 @@ def _staged_step(sim, effort):
         ("manifolds", kernels.find_contacts, h, count),
         ("dynamics", kernels.smooth_dynamics, h),
         ("assembly", assemble, h),
-        ("pose", problem.pose, h),
+        ("pose", problem.assemble_problem, h),
         ("solve", problem.solve, h, False),
         ("impulses", kernels.apply_impulses, h),
     ):

@@ -3,8 +3,6 @@
 
 """What every engine asks of a geometry: its size, checked, and the vertices of a hull."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.errors import CollisionError

@@ -3,8 +3,6 @@
 
 """Copies and fills of the first entries of arrays of one index."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 
 

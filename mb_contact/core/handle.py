@@ -48,7 +48,7 @@ class StepArrays(NamedTuple):
     contacts: Contacts
     kin: Kinematics
     art: Articulated
-    com: Compliance
+    compliance: Compliance
     rows: Rows
     frames: Frames
     memory: Memory
@@ -116,7 +116,7 @@ class NodesArrays(NamedTuple):
     R: Annotated[Reals, "f", 3, 3]  #: in the world
     p: Annotated[Reals, "f", 3]
     touched: Annotated[Integers, "n"]
-    com: Compliance
+    compliance: Compliance
 
 
 NodesArraysHandleType, NodesArraysHandle = handle(NodesArrays)

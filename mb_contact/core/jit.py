@@ -9,8 +9,6 @@ hash of every file of that room and of those it may import (and of ``types.py``,
 are compiled in); any edit is a new folder for all that is built on it.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

@@ -97,7 +97,7 @@ class Solution(NamedTuple):
     r: Annotated[Reals, "R"]  #: impulses [N s, N m s]
     u: Annotated[Reals, "R"]  #: velocities of the rows after the step, plus offset
     before: Annotated[Reals, "R"]  #: and at its start
-    judge: Annotated[Reals, 4]  #: the last certificate: see solve/certificate.py
+    residuals: Annotated[Reals, 4]  #: the last certificate: see solve/certificate.py
     loops: Annotated[Reals, 2]  #: that of loops, gears and joint friction
     ray: Annotated[Reals, "R"]  #: unit impulses that show that no motion fulfils the rows; zero where some does
     pushed: Annotated[Reals, "R"]  #: push-out velocities that were dropped for that [m/s, rad/s]
@@ -143,7 +143,7 @@ class StepWork(NamedTuple):
     geom_impulse: Annotated[Reals, "g", 6]  #: contact impulse on a geometry about its body origin, world axes
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
-    ledger: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
+    work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
     contact_energy: Annotated[Reals, 2]  #: T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: Annotated[Reals, "c", 14]  #: see step.report
     energy: Annotated[Reals, 2]  #: kinetic and potential energy of the current state [J]

@@ -3,8 +3,6 @@
 
 """Figure 2 of Pai, Ascher and Kry: a curved patch on a flat one, judged, and drawn as a sequence of pictures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The picture of a lift: height, finger forces and joint torques over time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.demo.verdict import LIFT

@@ -3,8 +3,6 @@
 
 """A simulator that keeps a record of itself: the truth that a demonstration is judged by."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.rotations import quat_to_matrix

@@ -15,8 +15,6 @@ only workspaces are kept between calls (``evaluator``).  The simulator calls the
 ``centroidal``    centre of mass, momentum, momentum matrix
 """
 
-from __future__ import annotations
-
 from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
 from mb_contact.dynamics.jacobians import (

@@ -47,11 +47,11 @@ class Evaluator:
         nodes = node_arrays(model, frames)
         touched = np.zeros(self.n, np.int64)
         touched[nodes.body[nodes.body >= 0]] = 1
-        com = make_compliance(self.n, 2 * int(touched.sum()))  # fewer paths meet than there are
+        compliance = make_compliance(self.n, 2 * int(touched.sum()))  # fewer paths meet than there are
         handle = make_nodes_handle(
             allocate(
                 NodesArrays, f=len(nodes.body), body=nodes.body, first=nodes.first, R_frame=nodes.R, p_frame=nodes.p,
-                touched=touched, com=com,
+                touched=touched, compliance=compliance,
             )
         )  # fmt: skip
         found = handle, nodes.rows

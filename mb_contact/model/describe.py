@@ -3,8 +3,6 @@
 
 """Text about robots and scenes, for the command line."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Where the heights of a height field come from: .npy, .csv and .png files, and built-in terrains."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

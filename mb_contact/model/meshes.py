@@ -3,8 +3,6 @@
 
 """Mesh files to convex bodies: read by trimesh, scaled, hulled whole or in pieces, kept on disk by content."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

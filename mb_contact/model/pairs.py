@@ -3,8 +3,6 @@
 
 """Which geometries of a world may touch, and with what friction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

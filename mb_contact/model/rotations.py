@@ -3,8 +3,6 @@
 
 """Rotations between the forms that files use: roll-pitch-yaw, quaternion (x y z w), matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.errors import InputError

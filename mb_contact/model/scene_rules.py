@@ -3,8 +3,6 @@
 
 """What a scene must be to make sense, whether it was written in Python or read from a file."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

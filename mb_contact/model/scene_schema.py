@@ -7,8 +7,6 @@
 its first line: ``# yaml-language-server: $schema=scene.schema.json``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import MISSING, fields

@@ -3,8 +3,6 @@
 
 """Collision shapes as triangles to draw: markers for rviz, the web view, pictures."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.height_fields import grid_triangles

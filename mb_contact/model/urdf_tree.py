@@ -3,8 +3,6 @@
 
 """Links and joints to the arrays of a Model: checks that they form a tree and numbers its moving bodies."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -8,8 +8,6 @@ The papers show them and give no numbers; the sizes are those of a small car, th
 is made of boxes and cylinders, so that its holes are holes.  The axle is the z axis of each piece.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from pathlib import Path

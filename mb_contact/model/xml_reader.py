@@ -3,8 +3,6 @@
 
 """Attributes of XML elements as names, numbers, vectors and poses, each error with file and line."""
 
-from __future__ import annotations
-
 import numpy as np
 from lxml import etree
 

@@ -3,8 +3,6 @@
 
 """The inbox of effort commands: checked whole, held, timed out, and matched to states in lockstep."""
 
-from __future__ import annotations
-
 import threading
 import time
 

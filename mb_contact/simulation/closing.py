@@ -3,8 +3,6 @@
 
 """Loops and gears closed at the level of positions: of the initial state, and after a step with drift projection."""
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.bilateral import CLOSURE
 from mb_contact.core.handle import PROJECTION
 from mb_contact.core.step import closing as _closing
@@ -39,5 +37,5 @@ def project(context):
     """
     work = context.work
     before = work.energy.sum()
-    context.bilateral.judge[CLOSURE] = close_loops(context.handle, context.drift[PROJECTION], STEP_LIMIT)
-    work.ledger[_closing.LEDGER_LOOPS] += work.energy.sum() - before
+    context.bilateral.residuals[CLOSURE] = close_loops(context.handle, context.drift[PROJECTION], STEP_LIMIT)
+    work.work_terms[_closing.WORK_OF_LOOPS] += work.energy.sum() - before

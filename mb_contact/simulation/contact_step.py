@@ -33,9 +33,9 @@ class ContactStep:
         """Workspaces of its own, for the contacts, rows and units of the context's."""
 
     def solve(self, handle):
-        """Pose and solve the problem of the step; a status."""
+        """Pose and solve the problem of the step; returns a status."""
         assemble(handle)
-        return _problem.pose(handle) or _problem.solve(handle, False)
+        return _problem.assemble_problem(handle) or _problem.solve(handle, False)
 
     def finish(self, handle, candidates):
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.

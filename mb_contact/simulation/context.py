@@ -3,8 +3,6 @@
 
 """What the parts of a step share: the scene, the arrays behind the step's handle, and the parts themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
@@ -51,7 +49,7 @@ class StepContext:
         Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
     settings, solver, drift : ndarray
         Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
-    kin, art, com, work
+    kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
     contacts, rows, frames, cones, solution, system, loop, bilateral, memory
         Contacts, the step's problem and its solution, and what the next step starts from; ``allocate`` makes them.
@@ -80,7 +78,7 @@ class StepContext:
         self.buffers = make_buffers(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N)
         self.art = _workspace.make_articulated(self.n, self.N)
-        self.com = _workspace.make_compliance(self.n)
+        self.compliance = _workspace.make_compliance(self.n)
         self.q, self.v = np.array(world.q0, dtype=np.float64), np.array(world.v0, dtype=np.float64)
         self.effort = np.zeros(self.N)
         self.wrenches = ExternalWrenches(world)
@@ -148,7 +146,7 @@ class StepContext:
         system = make_system_handle(self.system)
         self.handle = make_step_handle(StepArrays(
             self.tree, world.geoms, self.gravity, self.settings, self.q, self.v, self.effort,
-            self.buffers, self.contacts, self.kin, self.art, self.com, self.rows, self.frames,
+            self.buffers, self.contacts, self.kin, self.art, self.compliance, self.rows, self.frames,
             memory, self.cones, self.solution, work, system, draft, self.friction, self.solver,
             self.joints, couplings.closures, couplings.gears, self.drift, self.loop, self.bilateral,
             make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),

@@ -3,8 +3,6 @@
 
 """The time at which the first of some gaps closes, along a motion that can be flown from its start to any time."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import brentq
 

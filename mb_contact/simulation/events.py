@@ -8,8 +8,6 @@ contacts that stay as forces, flies on, and ends where the next gap closes or th
 bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the certificate says.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
@@ -92,7 +90,7 @@ class EventScheme:
         context, work = self._context, self._context.work
         return (
             context.q, context.v, *context.memory,
-            work.geom_impulse, work.joint_effort, work.ledger, work.contact_energy, work.info,
+            work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy, work.info,
         )  # fmt: skip
 
     def _run(self, time, dt):
@@ -120,7 +118,7 @@ class EventScheme:
         return self._give_up(dt, dt - done)
 
     def _give_up(self, dt, rest):
-        """The rest [s] of a step of dt by time stepping, without restitution; a status."""
+        """The rest [s] of a step of dt by time stepping, without restitution; returns a status."""
         context = self._context
         self.time_stepped = rest
         status = self._find(rest)
@@ -198,7 +196,7 @@ class EventScheme:
         return status
 
     def _collide(self, time):
-        """All collisions of this moment; a status."""
+        """All collisions of this moment; returns a status."""
         impacts, handle = self._context.impacts, self._context.handle
         happened = 0
         self._struck = set()
@@ -279,7 +277,7 @@ class EventScheme:
         return most, self._gaps_at(most)
 
     def _fly(self, time):
-        """The flow of this stretch from its start; a status."""
+        """The flow of this stretch from its start; returns a status."""
         context, integrator = self._context, self._context.integrator
         self._flown = True
         self.flights += 1
@@ -345,7 +343,7 @@ class EventScheme:
         context, work = self._context, self._context.work
         loops = context.loop_impulses()
         self.loop_impulse = loops + (0.0 if self._totals is None else self.loop_impulse)
-        now = [array.copy() for array in (*self._sums(), context.solution.judge, work.info)]
+        now = [array.copy() for array in (*self._sums(), context.solution.residuals, work.info)]
         now[1] *= length  # efforts are means
         if self._totals is None:
             self._totals = now
@@ -361,12 +359,12 @@ class EventScheme:
     def _sums(self):
         """What a step leaves in the workspaces that is the sum over its stretches."""
         work = self._context.work
-        return work.geom_impulse, work.joint_effort, work.ledger, work.contact_energy
+        return work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy
 
     def _publish(self, dt):
         context = self._context
         self._totals[1] /= dt
-        for array, total in zip((*self._sums(), context.solution.judge, context.work.info), self._totals):
+        for array, total in zip((*self._sums(), context.solution.residuals, context.work.info), self._totals):
             array[:] = total
         context.dt = dt
         self._context.impacts.publish()

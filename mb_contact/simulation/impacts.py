@@ -3,8 +3,6 @@
 
 """Impacts with restitution within a step, in two phases, each with an energy ledger (docs/impacts.md)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.collision import make_contacts
@@ -24,7 +22,7 @@ LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in
 POTENTIAL = 1  # entry of StepWork.energy
 GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
 GAIN = 1e-12  #: part of the energy that counts as rounding
-ASTRAY = 0.05  #: most that the path behind an impact may change the energy, part of what the impact exchanges
+PATH_ENERGY_TOLERANCE = 0.05  #: change of energy on the path behind an impact, part of what it exchanges
 ROUNDS = 10  #: most impacts of all at once in a step; what still approaches is stopped by the step's contact problem
 SEQUENTIAL_ROUNDS = 1000  #: and of impacts one pair after the other
 
@@ -108,7 +106,7 @@ class Impacts:
         self._energy = None
 
     def resolve(self, handle):
-        """Impacts of a step, behind the integrator's ``free``; a status.
+        """Impacts of a step, behind the integrator's ``free``; returns a status.
 
         The contact step solves the problem without the contacts that collide first: it tells how these meet.
         """
@@ -118,10 +116,10 @@ class Impacts:
         self._v_before, dt = context.v.copy(), context.dt
         for _ in range(self.most_rounds):
             _collisions.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
-            _times.set_aside(handle, self._threshold)
+            _times.mask_approaching(handle, self._threshold)
             status = context.contact_step.impulses(handle)
             if status == OK:
-                _times.foresee(handle, self.work, self._lag, dt)
+                _times.predict_impact_times(handle, self.work, self._lag, dt)
                 status = (
                     self._collide(handle, self._eps, _collisions.TOUCH, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
@@ -140,7 +138,7 @@ class Impacts:
             self._eps, self._every = kept
 
     def collide_now(self, handle, time, marks, eps, last):
-        """The collision of the marked contacts at ``time`` [s], for the event scheme; a status.
+        """The collision of the marked contacts at ``time`` [s], for the event scheme; returns a status.
 
         The ``last`` one of a moment that does not end has no restitution and takes everything together.
         """
@@ -191,8 +189,8 @@ class Impacts:
         _collisions.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
         _collisions.limits_hit(handle, self._threshold, self._lag, dt)
         _collisions.next_pair(handle, self.work)
-        _times.set_aside(handle, self._threshold)
-        _times.foresee(handle, self.work, self._lag, dt)
+        _times.mask_approaching(handle, self._threshold)
+        _times.predict_impact_times(handle, self.work, self._lag, dt)
         _times.forget_times(self.work)
         self._pose(handle, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
@@ -207,12 +205,12 @@ class Impacts:
     # --- inside -----------------------------------------------------------------------------
 
     def _pose(self, handle, eps, touch, dt, pair):
-        return _collisions.pose_impact(
+        return _collisions.assemble_impact(
             handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair, self.together
-        ) or _problem.pose(handle)
+        ) or _problem.assemble_problem(handle)
 
     def _collide(self, handle, eps, touch, dt, one_pair, at_once=False):
-        """One impact of all that is marked, or of the pair of geometries that is first; a status.
+        """One impact of all that is marked, or of the pair of geometries that is first; returns a status.
 
         Positions go with it but where it is ``at_once`` (or dt is 0), or where that would lead astray.
         """
@@ -253,7 +251,7 @@ class Impacts:
         return status, scale
 
     def _apply(self, handle):
-        """Impulses to velocities; a status."""
+        """Impulses to velocities; returns a status."""
         return _collisions.apply_impact(handle, self.work)
 
     def _path_energy(self, handle, dt):
@@ -285,7 +283,7 @@ class Impacts:
         before, compressed, recovered, _ = self.work.energy.tolist()
         rounding = GAIN * (abs(self._shifted) + abs(before) + abs(float(self.context.work.energy[POTENTIAL])))
         return compressed + recovered + change <= rounding and (
-            abs(change) <= ASTRAY * (abs(compressed) + abs(recovered)) + rounding
+            abs(change) <= PATH_ENERGY_TOLERANCE * (abs(compressed) + abs(recovered)) + rounding
         )
 
     def _due(self, handle):
@@ -303,7 +301,7 @@ class Impacts:
         return self._decompress(handle, scale)[0], scale
 
     def _compress(self, handle):
-        """The first phase; a status."""
+        """The first phase; returns a status."""
         _collisions.begin_compression(handle, self.work)
         status = _problem.solve(handle, True)
         _collisions.end_compression(handle, self.work)
@@ -351,7 +349,7 @@ class Impacts:
                 energy_after=after + potential,
                 law=LAWS[self._law],
                 scale=scale,
-                residual=float(max(judge[[GAP, INFEASIBLE]].max() for judge in (imp.judge_c, imp.judge_d))),
+                residual=float(max(judge[[GAP, INFEASIBLE]].max() for judge in (imp.residuals_c, imp.residuals_d))),
             )
         )
 

@@ -8,8 +8,6 @@ impulses held as constant forces, ``conclude`` makes its result the state.  ``ad
 that choose their own steps.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.integrate import flow as _flow
@@ -26,7 +24,7 @@ class SemiImplicitEuler:
     kernel = _step.conclude  #: compiled last of what it needs
 
     def free(self, handle):
-        """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
+        """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
         return _step.smooth_dynamics(handle)
 
     def hold(self, _handle):
@@ -61,19 +59,19 @@ class Flow:
         _flow.begin_flow(handle, self.flow)
 
     def advance(self, handle, dt):
-        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; a status.
+        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; returns a status.
 
         The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
         """
         raise NotImplementedError
 
     def free(self, handle):
-        """Velocity after the step without contacts, into the handle's ``work.v_free``; a status."""
+        """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
         self.begin(handle)
         return self.advance(handle, self._context.dt) or _flow.free_velocity(handle, self.flow)
 
     def hold(self, handle):
-        """The step again from its start, with the solved impulses as constant forces; a status."""
+        """The step again from its start, with the solved impulses as constant forces; returns a status."""
         self.begin(handle)
         if not _flow.hold_impulses(handle, self.flow):
             return OK  # nothing acts: the free flow is the step

@@ -3,8 +3,6 @@
 
 """Operational-space quantities of the running simulation, on buffers made once: what controllers subscribe to."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms

@@ -3,8 +3,6 @@
 
 """Questions about the present state and the last step: poses, impulses, wrenches, operational and joint space."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 
 import numpy as np

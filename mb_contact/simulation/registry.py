@@ -3,8 +3,6 @@
 
 """What a simulation takes from ``studies/``, which is imported when a scene or a caller asks for it, never before."""
 
-from __future__ import annotations
-
 import importlib
 
 STUDIES = {

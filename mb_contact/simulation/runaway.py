@@ -8,8 +8,6 @@ with, beyond all work done.  Fast motion alone is none of that: what flies or sp
 step, and what no step resolves for long (a whip's end) gains a smaller part.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg.blas import dnrm2
 

@@ -3,8 +3,6 @@
 
 """One step of a simulation: detect, assemble, solve, integrate; refuse what runs away; certify the result."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT
@@ -19,7 +17,7 @@ from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
 
-CONTACT_WORK = 2  # entry of StepWork.ledger
+CONTACT_WORK = 2  # entry of StepWork.work_terms
 
 
 class Stepper:
@@ -68,7 +66,8 @@ class Stepper:
             status = self._move() if context.events is None else context.events.run(time, dt)
             if status != OK:
                 raise self._error(status)
-            work = sum(context.work.ledger.tolist()) + (0.0 if context.impacts is None else context.impacts.work_done)
+            impacts = 0.0 if context.impacts is None else context.impacts.work_done
+            work = sum(context.work.work_terms.tolist()) + impacts
             if start is not None:
                 refuse_runaway(self._state, start, work)
             return work
@@ -79,7 +78,7 @@ class Stepper:
             raise
 
     def _move(self):
-        """Detect, solve and move once; a status."""
+        """Detect, solve and move once; returns a status."""
         context = self._context
         if context.impacts is not None:
             context.impacts.begin(self._state.time)
@@ -96,13 +95,13 @@ class Stepper:
         context, state = self._context, self._state
         work, solution, bilateral = context.work, context.solution, context.bilateral
         contacts = int(context.contacts.count[0])
-        gap, infeasible, cone, *_ = solution.judge.tolist()
+        gap, infeasible, cone, *_ = solution.residuals.tolist()
         stage, iterations, *_ = work.info.tolist()
         kinetic, potential = work.energy.tolist()
         gained, pushed = work.contact_energy.tolist()
         ray, gain = solution.proof.tolist()
         rows = int(bilateral.info[COUNT])
-        residual, closure, speed = bilateral.judge.tolist() if rows else (0.0, 0.0, 0.0)
+        residual, closure, speed = bilateral.residuals.tolist() if rows else (0.0, 0.0, 0.0)
         energy = kinetic + potential
         return Certificate(
             complementarity_gap=gap,
@@ -144,7 +143,7 @@ class Stepper:
             restitution=np.zeros(len(stopped)),
             compression=context.work.contact_impulse[stopped],
             decompression=np.zeros((len(stopped), 3)),
-            energy_before=certificate.energy - float(context.work.ledger[CONTACT_WORK]),
+            energy_before=certificate.energy - float(context.work.work_terms[CONTACT_WORK]),
             energy_compressed=certificate.energy,
             energy_after=certificate.energy,
             law="inelastic",

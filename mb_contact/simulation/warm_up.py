@@ -7,8 +7,6 @@ Numba compiles under one lock, so a second core only helps in a second process: 
 largest stages into the shared cache on disk, from where the whole step then takes them.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -27,7 +25,7 @@ STAGES = {
     "contact manifolds": (step.find_contacts, (0,)),
     "articulated-body sweeps": (step.smooth_dynamics, ()),
     "contact rows": (assemble, ()),
-    "operational-space compliance": (problem.pose, ()),
+    "operational-space compliance": (problem.assemble_problem, ()),
     "contact solver": (problem.solve, (False,)),
     "impulse sweep": (step.settle, ()),
     "the next state": (step.conclude, ()),

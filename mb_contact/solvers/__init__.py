@@ -7,8 +7,6 @@
 ``infeasible``: proofs that there is no solution.
 """
 
-from __future__ import annotations
-
 from mb_contact.solvers.friction import FrictionResult, solve_friction
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.lcp import METHODS, LcpResult, solve_lcp

@@ -3,8 +3,6 @@
 
 """Proof that a linear complementarity problem has no solution."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import nnls
 

@@ -276,10 +276,9 @@ def _block_pivoting(problem, plain, warm, limit, tolerance):
     n = len(q)
     state = np.full(n, AT_LOWER, np.int64) if warm is None else warm.copy()
     limit = 10 * n + 50 if limit is None else int(limit)
-    A, LU = np.zeros((2, n, n))
-    order, index = np.zeros((2, n), np.int64)
-    b, x, step, z, w = np.zeros((5, n))
-    ended, solves = box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, limit)
+    work = (*np.zeros((2, n, n)), *np.zeros((2, n), np.int64), *np.zeros((3, n)))
+    z, w = np.zeros((2, n))
+    ended, solves = box_pivot(M, q, lower, upper, n, state, work, z, w, limit)
     return np.clip(z, lower, upper), "" if ended else "limit", solves, state
 
 

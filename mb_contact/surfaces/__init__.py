@@ -11,8 +11,6 @@
 >>> motion.run(1.0, step=1e-3)
 """
 
-from __future__ import annotations
-
 from mb_contact.surfaces.bodies import ContactForce, SurfaceBase, SurfaceBody, SurfaceEvent
 from mb_contact.surfaces.contact import SurfaceContact
 from mb_contact.surfaces.mass import shell

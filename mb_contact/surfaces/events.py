@@ -3,8 +3,6 @@
 
 """What happens at an event of a SurfaceTree: the next mode, and impulses through the whole tree."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.surfaces import layout as layout

@@ -6,8 +6,6 @@
 ``python -m mb_contact.surfaces.scene_schema > config/surface_scene.schema.json`` writes the published file.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -3,8 +3,6 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat

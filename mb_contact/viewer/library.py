@@ -3,8 +3,6 @@
 
 """The one place that imports viser, which is an optional library."""
 
-from __future__ import annotations
-
 import socket
 
 from mb_contact.errors import InputError

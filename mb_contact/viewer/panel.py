@@ -3,8 +3,6 @@
 
 """The controls beside the picture: run, pause, step, reset; what is shown; the certificate of the last step."""
 
-from __future__ import annotations
-
 from mb_contact.viewer.options import EFFORTS
 
 FASTEST = 2.0  #: real-time factor at the right end of the slider

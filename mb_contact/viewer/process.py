@@ -3,8 +3,6 @@
 
 """``mb-contact view --follow`` as a child: a program that runs a node shows it in the browser."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -3,8 +3,6 @@
 
 """A view: the scene graph, the contacts and the panel on one server, fed with frames."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.rotations import quat_to_matrix

@@ -3,8 +3,6 @@
 
 """How exact the simulator is: cases with known answers, ``mb-contact bench fidelity``."""
 
-from __future__ import annotations
-
 from mb_contact.bench.fidelity import assembly, bounce, friction, impact, rotation
 
 CASES = {case.name: case for family in (friction, impact, bounce, rotation, assembly) for case in family.CASES}

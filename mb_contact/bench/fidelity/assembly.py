@@ -3,8 +3,6 @@
 
 """Many contacts at once: stacks, wedges, and a box that carries 25 rolling balls."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.bench.fidelity.frame import (

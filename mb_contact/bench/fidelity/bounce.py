@@ -3,8 +3,6 @@
 
 """A ball that bounces until it rests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.bench.fidelity.frame import GRAVITY, Case, Figure, body, coulomb, drive, simulator, upper

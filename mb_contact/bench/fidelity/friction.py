@@ -3,8 +3,6 @@
 
 """Sticking, sliding and rolling: blocks and balls under Coulomb's law."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.bench.fidelity.frame import (

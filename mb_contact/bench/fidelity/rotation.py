@@ -3,8 +3,6 @@
 
 """Free rotation: a body about its middle axis, and the sleeping top."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.bench.fidelity.exact import sleeping_tilt, tumbling_flips

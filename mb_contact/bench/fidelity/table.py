@@ -3,8 +3,6 @@
 
 """The fidelity suite as a table: figures beside exact values, and other engines' where they were measured."""
 
-from __future__ import annotations
-
 from mb_contact.bench.fidelity import CASES
 from mb_contact.bench.fidelity.frame import run_case
 from mb_contact.errors import InputError

@@ -3,8 +3,6 @@
 
 """Broad phase: which of the world's pairs are near enough for the narrow phase."""
 
-from __future__ import annotations
-
 import math
 
 from mb_contact.core.collision.geometry import first_face, half_width, separation

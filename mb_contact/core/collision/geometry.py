@@ -3,8 +3,6 @@
 
 """Where the collision shapes are, their bounding boxes, and how far each reaches in a direction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -10,8 +10,6 @@ where it is a peak, with normals that no neighbour rises above (``height_ridges.
 normals can come out.  They point from the field (Y) to the shape (X).
 """
 
-from __future__ import annotations
-
 from mb_contact.core.collision.height_grid import (
     add_field_point,
     box_in_field,

@@ -3,8 +3,6 @@
 
 """The grid of a height field: which cells a shape is over, which patch a point, and the list of contact points."""
 
-from __future__ import annotations
-
 from mb_contact.core.collision.manifold_normals import ALIKE
 from mb_contact.core.collision.manifold_reduce import reduce_points
 from mb_contact.core.collision.shapes import body_axis, face_normal, into_body, opposite, place, reach

@@ -9,8 +9,6 @@ points of the shape for two directions on either side of it span a line, whose n
 a grid point that no neighbour rises above along the normal.
 """
 
-from __future__ import annotations
-
 import math
 
 from mb_contact.core.collision.height_grid import add_field_point, grid_point

@@ -12,8 +12,6 @@ A region is a tuple (corners, radius): the outline in row 2; with a radius the d
 which row 2 has four rim points; without corners the whole plane.
 """
 
-from __future__ import annotations
-
 import math
 
 from mb_contact.core.collision.shapes import is_round, length_of, outline

@@ -3,8 +3,6 @@
 
 """Points between a flat face (polygon, disc, plane) and what faces it: a polygon, a disc, a line or a point."""
 
-from __future__ import annotations
-
 import math
 
 from mb_contact.core.collision.manifold_clip import (

@@ -3,8 +3,6 @@
 
 """Points of a pair that touches with an edge, a lateral line, a rim or a point: one or two."""
 
-from __future__ import annotations
-
 from mb_contact.core.collision.manifold_normals import polish
 from mb_contact.core.collision.shapes import gap_along, length_of, opposite, support_line
 from mb_contact.core.jit import kernel

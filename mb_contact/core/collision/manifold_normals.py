@@ -10,8 +10,6 @@ with the normals of flat faces; a face wins ties.  Two ways lead uphill from a n
 gradient on the unit sphere, w - s n, and for cylinders, whose curvature is known, Newton's method.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """At most four points of a manifold: the deepest, then those that span the largest area."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

@@ -7,8 +7,6 @@ A pair is treated in an order of its own (X, Y) that does not depend on which ge
 called A, so either order gives the same points and mirrored normals.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.collision.height_field import field_manifold

@@ -3,8 +3,6 @@
 
 """A single point against a convex shape: signed distance and direction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@
 Directions d and n are unit vectors in world axes, points tuples of three numbers.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -13,8 +13,6 @@ in K, and the two are orthogonal, so the distances to the cones and gap / (|r| +
 (the last to first order).  What is reported is the largest of all four.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.cone.problem import CONE, project_unit

@@ -20,7 +20,7 @@ from mb_contact.types import RUB
 FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the number of the others
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
-VELOCITY = 0  # entries of BilateralWork.judge: worst scaled residual [sqrt(N s m/s)]
+VELOCITY = 0  # entries of BilateralWork.residuals: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
 
@@ -31,7 +31,7 @@ class BilateralWork(NamedTuple):
     ratio: Annotated[Reals, "m"]  #: weight of a gear row's partner
     bound: Annotated[Reals, "m"]  #: greatest impulse of a row of joint friction, 0 of all other rows
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
-    judge: Annotated[Reals, 3]
+    residuals: Annotated[Reals, 3]
     info: Annotated[Integers, 3]
 
 

@@ -3,8 +3,6 @@
 
 """Contacts: frames D, rows (normal, two tangents) with their push-out, directions of unequal friction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import fill

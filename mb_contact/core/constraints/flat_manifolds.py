@@ -14,8 +14,6 @@ Coulomb's law then has three points carry the body and the fourth float 1e-11 m 
 physics, jumps from step to step, and lies orders of magnitude farther from the next one than the data from each other.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 
 SAME_GAP = 1e-10  #: changes of a gap that do not count [m]

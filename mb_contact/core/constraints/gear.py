@@ -6,8 +6,6 @@
 A coupling acts on up to four bodies, a row on two; whoever works on rows combines the two.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.jit import kernel
 

@@ -8,8 +8,6 @@
 a box of the contact problem (``core/solve``).
 """
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.bilateral import COUNT, GEARS
 from mb_contact.core.jit import kernel
 

@@ -3,8 +3,6 @@
 
 """Limits of joints, of position and of velocity: unilateral rows, posed only where a step can reach them."""
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.rows import joint_row
 from mb_contact.core.jit import kernel
 from mb_contact.types import LOWER, SLOWEST

@@ -9,8 +9,6 @@ of a scalar joint is the same thing in other clothes, a difference of body veloc
 omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k) [h; 0].
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
@@ -70,11 +68,11 @@ def joint_row(tree, kin, k, bound, rows, row):
 
 
 @kernel
-def row_sides(com, rows, n_rows):
+def row_sides(compliance, rows, n_rows):
     """Essential numbers of the rows' bodies."""
     for r in range(n_rows):
-        rows.side_a[r] = com.essential[rows.body_a[r]] if rows.body_a[r] >= 0 else -1
-        rows.side_b[r] = com.essential[rows.body_b[r]] if rows.body_b[r] >= 0 else -1
+        rows.side_a[r] = compliance.essential[rows.body_a[r]] if rows.body_a[r] >= 0 else -1
+        rows.side_b[r] = compliance.essential[rows.body_b[r]] if rows.body_b[r] >= 0 else -1
 
 
 @kernel

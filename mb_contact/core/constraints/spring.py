@@ -10,8 +10,6 @@ A spring is implicit, like the damping: with the force -k (q + dt v+ - rest) - d
 so the step with damping d + dt k and the force -k (q - rest) is that step; it is stable for any k and dt.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 
 

@@ -7,8 +7,6 @@ A contact whose pair of surfaces has such coefficients gets the relative angular
 the two tangents.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.rows import angular_row
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot

@@ -3,8 +3,6 @@
 
 """What the event scheme asks of a state: which contacts collide, hold or leave, and the gaps along a flow."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.collision.broadphase import plane_gap

@@ -4,8 +4,8 @@
 """Stages of an impact (J14 section 7) on the step's own rows and solvers: velocities jump, positions stay.
 
     impacts_due      which contacts collide (equations of docs/impacts.md)
-    foresee          when (``times.py``)
-    pose_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
+    predict_impact_times          when (``times.py``)
+    assemble_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
     ..._compression  J14 (54): the contact problem with dt = 0, before and after ``problem.solve``
     ..._decompression  J14 (57) with the friction of the chosen law, likewise
     apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
@@ -33,13 +33,13 @@ from mb_contact.core.handle import ONLY_ROWS, SLIP_SPEED
 from mb_contact.core.impact.selection import TOUCH, pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
-    foreseen,
     gap_now,
     island_moments,
-    lengthen_arms,
     limit_touch,
     normal_velocity,
-    spare,
+    offset_lever_arms,
+    relax_unreached,
+    velocities_at_impact,
 )
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.certificate import certify
@@ -81,13 +81,13 @@ class ImpactWork(NamedTuple):
     q: Annotated[Reals, "R"]  #: velocities before the second phase
     moved: Annotated[Reals, "R"]  #: W times impulses
     total: Annotated[Reals, "R"]  #: p_c + p_d
-    judge_c: Annotated[Reals, 4]  #: certificate of compression
-    judge_d: Annotated[Reals, 4]  #: and of decompression
+    residuals_c: Annotated[Reals, 4]  #: certificate of compression
+    residuals_d: Annotated[Reals, 4]  #: and of decompression
     energy: Annotated[Reals, 4]  #: [J]
     arm: Annotated[Reals, "c"]  #: half of the gap that closes before they touch [m]
     when: Annotated[Reals, "c"]  #: moments of the step's marked contacts, from its start [s]
-    bend: Annotated[Reals, "c", 3]  #: their relative accelerations until then [m/s^2]
-    picked_bend: Annotated[Reals, "c", 3]  #: of those that take part
+    path_acceleration: Annotated[Reals, "c", 3]  #: their relative accelerations until then [m/s^2]
+    picked_acceleration: Annotated[Reals, "c", 3]  #: of those that take part
     moment: Annotated[Reals, "R"]  #: of the units that take part; infinite where one only touches
     ahead: Annotated[Reals, "R"]  #: what u has gained since the start of the step
     label: Annotated[Integers, "n"]  #: island of each body
@@ -103,7 +103,7 @@ def make_impact_work(capacity, rows, bodies, dof):
 
 @entry
 def impacts_due(h, eps, every, threshold, lag, dt):
-    """How many contacts collide in this step; rows of those in flight are spared (``impact_times.spare``).
+    """How many contacts collide in this step; rows of those in flight are spared (``times.relax_unreached``).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def impacts_due(h, eps, every, threshold, lag, dt):
     """
     due = 0
     for i in range(h.contacts.count[0]):
-        h.work.row_bias[i, 0] = spare(h, i, threshold, lag, dt)
+        h.work.row_bias[i, 0] = relax_unreached(h, i, threshold, lag, dt)
         if (every or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
             due += 1
     if every:
@@ -169,8 +169,8 @@ def next_pair(h, imp):
 
 
 @entry
-def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
-    """Rows of the contacts that are marked or touch and of the limits that are reached; a status.
+def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
+    """Rows of the contacts that are marked or touch and of the limits that are reached; returns a status.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.cones)
-    lengthen_arms(h, imp, picked)
+    offset_lever_arms(h, imp, picked)
     reached_limits(h, imp, threshold, lag, dt)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.cones, h.friction.extra)
     island_moments(h, imp, picked, together)
@@ -201,7 +201,7 @@ def pose_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, toget
         h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
     )  # friction of the joints has no time to act
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
-    foreseen(h, imp, picked, lag, dt)
+    velocities_at_impact(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
     fill(h.v.shape[0], h.draft.damping, 0.0)
     draft_contacts(h.draft, picked, h.friction, 1.0)
@@ -224,17 +224,17 @@ def begin_compression(h, imp):
 @entry
 def end_compression(h, imp):
     """p_c, u_c and the energy of compression, from the solution."""
-    _end_phase(h, imp.u, imp.p_c, imp.u_c, imp.judge_c)
+    _end_phase(h, imp.u, imp.p_c, imp.u_c, imp.residuals_c)
     imp.energy[COMPRESSED] = 0.0
     imp.energy[RECOVERED] = 0.0
     for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
         imp.energy[COMPRESSED] += 0.5 * imp.p_c[i] * (imp.u[i] + imp.u_c[i])
-    fill(4, imp.judge_d, 0.0)
+    fill(4, imp.residuals_d, 0.0)
 
 
 @entry
-def _end_phase(h, q, r, u, judge):
-    """Impulses of the solved rows into r, velocities after them into u, the certificate into ``judge``."""
+def _end_phase(h, q, r, u, residuals):
+    """Impulses of the solved rows into r, velocities after them into u, the certificate into ``residuals``."""
     P = h.system
     n_rows = rows_in_use(h)
     copy(n_rows, h.sol.r, r)
@@ -244,7 +244,7 @@ def _end_phase(h, q, r, u, judge):
     for i in range(P.count[ROWS]):
         if P.immobile[i] != 0:
             u[P.source[i]] = P.q[i]
-    certify(P, u, h.bil.info[FIRST], judge, h.sol.loops)
+    certify(P, u, h.bil.info[FIRST], residuals, h.sol.loops)
 
 
 @entry
@@ -290,7 +290,7 @@ def begin_decompression(h, imp, law, scale):
 @entry
 def end_decompression(h, imp, law):
     """p_d from the solution; returns the change of kinetic energy over both phases [J]."""
-    _end_phase(h, imp.q, imp.p_d, imp.moved, imp.judge_d)
+    _end_phase(h, imp.q, imp.p_d, imp.moved, imp.residuals_d)
     return recovered(h, imp, law)
 
 
@@ -313,7 +313,7 @@ def recovered(h, imp, law):
 
 @entry
 def apply_impact(h, imp):
-    """Velocities after the impact and what follows from them, from p_c and p_d; a status."""
+    """Velocities after the impact and what follows from them, from p_c and p_d; returns a status."""
     for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
         imp.total[i] = imp.p_c[i] + imp.p_d[i]
     partner_impulses(imp.total, h.bil)

@@ -3,8 +3,6 @@
 
 """Which contacts and limits of a step take part in an impact."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.limit import limit_row
@@ -33,7 +31,7 @@ def pick_contacts(h, imp, picked, eps, touch, only_pair):
         picked.gap[c] = 0.0
         imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
         imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
-        put_vector(imp.picked_bend, c, vector(imp.bend, i))
+        put_vector(imp.picked_acceleration, c, vector(imp.path_acceleration, i))
         put_vector(picked.point, c, vector(found.point, i))
         put_vector(picked.normal, c, vector(found.normal, i))
         c += 1

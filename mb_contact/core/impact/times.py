@@ -4,17 +4,15 @@
 """When within a step its impacts happen, and what follows from it for the step (docs/impacts.md).
 
     collides         whether a contact's path through the step reaches the surface
-    foresee          the moment t at which it does, and the relative acceleration on the way there
+    predict_impact_times          the moment t at which it does, and the relative acceleration on the way there
     island_moments   one moment for all that an impact couples
-    foreseen         velocities of the rows at that moment
+    velocities_at_impact         velocities of the rows at that moment
     move_back        the path after the impact, extended back to the start of the step: q - t (v+ - v-)
 
 The path of a gap is g + u t + a t^2 / 2 with a = (u_next - u) / dt, u_next without impacts.  Semi-implicit Euler's
 positions lie on such a path whose velocity at the start is u + a dt / 2 (its own velocities are half a step late), so
 there ``lag`` is 1/2; it is 0 for flows.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -80,7 +78,7 @@ def collides(h, i, threshold, lag, dt):
 
 
 @entry
-def spare(h, i, threshold, lag, dt):
+def relax_unreached(h, i, threshold, lag, dt):
     """Bias of the row of a contact in flight, whose path stays above the surface, so that the row leaves it alone.
 
     ``g + dt u+ >= 0`` asks too much of a path with mean velocity (u + u+) / 2 and would slow what is to bounce later.
@@ -120,7 +118,7 @@ def limit_touch(h, k, side, lag, dt):
 
 
 @entry
-def set_aside(h, threshold):
+def mask_approaching(h, threshold):
     """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
     for i in range(h.contacts.count[0]):
         if normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) < -threshold:
@@ -128,8 +126,8 @@ def set_aside(h, threshold):
 
 
 @entry
-def foresee(h, imp, lag, dt):
-    """Moments ``imp.when`` (c,) of the marked contacts and accelerations ``imp.bend`` (c, 3), from ``work.v_next``.
+def predict_impact_times(h, imp, lag, dt):
+    """Moments ``imp.when`` (c,) of the marked contacts, ``path_acceleration`` (c, 3), from ``v_next``.
 
     v_next is that of the step's problem with the approaching contacts set aside.  Where it jumps by more than the
     approach itself (something else was stopped), the free velocity serves.
@@ -138,7 +136,7 @@ def foresee(h, imp, lag, dt):
     body_velocities(h.tree, h.kin, h.work.v_next, V)
     for i in range(h.contacts.count[0]):
         imp.when[i] = 0.0
-        put_vector(imp.bend, i, ZERO)
+        put_vector(imp.path_acceleration, i, ZERO)
         if imp.collides[i] == 0:
             continue
         n = vector(h.contacts.normal, i)
@@ -149,11 +147,11 @@ def foresee(h, imp, lag, dt):
             after = free
         imp.when[i] = first_touch(gap_now(h, i), vector_dot(n, u), vector_dot(n, after), lag, dt)
         x, y, z = vector_sum(after, -1.0, u)
-        put_vector(imp.bend, i, (x / dt, y / dt, z / dt))
+        put_vector(imp.path_acceleration, i, (x / dt, y / dt, z / dt))
 
 
 @entry
-def lengthen_arms(h, imp, picked):
+def offset_lever_arms(h, imp, picked):
     """Rows of contacts that close a gap first: each body is touched at its own surface, ``imp.arm`` from the midpoint.
 
     (x -+ arm n) x d on either side; both rows of moments gain arm n x d.
@@ -179,7 +177,7 @@ def forget_times(imp):
     """All collisions are now: the event scheme is at their time already."""
     for i in range(imp.when.shape[0]):
         imp.when[i] = 0.0
-        put_vector(imp.bend, i, ZERO)
+        put_vector(imp.path_acceleration, i, ZERO)
 
 
 @entry
@@ -236,7 +234,7 @@ def _join(label, a, b):
 
 
 @entry
-def foreseen(h, imp, picked, lag, dt):
+def velocities_at_impact(h, imp, picked, lag, dt):
     """Bring the velocities ``imp.u`` of the rows of colliding contacts to their moment: + (lag dt + t) a.
 
     Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
@@ -247,7 +245,7 @@ def foreseen(h, imp, picked, lag, dt):
         if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
             continue
         t = lag * dt + imp.body_moment[_body_of(h.rows, 3 * i)]
-        gain = vector_sum(ZERO, t, vector(imp.picked_bend, i))
+        gain = vector_sum(ZERO, t, vector(imp.picked_acceleration, i))
         normal = vector_dot(gain, vector(picked.normal, i))
         if not imp.u[3 * i] + normal < 0.0:
             continue

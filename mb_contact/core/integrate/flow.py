@@ -27,8 +27,8 @@ from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.step.closing import LEDGER_LOOPS, closure_error
-from mb_contact.core.step.step import BAD_BODY, close_books, refresh, rows_in_use
+from mb_contact.core.step.closing import WORK_OF_LOOPS, closure_error
+from mb_contact.core.step.step import BAD_BODY, record_step, refresh, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -45,7 +45,7 @@ from mb_contact.core.tree.spatial import (
 from mb_contact.core.workspace import Articulated, Kinematics, make_articulated, make_kinematics
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
-EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.ledger
+EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.work_terms
 
 
 class FlowArrays(NamedTuple):
@@ -114,7 +114,7 @@ def begin_flow(h, f):
 
 @entry
 def accelerate(h, f, weight, v_damped):
-    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); a status."""
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); returns a status."""
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
@@ -245,11 +245,11 @@ def end_is_finite(f):
 @entry
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
-    close_books(h)
-    copy(5, f.work, h.work.ledger)
+    record_step(h)
+    copy(5, f.work, h.work.work_terms)
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
-    h.work.ledger[LEDGER_LOOPS] = 0.0  # their impulses are held forces like those of contacts
+    h.work.work_terms[WORK_OF_LOOPS] = 0.0  # their impulses are held forces like those of contacts
     if h.bil.info[COUNT] > 0:
-        h.bil.judge[CLOSURE] = closure_error(h)
+        h.bil.residuals[CLOSURE] = closure_error(h)

@@ -11,8 +11,6 @@ so R1 I W1 = R0 I W0 + dt N: the angular momentum is exact, and the kinetic ener
 the work of N.  cay(a) is the rotation by 2 atan(|a| / 2) about a.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.integrate.flow import CONTACTS, WRENCHES

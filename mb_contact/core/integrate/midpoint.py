@@ -12,8 +12,6 @@ with the one number lambda = O(dt^2) that makes T1 + U1 - T0 - U0 (U of gravity 
 other forces at v'.  Solved by a fixed point until rounding stops it, and symmetric in time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill

@@ -3,8 +3,6 @@
 
 """Explicit Runge-Kutta methods on the joints' manifolds: one step of any tableau, and steps with error control."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill

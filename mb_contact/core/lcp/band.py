@@ -6,8 +6,6 @@
 ``A[i, w - (i - j)]`` holds entry (i, j), i - w <= j <= i, for the half-width w = A.shape[1] - 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

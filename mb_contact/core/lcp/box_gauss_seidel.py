@@ -3,8 +3,6 @@
 
 """Projected Gauss-Seidel for linear complementarity with bounds (Cryer 1971)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

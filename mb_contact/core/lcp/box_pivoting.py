@@ -10,8 +10,6 @@ number of violations has not fallen for a while, only the one of the highest ind
 ends for every P-matrix.  Started from the states of the last time step it usually takes one solve.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve, proximal_solve
 
@@ -23,7 +21,7 @@ REGULARISATION = 1e-8  #: of the mean diagonal, where the basis is singular
 
 
 @kernel
-def box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, w, limit):
+def box_pivot(M, q, lower, upper, n, state, work, z, w, limit):
     """Solve from the states in ``state``; returns (whether no state is violated, linear solves).
 
     Parameters
@@ -31,11 +29,12 @@ def box_pivot(M, q, lower, upper, n, state, A, LU, order, index, b, x, step, z, 
     M, q, lower, upper : the leading n rows; bounds may be infinite
     state : int64 (>= n,)
         In and out; a row without the bound its state names is taken as BETWEEN.
-    A, LU : (>= n, >= n); order, index : int64 (>= n,); b, x, step : (>= n,)
+    work : A, LU (>= n, >= n); order, index int64 (>= n,); b, x, step (>= n,)
         Workspaces.
     z, w : (>= n,)
         Output, w recomputed as M z + q.
     """
+    A, LU, order, index, b, x, step = work
     size = 0.0
     scale = 0.0
     for i in range(n):

@@ -8,8 +8,6 @@ sigma is the largest closing speed along a direction, and every complementary pa
 the units of sqrt(N s m/s): z sqrt(W_ii) and w / sqrt(W_ii) with W_ii the pair's own diagonal entry.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import fill
@@ -22,21 +20,21 @@ WORST = 3  #: unit with the largest residual
 
 
 @kernel
-def certify(W, q, cones, r, u, judge):
-    """Fill ``judge``; u is recomputed as W r + q.
+def certify(W, q, cones, r, u, residuals):
+    """Fill ``residuals``; u is recomputed as W r + q.
 
     A unit with a NaN or an infinity counts as infinitely bad.
     """
-    return certify_shifted(W, q, r, 0.0, cones, r, u, judge)
+    return certify_shifted(W, q, r, 0.0, cones, r, u, residuals)
 
 
 @kernel
-def certify_shifted(W, q, theta, part, cones, r, u, judge):
+def certify_shifted(W, q, theta, part, cones, r, u, residuals):
     """As ``certify`` with r_n - part theta against u_n: normal impulses that start from recovered ones."""
     n_f = cones.cosine.shape[0]
     rows = cones.rows[0]
-    fill(judge.shape[0], judge, 0.0)
-    judge[WORST] = -1.0
+    fill(residuals.shape[0], residuals, 0.0)
+    residuals[WORST] = -1.0
     for i in range(rows):
         x = q[i]
         for j in range(rows):
@@ -53,18 +51,18 @@ def certify_shifted(W, q, theta, part, cones, r, u, judge):
             g, f, beyond = polygon_pairs(n_f, cones.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
-            judge[CONE] = max(judge[CONE], beyond)
+            residuals[CONE] = max(residuals[CONE], beyond)
         if not finite or not gap <= 1e300 or not infeasible <= 1e300:
             gap = 1e300
             infeasible = 0.0
-        if gap > judge[GAP]:
-            judge[GAP] = gap
-        if infeasible > judge[INFEASIBLE]:
-            judge[INFEASIBLE] = infeasible
+        if gap > residuals[GAP]:
+            residuals[GAP] = gap
+        if infeasible > residuals[INFEASIBLE]:
+            residuals[INFEASIBLE] = infeasible
         if max(gap, infeasible) > largest:
             largest = max(gap, infeasible)
-            judge[WORST] = i
-    return max(judge[GAP], judge[INFEASIBLE])
+            residuals[WORST] = i
+    return max(residuals[GAP], residuals[INFEASIBLE])
 
 
 @kernel

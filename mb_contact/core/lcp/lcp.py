@@ -10,8 +10,6 @@
 Order of z: for each contact F_n, beta_1 ... beta_nf; then the impulses of scalar units; then all sigma.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 
 

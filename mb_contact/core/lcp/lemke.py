@@ -9,8 +9,6 @@ Only nonbasic columns are stored; a pivot exchanges a row's and a column's varia
 test reads the inverse basis: the column of w_k is column ``place[k]`` if w_k is nonbasic, else a unit vector.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

@@ -8,8 +8,6 @@ consistent: four corners of a box carry one weight.  ``(A + eps I) x_{i+1} = b +
 ``x_0 = 0`` converges to the least-norm solution of ``A x = b`` when A is positive semidefinite.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 
 

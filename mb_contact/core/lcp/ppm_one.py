@@ -3,8 +3,6 @@
 
 """Principal pivoting method I on a dense tableau (Murty, section 4.1; Cottle, Pang, Stone, section 4.2)."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_SINGULAR, PPM_SOLVED

@@ -20,8 +20,6 @@ set, its column is exchanged along the direction that changes no w; if nothing b
 problem has no solution and is called a ray.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.active_factor import (

@@ -13,8 +13,6 @@ An island is a set of trees that contacts, loops and gears couple.  The operator
 J14 section 8 has it) where that costs less than by bodies: few contacts on long chains.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
@@ -56,7 +54,7 @@ def choose_face(P, only_rows):
 
 
 @entry
-def pose_bodies(P, draft, tree, kin, rows):
+def assemble_by_bodies(P, draft, tree, kin, rows):
     """J, M and M^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
     start = P.blocks.start
@@ -193,16 +191,16 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
 
 
 @entry
-def pose_rows(P, com, rows, gears, n_rows, count):
+def assemble_by_rows(P, compliance, rows, gears, n_rows, count):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
-    row_compliance(com, rows, n_rows, count, P.W)
+    row_compliance(compliance, rows, n_rows, count, P.W)
     combine_gears(P.W, gears)
     for i in range(P.count[ROWS]):
         P.blocks.D[i] = P.W[P.source[i], P.source[i]]
 
 
 @entry
-def set_scales(P, com, rows):
+def set_scales(P, compliance, rows):
     """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
     blocks = P.blocks
     D = blocks.D
@@ -216,7 +214,7 @@ def set_scales(P, com, rows):
             if D[i] > SUSPECT * largest:
                 continue
             if P.face[0] == BY_ROWS:
-                terms = compliance_terms(com, rows, P.source[i])
+                terms = compliance_terms(compliance, rows, P.source[i])
             else:
                 terms = own_terms(P.bodies, b, i - n)
             if D[i] <= max(IMMOBILE * terms, NOTHING * largest):

@@ -3,8 +3,6 @@
 
 """Factors of M + J* G J by bodies: a block LU over pieces of six velocities, in the order of least degree."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel, sweep

@@ -9,8 +9,6 @@ which is the same step as (1 + G W) dr = c.  The matrix has a block of 6 x 6 for
 a tree couples; it is not symmetric where contacts slip.  Pieces are eliminated in the order of least degree.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel, sweep

@@ -3,8 +3,6 @@
 
 """The operator by rows: W as a dense matrix, and Newton steps (1 + G W) dr = c by a dense factorisation."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.solve.laws import friction_group

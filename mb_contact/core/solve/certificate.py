@@ -1,14 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The judge of a solved problem: from impulses and the velocities that the impulse sweep gives for them.
+"""The residuals of a solved problem: from impulses and the velocities that the impulse sweep gives for them.
 
 Nothing of a solver's arithmetic is in it: velocities come from the recursion over the bodies, and the laws are written
 out anew.  Every complementary pair (z, w) is measured as z sqrt(W_ii) against w / sqrt(W_ii), in sqrt(N s m/s); a
 friction group as the distance of its impulse from the disc's, or the polygon's, point nearest to it minus its velocity.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -16,22 +14,22 @@ from mb_contact.core.jit import entry
 from mb_contact.core.lcp.certificate import polygon_pairs
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY
 
-GAP = 0  #: entries of ``judge``: largest min(z, w) over the pairs, largest distance of a friction group
+GAP = 0  #: entries of ``residuals``: largest min(z, w) over the pairs, largest distance of a friction group
 INFEASIBLE = 1  #: largest negative part of a velocity or normal impulse, largest velocity of an equality
 CONE = 2  #: largest friction beyond its bound, unscaled [N s]
 WORST = 3  #: block with the largest residual
 
 
 @entry
-def certify(P, u, first_bilateral, judge, loops):
+def certify(P, u, first_bilateral, residuals, loops):
     """Judge the impulses ``P.r`` with velocities u of the caller's rows.
 
     Rows of loops, gears and joint friction, from ``first_bilateral`` on, go to ``loops``: worst scaled residual and
     worst velocity [m/s, rad/s].  A NaN or an infinity counts as infinitely bad.
     """
-    for i in range(judge.shape[0]):
-        judge[i] = 0.0
-    judge[WORST] = -1.0
+    for i in range(residuals.shape[0]):
+        residuals[i] = 0.0
+    residuals[WORST] = -1.0
     loops[0] = 0.0
     loops[1] = 0.0
     largest = -1.0
@@ -57,20 +55,20 @@ def certify(P, u, first_bilateral, judge, loops):
             gap = max(min((z - mu) * s, w / s), 0.0)
             below = max(-min((z - mu) * s, w / s), 0.0)
             if kind == CONTACT:
-                gap, below = _friction(P, u, b, gap, below, judge)
+                gap, below = _friction(P, u, b, gap, below, residuals)
         if P.source[i] >= first_bilateral:
             loops[0] = max(loops[0], max(gap, below))
             loops[1] = max(loops[1], abs(w) if kind == EQUALITY else 0.0)
             continue
-        judge[GAP] = max(judge[GAP], gap)
-        judge[INFEASIBLE] = max(judge[INFEASIBLE], below)
+        residuals[GAP] = max(residuals[GAP], gap)
+        residuals[INFEASIBLE] = max(residuals[INFEASIBLE], below)
         if max(gap, below) > largest:
             largest = max(gap, below)
-            judge[WORST] = b
+            residuals[WORST] = b
 
 
 @entry
-def _friction(P, u, b, gap, below, judge):
+def _friction(P, u, b, gap, below, residuals):
     """Gap and infeasibility of the friction of a contact joined to those of its normal."""
     n = P.blocks.start[b]
     end = P.blocks.start[b + 1]
@@ -84,18 +82,18 @@ def _friction(P, u, b, gap, below, judge):
         )
         gap = max(gap, g)
         below = max(below, f)
-        judge[CONE] = max(judge[CONE], beyond)
+        residuals[CONE] = max(residuals[CONE], beyond)
     else:
-        gap = max(gap, _disc(P, u, normal, n + 1, n + 3, judge))
+        gap = max(gap, _disc(P, u, normal, n + 1, n + 3, residuals))
     if end - n == 4 or end - n == 6:
-        gap = max(gap, _disc(P, u, normal, n + 3, n + 4, judge))
+        gap = max(gap, _disc(P, u, normal, n + 3, n + 4, residuals))
     if end - n >= 5:
-        gap = max(gap, _disc(P, u, normal, end - 2, end, judge))
+        gap = max(gap, _disc(P, u, normal, end - 2, end, residuals))
     return gap, below
 
 
 @entry
-def _disc(P, u, radius, first, last, judge):
+def _disc(P, u, radius, first, last, residuals):
     """Distance of the group's impulse y from the disc's point nearest to y - v, in units of its coefficients."""
     blocks = P.blocks
     length = 0.0
@@ -110,7 +108,7 @@ def _disc(P, u, radius, first, last, judge):
         scale = blocks.mu[k] * blocks.mu[k] * blocks.D[k]
         size += y * y
         length += (y - blocks.mu[k] * u[P.source[k]] / scale) ** 2
-    judge[CONE] = max(judge[CONE], np.sqrt(scale) * (np.sqrt(size) - radius))
+    residuals[CONE] = max(residuals[CONE], np.sqrt(scale) * (np.sqrt(size) - radius))
     part = 1.0 if length <= radius * radius else radius / np.sqrt(length)
     total = 0.0
     for k in range(first, last):

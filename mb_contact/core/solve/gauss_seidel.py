@@ -3,8 +3,6 @@
 
 """Block Gauss-Seidel sweeps: each block in turn comes nearer to its law by Newton steps of its own, the others held."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import entry, kernel, sweep
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE

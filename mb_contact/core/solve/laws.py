@@ -19,8 +19,6 @@ with f = y - z_n t the distance from the bound and k = z_n / |z|; for a vertex o
 row across t sticks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

@@ -19,8 +19,6 @@ velocity has u in the dual cones, u_n >= mu |u_t|.  Coulomb's law asks for u_n >
 the ray it jams, and a solution may exist all the same: few do (4 of 32 captured steps with rays).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import entry, kernel

@@ -3,8 +3,6 @@
 
 """Rows, drafted blocks, free velocities and warm impulses of a step."""
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
 from mb_contact.core.constraints.flat_manifolds import level_offsets

@@ -3,8 +3,6 @@
 
 """The certificate of a step's contact problem, recomputed from its impulses, and the proof of a ray."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import FIRST, GEARS, SPEED, VELOCITY
@@ -66,7 +64,7 @@ def _outside(h, P, b):
 
 
 @entry
-def judge(h):
+def certify_step(h):
     """Velocities ``sol.u`` of the rows, from W or by the impulse sweep, and from them the certificate of the problem.
 
     W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.
@@ -93,6 +91,6 @@ def judge(h):
             row = h.system.source[i]
             h.sol.u[row] = min(max(h.sol.q[row], 0.0), h.system.q[i])
     loops = h.sol.loops
-    certify(h.system, h.sol.u, h.bil.info[FIRST], h.sol.judge, loops)
-    h.bil.judge[VELOCITY] = loops[0]
-    h.bil.judge[SPEED] = loops[1]
+    certify(h.system, h.sol.u, h.bil.info[FIRST], h.sol.residuals, loops)
+    h.bil.residuals[VELOCITY] = loops[0]
+    h.bil.residuals[SPEED] = loops[1]

@@ -32,7 +32,7 @@ from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
-from mb_contact.core.step.problem import pose_system
+from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
@@ -40,7 +40,7 @@ from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_pose
 from mb_contact.core.workspace import Rows, make_rows
 
 STRIDE = 0.5  # [rad, m] longest change of a coordinate in one Gauss-Newton step
-LEDGER_LOOPS = 5  # entry of StepWork.ledger
+WORK_OF_LOOPS = 5  # entry of StepWork.work_terms
 TOLERANCE = 1e-14  # of the linear problem [sqrt(N s m/s)]; its budget of Newton steps:
 BUDGET = 20
 
@@ -107,7 +107,7 @@ def closure_error(h):
 
 @entry
 def begin_closing(h):
-    """Articulated inertias of the present poses, without damping; a status."""
+    """Articulated inertias of the present poses, without damping; returns a status."""
     return articulated_inertias(h.tree, h.kin, 0.0, h.art)[0]
 
 
@@ -117,7 +117,7 @@ def newton_step(h):
     c = h.closing
     P = c.system
     h.draft.count[0] = 0
-    pose_system(h, P, c.rows, c.bil, 0, True)
+    assemble_system(h, P, c.rows, c.bil, 0, True)
     n_rows = c.bil.info[COUNT] + c.bil.info[GEARS]
     for i in range(n_rows):
         c.r[i] = 0.0

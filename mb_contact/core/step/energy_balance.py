@@ -3,8 +3,6 @@
 
 """What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
 
-from __future__ import annotations
-
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
@@ -57,20 +55,20 @@ def add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
+def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
     velocity jump of the impulses.
     """
-    for i in range(work.ledger.shape[0]):
-        work.ledger[i] = 0.0
+    for i in range(work.work_terms.shape[0]):
+        work.work_terms[i] = 0.0
     for i in range(v.shape[0]):
         mean = 0.5 * (v[i] + work.v_next[i]) * dt
         passive = -joints.damping[i] * work.v_next[i]
         work.joint_effort[i] = work.effort[i] + passive
-        work.ledger[0] += work.effort[i] * mean
-        work.ledger[1] += passive * mean
+        work.work_terms[0] += work.effort[i] * mean
+        work.work_terms[1] += passive * mean
     n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
     row_velocities(rows, n_rows, kin.V, sol.before)
     combine_velocities(sol.before, bil)
@@ -78,17 +76,17 @@ def keep_books(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
         if dof < 0:
-            work.ledger[2] += sol.r[r] * mean
+            work.work_terms[2] += sol.r[r] * mean
         else:
-            work.ledger[3] += sol.r[r] * mean
+            work.work_terms[3] += sol.r[r] * mean
             work.joint_effort[dof] += rows.sign[r] * sol.r[r] / dt
     for k in range(work.external.shape[0]):
         for c in range(6):
             if work.external[k, c] != 0.0:
                 after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
-                work.ledger[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+                work.work_terms[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
     for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
-        work.ledger[5] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
+        work.work_terms[5] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         if bil.bound[r - bil.info[FIRST]] > 0.0:
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
     _contact_energy(rows, cones.rows[0], sol, work.contact_energy)

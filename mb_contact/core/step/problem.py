@@ -8,15 +8,13 @@ Each of them poses its rows, drafts the blocks of its contacts and writes free v
 what a kernel calls into that kernel once more, and the solver is the largest of all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE
 from mb_contact.core.jit import entry
-from mb_contact.core.solve.assemble import choose_face, pose_bodies, pose_rows, set_scales, set_velocities
+from mb_contact.core.solve.assemble import assemble_by_bodies, assemble_by_rows, choose_face, set_scales, set_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
@@ -38,21 +36,21 @@ TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
 @entry
-def pose(h):
-    """Blocks, islands, operator, scales, velocities and start of ``h.system``; a status.
+def assemble_problem(h):
+    """Blocks, islands, operator, scales, velocities and start of ``h.system``; returns a status.
 
     ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.cones`` and ``h.bil`` all rows, ``h.art`` the
     articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
     """
-    status = pose_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[ONLY_ROWS] != 0.0)
+    status = assemble_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[ONLY_ROWS] != 0.0)
     if status == OK:
         start(h)
     return status
 
 
 @entry
-def pose_system(h, P, rows, bil, units, only_rows):
-    """Blocks, islands, operator and scales of the system P; a status.
+def assemble_system(h, P, rows, bil, units, only_rows):
+    """Blocks, islands, operator and scales of the system P; returns a status.
 
     Parameters
     ----------
@@ -74,14 +72,14 @@ def pose_system(h, P, rows, bil, units, only_rows):
     choose_face(P, only_rows)
     if P.face[0] == BY_ROWS:
         n_rows = info[FIRST] + info[COUNT] + info[GEARS]
-        count = mark_essential(h.tree, rows.touched, h.com)
-        compliance_sweep(h.tree, h.kin, h.art, h.com)
-        compliance_blocks(h.tree, h.com, count)
-        row_sides(h.com, rows, n_rows)
-        pose_rows(P, h.com, rows, bil, n_rows, count)
-    elif not pose_bodies(P, h.draft, h.tree, h.kin, rows):
+        count = mark_essential(h.tree, rows.touched, h.compliance)
+        compliance_sweep(h.tree, h.kin, h.art, h.compliance)
+        compliance_blocks(h.tree, h.compliance, count)
+        row_sides(h.compliance, rows, n_rows)
+        assemble_by_rows(P, h.compliance, rows, bil, n_rows, count)
+    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):
         return SYSTEM_TOO_SMALL
-    set_scales(P, h.com, rows)
+    set_scales(P, h.compliance, rows)
     return OK
 
 

@@ -3,8 +3,6 @@
 
 """What a step leaves: the next one's warm start, and a table of contacts for the user."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST

@@ -8,7 +8,7 @@
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
     assemble         frames -> rows -> drafted blocks, q, warm start
-    pose             blocks in islands, W by rows or by bodies (problem.py)
+    assemble_problem blocks in islands, W by rows or by bodies (problem.py)
     solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
     conclude         certificate, energy, warm start, report; new velocity and position -> their kinematics
@@ -16,8 +16,6 @@
 Between steps ``kin`` always describes the current state.  q and v are written last, so a step that fails leaves the
 state untouched.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -33,9 +31,9 @@ from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.torsion_rolling import contact_moments
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry
-from mb_contact.core.step.certify import check_ray, judge
+from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, refresh
-from mb_contact.core.step.energy_balance import contact_impulses, keep_books
+from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.report import remember, report
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
@@ -97,7 +95,7 @@ def apply_impulses(h):
             work.v_next[i] += work.dv[i]
         if not np.isfinite(work.v_next[i]):
             return NOT_FINITE
-    judge(h)
+    certify_step(h)
     return OK
 
 
@@ -164,10 +162,10 @@ def settle(h):
 
 
 @entry
-def close_books(h):
+def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    keep_books(h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
+    balance_energy(h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.cones, h.sol, h.bil, h.work)
     remember(h)
     contact_moments(
         h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.memory, h.work.geom_impulse
@@ -178,7 +176,7 @@ def close_books(h):
 @entry
 def conclude(h):
     """From solved impulses to the next state."""
-    close_books(h)
+    record_step(h)
     advance(h)
     if h.bil.info[COUNT] > 0:
-        h.bil.judge[CLOSURE] = closure_error(h)
+        h.bil.residuals[CLOSURE] = closure_error(h)

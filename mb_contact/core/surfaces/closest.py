@@ -6,8 +6,6 @@
 Five equations for (u_1, u_2, g).  Unlike (c_2 - c_1) . c_i,j = 0 they stay regular when the surfaces touch.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT

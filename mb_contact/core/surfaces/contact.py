@@ -11,8 +11,6 @@ and the velocity of body 2 relative to body 1 is ``H dq`` with 1cH = [1cH_1, -1c
 the print's minus before H_psi contradicts its R_psi.  Everything here is in axes of body 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

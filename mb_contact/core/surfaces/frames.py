@@ -11,8 +11,6 @@ The frame is P00's: x along c_s, z the normal, y = z x x.  With b_ij = z . c_ij 
 Only 1 over the length of c_s and over A_yt are taken: the frame exists wherever c_s and c_t are independent.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

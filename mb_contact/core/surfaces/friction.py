@@ -13,8 +13,6 @@ s_1' being the end of a step with another direction d'.  This is right where the
 than TURN the step is refused, and shorter ones follow the slip.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

@@ -9,8 +9,6 @@ trying each row with one more sweep,
     x = mu y (friction),    y = 0 (limit).
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.layout import DECELERATION, HOLDS, RUBS

@@ -3,8 +3,6 @@
 
 """Points of parametric surfaces and their partial derivatives up to the third, exact for every kind."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import kernel

@@ -6,8 +6,6 @@
 Outside its knots a surface continues as the polynomial of its last span: a stage of an integrator may look there.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.layout import (
     COUNT_S,

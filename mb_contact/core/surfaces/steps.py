@@ -3,8 +3,6 @@
 
 """Runge-Kutta steps of a tree with contacts, of fixed or adapted length, which stop at the first step with an event."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import copy

@@ -13,8 +13,6 @@ of a joint limit: see ``rows``.
 A body that has left its parent hangs on the world by a floating joint.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.surfaces.contact import (

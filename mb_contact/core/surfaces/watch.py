@@ -3,8 +3,6 @@
 
 """What is seen of a tree with contacts at one state: contact wrenches, gaps, energy, and its response to impulses."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import fill

@@ -17,8 +17,6 @@ velocity after the step satisfies (M + dt d)(v+ - v) = dt (T - d v - C) + J* p e
 Symmetric 6 x 6 matrices are packed as ``spatial`` says.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.spatial import (
     STILL,

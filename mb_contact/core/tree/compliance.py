@@ -16,8 +16,6 @@ every block Omega(i, j) follows from one earlier block by one 6 x 6 product:
 So the cost is O(N) for the sweep and O(n_c^2) for the blocks.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -41,45 +39,45 @@ from mb_contact.core.tree.spatial import (
 
 
 @sweep
-def mark_essential(tree, touched, com):
+def mark_essential(tree, touched, compliance):
     """Number the essential bodies from the flags ``touched`` (n,); returns how many there are.
 
-    Fills ``com.essential`` (body to number or -1), ``com.body`` (number to body), ``com.on_path``.
+    Fills ``compliance.essential`` (body to number or -1), ``compliance.body`` (number to body), ``compliance.on_path``.
     """
     n = tree.parent.shape[0]
     for k in range(n):
-        com.branches[k] = 0
+        compliance.branches[k] = 0
     for k in range(n - 1, -1, -1):
-        leads = touched[k] != 0 or com.branches[k] > 0
-        com.on_path[k] = 1 if leads else 0
+        leads = touched[k] != 0 or compliance.branches[k] > 0
+        compliance.on_path[k] = 1 if leads else 0
         m = tree.parent[k]
         if leads and m >= 0:
-            com.branches[m] += 1
+            compliance.branches[m] += 1
     count = 0
     for k in range(n):
-        com.essential[k] = -1
-        if touched[k] != 0 or com.branches[k] > 1:
-            com.essential[k] = count
-            com.body[count] = k
+        compliance.essential[k] = -1
+        if touched[k] != 0 or compliance.branches[k] > 1:
+            compliance.essential[k] = count
+            compliance.body[count] = k
             count += 1
     return count
 
 
 @sweep
-def compliance_sweep(tree, kin, art, com):
+def compliance_sweep(tree, kin, art, compliance):
     """Scatter Upsilon and the path products Psi over the bodies on a path (base to tips).
 
     For each degree of freedom, with g = U D^-1 and w = Upsilon g (``articulated`` says why r joints of one do)
 
         tau_bar* Upsilon tau_bar + h D^-1 h* = Upsilon - h f* - f h*,   f = w - (g . w + D^-1) h / 2.
     """
-    Upsilon = com.Upsilon
-    near = com.near
-    essential = com.essential
+    Upsilon = compliance.Upsilon
+    near = compliance.near
+    essential = compliance.essential
     l = kin.l
     parent = tree.parent
     for k in range(parent.shape[0]):
-        if com.on_path[k] == 0:
+        if compliance.on_path[k] == 0:
             continue
         m = parent[k]
         first = tree.v_start[k]
@@ -89,7 +87,7 @@ def compliance_sweep(tree, kin, art, com):
         if m >= 0:
             near[k] = essential[m] if essential[m] >= 0 else near[m]
             if near[k] >= 0:
-                _path_product(com.Psi, l, kin.H, art.U, art.D_inv, first, last, k, m, essential[m] >= 0)
+                _path_product(compliance.Psi, l, kin.H, art.U, art.D_inv, first, last, k, m, essential[m] >= 0)
             a, b, c = packed(Upsilon, m)  # phi* Upsilon phi
             c, b, a = packed_shift(c, transposed(b), a, vector_sum(ZERO, -1.0, vector(l, k)))
             b = transposed(b)
@@ -150,19 +148,19 @@ def _path_product(Psi, l, H, U, D_inv, first, last, k, m, fresh):
 
 
 @sweep
-def compliance_blocks(tree, com, count):
-    """All blocks Omega(i, j) of the essential bodies; ``com.same_tree[i, j]`` is 0 where the block is zero."""
-    body = com.body
+def compliance_blocks(tree, compliance, count):
+    """All blocks Omega(i, j) of the essential bodies; ``compliance.same_tree[i, j]`` is 0 where the block is zero."""
+    body = compliance.body
     root = tree.root
     for j in range(count):
         kj = body[j]
-        _unpack(com.Upsilon, kj, com.Omega, j)
-        com.same_tree[j, j] = 1
+        _unpack(compliance.Upsilon, kj, compliance.Omega, j)
+        compliance.same_tree[j, j] = 1
         for i in range(j):
             same = 1 if root[body[i]] == root[kj] else 0
-            com.same_tree[i, j] = com.same_tree[j, i] = same
+            compliance.same_tree[i, j] = compliance.same_tree[j, i] = same
             if same == 1:
-                _block(com.Omega, i, com.near[kj], com.Psi, kj, j)
+                _block(compliance.Omega, i, compliance.near[kj], compliance.Psi, kj, j)
 
 
 @sweep
@@ -190,16 +188,16 @@ def _block(Omega, i, up, Psi, k, j):
 
 
 @sweep
-def compliance_of_nodes(tree, kin, art, com, touched, body, first, p, L):
+def compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L):
     """Lambda of nodes at world positions p behind ``articulated_inertias``; ``touched`` flags their bodies."""
-    count = mark_essential(tree, touched, com)
-    compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
-    node_compliance(com, kin.p, body, first, p, L)
+    count = mark_essential(tree, touched, compliance)
+    compliance_sweep(tree, kin, art, compliance)
+    compliance_blocks(tree, compliance, count)
+    node_compliance(compliance, kin.p, body, first, p, L)
 
 
 @sweep
-def node_compliance(com, origin, body, first, p, L):
+def node_compliance(compliance, origin, body, first, p, L):
     """Lambda = B* Omega B of nodes at world positions p (f, 3): blocks phi*(i, a) Omega(i, j) phi(j, b), stacked.
 
     ``first`` is 0 for a node with six rows and 3 for a point with three; body -1 has no compliance.  Fills all of L.
@@ -210,13 +208,13 @@ def node_compliance(com, origin, body, first, p, L):
         for b in range(a + 1):
             apart = True
             if body[a] >= 0 and body[b] >= 0:
-                i = com.essential[body[a]]
-                j = com.essential[body[b]]
-                if com.same_tree[i, j] != 0:
+                i = compliance.essential[body[a]]
+                j = compliance.essential[body[b]]
+                if compliance.same_tree[i, j] != 0:
                     apart = False
                     r_a = between(p, a, origin, body[a])
                     r_b = between(p, b, origin, body[b])
-                    _node_block(com.Omega[i, j], r_a, r_b, L, row, column, first[a], first[b])
+                    _node_block(compliance.Omega[i, j], r_a, r_b, L, row, column, first[a], first[b])
             for c in range(6 - first[a]):
                 for e in range(6 - first[b]):
                     if apart:
@@ -252,7 +250,7 @@ def node_row(origin, k, point, direction, row, i):
 
 
 @kernel
-def row_compliance(com, rows, n_rows, count, W):
+def row_compliance(compliance, rows, n_rows, count, W):
     """W := B* Omega B for two-sided scalar rows (the Delassus matrix of the OS formulation).
 
     Row r acts on essential body ``rows.side_a[r]`` with the 6-vector ``rows.on_a[r]`` and on
@@ -270,9 +268,9 @@ def row_compliance(com, rows, n_rows, count, W):
     side_b = rows.side_b
     touched = rows.touched
     y = rows.response
-    Omega = com.Omega
-    same_tree = com.same_tree
-    body = com.body
+    Omega = compliance.Omega
+    same_tree = compliance.same_tree
+    body = compliance.body
     for r in range(n_rows):
         for c in range(6):
             a_T[c, r] = on_a[r, c]
@@ -326,7 +324,7 @@ def row_compliance(com, rows, n_rows, count, W):
 
 
 @kernel
-def compliance_terms(com, rows, r):
+def compliance_terms(compliance, rows, r):
     """Sum of the absolute terms of W_rr: where it is much larger than W_rr, the latter is rounding."""
     total = 1e-300
     a = rows.side_a[r]
@@ -334,11 +332,11 @@ def compliance_terms(com, rows, r):
     for c in range(6):
         for d in range(6):
             if a >= 0:
-                total += abs(rows.on_a[r, c] * com.Omega[a, a, c, d] * rows.on_a[r, d])
+                total += abs(rows.on_a[r, c] * compliance.Omega[a, a, c, d] * rows.on_a[r, d])
             if b >= 0:
-                total += abs(rows.on_b[r, c] * com.Omega[b, b, c, d] * rows.on_b[r, d])
-            if a >= 0 and b >= 0 and com.same_tree[a, b] != 0:
-                total += 2.0 * abs(rows.on_a[r, c] * com.Omega[a, b, c, d] * rows.on_b[r, d])
+                total += abs(rows.on_b[r, c] * compliance.Omega[b, b, c, d] * rows.on_b[r, d])
+            if a >= 0 and b >= 0 and compliance.same_tree[a, b] != 0:
+                total += 2.0 * abs(rows.on_a[r, c] * compliance.Omega[a, b, c, d] * rows.on_b[r, d])
     return total
 
 

@@ -7,8 +7,6 @@ A composite is again a rigid body, so R(k) is carried as mass, first moment and 
 about the body origin (10 numbers), and shifted by the parallel-axis rule.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import sweep

@@ -8,8 +8,6 @@ TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are judged
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import entry, sweep
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.compliance import compliance_of_nodes
@@ -118,7 +116,7 @@ def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
 
 
 @sweep
-def compliance_at(tree, kin, art, com, touched, body, first, R_frame, p_frame, R, p, q, L):
+def compliance_at(tree, kin, art, compliance, touched, body, first, R_frame, p_frame, R, p, q, L):
     """Operational-space compliance of nodes (J14 section 8) into L; (status, body)."""
     status, k = place(tree, kin, q)
     if status != OK:
@@ -127,7 +125,7 @@ def compliance_at(tree, kin, art, com, touched, body, first, R_frame, p_frame, R
     status, k = articulated_inertias(tree, kin, 0.0, art)
     if status != OK:
         return status, k
-    compliance_of_nodes(tree, kin, art, com, touched, body, first, p, L)
+    compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L)
     return (OK if _judge_diagonal(L) else NOT_FINITE), -1
 
 
@@ -168,6 +166,6 @@ def evaluate_jacobian(h, nodes, q, J):
 def evaluate_compliance(h, nodes, q, L):
     """``compliance_at`` of a handle and its nodes."""
     return compliance_at(
-        h.tree, h.kin, h.art, nodes.com, nodes.touched, nodes.body, nodes.first,
+        h.tree, h.kin, h.art, nodes.compliance, nodes.touched, nodes.body, nodes.first,
         nodes.R_frame, nodes.p_frame, nodes.R, nodes.p, q, L,
     )  # fmt: skip

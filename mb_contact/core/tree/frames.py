@@ -7,8 +7,6 @@ A node has six rows, angular first, or only the three of a point: ``first`` is 0
 The rows of all nodes are stacked.  Body -1 is the inertial frame.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.joints import map_rate
 from mb_contact.core.tree.spatial import (

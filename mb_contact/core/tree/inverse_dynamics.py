@@ -3,8 +3,6 @@
 
 """Inverse dynamics by one scatter and one gather: alpha = phi*(H* v_dot + a), f = phi(M alpha + b), T = H f."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     add_spatial,

@@ -21,8 +21,6 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 ``joint_bias``, ``integrate_joints``.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     STILL,

@@ -9,8 +9,6 @@ The sweeps keep a body's numbers in tuples of scalars (``spatial``): with stores
 again (poses of a revolute chain 107 -> 30 ns a body, inertias 38 -> 16).
 """
 
-from __future__ import annotations
-
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.joints import joint_bias, joint_map, joint_motion, revolute_motion
 from mb_contact.core.tree.spatial import (

@@ -3,8 +3,6 @@
 
 """Momentum of all moving bodies together: centre of mass, momentum about a point, momentum matrix."""
 
-from __future__ import annotations
-
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spatial_sum
 

@@ -3,7 +3,7 @@
 
 """Operational-space and joint-space terms of the current state, for those who subscribe to them.
 
-Between steps the workspaces ``art`` and ``com`` of the step are free; they are used again here.
+Between steps the workspaces ``art`` and ``compliance`` of the step are free; they are used again here.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def operational_terms(h, o):
     status, body = articulated_inertias(h.tree, h.kin, 0.0, h.art)
     if status != OK:
         return status, body
-    compliance_of_nodes(h.tree, h.kin, h.art, h.com, o.touched, o.body, o.first, o.p, o.compliance)
+    compliance_of_nodes(h.tree, h.kin, h.art, h.compliance, o.touched, o.body, o.first, o.p, o.compliance)
     return OK, -1
 
 

@@ -9,8 +9,6 @@ one array leaves another alone.  Symmetric 6 x 6 matrices [[A, B], [B*, C]] are 
 22, B by rows, C as A, and as the three tuples A, B, C.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.jit import sweep

@@ -7,8 +7,6 @@ Facts of the public interface packages (rcl_interfaces, type_description_interfa
 ros_gz_interfaces 1, simulation_interfaces 1.5 and 2.1), field by field; a service is (request, response).
 """
 
-from __future__ import annotations
-
 import os
 
 from mb_contact.errors import CommunicationError

@@ -8,8 +8,6 @@ A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; bot
 another header and never gets its answer, exactly as from a real rmw_cyclonedds server.
 """
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import struct

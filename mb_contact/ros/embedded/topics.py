@@ -3,8 +3,6 @@
 
 """Publishers and subscriptions of the embedded node: encoded messages in and out of DDS."""
 
-from __future__ import annotations
-
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.cdr import Template
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos

@@ -3,8 +3,6 @@
 
 """The model as arrays: operational space, mass matrix, nonlinear effects."""
 
-from __future__ import annotations
-
 import numpy as np
 
 _AXES = "axes=world;origin=frame;order=wx,wy,wz,vx,vy,vz"  #: key=value pairs, angular first

@@ -3,8 +3,6 @@
 
 """The contacts: wrenches on links, and the certificate."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

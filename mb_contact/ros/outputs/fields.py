@@ -3,8 +3,6 @@
 
 """Numbers into the fields of messages."""
 
-from __future__ import annotations
-
 
 def put(target, values):
     """Set the fields x, y, z and, of four values, w."""

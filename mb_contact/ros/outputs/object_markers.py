@@ -3,8 +3,6 @@
 
 """The shapes of the scene's objects for rviz; robots it draws from robot_description."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
@@ -93,4 +91,3 @@ class ObjectMarkers:
         colour = _FREE if free else _FIXED
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
         return marker
-

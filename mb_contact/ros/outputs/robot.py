@@ -3,8 +3,6 @@
 
 """The robots and objects: description, clock, joint states, frames."""
 
-from __future__ import annotations
-
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import WORLD

@@ -3,8 +3,6 @@
 
 """simulation_interfaces: entities of the scene, their states, spawning and deleting (releases 1.x and 2.x)."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -243,5 +241,3 @@ def _pose(pose, code):
         "the pose is not finite, or its quaternion is not of length one",
     )
     return position, quaternion / length
-
-

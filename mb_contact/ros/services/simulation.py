@@ -3,8 +3,6 @@
 
 """simulation_interfaces: reset, step, state and features of the simulation (releases 1.x and 2.x)."""
 
-from __future__ import annotations
-
 from mb_contact.errors import CommunicationError, MbContactError
 from mb_contact.ros.names import snake_case
 

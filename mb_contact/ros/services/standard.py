@@ -3,8 +3,6 @@
 
 """~/reset, ~/pause and ~/step by std_srvs, which every ROS 2 has."""
 
-from __future__ import annotations
-
 from mb_contact.errors import MbContactError
 
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"

@@ -91,20 +91,20 @@ def make_equality_work(n, N, R, picked):
 
 
 @kernel
-def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
+def prepare_compliance(tree, kin, art, compliance, rows, n_rows, eq):
     """Omega of the touched bodies, the rows' sides, the diagonal of W."""
-    count = mark_essential(tree, rows.touched, com)
+    count = mark_essential(tree, rows.touched, compliance)
     eq.info[ESSENTIAL] = count
-    compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
-    row_sides(com, rows, n_rows)
+    compliance_sweep(tree, kin, art, compliance)
+    compliance_blocks(tree, compliance, count)
+    row_sides(compliance, rows, n_rows)
     largest = 1e-300
     for r in range(n_rows):
         for c in range(6):
             eq.a_T[c, r] = rows.on_a[r, c]
             eq.b_T[c, r] = rows.on_b[r, c]
     for r in range(n_rows):
-        d = _own_compliance(com, rows, n_rows, r, eq)
+        d = _own_compliance(compliance, rows, n_rows, r, eq)
         eq.diagonal[r] = d
         eq.left[r] = d
         largest = max(largest, d)
@@ -115,12 +115,12 @@ def prepare_compliance(tree, kin, art, com, rows, n_rows, eq):
 
 
 @kernel
-def _own_compliance(com, rows, n_rows, r, eq):
+def _own_compliance(compliance, rows, n_rows, r, eq):
     """W_rr."""
     if _is_gear(r, eq):
-        compliance_column(com, rows, n_rows, r, eq, eq.column)
+        compliance_column(compliance, rows, n_rows, r, eq, eq.column)
         return eq.column[r]
-    _respond(com, rows, r, eq.response)
+    _respond(compliance, rows, r, eq.response)
     d = 0.0
     if rows.side_a[r] >= 0:
         d += spatial_dot(spatial(rows.on_a, r), spatial(eq.response, rows.side_a[r]))
@@ -136,14 +136,14 @@ def _is_gear(r, eq):
 
 
 @kernel
-def _respond(com, rows, r, response):
+def _respond(compliance, rows, r, response):
     """Velocities of row r's own bodies to its unit impulse."""
     a = rows.side_a[r]
     b = rows.side_b[r]
     if a >= 0:
-        _body_response(com.Omega, com.same_tree, a, a, b, rows.on_a, rows.on_b, r, response)
+        _body_response(compliance.Omega, compliance.same_tree, a, a, b, rows.on_a, rows.on_b, r, response)
     if b >= 0 and b != a:
-        _body_response(com.Omega, com.same_tree, b, a, b, rows.on_a, rows.on_b, r, response)
+        _body_response(compliance.Omega, compliance.same_tree, b, a, b, rows.on_a, rows.on_b, r, response)
 
 
 @kernel
@@ -159,7 +159,7 @@ def _body_response(Omega, same_tree, j, a, b, on_a, on_b, r, response):
 
 
 @kernel
-def compliance_column(com, rows, n_rows, r, eq, column):
+def compliance_column(compliance, rows, n_rows, r, eq, column):
     """Column r of W = B* Omega B, all rows."""
     a_T = eq.a_T
     b_T = eq.b_T
@@ -167,11 +167,11 @@ def compliance_column(com, rows, n_rows, r, eq, column):
     side_a = rows.side_a
     side_b = rows.side_b
     for j in range(eq.info[ESSENTIAL]):
-        _body_response(com.Omega, com.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
+        _body_response(compliance.Omega, compliance.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
         if _is_gear(r, eq):
             p = r + eq.info[GEAR_ROWS]
             base = spatial(y, j)
-            _body_response(com.Omega, com.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
+            _body_response(compliance.Omega, compliance.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
             put_spatial(y, j, spatial_sum(base, -eq.ratio[r], spatial(y, j)))
     start = 0
     while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
@@ -198,7 +198,7 @@ def compliance_column(com, rows, n_rows, r, eq, column):
 
 
 @kernel
-def eliminate(com, rows, n_rows, rank_tolerance, eq):
+def eliminate(compliance, rows, n_rows, rank_tolerance, eq):
     """Algorithm 2: pick independent rows of X, extend the Cholesky factor by each.  O(m^2 n).
 
     Rows with much of their own go first, each class in the order given: a row that is nearly dependent would
@@ -213,17 +213,17 @@ def eliminate(com, rows, n_rows, rank_tolerance, eq):
             if eq.left[r] + c > least * (eq.diagonal[r] + c) and eq.left[r] > 0.0:
                 if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
                     return
-                _pick(com, rows, n_rows, r, c, eq)
+                _pick(compliance, rows, n_rows, r, c, eq)
 
 
 @kernel
-def _pick(com, rows, n_rows, r, c, eq):
+def _pick(compliance, rows, n_rows, r, c, eq):
     """One more row of Y = L^-1 W_X. and of y = L^-1 u_X, for row r of softness c."""
     Y = eq.Y
     left = eq.left
     column = eq.column
     k = eq.info[PICKED_ROWS]
-    compliance_column(com, rows, n_rows, r, eq, column)
+    compliance_column(compliance, rows, n_rows, r, eq, column)
     column[r] += c
     y = eq.q[r]
     for j in range(k):
@@ -246,9 +246,9 @@ def _pick(com, rows, n_rows, r, c, eq):
 
 
 @kernel
-def reduced_column(com, rows, n_rows, r, eq, column):
+def reduced_column(compliance, rows, n_rows, r, eq, column):
     """Column r of W - Y* Y: F of (56) among the rows N."""
-    compliance_column(com, rows, n_rows, r, eq, column)
+    compliance_column(compliance, rows, n_rows, r, eq, column)
     for j in range(eq.info[PICKED_ROWS]):
         t = eq.Y[j, r]
         for s in range(n_rows):
@@ -331,14 +331,14 @@ def complete(tree, kin, art, rows, n_rows, r_hard, eq):
 
 
 @kernel
-def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, warm, limit, eq, ppm):
+def solve_with_equalities(tree, kin, art, compliance, rows, n_rows, rank_tolerance, warm, limit, eq, ppm):
     """The whole problem: X v+ + C p = 0, 0 <= N v+ _|_ z >= 0, by algorithms 2 and 1.
 
     ``eq.equality, eq.softness, eq.hard, eq.q`` and the first ``warm`` of ``eq.start`` come in; impulses
     ``eq.r``, velocities ``eq.u`` and ``eq.dv`` go out.  Returns a PPM_* status.
     """
-    prepare_compliance(tree, kin, art, com, rows, n_rows, eq)
-    eliminate(com, rows, n_rows, rank_tolerance, eq)
+    prepare_compliance(tree, kin, art, compliance, rows, n_rows, eq)
+    eliminate(compliance, rows, n_rows, rank_tolerance, eq)
     largest = reduced_velocities(rank_tolerance, eq)
     tolerance = TOLERANCE * largest + 1e-300
     n = eq.info[FREE_ROWS]
@@ -346,14 +346,14 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
     fill(n, ppm.weight, 1.0)  # of the scaled diagonal W_ii, not of what elimination left
     for i in range(warm):
         if ppm.is_active[eq.start[i]] == 0:
-            _scaled_column(com, rows, n_rows, eq.start[i], eq, ppm)
+            _scaled_column(compliance, rows, n_rows, eq.start[i], eq, ppm)
             append(eq.start[i], ppm)
     ppm.info[PIVOTS] = 0
     while True:
         i = ppm_next(eq.e, n, tolerance, limit, ppm)
         if i < 0:
             break
-        _scaled_column(com, rows, n_rows, i, eq, ppm)
+        _scaled_column(compliance, rows, n_rows, i, eq, ppm)
         ppm_add(i, eq.e, tolerance, ppm)
     ppm_scatter(n, eq.z, ppm)
     eq.info[STATUS] = i
@@ -367,9 +367,9 @@ def solve_with_equalities(tree, kin, art, com, rows, n_rows, rank_tolerance, war
 
 
 @kernel
-def _scaled_column(com, rows, n_rows, i, eq, ppm):
+def _scaled_column(compliance, rows, n_rows, i, eq, ppm):
     """Column i of F among the rows N, rows and columns scaled to W_ii = 1, where ``ppm_next`` wants it."""
-    reduced_column(com, rows, n_rows, eq.hard[i], eq, eq.column)
+    reduced_column(compliance, rows, n_rows, eq.hard[i], eq, eq.column)
     t = ppm.slot[ppm.info[ACTIVE]]
     x = eq.scale[i]
     for j in range(eq.info[FREE_ROWS]):
@@ -417,18 +417,18 @@ def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
 
 
 @kernel
-def condense(tree, kin, art, com, rows, n_rows, rank_tolerance, eq, W, e):
+def condense(tree, kin, art, compliance, rows, n_rows, rank_tolerance, eq, W, e):
     """F of (56) and e of (57) written out over the rows ``eq.hard``, for solvers that want a matrix.
 
     Rows that the rows of X leave no motion of their own are zero.
     """
-    prepare_compliance(tree, kin, art, com, rows, n_rows, eq)
-    eliminate(com, rows, n_rows, rank_tolerance, eq)
+    prepare_compliance(tree, kin, art, compliance, rows, n_rows, eq)
+    eliminate(compliance, rows, n_rows, rank_tolerance, eq)
     reduced_velocities(rank_tolerance, eq)
     n = eq.info[FREE_ROWS]
     for j in range(n):
         r = eq.hard[j]
         e[j] = eq.e[j] * np.sqrt(eq.diagonal[r])
-        reduced_column(com, rows, n_rows, r, eq, eq.column)
+        reduced_column(compliance, rows, n_rows, r, eq, eq.column)
         for i in range(n):
             W[i, j] = eq.column[eq.hard[i]] if eq.scale[i] > 0.0 and eq.scale[j] > 0.0 else 0.0

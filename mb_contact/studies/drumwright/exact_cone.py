@@ -3,8 +3,6 @@
 
 """Coulomb's exact cone for the general model of D15 (13-28), where ``coulomb_viscous`` has a polygon otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.cone.judge import INFEASIBLE, MEASURES, NATURAL, judge_units

@@ -3,8 +3,6 @@
 
 """What the friction models of ``contact/`` need of a state, in few compiled calls (about 8 us of arguments each)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.constraints.rows import row_velocities

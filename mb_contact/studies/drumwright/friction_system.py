@@ -154,7 +154,7 @@ class FrictionSystem:
         self.names = getattr(model, "body_names", None)
         self.kin = make_kinematics(self.n, self.N)
         self.art = make_articulated(self.n, self.N)
-        self.com = make_compliance(self.n)
+        self.compliance = make_compliance(self.n)
         self.v_dot = np.zeros(self.N)
         self.external = np.zeros((self.n, 6))
         self._no_bilateral = no_bilateral()
@@ -309,7 +309,7 @@ class FrictionSystem:
         size = int(self.eq.info[_eq.FREE_ROWS])
         W, e = np.zeros((size, size)), np.zeros(size)
         _eq.condense(
-            self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, self.eq, W, e
+            self.tree, self.kin, self.art, self.compliance, self.rows, self.n_rows, rank_tolerance, self.eq, W, e
         )
         return W, e
 
@@ -477,7 +477,7 @@ class FrictionSystem:
             eq.start[: len(start)] = start
         limit = 20 * count + 50 if limit is None else int(limit)
         code = _eq.solve_with_equalities(
-            self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, len(start), limit,
+            self.tree, self.kin, self.art, self.compliance, self.rows, self.n_rows, rank_tolerance, len(start), limit,
             eq, self.ppm,
         )  # fmt: skip
         return STATUS[code]
@@ -499,8 +499,8 @@ class FrictionSystem:
         """
         return bool(
             least_norm_response(
-                self.tree, self.kin, self.art, self.com, self.rows, self.n_rows, rank_tolerance, normals_only, self.eq,
-                self.ppm,
+                self.tree, self.kin, self.art, self.compliance, self.rows, self.n_rows, rank_tolerance, normals_only,
+                self.eq, self.ppm,
             )  # fmt: skip
         )
 

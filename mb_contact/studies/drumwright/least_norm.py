@@ -14,8 +14,6 @@ Normals that would pull are left out and it is tried again.  O(m^2 n).
 With viscous friction the velocity alone gives the tangential impulses; then the rows are the normals by themselves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import solve_triangular
 
@@ -29,7 +27,7 @@ RANK = 1e-6  # singular value of alpha with unit columns up to which the members
 
 
 @kernel
-def _pick_still(com, rows, n_rows, rank_tolerance, normals_only, still, eq, ppm):
+def _pick_still(compliance, rows, n_rows, rank_tolerance, normals_only, still, eq, ppm):
     """Extend the factor by the active normals, then by what else stands still; False where there is no room."""
     if normals_only:
         eq.info[PICKED_ROWS] = 0
@@ -37,16 +35,16 @@ def _pick_still(com, rows, n_rows, rank_tolerance, normals_only, still, eq, ppm)
     for s in range(ppm.info[ACTIVE]):
         if eq.info[PICKED_ROWS] == eq.Y.shape[0]:
             return False
-        _pick(com, rows, n_rows, eq.hard[ppm.active[s]], 0.0, eq)
+        _pick(compliance, rows, n_rows, eq.hard[ppm.active[s]], 0.0, eq)
     for i in range(eq.info[FREE_ROWS]):  # two corners may carry what four could
         r = eq.hard[i]
         own = eq.left[r] > rank_tolerance * eq.diagonal[r]
         if still[r] and own and eq.info[PICKED_ROWS] < eq.Y.shape[0]:
-            _pick(com, rows, n_rows, r, 0.0, eq)
+            _pick(compliance, rows, n_rows, r, 0.0, eq)
     return True
 
 
-def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
+def least_norm(compliance, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     """Replace ``eq.r`` by the impulses of least norm; False, and nothing changed, where that did not work.
 
     ``normals_only`` leaves the impulses of the equality rows as they are.
@@ -56,7 +54,7 @@ def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     still = np.zeros(n_rows, bool)
     still[hard] = np.abs(eq.u[hard]) / scale[hard] <= 1e-10 * np.abs(eq.q[:n_rows] / scale).max(initial=0.0)
     still[equality] = True
-    if not _pick_still(com, rows, n_rows, rank_tolerance, normals_only, still, eq, ppm):
+    if not _pick_still(compliance, rows, n_rows, rank_tolerance, normals_only, still, eq, ppm):
         return False
     k, old = eq.info[PICKED_ROWS], eq.r[:n_rows].copy()
     if k == 0:
@@ -80,10 +78,10 @@ def least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     return False
 
 
-def least_norm_response(tree, kin, art, com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
+def least_norm_response(tree, kin, art, compliance, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
     """``least_norm`` and the response to it; the old impulses come back where the new ones act otherwise."""
     old, before, scale = eq.r[:n_rows].copy(), eq.u[:n_rows].copy(), np.sqrt(eq.diagonal[:n_rows])
-    if not least_norm(com, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
+    if not least_norm(compliance, rows, n_rows, rank_tolerance, normals_only, eq, ppm):
         return False
     respond(tree, kin, art, rows, n_rows, eq)
     worst = np.abs((eq.u[:n_rows] - before) / scale).max(initial=0.0)

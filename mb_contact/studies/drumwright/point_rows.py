@@ -17,8 +17,6 @@ mirrored where B carries the ball and A the plane, and for two balls
 with v_t the tangential part of v_A(c_A) - v_B(c_B).  A rolling ball then keeps its height.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import fill

@@ -14,8 +14,6 @@ An Euler step of accelerations gives V+ = phi* (H* theta_dot+ + a dt): bodies th
 step up to the Coriolis term a dt.  So ``drift`` = phi* a is taken off where theta_dot+ is read from V+.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -29,10 +29,10 @@ from mb_contact.studies.formulations.polyhedral import newton_unknowns
 from mb_contact.studies.formulations.step_problem import FLOOR
 
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
-RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further rung is tried
+RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further stage is tried
 REGULARISATIONS = (1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one attempt each
-RUNGS = ("lemke", "regularised lemke", "restarted lemke", "newton")
-RESTARTS = 20  #: covering vectors of the third rung
+STAGES = ("lemke", "regularised lemke", "restarted lemke", "newton")
+RESTARTS = 20  #: covering vectors of the third stage
 RESTART_WEIGHT = 1e-10
 METHODS = ("auto", "lemke", "newton")
 
@@ -61,7 +61,7 @@ class StepSolution(NamedTuple):
     forces: Forces
     impulses: np.ndarray  #: (n_u, 3), F_u on A of each contact, world axes [N s] (Eq. 16)
     z: np.ndarray  #: the formulation's own unknowns
-    solver: str  #: rung that found z: "lemke", "regularised lemke", "newton", each perhaps "polished"
+    solver: str  #: stage that found z: "lemke", "regularised lemke", "newton", each perhaps "polished"
     pivots: int  #: of Lemke's algorithm
     certificate: FormulationCertificate  #: recomputed from M, q and z
     formulation: str
@@ -160,7 +160,7 @@ class Formulation:
         Parameters
         ----------
         method : str
-            ``"auto"``, the RUNGS in turn until the residual is within RUNG_TOLERANCE, the best one is kept;
+            ``"auto"``, the STAGES in turn until the residual is within RUNG_TOLERANCE, the best one is kept;
             ``"lemke"``, those with Lemke's algorithm; ``"newton"``, the simulator's solver.
 
         Returns
@@ -178,8 +178,8 @@ class Formulation:
     def search(self, method="auto"):
         """Solve the complementarity problem alone: (z, solver, pivots), as for ``solve`` but not judged."""
         c, s = self.condensed(), np.concatenate(self.contact_scale())
-        rungs = {"auto": RUNGS, "lemke": RUNGS[:-1], "newton": RUNGS[-1:]}[method]
-        y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, rungs)
+        stages = {"auto": STAGES, "lemke": STAGES[:-1], "newton": STAGES[-1:]}[method]
+        y, solver, pivots = solve_condensed(self.problem, c.M, c.q, s, stages)
         return self._refine(c, y, s), solver, pivots
 
     def _refine(self, c, y, s):
@@ -245,8 +245,8 @@ class Formulation:
         return np.maximum(np.sqrt(np.maximum(np.diag(p.compliance), 0.0)), p.least_scale)[: p.n_b]
 
 
-def solve_condensed(problem, M, q, s, rungs):
-    """z of a contact problem without equality rows, the best of several rungs; returns (z, solver, pivots).
+def solve_condensed(problem, M, q, s, stages):
+    """z of a contact problem without equality rows, the best of several stages; returns (z, solver, pivots).
 
     Lemke's algorithm; the same with the diagonal raised, where redundant contacts leave M without the digits
     that Lemke's ratio tests need; the same from other covering vectors; the simulator's solver.  After each
@@ -254,10 +254,10 @@ def solve_condensed(problem, M, q, s, rungs):
     """
     best, solver, pivots, least = np.full(len(q), np.nan), "none", 0, np.inf
     scaled, right = M / np.outer(s, s), q / s
-    for rung in rungs:
-        for z, count in _attempts(rung, problem, scaled, right, s):
+    for stage in stages:
+        for z, count in _attempts(stage, problem, scaled, right, s):
             pivots += count
-            for label, candidate in ((rung, z), (f"polished {rung}", polish(M, q, z, s))):
+            for label, candidate in ((stage, z), (f"polished {stage}", polish(M, q, z, s))):
                 residual = trusted_residual(M, q, candidate, s)
                 if residual < least:
                     best, solver, least = candidate, label, residual
@@ -266,12 +266,12 @@ def solve_condensed(problem, M, q, s, rungs):
     return best, solver, pivots
 
 
-def _attempts(rung, problem, scaled, right, s):
-    """Candidates (z, pivots) of a rung, for the scaled problem."""
+def _attempts(stage, problem, scaled, right, s):
+    """Candidates (z, pivots) of a stage, for the scaled problem."""
     n = len(right)
-    if rung == "newton":
+    if stage == "newton":
         yield newton_unknowns(problem, scaled * np.outer(s, s), right * s), 0
-    elif rung == "restarted lemke":
+    elif stage == "restarted lemke":
         random = np.random.default_rng(0)  # other covering vectors: other paths to other solutions
         for _ in range(RESTARTS):
             t = np.exp(random.normal(size=n))
@@ -280,7 +280,7 @@ def _attempts(rung, problem, scaled, right, s):
             _, count = lemke(M, right * t, np.ones(n), n, *make_lemke_work(n), z, 20 * n + 50)
             yield z * t / s, count
     else:
-        for weight in REGULARISATIONS if rung == "regularised lemke" else (0.0,):
+        for weight in REGULARISATIONS if stage == "regularised lemke" else (0.0,):
             result = solve_lcp(scaled + weight * np.eye(n), right)
             yield result.z / s, result.iterations
 

@@ -11,13 +11,11 @@ becomes K V+ - K a dt >= 0 and -(K V+ - K a dt) >= 0 with impulses p+ and p-, p_
 Size n_u (n_f + 2) + 2 (6 n - N); set-up O(n^3).  The pairs make M singular: p+ and p- may grow together.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 
 from mb_contact.studies.formulations.bodies import Bodies
-from mb_contact.studies.formulations.formulation import RUNGS, Formulation, floored, solve_condensed
+from mb_contact.studies.formulations.formulation import STAGES, Formulation, floored, solve_condensed
 from mb_contact.studies.formulations.mixed import Condensed, natural_residual
 
 PAIR_TOLERANCE = 1e-10  #: residual at which the pairs count as solved
@@ -51,7 +49,7 @@ class HybridFormulation(Formulation):
         return {"beta": m, "p_plus": hinges, "p_minus": hinges, "sigma": p.n_u}
 
     def condensed(self):
-        """The pairs merged into equality rows again and eliminated: for the rungs after the first two."""
+        """The pairs merged into equality rows again and eliminated: for the stages after the first two."""
         if self._condensed is None:
             m, hinges = self.problem.D_ul.shape[1], len(self.K)
             order = np.r_[m : m + hinges, :m, m + 2 * hinges : len(self.q)]
@@ -63,7 +61,7 @@ class HybridFormulation(Formulation):
         pivots = 0
         if method != "newton":
             s = self.scale()
-            z, solver, pivots = solve_condensed(self.problem, self.M, self.q, s, RUNGS[:2])
+            z, solver, pivots = solve_condensed(self.problem, self.M, self.q, s, STAGES[:2])
             if natural_residual(self.M, self.q, z, s) <= PAIR_TOLERANCE:
                 return z, solver, pivots
         z, solver, more = super().search(method)

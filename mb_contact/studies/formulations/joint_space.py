@@ -3,8 +3,6 @@
 
 """The tree in minimal coordinates (J14 section 4): mass matrix, smooth forces and the Jacobian of the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror

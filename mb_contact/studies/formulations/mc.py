@@ -12,8 +12,6 @@ Size N + n_b + n_u (n_f + 2); set-up O(N^2) for the mass matrix M_t.  The loop r
 contact rows the gap of step_problem.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse
 

@@ -11,8 +11,6 @@ semidefinite but loses rank when loops are redundant, so it is inverted on its r
 ordinary linear complementarity problem (the RMC one, whatever the formulation was).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse

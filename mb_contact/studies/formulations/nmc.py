@@ -17,8 +17,6 @@ Beside the print:
 * rotor inertia and implicit damping A act on joint rates: M + S* A S, still sparse.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse
 

@@ -12,8 +12,6 @@ S V+ + A^-1 p - (theta_dot- + S a dt) = 0 they leave it block diagonal.  So W L 
 where they act on a common body.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse
 

@@ -7,8 +7,6 @@ The condensed problem of every formulation is [[D* W D, E^], [E_, 0]] with W the
 full row rank, so W follows from it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks

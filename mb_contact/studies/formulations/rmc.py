@@ -15,8 +15,6 @@ X is the projection of the free velocity v_f = theta_dot- + M_t^-1 (T - C) dt on
     X = v_f - M_t^-1 G_b* (G_b M_t^-1 G_b*)^-1 (G_b v_f + k).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 

@@ -18,7 +18,7 @@ from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.formulations.catalogue import formulate
-from mb_contact.studies.formulations.formulation import RUNGS
+from mb_contact.studies.formulations.formulation import STAGES
 from mb_contact.studies.running_scene import posed_problem
 from mb_contact.types import NOT_FINITE, OK
 
@@ -26,7 +26,7 @@ from mb_contact.types import NOT_FINITE, OK
 class FormulationStep(ContactStep):
     """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
 
-    solver_names: tuple[str, ...] = ("none", *(rung.replace(" ", "_") for rung in RUNGS), "best_residual")
+    solver_names: tuple[str, ...] = ("none", *(stage.replace(" ", "_") for stage in STAGES), "best_residual")
     any_integrator = False
 
     def __init__(self, context):
@@ -36,10 +36,10 @@ class FormulationStep(ContactStep):
         self.last = None  #: StepSolution of the last step, with the formulation's own certificate
 
     def solve(self, handle):
-        """Pose the step's problem, formulate and solve it; a status."""
+        """Pose the step's problem, formulate and solve it; returns a status."""
         context = self.context
         assemble(handle)
-        status = _problem.pose(handle)
+        status = _problem.assemble_problem(handle)
         if status != OK:
             return status
         problem = posed_problem(context, context.q, context.v)
@@ -64,8 +64,8 @@ class FormulationStep(ContactStep):
 
     def _rung(self, solution):
         if not solution.solved:
-            return len(RUNGS) + 1
-        return 1 + RUNGS.index(solution.solver.removeprefix("polished "))
+            return len(STAGES) + 1
+        return 1 + STAGES.index(solution.solver.removeprefix("polished "))
 
     def impulses(self, handle):
         """As usual, but with the joint velocities that the formulation itself comes to."""

@@ -3,8 +3,6 @@
 
 """Everything that follows from q and v alone, and the body or link names that users give."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import as_vector

@@ -326,12 +326,12 @@ class StepProblem:
         R = len(self.rows.constant)
         W = np.zeros((R, R))
         if R:
-            work, com = self.row_work(), make_compliance(self.n)
-            count = mark_essential(self.tree, work.touched, com)
-            compliance_sweep(self.tree, self.state.kin, self.articulated, com)
-            compliance_blocks(self.tree, com, count)
-            row_sides(com, work, R)
-            row_compliance(com, work, R, count, W)
+            work, compliance = self.row_work(), make_compliance(self.n)
+            count = mark_essential(self.tree, work.touched, compliance)
+            compliance_sweep(self.tree, self.state.kin, self.articulated, compliance)
+            compliance_blocks(self.tree, compliance, count)
+            row_sides(compliance, work, R)
+            row_compliance(compliance, work, R, count, W)
         return W
 
     def velocity_change(self, impulses: Floats | Sequence[float]) -> Floats:

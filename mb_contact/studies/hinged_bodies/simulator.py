@@ -3,8 +3,6 @@
 
 """The papers' pendulum with a free body for every link, its hinges as constraints: NMC/OS, compiled (J14 section 8)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import as_choice
@@ -49,9 +47,9 @@ class HingedStep(ContactStep):
             self._whole = make_system_handle(_hinged.make_mixed_system(ROWS * self._links, rows, units))
 
     def solve(self, handle):
-        """Pose and solve the problem of the step; a status."""
+        """Pose and solve the problem of the step; returns a status."""
         assemble(handle)
-        status = _problem.pose(handle)
+        status = _problem.assemble_problem(handle)
         if status != OK:
             return status
         if self._mixed:
@@ -63,7 +61,7 @@ class HingedStep(ContactStep):
         return status
 
     def impulses(self, handle):
-        """Solve the step's problem once and settle the velocities; a status."""
+        """Solve the step's problem once and settle the velocities; returns a status."""
         status = self.solve(handle)
         return _hinged.settle_hinged(handle, self.work) if status == OK else status
 

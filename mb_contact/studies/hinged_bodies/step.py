@@ -11,8 +11,6 @@ the best that can be done with these unknowns.  ``solve_mixed`` gives the whole 
 rows as equalities, which is what a general solver has to do with it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.arrays import copy
@@ -58,14 +56,14 @@ def pose_hinged(h, g):
 
 @entry
 def eliminate_hinges(h, g):
-    """Hinges out of the posed contact problem by a band factor; a status."""
+    """Hinges out of the posed contact problem by a band factor; returns a status."""
     pose_hinged(h, g)
     return _factor_out(h, g, h.sol.q, h.sol.before)
 
 
 @entry
 def _factor_out(h, g, q, scratch):
-    """The posed hinges out of W and the rows' velocities q; a status."""
+    """The posed hinges out of W and the rows' velocities q; returns a status."""
     n_rows = h.cones.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
@@ -116,7 +114,7 @@ def judge_hinged(h):
         h.sol.u[i] = h.sol.q[i]
         for j in range(n_rows):
             h.sol.u[i] += h.system.W[i, j] * h.sol.r[j]
-    certify(h.system, h.sol.u, n_rows, h.sol.judge, h.sol.loops)
+    certify(h.system, h.sol.u, n_rows, h.sol.residuals, h.sol.loops)
 
 
 @kernel
@@ -145,7 +143,7 @@ def _eliminate(Y, y, cones, W, q, free):
 
 @entry
 def solve_mixed(h, g, m):
-    """Hinges and contacts together, dense, by the step's solver on the system m; a status."""
+    """Hinges and contacts together, dense, by the step's solver on the system m; returns a status."""
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
@@ -204,7 +202,7 @@ def _fill_mixed(P, q, n_rows, g, m):
 
 @entry
 def settle_hinged(h, g):
-    """New velocities of the bodies: v_free + M^-1 (K* p_b + D* p_u); a status."""
+    """New velocities of the bodies: v_free + M^-1 (K* p_b + D* p_u); returns a status."""
     work = h.work
     row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
     add_hinge_impulses(g, work.impulse)
@@ -220,7 +218,7 @@ def settle_hinged(h, g):
 
 @entry
 def eliminate_in_impact(h, imp, g):
-    """Take the hinges out of an impact that ``collisions.pose_impact`` has posed; a status."""
+    """Take the hinges out of an impact that ``collisions.assemble_impact`` has posed; returns a status."""
     hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
     hinge_velocities(h.kin.V, g)
     hinge_compliance(g)

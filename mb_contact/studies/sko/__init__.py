@@ -15,8 +15,6 @@ paper in hand.
 >>> sko.mass_matrix(model), sko.forward_dynamics(model, effort)
 """
 
-from __future__ import annotations
-
 from mb_contact.studies.sko.aggregation import aggregate, constraint_map, split_hinges
 from mb_contact.studies.sko.augmented import (
     Blocks,

@@ -3,8 +3,6 @@
 
 """SKO models beside the standard digraph: several bodies to a node, loops by constraint embedding, split hinges."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import as_matrix, as_vector

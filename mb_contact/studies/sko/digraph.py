@@ -3,8 +3,6 @@
 
 """The tree digraph of an SKO model (J11 sections 2.1, 7.1 and 8.2)."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from operator import index
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 
 """SKO and SPO operators with blocks of any size: E_A, A = (I - E_A)^-1, and lemmas 1 and 2 of J11."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np
