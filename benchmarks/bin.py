@@ -28,7 +28,7 @@ import mb_contact as mb
 PITCH = 0.12  #: between the bodies of a layer, and between layers [m]
 WALL = 0.1  #: thickness [m]
 STILL = 1e-4  #: kinetic energy of bodies that lie still [J]
-GOOD = 1e-9  #: residual up to which a step counts as solved [sqrt(N s m/s)]
+SOLVED_TOLERANCE = 1e-9  #: residual up to which a step counts as solved [sqrt(N s m/s)]
 SHAPES = (
     ("sphere", (0.04,)), ("box", (0.07, 0.06, 0.05)), ("cylinder", (0.03, 0.07)), ("capsule", (0.025, 0.05)),
     ("cone", (0.04, 0.07)), ("ellipsoid", (0.09, 0.06, 0.05)),
@@ -107,17 +107,17 @@ def outside(sim, half):
 
 
 def run(bodies, seconds, say=print):
-    """(simulator, worst residual, deepest penetration [m], names of lost bodies, rungs, wall time [s], at rest)."""
+    """(simulator, worst residual, deepest penetration [m], lost bodies, steps by solver, wall time [s], at rest)."""
     sim = mb.Simulator(scene_of(bodies))
     half = 0.5 * side_of(bodies) * PITCH
-    worst, deepest, lost, rungs, spent, still = 0.0, 0.0, set(), Counter(), 0.0, 0
+    worst, deepest, lost, solvers, spent, still = 0.0, 0.0, set(), Counter(), 0.0, 0
     for k in range(round(seconds / sim.time_step)):
         start = time.perf_counter()
         certificate = sim.step().certificate
         spent += time.perf_counter() - start
         worst = max(worst, certificate.complementarity_gap, certificate.infeasibility)
         deepest = max(deepest, certificate.penetration)
-        rungs[certificate.solver] += 1
+        solvers[certificate.solver] += 1
         still = still + 1 if certificate.contacts and certificate.kinetic_energy < STILL else 0
         if (k + 1) % 50 == 0:
             lost.update(outside(sim, half))
@@ -127,7 +127,7 @@ def run(bodies, seconds, say=print):
         if still * sim.time_step >= 0.1:
             break
     lost.update(outside(sim, half))
-    return sim, worst, deepest, lost, rungs, spent, still * sim.time_step >= 0.1
+    return sim, worst, deepest, lost, solvers, spent, still * sim.time_step >= 0.1
 
 
 def _draw(sim, path):
@@ -149,15 +149,15 @@ def main():
     if arguments.write is not None:
         arguments.write.write_text(scene_text(arguments.bodies), encoding="utf-8")
         return 0
-    sim, worst, deepest, lost, rungs, spent, rests = run(
+    sim, worst, deepest, lost, solvers, spent, rests = run(
         arguments.bodies, arguments.seconds, lambda line: print(line, flush=True)
     )
     if arguments.picture is not None:
         _draw(sim, arguments.picture)
     print(f"lost: {', '.join(sorted(lost)) or 'none'}; worst residual {worst:.1e}; deepest penetration {deepest:.1e} m")
-    print(", ".join(f"{rung} {count}" for rung, count in rungs.most_common()) + f"; {spent:.0f} s for {sim.time:g} s")
+    print(", ".join(f"{name} {count}" for name, count in solvers.most_common()) + f"; {spent:.0f} s for {sim.time:g} s")
     print("all lie still" if rests else "not at rest")
-    return 1 if lost or worst > GOOD or not rests else 0
+    return 1 if lost or worst > SOLVED_TOLERANCE or not rests else 0
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def states(count, unique, driven):
     print("\nlargest relative difference of theta_dot+ between formulations")
     for kind, value in tally.speed.items():
         print(f"  {kind:<14}{value:9.1e}  ({tally.kinds[kind]} states)")
-    print(f"\n{'':8}{'set-up ms':>10}{'solve ms':>10}  rungs")
+    print(f"\n{'':8}{'set-up ms':>10}{'solve ms':>10}  stages")
     for name in TABLE:
         a, b = (1e3 * x / count for x in tally.seconds[name])
         print(f"{name:8}{a:10.2f}{b:10.2f}  " + ", ".join(f"{v} {k}" for k, v in tally.solver[name].most_common()))

@@ -78,17 +78,17 @@ def run(name, picture):
     sim = mb.Simulator(CONFIG / f"{name}.yaml")
     if picture is not None and when == 0.0:
         save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
-    residual, contacts, rungs, spent = 0.0, 0, Counter(), 0.0
+    residual, contacts, solvers, spent = 0.0, 0, Counter(), 0.0
     for k in range(round(seconds / sim.time_step)):
         start = time.process_time()
         certificate = sim.step().certificate
         spent += time.process_time() - start
         residual = max(residual, certificate.complementarity_gap, certificate.infeasibility)
         contacts = max(contacts, certificate.contacts)
-        rungs[certificate.solver] += 1
+        solvers[certificate.solver] += 1
         if picture is not None and when > 0.0 and k + 1 == round(when / sim.time_step):
             save(picture, draw(sim, Camera(eye, target), HIDDEN.get(name, ())))
-    return sim, residual, contacts, rungs, spent
+    return sim, residual, contacts, solvers, spent
 
 
 def save(path, picture):
@@ -109,9 +109,9 @@ def main():
     print("|---|---|---|---|---|---|---|")
     for name in arguments.only or SCENES:
         picture = None if arguments.pictures is None else arguments.pictures / f"{name}.png"
-        sim, residual, contacts, rungs, spent = run(name, picture)
-        steps = sum(rungs.values())
-        ends = ", ".join(f"{rung} {count}" for rung, count in rungs.most_common())
+        sim, residual, contacts, solvers, spent = run(name, picture)
+        steps = sum(solvers.values())
+        ends = ", ".join(f"{solver} {count}" for solver, count in solvers.most_common())
         print(f"| {name} | {len(sim.world.tree.parent)} | {contacts} | {sim.time:g} | {residual:.0e} | "
               f"{1e3 * spent / steps:.3g} | {ends} |", flush=True)  # fmt: skip
     return 0

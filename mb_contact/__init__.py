@@ -48,7 +48,8 @@ _DEFINED = {
     "solvers": ("solve_friction", "solve_lcp"),
 }
 _ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces")
-#: names that stood here until 0.1, by the room that has them
+#: former names of this package, by the room that has them: they work and warn for at least one minor release and half
+#: a year (CONTRIBUTING.md), so 0.2.0 is the first release that may take them back
 _MOVED = {
     "dynamics": (
         "Centroidal",

@@ -40,6 +40,7 @@ ALLOWED = {
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
     "bench": BELOW_SIMULATION | {"simulation", "studies", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
+    "sko": {"studies"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
     "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies"},
 }

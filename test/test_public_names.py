@@ -55,6 +55,14 @@ def test_former_names_work_and_say_where_they_are(room, name):
     assert value is getattr(getattr(mb, room), name)
 
 
+def test_the_former_module_of_sko_models_works_and_says_where_it_is():
+    sys.modules.pop("mb_contact.sko", None)
+    with pytest.warns(DeprecationWarning, match=r"mb_contact\.sko has moved: use mb_contact\.studies\.sko$"):
+        former = importlib.import_module("mb_contact.sko")
+    assert former.__all__ == mb.studies.sko.__all__
+    assert all(getattr(former, name) is getattr(mb.studies.sko, name) for name in former.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'mb_contact' has no attribute 'simulater'"):
         mb.simulater()

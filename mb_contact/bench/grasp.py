@@ -43,7 +43,7 @@ FRICTION = 100.0  # of the Stewart-Trinkle problem, as in the paper
 DIRECTIONS = 4
 LOST = 1e-3  # [m] a box that has moved so far is no longer held
 TIKHONOV = (0.0, *10.0 ** np.arange(-14.0, -3.0))  # of the mean diagonal, tried in turn
-GOOD = 1e-6  # relative residual up to which Lemke's algorithm has solved a problem
+SOLVED_TOLERANCE = 1e-6  # relative residual up to which Lemke's algorithm has solved a problem
 
 
 class Grasp:
@@ -232,7 +232,7 @@ def _stewart_trinkle(grasp, contacts, scaled):
 
 
 def regularised_lemke(M, q, forces, mean, scaled=True):
-    """Lemke's algorithm, with Tikhonov regularisation until the residual is GOOD.
+    """Lemke's algorithm, with Tikhonov regularisation until the residual is SOLVED_TOLERANCE.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def regularised_lemke(M, q, forces, mean, scaled=True):
         residual = np.abs(np.minimum(y * units, (M @ y + q) / units)).max() / scale
         if residual < best[0] and status == LEMKE_SOLVED:
             best = (residual, y)
-        if best[0] <= GOOD:
+        if best[0] <= SOLVED_TOLERANCE:
             break
     return best[1], best[0], pivots, seconds
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.bench.grasp import DIRECTIONS, FRICTION, GOOD, regularised_lemke
+from mb_contact.bench.grasp import DIRECTIONS, FRICTION, SOLVED_TOLERANCE, regularised_lemke
 from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
 from mb_contact.core.lcp.active_factor import make_ppm_work
@@ -165,7 +165,7 @@ class BesideOthers(ContactStep):
             forces, mean = size - int((cones.dim[:units] == 3).sum()), np.trace(W[:rows, :rows]) / rows
         seconds = time.perf_counter() - start
         _, residual, pivots, more = regularised_lemke(M[:size, :size], q[:size], forces, max(mean, 1e-300))
-        return size, seconds + more, pivots, residual <= GOOD
+        return size, seconds + more, pivots, residual <= SOLVED_TOLERANCE
 
 
 class _Studied(Simulator):

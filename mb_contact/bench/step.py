@@ -144,7 +144,7 @@ def stage_rows(times):
         ("kinematics: poses, velocities, bias, energy", times["kinematics"]),
     ]
     compiled = sum(value for _, value in rows) - times["broad"] - times["narrow"]
-    rows.append(("integration and books", max(0.0, times["finish"] - compiled)))
+    rows.append(("integration and certificate", max(0.0, times["finish"] - compiled)))
     python = times["step"] - times["broad"] - times["narrow"] - times["finish"]
     rows.append(("Python: arguments, result", max(0.0, python)))
     return rows

@@ -91,7 +91,7 @@ def table(verdict, summary, simulator):
     """
     energy, balance = simulator.energy(), simulator.energy_balance
     work = energy - simulator.energy_start - balance
-    rungs = ", ".join(f"{name} {count}" for name, count in summary.solvers.most_common())
+    stages = ", ".join(f"{name} {count}" for name, count in summary.solvers.most_common())
     lost = summary.steps - summary.accepted
     return [
         ("box lifted by", f"{verdict.height:.4f} m"),
@@ -105,7 +105,7 @@ def table(verdict, summary, simulator):
         ("energy", f"{simulator.energy_start:.3f} J at first, {energy:.3f} J at last"),
         ("work done, not accounted for", f"{work:.3f} J, {balance:.1e} J"),
         ("contacts at most", f"{summary.contacts}"),
-        ("steps per solver", rungs),
+        ("steps per solver", stages),
         ("commands", f"{summary.accepted} taken, {max(lost, 0)} lost, {summary.rejected} rejected"),
     ]
 

@@ -49,7 +49,7 @@ BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass"
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 #: Arrays of JointForces, and what they hold where nothing is said.
 FORCE_ARRAYS = {"stiffness": 0.0, "rest": 0.0, "friction": 0.0, "velocity_limit": np.inf}
-EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose stretches would have no length without [m]
+EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose substeps would have no length without [m]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from mb_contact.errors import DynamicsError
 
 ROUNDING = 1e-12  #: gap of a contact that leaves from which on its sign means something [m]
-DEPTH = 12  #: most halvings of a stretch in the search for a gap that opens again before its end
+DEPTH = 12  #: most halvings of a substep in the search for a gap that opens again before its end
 SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
 
 

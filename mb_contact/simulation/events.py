@@ -3,7 +3,7 @@
 
 """Steps from collision to collision (``collision_scheme: event``, J12 section IV): docs/impacts.md.
 
-A step is cut into stretches.  Each starts with the collisions of the moment it starts at, holds the impulses of the
+A step is cut into substeps.  Each starts with the collisions of the moment it starts at, holds the impulses of the
 contacts that stay as forces, flies on, and ends where the next gap closes or the step is over.  The work of a step is
 bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the certificate says.
 """
@@ -22,15 +22,15 @@ from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, W
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
 NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
-LOOKS = (1.0, 0.38)  #: parts of a stretch after which the bend of its paths is looked at
+LOOKS = (1.0, 0.38)  #: parts of a substep after which the deviation of its paths is looked at
 SAFETY = 2.0  #: of the acceleration that the search for closest approaches reckons with
-SHRINK = (0.05, 0.9)  #: least and most part of a stretch that is left where its paths bend too far
-GROWTH = 2.0  #: most by which a stretch is longer than the one before in a step
-MOST_LOOKS = 40  #: of shorter and shorter stretches; then nothing is left of a step
+SHRINK = (0.05, 0.9)  #: least and most part of a substep that is left where its paths deviate too far
+GROWTH = 2.0  #: most by which a substep is longer than the one before in a step
+MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a step
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of time stepping
-CORRECTIONS = 4  #: most times that a stretch's problem is solved again for the velocities at its end
+CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
+CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
 WORST_TWO = [GAP, INFEASIBLE]  #: entries of a certificate that say how well a step was solved
-CORRECTED = 1e-10  #: change of those velocities at which that ends [m/s]
 
 
 class EventScheme:
@@ -67,7 +67,7 @@ class EventScheme:
         turning = (geoms.kind != SHAPE_SPHERE) & (geoms.kind != SHAPE_PLANE)
         self._arm = np.where(turning, np.linalg.norm(geoms.size, axis=1), 0.0)
         self._moves = geoms.body != WORLD
-        self.loop_impulse = np.zeros(context.world.couplings.rows)  #: of loops and gears, in the last step's stretches
+        self.loop_impulse = np.zeros(context.world.couplings.rows)  #: of loops and gears, in the last step's substeps
         self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
         self.time_stepped = 0.0  #: end of the last step that was left to time stepping [s]
 
@@ -105,7 +105,7 @@ class EventScheme:
             most = self._reckoned(min(rest, most))
             status = self._find(most) or self._collide(time + done)
             if status == OK:
-                length, status = self._stretch(most)
+                length, status = self._substep(most)
             if status != OK:
                 return status
             if length == rest:
@@ -137,16 +137,16 @@ class EventScheme:
         return status
 
     def _conclude(self, length):
-        """The state after a stretch [s], and its books."""
+        """The state after a substep [s], and its part of the step's sums."""
         context = self._context
         context.dt = length
         context.integrator.conclude(context.handle)
         self._count_in(length)
 
-    # --- the length of a stretch ----------------------------------------------------------------
+    # --- the length of a substep ----------------------------------------------------------------
 
     def _reckoned(self, rest):
-        """Longest stretch up to ``rest`` [s] in which no shape leaves the reach that its velocity gives it.
+        """Longest substep up to ``rest`` [s] in which no shape leaves the reach that its velocity gives it.
 
         Pairs are sought within the margin and the ways at the present velocities.  What accelerations add to these,
         a h^2 / 2 of each shape, has to stay below half of the margin, which is measured on the free flow.
@@ -156,30 +156,31 @@ class EventScheme:
             context.dt = rest
             _step.begin_step(context.handle)
             context.integrator.begin(context.handle)
-            self._bend = 0.0
+            self._deviation = 0.0
             for part in LOOKS:
                 status = self._fly(part * rest)
-                self._bend = max(self._bend, self._bend_at(part) / part**2 if status == OK else np.inf)
-            if self._bend <= self._allowed:
+                deviation = self._path_deviation(part) / part**2 if status == OK else np.inf
+                self._deviation = max(self._deviation, deviation)
+            if self._deviation <= self._allowed:
                 break
             rest *= self._shrink()
         return rest
 
-    def _bend_at(self, part):
-        """Most that a shape has left its straight path by after flying this part of a stretch [m]."""
+    def _path_deviation(self, part):
+        """Most that a shape has left its straight path by after flying this part of a substep [m]."""
         context, b = self._context, self._buffers
         _events.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
         start = context.buffers
         aside = b.geom_p - start.geom_p - part * start.travel[:, :3]
         turn = (b.geom_R - start.geom_R).reshape(-1, 9)
         aside, turn = np.sqrt((aside * aside).sum(1)), self._arm * np.sqrt(0.5 * (turn * turn).sum(1))
-        bend = (aside + np.maximum(turn - part * start.travel[:, 3], 0.0))[self._moves]
-        most = float(bend.max()) if len(bend) else 0.0
+        deviation = (aside + np.maximum(turn - part * start.travel[:, 3], 0.0))[self._moves]
+        most = float(deviation.max()) if len(deviation) else 0.0
         return most if most == most else np.inf  # nan: the flow broke down
 
     def _shrink(self):
-        """Part of a stretch that is left where ``_bend`` [m] is too much: bends grow with the square of the time."""
-        return float(np.clip(0.9 * np.sqrt(self._allowed / self._bend), *SHRINK))
+        """Part of a substep that is left where ``_deviation`` [m] is too much: it grows with the square of the time."""
+        return float(np.clip(0.9 * np.sqrt(self._allowed / self._deviation), *SHRINK))
 
     # --- the present moment -------------------------------------------------------------------
 
@@ -217,9 +218,9 @@ class EventScheme:
             self._count = self._context.find_candidates()  # what can be reached has changed with the velocities
         return OK
 
-    # --- a stretch ------------------------------------------------------------------------------
+    # --- a substep ------------------------------------------------------------------------------
 
-    def _stretch(self, rest):
+    def _substep(self, rest):
         """Fly on until the next gap closes, ``rest`` [s] at most; the length flown and a status."""
         context, b, count = self._context, self._buffers, self._count
         handle, integrator, found = context.handle, context.integrator, context.contacts
@@ -270,14 +271,14 @@ class EventScheme:
 
         Returns it with the gaps there; ``end`` are those after ``rest``.
         """
-        self._bend = max(self._bend, bend := self._bend_at(1.0))
-        if not np.isfinite(bend) or bend <= self._allowed:
+        self._deviation = max(self._deviation, deviation := self._path_deviation(1.0))
+        if not np.isfinite(deviation) or deviation <= self._allowed:
             return rest, end
         most = rest * self._shrink()
         return most, self._gaps_at(most)
 
     def _fly(self, time):
-        """The flow of this stretch from its start; returns a status."""
+        """The flow of this substep from its start; returns a status."""
         context, integrator = self._context, self._context.integrator
         self._flown = True
         self.flights += 1
@@ -314,7 +315,7 @@ class EventScheme:
     def _first_crossing(self, rest, most, end):
         """Time after which the first gap closes; ``most`` if none does, 0 if a contact has to be held first.
 
-        ``end`` (count,) are the gaps after ``most``, which is a part of the stretch ``rest``.
+        ``end`` (count,) are the gaps after ``most``, which is a part of the substep ``rest``.
         """
         context, b, count = self._context, self._buffers, self._count
         if not count:
@@ -322,7 +323,7 @@ class EventScheme:
         start = self._watched(context.buffers, count)
         held = set(self._held[: self._n_held, 0].tolist())
         pairs = b.candidates[:count].tolist()
-        slack = SAFETY * 4.0 * self._bend / rest**2  # two shapes with 2 bend / rest^2 each
+        slack = SAFETY * 4.0 * self._deviation / rest**2  # two shapes with 2 deviation / rest^2 each
         crossings = Crossings(
             self._gaps_at,
             self._gap_at,
@@ -336,10 +337,10 @@ class EventScheme:
         self._stuck[[pairs[i] for i in crossings.stuck]] = 1
         return most if found is None else found
 
-    # --- the books ------------------------------------------------------------------------------
+    # --- sums over a step -------------------------------------------------------------------------
 
     def _count_in(self, length):
-        """Add up what a stretch leaves in the workspaces."""
+        """Add up what a substep leaves in the workspaces."""
         context, work = self._context, self._context.work
         loops = context.loop_impulses()
         self.loop_impulse = loops + (0.0 if self._totals is None else self.loop_impulse)
@@ -357,7 +358,7 @@ class EventScheme:
         info[_problem.ITERATIONS] += work.info[_problem.ITERATIONS]
 
     def _sums(self):
-        """What a step leaves in the workspaces that is the sum over its stretches."""
+        """What a step leaves in the workspaces that is the sum over its substeps."""
         work = self._context.work
         return work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy
 

@@ -1,14 +1,14 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Impacts with restitution within a step, in two phases, each with an energy ledger (docs/impacts.md)."""
+"""Impacts with restitution within a step, in two phases, each with its energy balance (docs/impacts.md)."""
 
 import numpy as np
 
 from mb_contact.collision import make_contacts
 from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.torsion_rolling import add_moments
-from mb_contact.core.impact import phases as _collisions
+from mb_contact.core.impact import phases as _phases
 from mb_contact.core.impact import times as _times
 from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.solve.certificate import GAP, INFEASIBLE
@@ -58,7 +58,7 @@ class Impacts:
     context : StepContext
     """
 
-    kernel = _collisions.apply_impact  #: compiled last of what impacts need
+    kernel = _phases.apply_impact  #: compiled last of what impacts need
     together = False  #: whether all bodies are coupled by more than the tree knows of
 
     def __init__(self, context):
@@ -79,7 +79,7 @@ class Impacts:
     def allocate(self):
         """Workspaces for the contacts and rows of the context's."""
         context = self.context
-        self.work = _collisions.make_impact_work(
+        self.work = _phases.make_impact_work(
             context.capacity, len(context.solution.r), context.n, context.N
         )
         self._picked = make_contacts(context.capacity)
@@ -115,13 +115,13 @@ class Impacts:
             return OK
         self._v_before, dt = context.v.copy(), context.dt
         for _ in range(self.most_rounds):
-            _collisions.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
+            _phases.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
             _times.mask_approaching(handle, self._threshold)
             status = context.contact_step.impulses(handle)
             if status == OK:
                 _times.predict_impact_times(handle, self.work, self._lag, dt)
                 status = (
-                    self._collide(handle, self._eps, _collisions.TOUCH, dt, self._sequential)
+                    self._collide(handle, self._eps, _phases.TOUCH, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
                 )
             if status != OK or not self._due(handle):
@@ -151,7 +151,7 @@ class Impacts:
 
     def reaches_limit(self, handle, dt):
         """Whether the free motion passes a joint limit within dt [s], faster than the threshold."""
-        return _collisions.limits_hit(handle, self._threshold, 0.0, dt) > 0
+        return _phases.limits_hit(handle, self._threshold, 0.0, dt) > 0
 
     def stop_at_limits(self, handle, dt):
         """Inelastic impact at all joint limits that present velocities pass within dt [s], up to dt early; a status."""
@@ -170,7 +170,7 @@ class Impacts:
     def undo(self, handle):
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
-            _collisions.set_velocity(handle, self._v_before)
+            _phases.set_velocity(handle, self._v_before)
             _step.refresh(handle)
             self._begin_anew()
 
@@ -186,26 +186,26 @@ class Impacts:
         """Compile or load the kernels of an impact, with whatever contacts there are."""
         dt = self.context.dt
         self._due(handle)
-        _collisions.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
-        _collisions.limits_hit(handle, self._threshold, self._lag, dt)
-        _collisions.next_pair(handle, self.work)
+        _phases.mark_collisions(handle, self.work, self._threshold, self._lag, dt)
+        _phases.limits_hit(handle, self._threshold, self._lag, dt)
+        _phases.next_pair(handle, self.work)
         _times.mask_approaching(handle, self._threshold)
         _times.predict_impact_times(handle, self.work, self._lag, dt)
         _times.forget_times(self.work)
         self._pose(handle, self._eps, 0.0, 0.0, -1)
         self._compress(handle)
         self._decompress(handle, 1.0)
-        _collisions.apply_impact(handle, self.work)
+        _phases.apply_impact(handle, self.work)
         self._record(handle, 1.0)
         _times.move_back(handle, self.work)
         self._path_energy(handle, dt)
-        _collisions.set_velocity(handle, self.context.v)
+        _phases.set_velocity(handle, self.context.v)
         self._begin_anew()
 
     # --- inside -----------------------------------------------------------------------------
 
     def _pose(self, handle, eps, touch, dt, pair):
-        return _collisions.assemble_impact(
+        return _phases.assemble_impact(
             handle, self.work, self._picked, eps, touch, self._threshold, self._lag, dt, pair, self.together
         ) or _problem.assemble_problem(handle)
 
@@ -215,13 +215,13 @@ class Impacts:
         Positions go with it but where it is ``at_once`` (or dt is 0), or where that would lead astray.
         """
         context, work = self.context, self.context.work
-        pair = _collisions.next_pair(handle, self.work) if one_pair else -1
+        pair = _phases.next_pair(handle, self.work) if one_pair else -1
         shift, gap_shift = work.shift.copy(), work.gap_shift.copy()
         status, scale = self._both_phases(handle, eps, touch, dt, pair, at_once)
         if status == OK and work.shift.any():
             change = self._path_energy(handle, dt)
             if not self._keeps_to_path(change):
-                _collisions.set_velocity(handle, self.work.v_before)
+                _phases.set_velocity(handle, self.work.v_before)
                 work.shift[:], work.gap_shift[:] = shift, gap_shift
                 _times.forget_times(self.work)
                 status, scale = self._both_phases(handle, eps, touch, dt, pair, True)
@@ -230,7 +230,7 @@ class Impacts:
         if status == OK:
             self._record(handle, scale)
             rows = slice(0, int(context.cones.rows[0]))
-            after = float(self.work.energy[_collisions.AFTER] - self.work.total[rows] @ self.work.ahead[rows])
+            after = float(self.work.energy[_phases.AFTER] - self.work.total[rows] @ self.work.ahead[rows])
             self._energy = self._shifted if work.shift.any() else after + float(work.energy[POTENTIAL])
         return status
 
@@ -252,14 +252,14 @@ class Impacts:
 
     def _apply(self, handle):
         """Impulses to velocities; returns a status."""
-        return _collisions.apply_impact(handle, self.work)
+        return _phases.apply_impact(handle, self.work)
 
     def _path_energy(self, handle, dt):
-        """What starting behind q adds to the energy beyond the ledger [J]: nothing under constant acceleration."""
+        """What starting behind q adds to the energy beyond its work [J]: nothing under constant acceleration."""
         context, imp, work = self.context, self.work, self.context.work
         before = self._energy
         if before is None:
-            before = float(imp.energy[_collisions.BEFORE] + work.energy[POTENTIAL])
+            before = float(imp.energy[_phases.BEFORE] + work.energy[POTENTIAL])
         q = context.q.copy()
         work.v_next[:] = context.v
         context.dt = 0.0
@@ -275,8 +275,8 @@ class Impacts:
             body = max(int(context.rows.body_a[3 * i]), int(context.rows.body_b[3 * i]))
             rows = slice(3 * i, 3 * i + 3)
             behind += late / (late + imp.body_moment[body]) * float(imp.total[rows] @ imp.ahead[rows])
-        ledger = float(imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED])
-        return self._shifted - before - ledger + behind
+        impulse_work = float(imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED])
+        return self._shifted - before - impulse_work + behind
 
     def _keeps_to_path(self, change):
         """Whether the impact and the path behind it gain no energy together, and the path is a good one."""
@@ -287,13 +287,13 @@ class Impacts:
         )
 
     def _due(self, handle):
-        return _collisions.impacts_due(
+        return _phases.impacts_due(
             handle, self._eps, self._every, self._threshold, self._lag, self.context.dt
         )
 
     def _decompress_safely(self, handle):
         """Decompression without gain of energy, unless it is allowed; a status and the factor on all restitutions."""
-        limit = GAIN * self.work.energy[_collisions.BEFORE]
+        limit = GAIN * self.work.energy[_phases.BEFORE]
         status, change = self._decompress(handle, 1.0)
         if status != OK or not self._refuse_gain or change <= limit:
             return status, 1.0
@@ -302,16 +302,16 @@ class Impacts:
 
     def _compress(self, handle):
         """The first phase; returns a status."""
-        _collisions.begin_compression(handle, self.work)
+        _phases.begin_compression(handle, self.work)
         status = _problem.solve(handle, True)
-        _collisions.end_compression(handle, self.work)
+        _phases.end_compression(handle, self.work)
         return status
 
     def _decompress(self, handle, scale):
         """The second phase with all restitutions times ``scale``; a status and the change of energy by both [J]."""
-        _collisions.begin_decompression(handle, self.work, self._law, scale)
+        _phases.begin_decompression(handle, self.work, self._law, scale)
         status = _problem.solve(handle, True)
-        return status, _collisions.end_decompression(handle, self.work, self._law)
+        return status, _phases.end_decompression(handle, self.work, self._law)
 
     def _record(self, handle, scale):
         """Keep an Impact, and the sums of its impulses on shapes and at joint limits."""
@@ -321,8 +321,8 @@ class Impacts:
         self.loop_impulse += imp.total[first : first + len(self.loop_impulse)]
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
-            _collisions.impulse_vectors(picked, frames, p, out)
-        _collisions.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
+            _phases.impulse_vectors(picked, frames, p, out)
+        _phases.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
         add_moments(world.surfaces, world.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in cones.start[count : int(cones.count[0])].tolist():
             dof = int(rows.dof[row])
@@ -330,7 +330,7 @@ class Impacts:
             self._limits[dof] = self._limits.get(dof, 0.0) + impulse
         before, compressed, _, after = imp.energy.tolist()
         potential = float(context.work.energy[POTENTIAL])
-        self.work_done += imp.energy[_collisions.COMPRESSED] + imp.energy[_collisions.RECOVERED]
+        self.work_done += imp.energy[_phases.COMPRESSED] + imp.energy[_phases.RECOVERED]
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:
             return  # joint limits alone

@@ -16,7 +16,7 @@ from mb_contact.model.wheel import FILES
 from paths import ROOT
 from scenes.shipped_scenes import CONFIG, SCENES
 
-GOOD = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
+TOLERANCE = 1e-9  #: residual of a solved step [sqrt(N s m/s)]
 G = 9.81
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -29,7 +29,7 @@ def simulate(name, seconds, watch=None):
     for _ in range(round(seconds / sim.time_step)):
         step = sim.step()
         certificate = step.certificate
-        assert max(certificate.complementarity_gap, certificate.infeasibility) <= GOOD, (sim.time, certificate)
+        assert max(certificate.complementarity_gap, certificate.infeasibility) <= TOLERANCE, (sim.time, certificate)
         if watch is not None:
             watch(sim, step)
     return sim
@@ -133,8 +133,9 @@ def test_the_bin_is_what_its_program_writes():
 
 @pytest.mark.long
 def test_mixed_bodies_fall_into_a_bin_and_lie_still_in_it():
-    sim, worst, deepest, lost, rungs, _, rests = run(36, 2.0, say=lambda line: None)
+    sim, worst, deepest, lost, solvers, _, rests = run(36, 2.0, say=lambda line: None)
     assert rests and not lost and not outside(sim, 0.06 * side_of(36))
-    assert worst <= 10.0 * GOOD and rungs["over_budget"] <= 2  # none here; a pile is chaotic, and rounding differs
-    assert rungs["newton"] > 10
+    assert worst <= 10.0 * TOLERANCE
+    assert solvers["over_budget"] <= 2  # none here; a pile is chaotic, and rounding differs
+    assert solvers["newton"] > 10
     assert deepest < 4e-3

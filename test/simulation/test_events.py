@@ -167,7 +167,7 @@ def test_a_bouncing_ball_comes_to_rest_when_it_should(model, time_step):
 @pytest.mark.parametrize("margin", [0.002, 0.0])
 @pytest.mark.parametrize("time_step", [0.05, 0.1, 1.0])
 def test_steps_in_which_gravity_does_most_of_the_way_miss_no_impact(time_step, margin):
-    """A box without margin or velocity does not see the ground that it falls on: stretches are shorter than that."""
+    """A box without margin or velocity does not see the ground that it falls on: substeps are shorter than that."""
     sim = ball(time_step=time_step, contact_margin=margin)
     events = events_until(sim, 2.0)
     assert len(events) == 23
@@ -443,12 +443,12 @@ def heap(bodies, seed, restitution):
 
 
 def test_the_work_of_a_step_is_bounded(monkeypatch):
-    """A gram between tons takes steps of microseconds: 16,000 stretches of one step of 1 ms were not the end of it."""
+    """A gram between tons takes steps of microseconds: 16,000 substeps of one step of 1 ms were not the end of it."""
     monkeypatch.setattr(event_scheme, "MOST_FLIGHTS", 3000)
     sim, left = heap(30, 4, 0.9), []
     for _ in range(20):
         certificate = sim.step().certificate
-        assert sim.context.events.flights < 3000 + 500  # it ends with the stretch in which the bound is passed
+        assert sim.context.events.flights < 3000 + 500  # it ends with the substep in which the bound is passed
         assert certificate.residual <= 1e-8 and np.isfinite(sim.v).all()
         left.append(certificate.time_stepped)
     assert 0.0 < max(left) < 1e-3 and min(left) == 0.0 and sim.time == pytest.approx(0.02)

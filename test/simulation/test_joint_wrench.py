@@ -261,7 +261,7 @@ def test_from_event_to_event_a_collision_goes_through_the_joints():
 
 @pytest.mark.parametrize("balls", [False, True], ids=["alone", "beside bouncing balls"])
 def test_loops_from_event_to_event(balls):
-    """Half of the beam's weight on its hinge, into however many stretches balls cut the steps."""
+    """Half of the beam's weight on its hinge, into however many substeps balls cut the steps."""
     more = [Primitive(f"ball_{i}", "sphere", (0.1,), Pose((9.0, i, 0.11 + 0.003 * i)), "free", 1.0, material="bouncy")
             for i in range(3)] if balls else []  # fmt: skip
     materials = {"bouncy": Material(friction=0.5, restitution=0.9)} if balls else {}

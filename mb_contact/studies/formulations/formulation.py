@@ -29,7 +29,7 @@ from mb_contact.studies.formulations.polyhedral import newton_unknowns
 from mb_contact.studies.formulations.step_problem import FLOOR
 
 TOLERANCE = 1e-9  #: certificate that counts as solved [sqrt(N s m/s)]
-RUNG_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further stage is tried
+STAGE_TOLERANCE = 1e-11  #: residual of the condensed problem at which no further stage is tried
 REGULARISATIONS = (1e-10, 1e-8, 1e-6, 1e-4)  #: added to the scaled diagonal, one attempt each
 STAGES = ("lemke", "regularised lemke", "restarted lemke", "newton")
 RESTARTS = 20  #: covering vectors of the third stage
@@ -160,7 +160,7 @@ class Formulation:
         Parameters
         ----------
         method : str
-            ``"auto"``, the STAGES in turn until the residual is within RUNG_TOLERANCE, the best one is kept;
+            ``"auto"``, the STAGES in turn until the residual is within STAGE_TOLERANCE, the best one is kept;
             ``"lemke"``, those with Lemke's algorithm; ``"newton"``, the simulator's solver.
 
         Returns
@@ -261,7 +261,7 @@ def solve_condensed(problem, M, q, s, stages):
                 residual = trusted_residual(M, q, candidate, s)
                 if residual < least:
                     best, solver, least = candidate, label, residual
-            if least <= RUNG_TOLERANCE:
+            if least <= STAGE_TOLERANCE:
                 return best, solver, pivots
     return best, solver, pivots
 

@@ -13,7 +13,7 @@ Size 6 n + n_b + n_u (n_f + 2), n_b all hinges and loops; set-up O(n); M is spar
 Beside the print:
 * hinge rows: V- of a tree obeys its hinges, so G_b V- = 0 and the second row of q is -K a dt;
 * loop rows have the drift terms of step_problem.py instead of G_b V-; contact rows the gap, and
-  D* G_u (V+ - phi* a dt) unless ``velocity_product`` (equations.md section 4);
+  D* G_u (V+ - phi* a dt) in place of the D* G_u V+ of Eq. 27 unless ``velocity_product``;
 * rotor inertia and implicit damping A act on joint rates: M + S* A S, still sparse.
 """
 

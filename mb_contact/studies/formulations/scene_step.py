@@ -58,11 +58,11 @@ class FormulationStep(ContactStep):
         sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
         sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
         system.r[:count] = sol.r[system.source[:count]]
-        context.work.info[_problem.STAGE] = self._rung(solution) if len(r) else 0
+        context.work.info[_problem.STAGE] = self._stage(solution) if len(r) else 0
         context.work.info[_problem.ITERATIONS] = solution.pivots
         return OK
 
-    def _rung(self, solution):
+    def _stage(self, solution):
         if not solution.solved:
             return len(STAGES) + 1
         return 1 + STAGES.index(solution.solver.removeprefix("polished "))
