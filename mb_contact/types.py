@@ -42,6 +42,12 @@ SHAPE_HEIGHT_FIELD = 8  #: what lies below a grid of triangles; size, origin as 
 
 SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "convex", "plane", "height_field")
 
+# --- gaps up to which bodies count as touching [m], of joint limits [rad, m] ------------------------
+TOUCHING_FRICTION = 1e-4  #: friction of the no-slip and viscous models acts
+TOUCHING_IMPACT = 1e-6  #: takes part in what collides elsewhere
+TOUCHING_EVENT = 1e-8  #: the event scheme holds the contact, or lets it collide or leave
+TOUCHING_JAMMED = 1e-9  #: counts as no gap where push-out is taken out of a problem
+
 # --- what a scalar row of a joint bounds (``rows.bound``) ------------------------------------------
 LOWER = 0  #: even ones act along the joint's rate, odd ones against it
 UPPER = 1
@@ -140,7 +146,7 @@ class Geoms(NamedTuple):
     first_row: np.ndarray  #: int64 (g + 1,), where the pairs of each first geometry start; empty in small worlds
 
 
-class Surfaces(NamedTuple):
+class FrictionParameters(NamedTuple):
     """What the exact friction cone knows of each pair of ``Geoms.pairs`` besides ``Geoms.mu``, constant arrays."""
 
     torsional: np.ndarray  #: (m,), bounds the moment about the normal [m]

@@ -262,7 +262,17 @@ def test_the_walk_sees_a_private_name(tmp_path, line):
     assert len(list(reaches(file))) == 1
 
 
-def test_files_of_the_simulation_are_short():
-    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines())
-               for path in (PACKAGE / "simulation").rglob("*.py")}  # fmt: skip
+@pytest.mark.parametrize("room", ["core", "simulation"])
+def test_files_are_short(room):
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (PACKAGE / room).rglob("*.py")}
     assert not {name: length for name, length in lengths.items() if length > 400}
+
+
+def test_kernels_take_few_arguments():
+    counts = {}
+    for path in (*(PACKAGE / "core").rglob("*.py"), *(PACKAGE / "studies").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            decorators = {getattr(d, "id", "") for d in getattr(node, "decorator_list", ())}
+            if decorators & {"kernel", "sweep", "entry"}:
+                counts[f"{path.name}: {node.name}"] = len(node.args.args)
+    assert len(counts) > 500 and not {name: count for name, count in counts.items() if count > 14}

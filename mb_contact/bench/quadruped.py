@@ -22,10 +22,10 @@ from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
 from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
-from mb_contact.core.solve.draft import TOUCH
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
@@ -35,7 +35,7 @@ from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.friction_state import judge_rows
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED
-from mb_contact.types import OK, SOLVER_OVER_BUDGET
+from mb_contact.types import OK, SOLVER_OVER_BUDGET, TOUCHING_FRICTION
 
 SCENE = "package://mb_contact/config/quadruped.yaml"
 EXPERIMENTS = {"no_slip": "semi_implicit_euler", "viscous": "rk4"}  # friction model and integrator
@@ -116,8 +116,8 @@ class BesideOthers(ContactStep):
         status = _problem.solve(handle, False) if status == OK else status
         middle = time.perf_counter()
         if status == OK and context.cones.count[0]:
-            solved = info[_problem.STAGE] < SOLVER_OVER_BUDGET
-            own = context.cones.rows[0], middle - start, info[_problem.ITERATIONS], solved
+            solved = info[STAGE] < SOLVER_OVER_BUDGET
+            own = context.cones.rows[0], middle - start, info[ITERATIONS], solved
             _step.apply_impulses(handle)
             self.records.append((own, self._by_ppm(warm), self._by_lemke()))
             self.seconds += time.perf_counter() - middle
@@ -133,7 +133,7 @@ class BesideOthers(ContactStep):
         context, eq = self.context, self._eq
         rows, contacts = int(context.cones.rows[0]), int(context.contacts.count[0])
         hard = context.cones.start[: context.cones.count[0]]
-        near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCH)
+        near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCHING_FRICTION)
         tangents = np.column_stack((3 * near + 1, 3 * near + 2)).ravel()
         eq.q[:rows], eq.info[:] = context.solution.q[:rows], 0
         eq.equality[: len(tangents)], eq.hard[: len(hard)] = tangents, hard

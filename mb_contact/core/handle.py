@@ -26,7 +26,7 @@ from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
 
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s]
-DT, PUSH_OUT_RATE, PUSH_OUT_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
+DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
 #: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows
 TOLERANCE, BUDGET, ONLY_ROWS = range(3)
 #: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for

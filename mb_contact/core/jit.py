@@ -21,7 +21,6 @@ from numba.core import types
 ROOMS = {
     "tree": (),
     "lcp": (),
-    "cone": (),
     "collision": ("tree",),
     "constraints": ("tree",),
     "surfaces": ("tree", "lcp"),

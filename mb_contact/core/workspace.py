@@ -13,6 +13,14 @@ from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.trigonometry import padded
 from mb_contact.types import JOINT_ROWS
 
+EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
+KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
+GAINED, PUSHED_OUT = range(2)  #: of StepWork.contact_energy
+STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
+MOTION, GAIN = range(2)  #: of Solution.proof
+POINT, NORMAL, IMPULSE = 0, 3, 6  #: columns of StepWork.report: three each,
+GAP, SLIDING, STATE, PAIR, FEATURE = range(9, 14)  #: and one each
+
 
 class Kinematics(NamedTuple):
     """Poses and velocities; world axes, each body about its own origin."""
@@ -147,7 +155,7 @@ class StepWork(NamedTuple):
     contact_energy: Annotated[Reals, 2]  #: T(v+) - T(v_free) and sum p_n v_push of this step [J]
     report: Annotated[Reals, "c", 14]  #: see step.report
     energy: Annotated[Reals, 2]  #: kinetic and potential energy of the current state [J]
-    info: Annotated[Integers, 4]  #: solver rung, iterations, singular body, contacts that the step has stopped
+    info: Annotated[Integers, 4]  #: solver (SOLVER_*), Newton steps, singular body, contacts that the step stopped
     row_bias: Annotated[Reals, "c", 3]  #: what the rows' velocities after the step have beyond the linear model [m/s]
     shift: Annotated[Reals, "N"]  #: by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]
     gap_shift: Annotated[Reals, "c"]  #: what gaps change by it [m]

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
-from mb_contact.types import Surfaces
+from mb_contact.types import FrictionParameters
 
 SWEEP_FROM = 4000  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker
 
@@ -152,7 +152,7 @@ def pair_surfaces(scene, geometries, pairs, frames):
 
     Returns
     -------
-    Surfaces
+    FrictionParameters
 
     Raises
     ------
@@ -161,7 +161,7 @@ def pair_surfaces(scene, geometries, pairs, frames):
     """
     m = len(pairs)
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    surfaces = Surfaces(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
+    surfaces = FrictionParameters(*np.zeros((4, m)), np.full(m, -1, np.int64), np.zeros((m, 3)))
     for name in ("torsional", "rolling"):
         getattr(surfaces, name)[:] = pair_means(scene, geometries, pairs, name)
 

@@ -38,9 +38,9 @@ from mb_contact.types import (
     SHAPE_CONE,
     SHAPE_PLANE,
     WORLD,
+    FrictionParameters,
     Geoms,
     JointForces,
-    Surfaces,
     Tree,
 )
 
@@ -87,7 +87,7 @@ class World:
     follower_v: np.ndarray | None = None  #: int64, in v
     S: np.ndarray | None = None  #: (N, N - followers), rates of all from those that follow none; None without mimics
     couplings: Couplings | None = None  #: loop closures and gears
-    surfaces: Surfaces | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
+    surfaces: FrictionParameters | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)

@@ -6,6 +6,7 @@
 from mb_contact.core.constraints.bilateral import CLOSURE
 from mb_contact.core.handle import PROJECTION
 from mb_contact.core.step import closing as _closing
+from mb_contact.core.workspace import LOOPS
 from mb_contact.types import OK
 
 STEP_LIMIT = 5  #: Gauss-Newton steps after a time step; it starts within the drift of one step
@@ -38,4 +39,4 @@ def project(context):
     work = context.work
     before = work.energy.sum()
     context.bilateral.residuals[CLOSURE] = close_loops(context.handle, context.drift[PROJECTION], STEP_LIMIT)
-    work.work_terms[_closing.WORK_OF_LOOPS] += work.energy.sum() - before
+    work.work_terms[LOOPS] += work.energy.sum() - before

@@ -143,14 +143,13 @@ class StepContext:
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self.memory, self.work = memory, work
-        system = make_system_handle(self.system)
-        self.handle = make_step_handle(StepArrays(
-            self.tree, world.geoms, self.gravity, self.settings, self.q, self.v, self.effort,
-            self.buffers, self.contacts, self.kin, self.art, self.compliance, self.rows, self.frames,
-            memory, self.cones, self.solution, work, system, draft, self.friction, self.solver,
-            self.joints, couplings.closures, couplings.gears, self.drift, self.loop, self.bilateral,
-            make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),
-        ))  # fmt: skip
+        own = {
+            "geoms": world.geoms, "sol": self.solution, "system": make_system_handle(self.system), "draft": draft,
+            "closures": couplings.closures, "gears": couplings.gears, "bil": self.bilateral,
+            "closing": make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),
+        }  # fmt: skip
+        named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
+        self.handle = make_step_handle(StepArrays(**own, **named))
         for part in (self.contact_step, self.impacts):
             if part is not None:
                 part.allocate()

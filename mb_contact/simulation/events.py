@@ -14,10 +14,10 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.impact import events as _events
 from mb_contact.core.impact.times import normal_velocity
 from mb_contact.core.solve.certificate import GAP, INFEASIBLE
-from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
+from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.simulation.crossings import SHORTEST, Crossings
-from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, WORLD
+from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
 NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
@@ -261,10 +261,10 @@ class EventScheme:
         context, contacts = self._context, self._context.contacts
         for i in np.flatnonzero(self._kinds[: contacts.count[0]] == _events.HELD).tolist() if self._struck else ():
             pair, gap = int(contacts.pair[i]), contacts.gap[i]
-            if pair not in self._struck or self._stuck[pair] or gap < -_events.TOUCH:
+            if pair not in self._struck or self._stuck[pair] or gap < -TOUCHING_EVENT:
                 continue
             if normal_velocity(context.world.geoms, contacts, context.kin.p, context.kin.V, i) > self._threshold:
-                self._kinds[i] = _events.APART if gap > _events.TOUCH else _events.LEAVING
+                self._kinds[i] = _events.APART if gap > TOUCHING_EVENT else _events.LEAVING
 
     def _second_look(self, rest, end):
         """Length up to which the flow with held impulses, and velocities after collisions, keeps to the reach.
@@ -354,8 +354,8 @@ class EventScheme:
             total += part
         if now[-2][WORST_TWO].max() > judge[WORST_TWO].max():
             judge[:] = now[-2]
-        info[_problem.STAGE] = max(info[_problem.STAGE], work.info[_problem.STAGE])
-        info[_problem.ITERATIONS] += work.info[_problem.ITERATIONS]
+        info[STAGE] = max(info[STAGE], work.info[STAGE])
+        info[ITERATIONS] += work.info[ITERATIONS]
 
     def _sums(self):
         """What a step leaves in the workspaces that is the sum over its substeps."""

@@ -16,7 +16,7 @@ from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
-from mb_contact.types import OK
+from mb_contact.types import OK, TOUCHING_IMPACT
 
 LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in core/impact/phases.py
 POTENTIAL = 1  # entry of StepWork.energy
@@ -121,7 +121,7 @@ class Impacts:
             if status == OK:
                 _times.predict_impact_times(handle, self.work, self._lag, dt)
                 status = (
-                    self._collide(handle, self._eps, _phases.TOUCH, dt, self._sequential)
+                    self._collide(handle, self._eps, TOUCHING_IMPACT, dt, self._sequential)
                     or context.integrator.free(handle)  # W of the step carries the damping, v_free the new velocity
                 )
             if status != OK or not self._due(handle):

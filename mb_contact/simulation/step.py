@@ -7,8 +7,7 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.core.step import step as _step
-from mb_contact.core.step.report import LANDED
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, LANDED
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
@@ -16,8 +15,6 @@ from mb_contact.simulation.results import GAP, Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
-
-CONTACT_WORK = 2  # entry of StepWork.work_terms
 
 
 class Stepper:
@@ -143,7 +140,7 @@ class Stepper:
             restitution=np.zeros(len(stopped)),
             compression=context.work.contact_impulse[stopped],
             decompression=np.zeros((len(stopped), 3)),
-            energy_before=certificate.energy - float(context.work.work_terms[CONTACT_WORK]),
+            energy_before=certificate.energy - float(context.work.work_terms[CONTACTS]),
             energy_compressed=certificate.energy,
             energy_after=certificate.energy,
             law="inelastic",
@@ -155,7 +152,7 @@ class Stepper:
         """DynamicsError of a status that is not OK."""
         context, time = self._context, f"t = {self._state.time:.6g} s"
         if status == SINGULAR_HINGE:
-            return DynamicsError(singular_hinge_message(context.world, int(context.work.info[_step.BAD_BODY])))
+            return DynamicsError(singular_hinge_message(context.world, int(context.work.info[BAD_BODY])))
         messages = {
             NOT_FINITE: f"the velocity after {time} is not finite: the state has run away, lower the time step or the "
             "efforts",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.cone.problem import CONE
+from mb_contact.core.lcp.cone_problem import CONE
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from mb_contact.solvers.layout import ConeLayout

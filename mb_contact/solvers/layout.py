@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.cone.problem import CONE, FREE, Units
+from mb_contact.core.lcp.cone_problem import CONE, FREE, Units
 from mb_contact.errors import InputError
 
 

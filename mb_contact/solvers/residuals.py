@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.core.cone.judge import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+from mb_contact.core.lcp.cone_residual import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
 from mb_contact.solvers.layout import ConeLayout
 
 if TYPE_CHECKING:

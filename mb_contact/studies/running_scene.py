@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.core.handle import DRIFT_STEP, PUSH_OUT_RATE, PUSH_OUT_SPEED
+from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
 from mb_contact.studies.formulations.loops import LoopClosure
@@ -146,7 +146,7 @@ def _contacts(context):
 
 def _asked(context, gap):
     """Velocity that the row of a gap [m] asks for [m/s]."""
-    return gap_velocity(gap, context.dt, context.settings[PUSH_OUT_RATE], context.settings[PUSH_OUT_SPEED])
+    return gap_velocity(gap, context.dt, context.settings[PUSH_RATE], context.settings[PUSH_SPEED])
 
 
 def _loops(world):

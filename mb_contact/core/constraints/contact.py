@@ -94,7 +94,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
     """Rows and offsets of all contacts; resets the units first.
 
     The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
-    ``min(push_rate |g| / dt, push_speed)`` (equations.md section 3: never all of |g| / dt).
+    ``min(push_rate |g| / dt, push_speed)`` (all of |g| / dt would inject energy).
     """
     fill(rows.touched.shape[0], rows.touched, 0)
     c = contacts.count[0]

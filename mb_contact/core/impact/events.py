@@ -14,13 +14,12 @@ from mb_contact.core.jit import entry
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import vector, vector_dot, vector_product
-from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOUCHING_EVENT
 
 APART = 0  # of a contact: there is a gap
 HELD = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
 LEAVING = 2  # touches and separates: flies on, and is watched
 COLLIDING = 3
-TOUCH = 1e-8  # gap of contacts that touch [m]
 HOLD_GAP = 1e-5  # a contact that carried an impulse in the stretch before holds up to this gap [m]
 HOLD_SPEED = 1e-3  # and this normal velocity, which held impulses leave behind [m/s]
 
@@ -46,12 +45,12 @@ def classify(h, threshold, stuck, kinds):
         loaded = j >= 0 and memory.impulse[j, 0] > 0.0
         if loaded and abs(gap) <= HOLD_GAP and abs(speed) <= HOLD_SPEED:
             kinds[i] = HELD
-        elif gap > TOUCH:
+        elif gap > TOUCHING_EVENT:
             kinds[i] = APART
         elif speed < -threshold:
             kinds[i] = COLLIDING
             colliding += 1
-        elif speed > threshold and gap >= -TOUCH and stuck[pair] == 0:
+        elif speed > threshold and gap >= -TOUCHING_EVENT and stuck[pair] == 0:
             kinds[i] = LEAVING
         else:
             kinds[i] = HELD

@@ -4,8 +4,8 @@
 """Stages of an impact (J14 section 7) on the step's own rows and solvers: velocities jump, positions stay.
 
     impacts_due      which contacts collide (equations of docs/impacts.md)
-    predict_impact_times          when (``times.py``)
-    assemble_impact      rows of what collides or touches, W without damping, q = B* V- at that moment
+    predict_impact_times  when (``times.py``)
+    assemble_impact  rows of what collides or touches, W without damping, q = B* V- at that moment
     ..._compression  J14 (54): the contact problem with dt = 0, before and after ``problem.solve``
     ..._decompression  J14 (57) with the friction of the chosen law, likewise
     apply_impact     v+ = v- + M^-1 J* (p_c + theta + p) by one impulse sweep
@@ -30,7 +30,7 @@ from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.handle import ONLY_ROWS, SLIP_SPEED
-from mb_contact.core.impact.selection import TOUCH, pick_contacts, reached_limits
+from mb_contact.core.impact.selection import pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
     gap_now,
@@ -47,23 +47,17 @@ from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step.energy_balance import add_impulse
 from mb_contact.core.step.problem import rows_in_use, start_phase
-from mb_contact.core.step.step import BAD_BODY
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import ZERO, add_vector, vector, vector_product, vector_sum
-from mb_contact.types import NOT_FINITE, OK
+from mb_contact.core.workspace import BAD_BODY
+from mb_contact.types import NOT_FINITE, OK, TOUCHING_IMPACT
 
-PAPERS = 1
-
-NEWTON = 2
-
+ANITESCU_POTRA, PAPERS, NEWTON = range(3)  # laws of restitution
 BEFORE = 0  # entries of ImpactWork.energy: kinetic energy before,
-
 COMPRESSED = 1  # its change in compression,
-
 RECOVERED = 2  # and in decompression
-
 AFTER = 3  # recomputed from the new velocities
 
 
@@ -114,7 +108,7 @@ def impacts_due(h, eps, every, threshold, lag, dt):
     threshold : float
         Least approach speed [m/s].
     lag : float
-        See ``impact_times``; the free velocity is that of ``work.V_free``.
+        See ``times.py``; the free velocity is that of ``work.V_free``.
     dt : float
         [s]
     """
@@ -160,7 +154,7 @@ def next_pair(h, imp):
         if imp.collides[i] == 0:
             continue
         speed = -normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCH else 0.0
+        time = gap_now(h, i) / speed if gap_now(h, i) > TOUCHING_IMPACT else 0.0
         if best < 0 or time < soonest or (time == soonest and speed > fastest):
             best = pair
             soonest = time

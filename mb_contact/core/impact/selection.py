@@ -9,9 +9,7 @@ from mb_contact.core.constraints.limit import limit_row
 from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.jit import entry
 from mb_contact.core.tree.spatial import put_vector, vector
-from mb_contact.types import LOWER
-
-TOUCH = 1e-6  # contacts and limits nearer than this take part in what collides elsewhere [m, rad]
+from mb_contact.types import LOWER, TOUCHING_IMPACT
 
 
 @entry
@@ -47,7 +45,7 @@ def reached_limits(h, imp, threshold, lag, dt):
         d = h.tree.v_start[k]
         for side in range(2):
             t = limit_touch(h, k, side, lag, dt) if dt > 0.0 else -1.0
-            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCH:
+            if t >= 0.0 or limit_gap(h.tree, h.q, h.work.shift, k, side) <= TOUCHING_IMPACT:
                 arrives = t >= 0.0 and (1.0 - 2.0 * side) * h.v[d] < -threshold
                 imp.moment[h.cones.count[0]] = t if arrives else np.inf
                 limit_row(h.tree, h.kin, k, LOWER + side, 0.0, h.rows, h.cones)

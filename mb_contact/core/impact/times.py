@@ -4,9 +4,9 @@
 """When within a step its impacts happen, and what follows from it for the step (docs/impacts.md).
 
     collides         whether a contact's path through the step reaches the surface
-    predict_impact_times          the moment t at which it does, and the relative acceleration on the way there
+    predict_impact_times  the moment t at which it does, and the relative acceleration on the way there
     island_moments   one moment for all that an impact couples
-    velocities_at_impact         velocities of the rows at that moment
+    velocities_at_impact  velocities of the rows at that moment
     move_back        the path after the impact, extended back to the start of the step: q - t (v+ - v-)
 
 The path of a gap is g + u t + a t^2 / 2 with a = (u_next - u) / dt, u_next without impacts.  Semi-implicit Euler's
@@ -21,7 +21,7 @@ from mb_contact.core.jit import entry, kernel
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, point_velocity, put_vector, vector, vector_dot, vector_sum
 
-AWAY = 1e3  # what the row of an approaching contact is raised by where the step without impacts is looked for [m/s]
+MASKING_SPEED = 1e3  # raises the row of an approaching contact where the step without impacts is looked for [m/s]
 
 
 @kernel
@@ -122,14 +122,14 @@ def mask_approaching(h, threshold):
     """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
     for i in range(h.contacts.count[0]):
         if normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) < -threshold:
-            h.work.row_bias[i, 0] = AWAY
+            h.work.row_bias[i, 0] = MASKING_SPEED
 
 
 @entry
 def predict_impact_times(h, imp, lag, dt):
     """Moments ``imp.when`` (c,) of the marked contacts, ``path_acceleration`` (c, 3), from ``v_next``.
 
-    v_next is that of the step's problem with the approaching contacts set aside.  Where it jumps by more than the
+    v_next is that of the step's problem with the approaching contacts masked.  Where it jumps by more than the
     approach itself (something else was stopped), the free velocity serves.
     """
     V = h.bil.V

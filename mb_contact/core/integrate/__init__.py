@@ -1,2 +1,4 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
+
+"""Flows of the smooth motion: Runge-Kutta methods, implicit midpoint, free flight."""

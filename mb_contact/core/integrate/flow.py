@@ -27,8 +27,8 @@ from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.step.closing import WORK_OF_LOOPS, closure_error
-from mb_contact.core.step.step import BAD_BODY, record_step, refresh, rows_in_use
+from mb_contact.core.step.closing import closure_error
+from mb_contact.core.step.step import record_step, refresh, rows_in_use
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
@@ -42,10 +42,20 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.core.workspace import Articulated, Kinematics, make_articulated, make_kinematics
+from mb_contact.core.workspace import (
+    BAD_BODY,
+    CONTACTS,
+    DAMPING,
+    EFFORTS,
+    LIMITS,
+    LOOPS,
+    WRENCHES,
+    Articulated,
+    Kinematics,
+    make_articulated,
+    make_kinematics,
+)
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
-
-EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES = range(5)  # columns of a flow's powers and of StepWork.work_terms
 
 
 class FlowArrays(NamedTuple):
@@ -250,6 +260,6 @@ def conclude_flow(h, f):
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
-    h.work.work_terms[WORK_OF_LOOPS] = 0.0  # their impulses are held forces like those of contacts
+    h.work.work_terms[LOOPS] = 0.0  # their impulses are held forces like those of contacts
     if h.bil.info[COUNT] > 0:
         h.bil.residuals[CLOSURE] = closure_error(h)

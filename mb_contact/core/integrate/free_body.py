@@ -13,7 +13,6 @@ the work of N.  cay(a) is the rotation by 2 atan(|a| / 2) about a.
 
 import numpy as np
 
-from mb_contact.core.integrate.flow import CONTACTS, WRENCHES
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -29,6 +28,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.core.workspace import CONTACTS, WRENCHES
 
 NEWTON = 30  # iterations at most; a handful are the rule
 SETTLED = 1e-15  # relative change at which an iteration ends at once

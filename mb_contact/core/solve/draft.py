@@ -12,13 +12,12 @@ import numpy as np
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY, ISLANDS, LARGEST_BLOCK, PIECE, ROWS, UNILATERAL
-from mb_contact.types import Surfaces
+from mb_contact.types import TOUCHING_FRICTION, FrictionParameters
 
 COULOMB = 0  #: friction models
 NO_SLIP = 1
 VISCOUS = 2
 COULOMB_VISCOUS = 3
-TOUCH = 1e-4  #: contacts nearer than this feel the friction of the other models [m]
 
 
 class Friction(NamedTuple):
@@ -26,7 +25,7 @@ class Friction(NamedTuple):
 
     model: Annotated[Integers, 2]  #: COULOMB .. COULOMB_VISCOUS, and n_f, 0 for the exact cone
     viscous: Annotated[Reals, "m"]  #: viscous coefficient of each pair of geometries [N s/m]
-    surfaces: Surfaces
+    surfaces: FrictionParameters
     mu: Annotated[Reals, "c", 2]  #: friction coefficients along both tangents
     extra: Annotated[Integers, "c"]  #: first row of torsion and rolling, or -1
 
@@ -119,7 +118,9 @@ def draft_contacts(draft, contacts, friction, dt):
             if at >= 0 and friction.surfaces.rolling[pair] > 0.0:
                 _take(draft, b, at, friction.surfaces.rolling[pair])
                 _take(draft, b, at + 1, friction.surfaces.rolling[pair])
-        if model == COULOMB or contacts.gap[i] > TOUCH or (model != NO_SLIP and friction.viscous[pair] == 0.0):
+        if model == COULOMB or contacts.gap[i] > TOUCHING_FRICTION:
+            continue
+        if model != NO_SLIP and friction.viscous[pair] == 0.0:
             continue
         for a in range(1, 3):
             b = _open(draft, EQUALITY, 0)

@@ -11,7 +11,7 @@ from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
-from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, PUSH_OUT_RATE, PUSH_OUT_SPEED, SLIP_SPEED
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import entry
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.step.problem import rows_in_use
@@ -22,8 +22,8 @@ from mb_contact.types import RUB, UPPER
 def assemble(h):
     """Rows, drafted blocks, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
     dt = h.settings[DT]
-    push_rate = h.settings[PUSH_OUT_RATE]
-    push_speed = h.settings[PUSH_OUT_SPEED]
+    push_rate = h.settings[PUSH_RATE]
+    push_speed = h.settings[PUSH_SPEED]
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.cones)

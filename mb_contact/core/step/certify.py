@@ -13,6 +13,7 @@ from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ROWS
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import impulse_response
+from mb_contact.core.workspace import GAIN, MOTION
 
 
 @entry
@@ -22,8 +23,8 @@ def check_ray(h):
     Impulses d within their bounds that move nothing (u = J v + q then has u* d = q* d whatever v is) while q* d < 0:
     no velocity v has u in the dual cones, which would make u* d >= 0.
     """
-    h.sol.proof[0] = 0.0
-    h.sol.proof[1] = 0.0
+    h.sol.proof[MOTION] = 0.0
+    h.sol.proof[GAIN] = 0.0
     n_rows = rows_in_use(h)
     found = False
     for i in range(n_rows):
@@ -38,10 +39,10 @@ def check_ray(h):
     P = h.system
     for i in range(P.count[ROWS]):
         row = P.source[i]
-        h.sol.proof[0] = max(h.sol.proof[0], abs(h.sol.before[row]) / np.sqrt(P.blocks.D[i]))
-        h.sol.proof[1] += h.sol.ray[row] * (h.sol.q[row] + h.sol.pushed[row])
+        h.sol.proof[MOTION] = max(h.sol.proof[MOTION], abs(h.sol.before[row]) / np.sqrt(P.blocks.D[i]))
+        h.sol.proof[GAIN] += h.sol.ray[row] * (h.sol.q[row] + h.sol.pushed[row])
     for b in range(P.count[BLOCKS]):
-        h.sol.proof[0] = max(h.sol.proof[0], _outside(h, P, b))
+        h.sol.proof[MOTION] = max(h.sol.proof[MOTION], _outside(h, P, b))
 
 
 @entry

@@ -37,10 +37,9 @@ from mb_contact.core.tree.articulated import articulated_inertias, impulse_respo
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
-from mb_contact.core.workspace import Rows, make_rows
+from mb_contact.core.workspace import KINETIC, POTENTIAL, Rows, make_rows
 
 STRIDE = 0.5  # [rad, m] longest change of a coordinate in one Gauss-Newton step
-WORK_OF_LOOPS = 5  # entry of StepWork.work_terms
 TOLERANCE = 1e-14  # of the linear problem [sqrt(N s m/s)]; its budget of Newton steps:
 BUDGET = 20
 
@@ -82,8 +81,8 @@ def refresh(h):
     for i in range(h.v.shape[0]):
         kinetic += 0.5 * h.tree.armature[i] * h.v[i] * h.v[i]
     potential += spring_energy(h.tree, h.joints, h.q)
-    h.work.energy[0] = kinetic
-    h.work.energy[1] = potential
+    h.work.energy[KINETIC] = kinetic
+    h.work.energy[POTENTIAL] = potential
 
 
 @kernel

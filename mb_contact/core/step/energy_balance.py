@@ -8,6 +8,7 @@ from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import cross
+from mb_contact.core.workspace import CONTACTS, DAMPING, EFFORTS, GAINED, LIMITS, LOOPS, PUSHED_OUT, WRENCHES
 
 
 @kernel
@@ -67,8 +68,8 @@ def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
         mean = 0.5 * (v[i] + work.v_next[i]) * dt
         passive = -joints.damping[i] * work.v_next[i]
         work.joint_effort[i] = work.effort[i] + passive
-        work.work_terms[0] += work.effort[i] * mean
-        work.work_terms[1] += passive * mean
+        work.work_terms[EFFORTS] += work.effort[i] * mean
+        work.work_terms[DAMPING] += passive * mean
     n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
     row_velocities(rows, n_rows, kin.V, sol.before)
     combine_velocities(sol.before, bil)
@@ -76,17 +77,17 @@ def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
         if dof < 0:
-            work.work_terms[2] += sol.r[r] * mean
+            work.work_terms[CONTACTS] += sol.r[r] * mean
         else:
-            work.work_terms[3] += sol.r[r] * mean
+            work.work_terms[LIMITS] += sol.r[r] * mean
             work.joint_effort[dof] += rows.sign[r] * sol.r[r] / dt
     for k in range(work.external.shape[0]):
         for c in range(6):
             if work.external[k, c] != 0.0:
                 after = work.V_free[k, c] + (alpha[k, c] if n_rows > 0 else 0.0)
-                work.work_terms[4] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
+                work.work_terms[WRENCHES] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
     for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
-        work.work_terms[5] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
+        work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         if bil.bound[r - bil.info[FIRST]] > 0.0:
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
     _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
@@ -99,8 +100,8 @@ def _contact_energy(rows, n_rows, sol, energy):
     T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
     r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
     """
-    energy[0] = 0.0
-    energy[1] = 0.0
+    energy[GAINED] = 0.0
+    energy[PUSHED_OUT] = 0.0
     for r in range(n_rows):
-        energy[0] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - rows.offset[r])
-        energy[1] += sol.r[r] * max(0.0, -rows.offset[r])
+        energy[GAINED] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - rows.offset[r])
+        energy[PUSHED_OUT] += sol.r[r] * max(0.0, -rows.offset[r])

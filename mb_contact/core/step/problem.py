@@ -4,8 +4,8 @@
 """From rows to impulses, shared by steps, impacts and the closing of loops.
 
 Each of them poses its rows, drafts the blocks of its contacts and writes free velocities and warm impulses; then
-``pose`` and ``solve`` are called, and it goes on with the impulses.  The two are called from Python: Numba compiles
-what a kernel calls into that kernel once more, and the solver is the largest of all.
+``assemble_problem`` and ``solve`` are called, and it goes on with the impulses.  The two are called from Python: Numba
+compiles what a kernel calls into that kernel once more, and the solver is the largest of all.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
+from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
     OK,
     SOLVER_NEWTON,
@@ -27,11 +28,9 @@ from mb_contact.types import (
     SOLVER_OVER_BUDGET,
     SOLVER_WARM,
     SYSTEM_TOO_SMALL,
+    TOUCHING_JAMMED,
 )
 
-STAGE = 0  # entries of StepWork.info: SOLVER_*,
-ITERATIONS = 1  # Newton steps of all islands
-TOUCHING = 1e-9  # [m]
 TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
@@ -158,10 +157,10 @@ def _drop_push_out(h, P, island):
     """Take the push-out velocities out of the problem of an island; False where there are none.
 
     A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
-    It is so for all contacts that touch only if gaps below TOUCHING are none here.
+    It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
     """
     found = False
-    least = TOUCHING / h.settings[DT]
+    least = TOUCHING_JAMMED / h.settings[DT]
     for i in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
         if P.immobile[i] != 0:
             continue

@@ -8,10 +8,9 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT, FIRST
 from mb_contact.core.handle import IMPACT_SPEED
 from mb_contact.core.jit import entry
+from mb_contact.core.workspace import FEATURE, GAP, IMPULSE, LANDED, NORMAL, PAIR, POINT, SLIDING, STATE
 from mb_contact.types import SEPARATE, SLIP, STICK
 
-LANDED = 3
-SIGMA = 10  # entry of a row of StepWork.report
 STILL = 1e-9  # slip up to which a contact sticks [m/s]
 
 
@@ -40,17 +39,17 @@ def remember(h):
 
 @entry
 def report(h):
-    """What a user reads of the contacts, one row of ``work.report`` each (REPORT_*)."""
+    """What a user reads of the contacts, one row of ``work.report`` each."""
     out = h.work.report
     h.work.info[LANDED] = 0
     for i in range(h.contacts.count[0]):
         if h.sol.before[3 * i] < -h.settings[IMPACT_SPEED] and h.sol.r[3 * i] > 0.0:
             h.work.info[LANDED] += 1
         for a in range(3):
-            out[i, a] = h.contacts.point[i, a]
-            out[i, 3 + a] = h.contacts.normal[i, a]
-            out[i, 6 + a] = h.work.contact_impulse[i, a]
-        out[i, 9] = h.contacts.gap[i]
+            out[i, POINT + a] = h.contacts.point[i, a]
+            out[i, NORMAL + a] = h.contacts.normal[i, a]
+            out[i, IMPULSE + a] = h.work.contact_impulse[i, a]
+        out[i, GAP] = h.contacts.gap[i]
         x = h.sol.u[3 * i + 1]
         y = h.sol.u[3 * i + 2]
         sigma = np.sqrt(x * x + y * y)
@@ -60,7 +59,7 @@ def report(h):
             for d in range(n_f):
                 angle = 2.0 * np.pi * d / n_f
                 sigma = max(sigma, -(np.cos(angle) * x + np.sin(angle) * y))
-        out[i, SIGMA] = sigma
-        out[i, 11] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL else STICK)
-        out[i, 12] = h.contacts.pair[i]
-        out[i, 13] = h.contacts.feature[i]
+        out[i, SLIDING] = sigma
+        out[i, STATE] = SEPARATE if h.sol.r[3 * i] <= 0.0 else (SLIP if sigma > STILL else STICK)
+        out[i, PAIR] = h.contacts.pair[i]
+        out[i, FEATURE] = h.contacts.feature[i]

@@ -4,7 +4,7 @@
 """The stages of one time step of the operational-space formulation; simulation/contact_step.py calls them in order.
 
     begin_step       geometry poses -> AABBs -> candidate pairs
-    (narrow phase: FCL fills the witnesses)
+    (narrow phase: coal or fcl fill the witnesses)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
     assemble         frames -> rows -> drafted blocks, q, warm start
@@ -39,9 +39,8 @@ from mb_contact.core.step.report import remember, report
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.workspace import BAD_BODY
 from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
-
-BAD_BODY = 2  # entries of StepWork.info, beside those of problem.py
 
 
 @entry

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_positive
 from mb_contact.core.lcp.lemke import lemke, make_lemke_work
-from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
@@ -32,6 +31,7 @@ from mb_contact.studies.drumwright.friction_system import (
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
 from mb_contact.studies.drumwright.viscous import RESTING
+from mb_contact.types import TOUCHING_FRICTION
 
 SLIDING = 1e-6  #: tangential speed from which a contact slides at the acceleration level [m/s]
 
@@ -47,7 +47,7 @@ def coulomb_viscous_step(
     directions: int | None = 8,
     bilateral: Bilateral | None = None,
     gravity: ArrayLike = GRAVITY,
-    touch: float = TOUCH,
+    touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
     """Velocity after a step with Coulomb and viscous friction (D15 (23)-(28)), inelastic.
@@ -118,7 +118,7 @@ def coulomb_viscous_acceleration(
     directions: int | None = 8,
     bilateral: Bilateral | None = None,
     gravity: ArrayLike = GRAVITY,
-    touch: float = TOUCH,
+    touch: float = TOUCHING_FRICTION,
     resting: float = RESTING,
     sliding: float = SLIDING,
     rank_tolerance: float = RANK_TOLERANCE,

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from mb_contact.core.cone.judge import INFEASIBLE, MEASURES, NATURAL, judge_units
+from mb_contact.core.lcp.cone_residual import INFEASIBLE, MEASURES, NATURAL, judge_units
 from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
 

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
-from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.studies.drumwright.equality_rows import PICKED_ROWS
 from mb_contact.studies.drumwright.friction_system import (
@@ -34,6 +33,7 @@ from mb_contact.studies.drumwright.friction_system import (
     system_of,
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
+from mb_contact.types import TOUCHING_FRICTION
 
 
 def no_slip_step(
@@ -49,7 +49,7 @@ def no_slip_step(
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
     held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
     least_norm: bool = False,
-    touch: float = TOUCH,
+    touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
     """Velocity after a step of the no-slip model (D15 (45)-(57)), from the compliance of the touched bodies alone.

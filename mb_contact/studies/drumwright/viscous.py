@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_positive
 from mb_contact.core.lcp.active_factor import ACTIVE
-from mb_contact.core.solve.draft import TOUCH
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.studies.drumwright.friction_system import (
     RANK_TOLERANCE,
@@ -32,6 +31,7 @@ from mb_contact.studies.drumwright.friction_system import (
     system_of,
 )
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts
+from mb_contact.types import TOUCHING_FRICTION
 
 RESTING = 1e-6  #: normal speeds up to this count as zero at the acceleration level [m/s]
 
@@ -47,7 +47,7 @@ def viscous_acceleration(
     bilateral: Bilateral | None = None,
     gravity: ArrayLike = GRAVITY,
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
-    touch: float = TOUCH,
+    touch: float = TOUCHING_FRICTION,
     resting: float = RESTING,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
@@ -120,7 +120,7 @@ def viscous_step(
     gravity: ArrayLike = GRAVITY,
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
     least_norm: bool = False,
-    touch: float = TOUCH,
+    touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
 ) -> FrictionModelResult:
     """Velocity after a step with viscous friction and inelastic normals: the impact law of viscous friction (D15 (23)).

@@ -15,6 +15,7 @@ import numpy as np
 from mb_contact.core.solve.system import ROWS
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.formulations.catalogue import formulate
@@ -58,8 +59,8 @@ class FormulationStep(ContactStep):
         sol.r[len(r) : len(r) + len(solution.forces.p_loop)] = solution.forces.p_loop
         sol.r[system.source[:count][system.immobile[:count] != 0]] = 0.0  # where hinges hold, impulses are theirs
         system.r[:count] = sol.r[system.source[:count]]
-        context.work.info[_problem.STAGE] = self._stage(solution) if len(r) else 0
-        context.work.info[_problem.ITERATIONS] = solution.pivots
+        context.work.info[STAGE] = self._stage(solution) if len(r) else 0
+        context.work.info[ITERATIONS] = solution.pivots
         return OK
 
     def _stage(self, solution):

@@ -23,9 +23,9 @@ from mb_contact.core.solve.assemble import FLOOR, spread_scales
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.newton import SOLVED, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
-from mb_contact.core.step.problem import ITERATIONS, STAGE
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
+from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.studies.hinged_bodies.rows import (
     BAND,
     add_hinge_impulses,
@@ -218,7 +218,7 @@ def settle_hinged(h, g):
 
 @entry
 def eliminate_in_impact(h, imp, g):
-    """Take the hinges out of an impact that ``collisions.assemble_impact`` has posed; returns a status."""
+    """Take the hinges out of an impact that ``phases.assemble_impact`` has posed; returns a status."""
     hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
     hinge_velocities(h.kin.V, g)
     hinge_compliance(g)
@@ -228,7 +228,7 @@ def eliminate_in_impact(h, imp, g):
 
 @entry
 def apply_hinges_in_impact(h, imp, g):
-    """What the hinges do in an impact, after ``collisions.apply_impact`` has applied the contacts' impulses."""
+    """What the hinges do in an impact, after ``phases.apply_impact`` has applied the contacts' impulses."""
     _recover(g, h.cones.rows[0], imp.total)
     for k in range(g.anchor.shape[0]):
         put_spatial(h.work.impulse, k, STILL)

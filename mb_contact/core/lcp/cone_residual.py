@@ -15,8 +15,8 @@ in K, and the two are orthogonal, so the distances to the cones and gap / (|r| +
 
 import numpy as np
 
-from mb_contact.core.cone.problem import CONE, project_unit
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.cone_problem import CONE, project_unit
 
 NATURAL = 0  #: norm of the natural map
 GAP = 1  #: |r* (u + s n)|
