@@ -92,7 +92,7 @@ def ours_rnea(case):
 
 @njit(error_model="numpy")
 def _oscm(h, nodes, L, Q, first, R):
-    tree, kin, art, com, touched = h.tree, h.kin, h.art, nodes.com, nodes.touched
+    tree, kin, art, com, touched = h.tree, h.kin, h.art, nodes.compliance, nodes.touched
     body, rows, R_frame, p_frame, turn, p = nodes.body, nodes.first, nodes.R_frame, nodes.p_frame, nodes.R, nodes.p
     for r in range(first, first + R):
         s = r % Q.shape[0]

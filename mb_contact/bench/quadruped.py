@@ -126,7 +126,7 @@ class BesideOthers(ContactStep):
     def _rows(self):
         """What the kernels of equality_rows.py want first."""
         c = self.context
-        return c.tree, c.kin, c.art, c.com, c.rows, int(c.cones.rows[0]), RANK_TOLERANCE
+        return c.tree, c.kin, c.art, c.compliance, c.rows, int(c.cones.rows[0]), RANK_TOLERANCE
 
     def _by_ppm(self, warm):
         """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""

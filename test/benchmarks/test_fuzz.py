@@ -41,14 +41,14 @@ def test_the_judge_sees_what_is_wrong(fuzz, tmp_path):
     def place():
         raise fuzz.MbContactError("a.urdf:3: wrong")
 
-    assert fuzz.residuals(crash, False)[0] == "crash" and fuzz.residuals(vague, False)[0] == "no place"
-    assert fuzz.residuals(place, True)[0] == "refused"
+    assert fuzz.judge(crash, False)[0] == "crash" and fuzz.judge(vague, False)[0] == "no place"
+    assert fuzz.judge(place, True)[0] == "refused"
     model = fuzz.mb.load_urdf(fuzz.SMALL)
-    assert fuzz.residuals(lambda: model, False) == ("accepted", "")
-    assert fuzz.residuals(lambda: model, True)[0] == "nonsense"
+    assert fuzz.judge(lambda: model, False) == ("accepted", "")
+    assert fuzz.judge(lambda: model, True)[0] == "nonsense"
     heavy = fuzz.copy.copy(model)
     object.__setattr__(heavy, "tree", model.tree._replace(mass=-model.tree.mass))
-    assert fuzz.residuals(lambda: heavy, False) == ("nonsense", "a negative mass or damping")
+    assert fuzz.judge(lambda: heavy, False) == ("nonsense", "a negative mass or damping")
 
 
 def test_a_case_that_spins_and_one_that_sleeps_are_hangs(fuzz, monkeypatch):
@@ -57,9 +57,9 @@ def test_a_case_that_spins_and_one_that_sleeps_are_hangs(fuzz, monkeypatch):
             pass
 
     monkeypatch.setattr(fuzz, "LIMIT", 0.02)
-    assert fuzz.residuals(spin, False) == ("hang", "longer than 0.02 s of CPU time")
+    assert fuzz.judge(spin, False) == ("hang", "longer than 0.02 s of CPU time")
     monkeypatch.setattr(fuzz, "WALL_LIMIT", 0.02)
-    assert fuzz.residuals(lambda: time.sleep(30.0), False) == ("hang", "longer than 0.02 s of wall time")
+    assert fuzz.judge(lambda: time.sleep(30.0), False) == ("hang", "longer than 0.02 s of wall time")
 
 
 def test_a_case_is_the_same_every_time(fuzz, tmp_path):

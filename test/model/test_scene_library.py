@@ -136,6 +136,6 @@ def test_mixed_bodies_fall_into_a_bin_and_lie_still_in_it():
     sim, worst, deepest, lost, solvers, _, rests = run(36, 2.0, say=lambda line: None)
     assert rests and not lost and not outside(sim, 0.06 * side_of(36))
     assert worst <= 10.0 * TOLERANCE
-    assert solvers["over_budget"] <= 2  # none here; a pile is chaotic, and rounding differs
+    assert solvers["over_budget"] <= 20  # 0 to 12 of 1,000 steps: a pile is chaotic (design.md, "The tolerance")
     assert solvers["newton"] > 10
     assert deepest < 4e-3

@@ -89,7 +89,7 @@ def judged_run(sim, source, efforts):
         q, v = sim.q, sim.v
         step = sim.step(effort)
         contacts, v_next = step.contacts, sim.v
-        verdict = judge.residuals(q, v, effort, v_next, contacts)
+        verdict = judge.judge(q, v, effort, v_next, contacts)
         tally.residual = max(tally.residual, verdict.residual)
         tally.dynamics = max(tally.dynamics, verdict.dynamics)
         tally.contact_steps += verdict.contacts > 0
