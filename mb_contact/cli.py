@@ -8,9 +8,12 @@ Exit codes: 0 success; 1 the thing itself failed (a simulation, a lift, a proble
 Every command imports what it needs when it runs, so ``--help`` is quick.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
 
@@ -25,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
-def build_parser():
+def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands; ``arguments.run(arguments)`` runs one and returns its exit code."""
     version = sys.modules["mb_contact"].__version__  # the package that this module is in, loaded before it
     parser = _Parser(
@@ -320,7 +323,7 @@ def _read_lcp(path):
 # --- entry ----------------------------------------------------------------------------------------
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code (argparse exits by itself for --help and wrong options)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     ros_args = []

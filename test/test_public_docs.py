@@ -4,7 +4,8 @@
 """Public docstrings: their examples run, their sections are there, signatures are annotated.
 
 A function or method says what it takes, returns and raises, and shows an example; a method may leave the example to its
-class.  Fields of result types carry comments (``#:``) with their shapes and units instead.
+class.  Fields of result types carry comments (``#:``) with their shapes and units instead.  Of ``studies.sko``
+annotations, parameters and results are asked for and no examples: docs/spatial_operators.md walks through it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ UNFAILING = {"surfaces.surface.plane"}  #: functions without arguments that coul
 COUNTED = (property, classmethod, staticmethod)
 
 
-def public_objects():
-    """(name, object) of the public functions and classes, each once."""
+def public_objects(*packages):
+    """(name, object) of the public functions and classes of some packages, each once."""
     found = {}
-    for module in (mb, *(importlib.import_module(f"mb_contact.{room}") for room in ROOMS if room != "errors")):
+    for module in packages:
         for name in module.__all__:
             value = getattr(module, name)
             if inspect.isroutine(value) or inspect.isclass(value):
@@ -36,17 +37,33 @@ def public_objects():
     return sorted(found.values())
 
 
-OBJECTS = [(name, value) for name, value in public_objects() if name.startswith(ROOMS)]
+def methods_of(classes):
+    """(name, function, class) of the public methods and properties of some classes."""
+    return [
+        (f"{name}.{key}", inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member)), value)
+        for name, value in classes
+        for base in reversed(value.__mro__)
+        if base.__module__.startswith("mb_contact.")
+        for key, member in vars(base).items()
+        if not key.startswith("_") and (inspect.isfunction(member) or isinstance(member, COUNTED))
+    ]
+
+
+def functions_of(objects):
+    return [(name, inspect.unwrap(value)) for name, value in objects if not inspect.isclass(value)]
+
+
+PACKAGES = [importlib.import_module(f"mb_contact.{room}") for room in ROOMS if room != "errors"]
+OBJECTS = [(name, value) for name, value in public_objects(mb, *PACKAGES) if name.startswith(ROOMS)]
 CLASSES = [(name, value) for name, value in OBJECTS if inspect.isclass(value)]
-METHODS = [
-    (f"{name}.{key}", inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", member)), value)
-    for name, value in CLASSES
-    for base in reversed(value.__mro__)
-    if base.__module__.startswith("mb_contact.")
-    for key, member in vars(base).items()
-    if not key.startswith("_") and (inspect.isfunction(member) or isinstance(member, COUNTED))
+METHODS = methods_of(CLASSES)
+FUNCTIONS = functions_of(OBJECTS)
+SKO = public_objects(mb.studies.sko)
+SKO_CLASSES = [(name, value) for name, value in SKO if inspect.isclass(value)]
+SKO_FUNCTIONS = [
+    *functions_of(SKO),
+    *((name, method) for name, method, _ in methods_of(SKO_CLASSES)),
 ]
-FUNCTIONS = [(name, inspect.unwrap(value)) for name, value in OBJECTS if not inspect.isclass(value)]
 
 
 class Numbers(doctest.OutputChecker):
@@ -105,6 +122,17 @@ def test_methods_are_annotated_and_documented(name, method, owner):
     if re.search(r"^\s+raise \w", inspect.getsource(method), re.MULTILINE) and not has(method, "Raises"):
         lacks.append("Raises")
     assert not lacks, f"{name}: {', '.join(lacks)}"
+
+
+@pytest.mark.parametrize("name, function", SKO_FUNCTIONS, ids=[name for name, _ in SKO_FUNCTIONS])
+def test_functions_of_sko_models_are_annotated_and_say_what_they_take(name, function):
+    assert not list(missing(function)), name
+
+
+@pytest.mark.parametrize("name, cls", SKO_CLASSES, ids=[name for name, _ in SKO_CLASSES])
+def test_constructors_of_sko_models_are_annotated(name, cls):
+    own = vars(cls).get("__init__")
+    assert not inspect.isfunction(own) or not list(missing_arguments(cls, own)), name
 
 
 @pytest.mark.parametrize("name, cls", CLASSES, ids=[name for name, _ in CLASSES])

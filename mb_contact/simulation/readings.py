@@ -67,7 +67,7 @@ class Readings:
         return self._state.time_step
 
     @time_step.setter
-    def time_step(self, length):
+    def time_step(self, length: float) -> None:
         self._state.time_step = length
 
     @property
@@ -92,7 +92,7 @@ class Readings:
         return int(self.context.solver[BUDGET])
 
     @newton_budget.setter
-    def newton_budget(self, steps):
+    def newton_budget(self, steps: float) -> None:
         self.context.solver[BUDGET] = as_positive(np.floor(as_positive(steps, "newton_budget")), "newton_budget")
 
     @property
@@ -107,7 +107,7 @@ class Readings:
         return float(self.context.solver[TOLERANCE])
 
     @solver_tolerance.setter
-    def solver_tolerance(self, residual):
+    def solver_tolerance(self, residual: float) -> None:
         self.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
 
     @property

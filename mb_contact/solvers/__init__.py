@@ -3,10 +3,11 @@
 
 """Bare complementarity problems.  They know nothing of robots.
 
-``lcp``: linear problems, with or without bounds; ``friction``: contact on exact cones; ``residuals``: the judges;
-``infeasible``: proofs that there is no solution.
+``lcp``: linear problems, with or without bounds; ``blocks``: the simulator's solver on any blocks of rows;
+``friction``: contact on exact cones; ``residuals``: the judges; ``infeasible``: proofs that there is no solution.
 """
 
+from mb_contact.solvers.blocks import BlockSolution, solve_blocks
 from mb_contact.solvers.friction import FrictionResult, solve_friction
 from mb_contact.solvers.layout import ConeLayout
 from mb_contact.solvers.lcp import METHODS, LcpResult, solve_lcp
@@ -15,6 +16,7 @@ from mb_contact.solvers.residuals import ConeResidual, LcpResidual, cone_residua
 
 __all__ = [
     "METHODS",
+    "BlockSolution",
     "ConeLayout",
     "ConeResidual",
     "FrictionResult",
@@ -24,6 +26,7 @@ __all__ = [
     "lcp_residual",
     "modified_principal_pivoting",
     "principal_pivoting",
+    "solve_blocks",
     "solve_friction",
     "solve_lcp",
 ]

@@ -3,6 +3,11 @@
 
 """The papers' pendulum with a free body for every link, its hinges as constraints: NMC/OS, compiled (J14 section 8)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mb_contact.checks import as_choice
@@ -10,6 +15,7 @@ from mb_contact.core.solve.system import make_system_handle
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import InputError
+from mb_contact.model.pendulum import Pendulum
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.simulator import Simulator
@@ -104,7 +110,15 @@ class HingedBodies(Simulator):
         Unknown solver, or gamma outside 0 ... 1.
     """
 
-    def __init__(self, pendulum, solver="eliminated", gamma=GAMMA, velocity_product=False, progress=None, **settings):
+    def __init__(
+        self,
+        pendulum: Pendulum,
+        solver: str = "eliminated",
+        gamma: float = GAMMA,
+        velocity_product: bool = False,
+        progress: Callable[[str], Any] | None = None,
+        **settings: Any,
+    ) -> None:
         as_choice(solver, SOLVERS, "solver", " of hinged bodies")
         if not 0.0 <= gamma <= 1.0:
             raise InputError(f"gamma must be from 0 to 1, got {gamma}")
@@ -117,6 +131,6 @@ class HingedBodies(Simulator):
     def _make_impacts(self):
         return HingedImpacts(self.context)
 
-    def hinge_opening(self):
+    def hinge_opening(self) -> float:
         """Farthest that a hinge is open [m]."""
         return float(_hinged.hinge_opening(self.context.handle, self.context.contact_step.work))

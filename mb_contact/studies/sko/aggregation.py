@@ -3,9 +3,14 @@
 
 """SKO models beside the standard digraph: several bodies to a node, loops by constraint embedding, split hinges."""
 
-import numpy as np
+from __future__ import annotations
 
-from mb_contact.checks import as_matrix, as_vector
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.errors import DynamicsError, InputError, ModelError
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.model import SkoModel
@@ -13,7 +18,12 @@ from mb_contact.studies.sko.operators import Spo, block_diag
 from mb_contact.types import WORLD
 
 
-def aggregate(model, groups, maps=None, map_rates=None):
+def aggregate(
+    model: SkoModel,
+    groups: Sequence[Sequence[int]],
+    maps: Mapping[int, ArrayLike] | None = None,
+    map_rates: Mapping[int, ArrayLike] | None = None,
+) -> SkoModel:
     """Make one node of every group of nodes, and tie the hinges of a group together.
 
     For a group S behind the group P, with the SPO operator ``A_S = (I - E_SS)^-1`` of the group alone and the hinge
@@ -94,7 +104,9 @@ def _rows(slices, nodes):
     return np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in nodes])
 
 
-def constraint_map(J, J_rate, independent, rcond=1e-9):
+def constraint_map(
+    J: ArrayLike, J_rate: ArrayLike, independent: Sequence[int], rcond: float = 1e-9
+) -> tuple[Floats, Floats]:
     """X and ``X_dot theta_dot`` of a group whose hinge rates satisfy ``J theta_dot_S = 0``.
 
     The dependent rates are ``-J_d^+ J_i`` times the independent ones; ``J theta_ddot + J_dot theta_dot = 0`` gives the
@@ -108,6 +120,8 @@ def constraint_map(J, J_rate, independent, rcond=1e-9):
         ``J_dot theta_dot``.
     independent : sequence of int
         Columns of J that stay; their order is that of the new coordinates.
+    rcond : float
+        Relative size below which a singular value counts as zero.
 
     Returns
     -------
@@ -141,11 +155,15 @@ def constraint_map(J, J_rate, independent, rcond=1e-9):
     return X, rate
 
 
-def split_hinges(model):
+def split_hinges(model: SkoModel) -> tuple[SkoModel, list[int]]:
     """Several nodes to a body: every hinge of r(k) > 1 becomes r(k) nodes of one degree of freedom each.
 
     The first r(k) - 1 of them are massless and joined by identity weights, the last carries M(k), a(k) and b(k).
     Degrees of freedom keep their places where nodes are numbered base to tip.
+
+    Parameters
+    ----------
+    model : SkoModel
 
     Returns
     -------
@@ -155,7 +173,8 @@ def split_hinges(model):
     """
     if not model.tree.is_canonical:
         raise ModelError("split_hinges needs nodes that are numbered base to tip")
-    parent, weights, sizes, H, M, a, b, names = ([] for _ in range(8))
+    parent: list[int] = []
+    weights, sizes, H, M, a, b, names = ([] for _ in range(7))
     body_node = [WORLD] * model.tree.n
     for k in range(model.tree.n):
         m, count = model.phi.sizes[k], max(model.r[k], 1)

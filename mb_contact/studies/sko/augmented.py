@@ -20,13 +20,17 @@ reference.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.studies.sko.digraph import TreeDigraph
-from mb_contact.studies.sko.numbers import identity, solve, zeros
+from mb_contact.studies.sko.model import SkoModel
+from mb_contact.studies.sko.numbers import Numbers, identity, solve, zeros
 from mb_contact.studies.sko.operators import slices_of
 from mb_contact.types import WORLD
 
@@ -93,7 +97,7 @@ class AbmElimination(NamedTuple):
     solution: Solution
 
 
-def blocks(model, convert=None):
+def blocks(model: SkoModel, convert: Callable[[Floats], Numbers] | None = None) -> Blocks:
     """The blocks of an SKO model, each turned into another number type by ``convert``.
 
     Parameters
@@ -102,17 +106,22 @@ def blocks(model, convert=None):
     convert : callable, optional
         From a float64 array to an array of other numbers, as ``lambda X: X.astype(np.longdouble)`` or
         ``np.vectorize(mpmath.mpf, otypes=[object])``.  It is not called on empty blocks.
+
+    Returns
+    -------
+    Blocks
     """
     other = (lambda X: X) if convert is None else (lambda X: convert(X) if X.size else X)
     a, b = model.phi.split(model.a), model.phi.split(model.b)
     phi = [None if W is None else other(W) for W in model.phi.weights]
-    return Blocks(model.tree, phi, *([other(X) for X in part] for part in (model.H, model.M, a, b)), model.names)
+    H, M, a, b = ([other(X) for X in part] for part in (model.H, model.M, a, b))
+    return Blocks(model.tree, phi, H, M, a, b, model.names)
 
 
 # --- the system ----------------------------------------------------------------------------------
 
 
-def augmented_system(model, T):
+def augmented_system(model: SkoModel | Blocks, T: ArrayLike) -> Augmented:
     """The augmented system of Eq. 5: equations 2, 3 and 4 of every body, tips to base.
 
     ::
@@ -154,8 +163,14 @@ def augmented_system(model, T):
     return Augmented(matrix, rhs, order, f, alpha, joint)
 
 
-def grouped_system(model, T):
+def grouped_system(model: SkoModel | Blocks, T: ArrayLike) -> Grouped:
     """The same system by row and column exchanges with the unknowns (-alpha, f, theta_ddot) together (Eq. 6, 7).
+
+    Parameters
+    ----------
+    model : SkoModel or Blocks
+    T : array_like (N,)
+        Generalized forces.
 
     Returns
     -------
@@ -170,11 +185,17 @@ def grouped_system(model, T):
 # --- CRBM ----------------------------------------------------------------------------------------
 
 
-def eliminate_crbm(model, T):
+def eliminate_crbm(model: SkoModel | Blocks, T: ArrayLike) -> CrbmElimination:
     """The composite-rigid-body method: block-row elimination of Eq. 7 (P00 section 4).
 
     ``mass = H* A* M A H`` and ``c = H* A* (M A a + b)`` stand in the last block row, which is solved for theta_ddot;
     the rows above give alpha and f.
+
+    Parameters
+    ----------
+    model : SkoModel or Blocks
+    T : array_like (N,)
+        Generalized forces.
 
     Returns
     -------
@@ -184,8 +205,8 @@ def eliminate_crbm(model, T):
     system = grouped_system(model, T)
     X, y, m = system.matrix.copy(), system.rhs.copy(), system.m
     dynamics, kinematics, joints = slice(0, m), slice(m, 2 * m), slice(2 * m, None)  # block rows
-    accelerations, forces, theta_ddot = slice(0, m), slice(m, 2 * m), slice(2 * m, None)  # block columns
-    M, H = X[dynamics, accelerations].copy(), X[kinematics, theta_ddot].copy()
+    accelerations, forces, rates = slice(0, m), slice(m, 2 * m), slice(2 * m, None)  # block columns
+    M, H = X[dynamics, accelerations].copy(), X[kinematics, rates].copy()
     A = _spo(model, X.dtype).T  # the inverse of the block A^-1
 
     factor = H.T @ A.T
@@ -197,7 +218,7 @@ def eliminate_crbm(model, T):
     y[joints] = y[joints] + factor @ y[kinematics]
     X[joints, accelerations] = 0 * X[joints, accelerations]
 
-    mass = X[joints, theta_ddot]
+    mass = X[joints, rates]
     theta_ddot = solve(mass, y[joints], "the mass matrix")
     minus_alpha = A @ (y[kinematics] - H @ theta_ddot)
     f = A.T @ (y[dynamics] - M @ minus_alpha)
@@ -207,12 +228,18 @@ def eliminate_crbm(model, T):
 # --- ABM -----------------------------------------------------------------------------------------
 
 
-def eliminate_abm(model, T):
+def eliminate_abm(model: SkoModel | Blocks, T: ArrayLike) -> AbmElimination:
     """The articulated-body method: elimination of Eq. 5 body by body, tips to base (P00 section 5, Eq. 8).
 
     With everything of body k eliminated from the rows of its parent, M(p) has become ``M_hat(p)``::
 
         M_hat(p) = M(p) + sum over children phi [M_hat - M_hat H* (H M_hat H*)^-1 H M_hat] phi*
+
+    Parameters
+    ----------
+    model : SkoModel or Blocks
+    T : array_like (N,)
+        Generalized forces.
 
     Returns
     -------
@@ -226,13 +253,19 @@ def eliminate_abm(model, T):
     return _eliminate(model, T, lambda H, M, M_tilde: H @ (M + M_tilde) @ H.T)
 
 
-def eliminate_modified_abm(model, T):
+def eliminate_modified_abm(model: SkoModel | Blocks, T: ArrayLike) -> AbmElimination:
     """The modified articulated-body method as P00 section 7 prints it: ``D = H M H* + H M_tilde H*``.
 
     ``M_tilde(p)`` is what the children added to M(p).  The two quadratic forms are evaluated separately, so that a
     small M is not rounded to the last digit of a large M_tilde before it is projected.  What rounding has left in
     M_tilde itself stays in its quadratic form; the kernel ``core/tree/modified_articulated.py`` therefore keeps a
     factor of M_tilde and no M_tilde (docs/formulation_stiffness.md has the measurement).
+
+    Parameters
+    ----------
+    model : SkoModel or Blocks
+    T : array_like (N,)
+        Generalized forces.
 
     Returns
     -------
@@ -301,11 +334,11 @@ def _back_substitution(model, system, X, y):
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def _as_blocks(model):
+def _as_blocks(model: SkoModel | Blocks) -> Blocks:
     return model if isinstance(model, Blocks) else blocks(model)
 
 
-def _hinge_forces(model, T):
+def _hinge_forces(model: Blocks, T: ArrayLike) -> tuple[Numbers, tuple[slice, ...]]:
     hinges = slices_of([len(H) for H in model.H])
     count = sum(len(H) for H in model.H)
     T = np.asarray(T)

@@ -3,9 +3,13 @@
 
 """The tree digraph of an SKO model (J11 sections 2.1, 7.1 and 8.2)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import cached_property
 from operator import index
 from types import SimpleNamespace
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -28,13 +32,13 @@ class TreeDigraph:
         A directed cycle: E_A would not be nilpotent and (I - E_A)^-1 would not exist (J11 section 8.2).
     """
 
-    def __init__(self, parent):
+    def __init__(self, parent: Iterable[SupportsIndex]) -> None:
         self.parent = tuple(index(p) for p in parent)
         self.n = len(self.parent)
         for k, p in enumerate(self.parent):
             if not WORLD <= p < self.n:
                 raise ModelError(f"node {k} hangs on node {p}, but there are only nodes 0 to {self.n - 1}")
-        children = [[] for _ in range(self.n)]
+        children: list[list[int]] = [[] for _ in range(self.n)]
         for k, p in enumerate(self.parent):
             if p != WORLD:
                 children[p].append(k)
@@ -43,8 +47,19 @@ class TreeDigraph:
         self.order = self._base_to_tips()  #: every node after its parent
 
     @classmethod
-    def from_edges(cls, n, edges):
+    def from_edges(cls, n: int, edges: Iterable[tuple[int, int]]) -> TreeDigraph:
         """The digraph of n nodes with the given (parent, child) edges.
+
+        Parameters
+        ----------
+        n : int
+            Number of nodes.
+        edges : iterable of (int, int)
+            Parent and child; the inertial frame has none.
+
+        Returns
+        -------
+        TreeDigraph
 
         Raises
         ------
@@ -65,7 +80,7 @@ class TreeDigraph:
             parent[k] = p
         return cls(parent)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"TreeDigraph({list(self.parent)})"
 
     def _base_to_tips(self):
@@ -90,44 +105,103 @@ class TreeDigraph:
         return " -> ".join(str(node) for node in reversed(loop))
 
     @property
-    def is_canonical(self):
+    def is_canonical(self) -> bool:
         """Whether every parent comes before its children, the numbering of this package.
 
         J11 numbers the other way round, tips to base; its lower-triangular operators are upper-triangular here.
+
+        Returns
+        -------
+        bool
         """
         return all(p < k for k, p in enumerate(self.parent))
 
     @property
-    def is_chain(self):
-        """Whether all nodes form one serial chain (lemma 6)."""
+    def is_chain(self) -> bool:
+        """Whether all nodes form one serial chain (lemma 6).
+
+        Returns
+        -------
+        bool
+        """
         return len(self.bases) <= 1 and all(len(c) <= 1 for c in self.children)
 
-    def path(self, k):
-        """Node k and its ancestors, from k towards the base."""
+    def path(self, k: int) -> list[int]:
+        """Node k and its ancestors, from k towards the base.
+
+        Parameters
+        ----------
+        k : int
+            A node.
+
+        Returns
+        -------
+        list of int
+        """
         nodes = []
         while k != WORLD:
             nodes.append(k)
             k = self.parent[k]
         return nodes
 
-    def is_ancestor(self, i, k):
-        """Whether i is k or an ancestor of it: A(i, k) is not zero."""
+    def is_ancestor(self, i: int, k: int) -> bool:
+        """Whether i is k or an ancestor of it: A(i, k) is not zero.
+
+        Parameters
+        ----------
+        i : int
+            A node.
+        k : int
+            A node.
+
+        Returns
+        -------
+        bool
+        """
         return i in self.path(k)
 
-    def related(self, i, j):
-        """Whether a directed path connects i and j."""
+    def related(self, i: int, j: int) -> bool:
+        """Whether a directed path connects i and j.
+
+        Parameters
+        ----------
+        i : int
+            A node.
+        j : int
+            A node.
+
+        Returns
+        -------
+        bool
+        """
         return self.is_ancestor(i, j) or self.is_ancestor(j, i)
 
-    def common_ancestor(self, i, j):
-        """Closest common ancestor-or-self of i and j, ``WORLD`` where they share only the inertial frame."""
+    def common_ancestor(self, i: int, j: int) -> int:
+        """Closest common ancestor-or-self of i and j, ``WORLD`` where they share only the inertial frame.
+
+        Parameters
+        ----------
+        i : int
+            A node.
+        j : int
+            A node.
+
+        Returns
+        -------
+        int
+        """
         of_i = set(self.path(i))
         return next((k for k in self.path(j) if k in of_i), WORLD)
 
     @cached_property
-    def segments(self):
+    def segments(self) -> tuple[tuple[int, ...], ...]:
         """Serial-chain segments (J11 section 7.1): tuples of nodes, base to tip, parents' segments first.
 
         A segment starts at a node on the inertial frame and behind every branching.
+
+        Returns
+        -------
+        tuple of tuples of int
         """
         return tuple(segment.bodies for segment in self._segments)
 
@@ -136,6 +210,11 @@ class TreeDigraph:
         return serial_segments(SimpleNamespace(parent=self.parent, nv=np.ones(self.n, int)))
 
     @cached_property
-    def segment_tree(self):
-        """The tree of segments, homeomorphic to this one."""
+    def segment_tree(self) -> TreeDigraph:
+        """The tree of segments, homeomorphic to this one.
+
+        Returns
+        -------
+        TreeDigraph
+        """
         return TreeDigraph([segment.parent for segment in self._segments])

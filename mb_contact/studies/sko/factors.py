@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
+from mb_contact.studies.sko.model import SkoModel
 from mb_contact.studies.sko.operators import block_diag
-from mb_contact.studies.sko.riccati import riccati
+from mb_contact.studies.sko.riccati import Articulated, riccati
 from mb_contact.types import WORLD
 
 
@@ -22,33 +25,78 @@ class MassFactors(NamedTuple):
     L_inv: np.ndarray  #: I - H psi K
 
 
-def mass_factors(model, art=None):
+def mass_factors(model: SkoModel, art: Articulated | None = None) -> MassFactors:
     """The Innovations Operator factors of the mass matrix (Eq. 49, 50).
 
     ``art`` is the result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Parameters
+    ----------
+    model : SkoModel
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    MassFactors
     """
     art = riccati(model) if art is None else art
     H, one = model.H_full, np.eye(model.N)
     return MassFactors(one + H @ model.phi.A @ art.K, block_diag(art.D), one - H @ art.psi.A @ art.K)
 
 
-def mass_inverse(model, art=None):
-    """``[I - H psi K]* D^-1 [I - H psi K]`` (Eq. 51), (N, N)."""
+def mass_inverse(model: SkoModel, art: Articulated | None = None) -> Floats:
+    """``[I - H psi K]* D^-1 [I - H psi K]`` (Eq. 51), (N, N).
+
+    Parameters
+    ----------
+    model : SkoModel
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    ndarray (N, N)
+    """
     art = riccati(model) if art is None else art
     L_inv = mass_factors(model, art).L_inv
     return L_inv.T @ block_diag([np.linalg.inv(D) for D in art.D]) @ L_inv
 
 
-def log_det_mass(model, art=None):
-    """Logarithm of ``det M = prod det D(k)`` (Eq. 53)."""
+def log_det_mass(model: SkoModel, art: Articulated | None = None) -> float:
+    """Logarithm of ``det M = prod det D(k)`` (Eq. 53).
+
+    Parameters
+    ----------
+    model : SkoModel
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    float
+    """
     art = riccati(model) if art is None else art
     return float(sum(np.linalg.slogdet(D)[1] for D in art.D))
 
 
-def forward_dynamics_operators(model, T, art=None):
+def forward_dynamics_operators(model: SkoModel, T: ArrayLike, art: Articulated | None = None) -> Floats:
     """Lemma 12 as it stands (Eq. 54), full matrices, (N,).
 
     ``theta_ddot = [I - H psi K]* D^-1 [T - H psi (K T + P a + b)] - K* psi* a``
+
+    Parameters
+    ----------
+    model : SkoModel
+    T : array_like (N,)
+        Generalized forces.
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    ndarray (N,)
+        theta_ddot.
     """
     T = model.hinge_vector(T, "T")
     art = riccati(model) if art is None else art
@@ -58,7 +106,7 @@ def forward_dynamics_operators(model, T, art=None):
     return nu - K.T @ psi.T @ (H.T @ nu + model.a)
 
 
-def forward_dynamics(model, T, art=None):
+def forward_dynamics(model: SkoModel, T: ArrayLike, art: Articulated | None = None) -> Floats:
     """Generalized accelerations (N,) by the AB algorithm (algorithm 6.1, Eq. 58): one gather, one scatter.
 
     Parameters
@@ -66,6 +114,13 @@ def forward_dynamics(model, T, art=None):
     model : SkoModel
     T : array_like (N,)
         Generalized forces.
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    ndarray (N,)
+        theta_ddot.
     """
     T = model.hinge_vector(T, "T")
     art = riccati(model) if art is None else art

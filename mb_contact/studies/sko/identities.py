@@ -3,15 +3,23 @@
 
 """The operator identities of J11 as pairs of full matrices: what the paper says is equal, computed on either side."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.studies.sko.composite import composite_inertias
+from mb_contact.studies.sko.model import SkoModel
 from mb_contact.studies.sko.operators import block_diag
 from mb_contact.studies.sko.riccati import riccati
 
 
-def identities(model):
+def identities(model: SkoModel) -> dict[str, tuple[Floats, Floats]]:
     """Both sides of the identities Eq. 18 to 60 at this model.
+
+    Parameters
+    ----------
+    model : SkoModel
 
     Returns
     -------

@@ -6,15 +6,20 @@
 X and Y are block-diagonal and given as lists of blocks; X(k) is m_A(k) x m_B(k).  B defaults to A.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from mb_contact.checks import as_matrix
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_matrix
 from mb_contact.errors import InputError, ModelError
-from mb_contact.studies.sko.operators import block_diag
+from mb_contact.studies.sko.operators import Spo, block_diag
 from mb_contact.types import WORLD
 
 
-def _checked(A, X, B):
+def _checked(A: Spo, X: Sequence[ArrayLike], B: Spo | None) -> tuple[list[Floats], Spo]:
     B = A if B is None else B
     if B.tree.parent != A.tree.parent:
         raise ModelError("the two operators belong to different trees and are not compatible (J11 section 2.3)")
@@ -23,27 +28,65 @@ def _checked(A, X, B):
     return [as_matrix(x, (A.sizes[k], B.sizes[k]), f"X({k})") for k, x in enumerate(X)], B
 
 
-def forward_lyapunov(A, X, B=None):
+def forward_lyapunov(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> list[Floats]:
     """Blocks Y(k) of ``X = Y - E_A Y E_B*`` (Eq. 12), tips to base (Eq. 13-14).
 
     Y(k) = sum over children A(k, j) Y(j) B*(k, j) + X(k): the block diagonal of ``A X B*``.
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    list of ndarray (m_A(k), m_B(k))
     """
-    X, B = _checked(A, X, B)
-    Y = [x.copy() for x in X]
+    blocks, B = _checked(A, X, B)
+    Y = [x.copy() for x in blocks]
     for k in reversed(A.tree.order):
         for j in A.tree.children[k]:
             Y[k] += A.weights[j] @ Y[j] @ B.weights[j].T  # Eq. 14
     return Y
 
 
-def forward_terms(A, X, B=None):
-    """The disjoint terms of ``A X B* = Y + (A - I) Y + Y (B - I)*`` (lemma 3, Eq. 11), as full matrices."""
+def forward_terms(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> tuple[Floats, Floats, Floats]:
+    """The disjoint terms of ``A X B* = Y + (A - I) Y + Y (B - I)*`` (lemma 3, Eq. 11), as full matrices.
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    three ndarray (m_A, m_B)
+    """
     Y = block_diag(forward_lyapunov(A, X, B))
     return Y, A.tilde @ Y, Y @ (B or A).tilde.T
 
 
-def forward_product(A, X, B=None):
-    """``Z = A X B*`` from Y alone, block by block along the paths (lemma 3, Eq. 15)."""
+def forward_product(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> Floats:
+    """``Z = A X B*`` from Y alone, block by block along the paths (lemma 3, Eq. 15).
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    ndarray (m_A, m_B)
+    """
     X, B = _checked(A, X, B)
     Y = forward_lyapunov(A, X, B)
     Z = np.zeros((A.m, B.m))
@@ -57,13 +100,25 @@ def forward_product(A, X, B=None):
     return Z
 
 
-def backward_lyapunov(A, X, B=None):
+def backward_lyapunov(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> list[Floats]:
     """Blocks Y(k) of ``X = Y - diagOf(E_A* Y E_B)`` (Eq. 22), base to tips (Eq. 23-24).
 
     Y(k) = A*(p(k), k) Y(p(k)) B(p(k), k) + X(k): the block diagonal of ``A* X B``.
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    list of ndarray (m_A(k), m_B(k))
     """
-    X, B = _checked(A, X, B)
-    Y = [x.copy() for x in X]
+    blocks, B = _checked(A, X, B)
+    Y = [x.copy() for x in blocks]
     for k in A.tree.order:
         p = A.tree.parent[k]
         if p != WORLD:
@@ -71,10 +126,26 @@ def backward_lyapunov(A, X, B=None):
     return Y
 
 
-def backward_block(A, Y, i, j, B=None):
+def backward_block(A: Spo, Y: Sequence[Floats], i: int, j: int, B: Spo | None = None) -> Floats:
     """One block Z(i, j) of ``A* X B`` from Y (Eq. 25, algorithm 4.3): ``A*(c, i) Y(c) B(c, j)``.
 
     c is the closest common ancestor-or-self; the block is zero where there is none.
+
+    Parameters
+    ----------
+    A : Spo
+    Y : sequence of ndarray (m_A(k), m_B(k))
+        Result of :func:`backward_lyapunov`.
+    i : int
+        Node of the block's rows.
+    j : int
+        Node of its columns.
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    ndarray (m_A(i), m_B(j))
     """
     B = A if B is None else B
     c = A.tree.common_ancestor(i, j)
@@ -83,8 +154,21 @@ def backward_block(A, Y, i, j, B=None):
     return A.product(c, i).T @ Y[c] @ B.product(c, j)
 
 
-def backward_product(A, X, B=None):
-    """``Z = A* X B`` from Y alone, every block from a block one node nearer to the base (lemma 5, Eq. 25)."""
+def backward_product(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> Floats:
+    """``Z = A* X B`` from Y alone, every block from a block one node nearer to the base (lemma 5, Eq. 25).
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    ndarray (m_A, m_B)
+    """
     X, B = _checked(A, X, B)
     Y = backward_lyapunov(A, X, B)
     Z = np.zeros((A.m, B.m))
@@ -99,10 +183,22 @@ def backward_product(A, X, B=None):
     return Z
 
 
-def backward_terms(A, X, B=None):
+def backward_terms(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> tuple[Floats, Floats, Floats, Floats]:
     """The disjoint terms of ``A* X B = Y + (A - I)* Y + Y (B - I) + R`` (lemma 5, Eq. 21), as full matrices.
 
     R holds the unrelated pairs: R(i, j) = A*(k, i) Y(k) B(k, j), k the closest common ancestor.
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    four ndarray (m_A, m_B)
     """
     X, B = _checked(A, X, B)
     blocks = backward_lyapunov(A, X, B)
@@ -115,8 +211,20 @@ def backward_terms(A, X, B=None):
     return Y, A.tilde.T @ Y, Y @ B.tilde, R
 
 
-def serial_product(A, X, B=None):
+def serial_product(A: Spo, X: Sequence[ArrayLike], B: Spo | None = None) -> Floats:
     """``Z = A* X B = Y + (A - I)* Y + Y (B - I)`` of a serial chain (lemma 6, Eq. 27-30).
+
+    Parameters
+    ----------
+    A : Spo
+    X : sequence of array_like (m_A(k), m_B(k))
+        Diagonal blocks X(k).
+    B : Spo, optional
+        Of the same tree; A where it is not given.
+
+    Returns
+    -------
+    ndarray (m_A, m_B)
 
     Raises
     ------

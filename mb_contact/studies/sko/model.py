@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.errors import InputError, ModelError
-from mb_contact.studies.sko.operators import block_diag, slices_of
+from mb_contact.studies.sko.operators import Spo, block_diag, slices_of
 
 SYMMETRY_TOLERANCE = 1e-10  #: of M(k) and of its smallest eigenvalue, relative to its largest entry
 RANK_TOLERANCE = 1e-12  #: of H(k), relative to its largest singular value
@@ -50,7 +52,15 @@ class SkoModel:
         A block does not fit, H(k) loses rank, or M(k) is not symmetric and positive semidefinite.
     """
 
-    def __init__(self, phi, H, M, a=None, b=None, names=None):
+    def __init__(
+        self,
+        phi: Spo,
+        H: Sequence[ArrayLike],
+        M: Sequence[ArrayLike],
+        a: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         self.phi = phi
         self.tree = phi.tree
         self.names = tuple(names) if names is not None else tuple(f"node {k}" for k in range(self.tree.n))
@@ -69,7 +79,7 @@ class SkoModel:
         for k in range(self.tree.n):
             self._check_node(k)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"SkoModel(n={self.tree.n}, m={self.phi.m}, N={self.N})"
 
     def _check_node(self, k):
@@ -86,28 +96,64 @@ class SkoModel:
             raise ModelError(f"M of {self.names[k]} has a negative eigenvalue")
 
     @cached_property
-    def H_full(self):
-        """Block-diagonal H (N, m)."""
+    def H_full(self) -> Floats:
+        """Block-diagonal H (N, m).
+
+        Returns
+        -------
+        ndarray (N, m)
+        """
         return block_diag(self.H)
 
     @cached_property
-    def M_full(self):
-        """Block-diagonal M (m, m)."""
+    def M_full(self) -> Floats:
+        """Block-diagonal M (m, m).
+
+        Returns
+        -------
+        ndarray (m, m)
+        """
         return block_diag(self.M)
 
-    def hinge_vector(self, x, name):
-        """Checked vector of N generalized velocities, accelerations or forces."""
+    def hinge_vector(self, x: ArrayLike, name: str) -> Floats:
+        """Checked vector of N generalized velocities, accelerations or forces.
+
+        Parameters
+        ----------
+        x : array_like (N,)
+            Numbered as the hinges.
+        name : str
+            For messages.
+
+        Returns
+        -------
+        ndarray (N,)
+        """
         return as_vector(x, self.N, name)
 
-    def partial_velocities(self):
-        """``phi* H*`` (m, N): Kane's partial velocities (J11 section 2.2)."""
+    def partial_velocities(self) -> Floats:
+        """``phi* H*`` (m, N): Kane's partial velocities (J11 section 2.2).
+
+        Returns
+        -------
+        ndarray (m, N)
+        """
         return self.phi.A.T @ self.H_full.T
 
-    def velocities(self, theta_dot):
-        """``V = phi* H* theta_dot`` (Eq. 1) by one scatter sweep."""
+    def velocities(self, theta_dot: ArrayLike) -> Floats:
+        """``V = phi* H* theta_dot`` (Eq. 1) by one scatter sweep.
+
+        Parameters
+        ----------
+        theta_dot : array_like (N,)
+
+        Returns
+        -------
+        ndarray (m,)
+        """
         return self.phi.scatter(self.H_full.T @ self.hinge_vector(theta_dot, "theta_dot"))
 
-    def inverse_dynamics(self, theta_dot, theta_ddot):
+    def inverse_dynamics(self, theta_dot: ArrayLike, theta_ddot: ArrayLike) -> Motion:
         """Newton-Euler inverse dynamics (algorithm 3.1, Eq. 10).
 
         Parameters
@@ -125,11 +171,21 @@ class SkoModel:
         f = self.phi.gather(self.M_full @ alpha + self.b)  # phi (M alpha + b)
         return Motion(V, alpha, f, self.H_full @ f)
 
-    def nonlinear(self):
-        """``C = H phi (M phi* a + b)`` (Eq. 3), (N,)."""
+    def nonlinear(self) -> Floats:
+        """``C = H phi (M phi* a + b)`` (Eq. 3), (N,).
+
+        Returns
+        -------
+        ndarray (N,)
+        """
         return self.inverse_dynamics(np.zeros(self.N), np.zeros(self.N)).T
 
-    def newton_euler_mass_matrix(self):
-        """``H phi M phi* H*`` as it stands (Eq. 3): the Newton-Euler factorisation, (N, N)."""
+    def newton_euler_mass_matrix(self) -> Floats:
+        """``H phi M phi* H*`` as it stands (Eq. 3): the Newton-Euler factorisation, (N, N).
+
+        Returns
+        -------
+        ndarray (N, N)
+        """
         X = self.partial_velocities()
         return X.T @ self.M_full @ X

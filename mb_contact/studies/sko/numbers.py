@@ -3,25 +3,68 @@
 
 """What linear algebra in numbers other than float64 needs: np.linalg knows neither longdouble nor object arrays."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from mb_contact.errors import DynamicsError
 
+Numbers = NDArray[Any]  #: of float64, longdouble or objects
 
-def zeros(shape, dtype):
-    """Zeros of any number type; those of an object array are integers and take the type of what is added."""
+
+def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> Numbers:
+    """Zeros of any number type; those of an object array are integers and take the type of what is added.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Of the array.
+    dtype : dtype
+        Of the array.
+
+    Returns
+    -------
+    ndarray
+    """
     return np.full(shape, 0, dtype=dtype)
 
 
-def identity(m, dtype):
-    """Identity matrix (m, m)."""
+def identity(m: int, dtype: DTypeLike) -> Numbers:
+    """Identity matrix (m, m).
+
+    Parameters
+    ----------
+    m : int
+        Rows.
+    dtype : dtype
+        Of the matrix.
+
+    Returns
+    -------
+    ndarray (m, m)
+    """
     X = zeros((m, m), dtype)
     X[range(m), range(m)] = 1
     return X
 
 
-def solve(S, B, name):
+def solve(S: Numbers, B: Numbers, name: str) -> Numbers:
     """``S^-1 B`` for a symmetric positive definite S by ``S = L D L*``, which needs no square root.
+
+    Parameters
+    ----------
+    S : ndarray (n, n)
+    B : ndarray (n,) or (n, c)
+        Right sides.
+    name : str
+        What S belongs to, for the message.
+
+    Returns
+    -------
+    ndarray (n,) or (n, c)
 
     Raises
     ------

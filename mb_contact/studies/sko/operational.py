@@ -3,12 +3,19 @@
 
 """Extended operational space compliance Omega and operational space inertia (J11 section 6.2, Eq. 59-60)."""
 
-import numpy as np
+from __future__ import annotations
 
-from mb_contact.checks import as_matrix
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_matrix
 from mb_contact.errors import InputError
 from mb_contact.studies.sko.lyapunov import backward_block, backward_lyapunov, backward_product
-from mb_contact.studies.sko.riccati import riccati
+from mb_contact.studies.sko.model import SkoModel
+from mb_contact.studies.sko.riccati import Articulated, riccati
 
 
 def _source(model, art):
@@ -16,19 +23,43 @@ def _source(model, art):
     return [H.T @ np.linalg.solve(D, H) for H, D in zip(model.H, art.D)]
 
 
-def compliance_kernel(model, art=None):
-    """Blocks Upsilon(k) = psi*(p, k) Upsilon(p) psi(p, k) + H* D^-1 H: the block diagonal of Omega (lemma 5)."""
+def compliance_kernel(model: SkoModel, art: Articulated | None = None) -> list[Floats]:
+    """Blocks Upsilon(k) = psi*(p, k) Upsilon(p) psi(p, k) + H* D^-1 H: the block diagonal of Omega (lemma 5).
+
+    Parameters
+    ----------
+    model : SkoModel
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    list of ndarray (m(k), m(k))
+    """
     art = riccati(model) if art is None else art
     return backward_lyapunov(art.psi, _source(model, art))
 
 
-def omega(model, art=None):
-    """``Omega = psi* H* D^-1 H psi`` (Eq. 60), (m, m), every block from one nearer to the base (Eq. 25)."""
+def omega(model: SkoModel, art: Articulated | None = None) -> Floats:
+    """``Omega = psi* H* D^-1 H psi`` (Eq. 60), (m, m), every block from one nearer to the base (Eq. 25).
+
+    Parameters
+    ----------
+    model : SkoModel
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+
+    Returns
+    -------
+    ndarray (m, m)
+    """
     art = riccati(model) if art is None else art
     return backward_product(art.psi, _source(model, art))
 
 
-def operational_compliance(model, picks, art=None):
+def operational_compliance(
+    model: SkoModel, picks: Sequence[tuple[int, ArrayLike]], art: Articulated | None = None
+) -> Floats:
     """``J M^-1 J* = B* Omega B`` with J = B* phi* H* (Eq. 60); no Jacobian and no inverse mass matrix.
 
     Parameters
@@ -37,17 +68,19 @@ def operational_compliance(model, picks, art=None):
     picks : sequence of (int, array_like (m(k), s))
         Block column of the pick-off operator B: node k and ``B(k)``; ``B*(k) V(k)`` is the task velocity.
         Several may belong to one node.
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
 
     Returns
     -------
     ndarray (sum of s, sum of s)
     """
     art = riccati(model) if art is None else art
-    picks = [(_node(model, k), as_matrix(X, (model.phi.sizes[k], None), "a pick-off block")) for k, X in picks]
-    if not picks:
+    checked = [(_node(model, k), as_matrix(X, (model.phi.sizes[k], None), "a pick-off block")) for k, X in picks]
+    if not checked:
         raise InputError("picks must name at least one node")
     Upsilon = compliance_kernel(model, art)
-    return np.block([[X.T @ backward_block(art.psi, Upsilon, i, j) @ Y for j, Y in picks] for i, X in picks])
+    return np.block([[X.T @ backward_block(art.psi, Upsilon, i, j) @ Y for j, Y in checked] for i, X in checked])
 
 
 def _node(model, k):
@@ -56,6 +89,24 @@ def _node(model, k):
     return k
 
 
-def operational_inertia(model, picks, art=None, rcond=1e-10):
-    """Inverse of :func:`operational_compliance`; its pseudo-inverse where the Jacobian loses rank."""
-    return np.linalg.pinv(operational_compliance(model, picks, art), rcond=rcond, hermitian=True)
+def operational_inertia(
+    model: SkoModel, picks: Sequence[tuple[int, ArrayLike]], art: Articulated | None = None, rcond: float = 1e-10
+) -> Floats:
+    """Inverse of :func:`operational_compliance`; its pseudo-inverse where the Jacobian loses rank.
+
+    Parameters
+    ----------
+    model : SkoModel
+    picks : sequence of (int, array_like (m(k), s))
+        As in :func:`operational_compliance`.
+    art : Articulated, optional
+        Result of :func:`~mb_contact.studies.sko.riccati.riccati`, computed where it is not given.
+    rcond : float
+        Relative size below which an eigenvalue of the compliance counts as zero.
+
+    Returns
+    -------
+    ndarray (sum of s, sum of s)
+    """
+    inertia: Any = np.linalg.pinv(operational_compliance(model, picks, art), rcond=rcond, hermitian=True)
+    return inertia

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.errors import DynamicsError
+from mb_contact.studies.sko.model import SkoModel
 from mb_contact.studies.sko.operators import Spo
 
 SINGULAR_TOLERANCE = 1e-13  #: smallest eigenvalue of D(k) relative to the largest |h_i|^2 |P| of its hinge
@@ -28,8 +29,12 @@ class Articulated(NamedTuple):
     K: np.ndarray  #: E_phi G (m, N) (Eq. 37)
 
 
-def riccati(model):
+def riccati(model: SkoModel) -> Articulated:
     """Solve ``M = P - E_phi [P - P H* (H P H*)^-1 H P] E_phi*`` (Eq. 31) by one gather sweep (Eq. 33).
+
+    Parameters
+    ----------
+    model : SkoModel
 
     Returns
     -------

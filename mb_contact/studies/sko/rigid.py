@@ -3,12 +3,19 @@
 
 """SKO models of rigid trees by the recipe of J11 section 8.1, in world axes, each body about its own origin."""
 
-import numpy as np
+from __future__ import annotations
 
-from mb_contact.checks import as_vector
-from mb_contact.dynamics.arguments import GRAVITY
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats, as_vector
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import InputError, ModelError
-from mb_contact.model.model import tree_poses
+from mb_contact.model.model import Model, tree_poses
+from mb_contact.model.world import World
 from mb_contact.studies.formulations.state import cross
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.model import SkoModel
@@ -25,7 +32,9 @@ from mb_contact.types import (
 )
 
 
-def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
+def rigid_tree(
+    model: TreeModel, q: ArrayLike, v: ArrayLike | None = None, gravity: ArrayLike = GRAVITY, armature: bool = True
+) -> SkoModel:
     """The SKO model of a tree of rigid bodies at coordinates q and velocities v.
 
     The steps of section 8.1: the standard digraph, one node a body; node velocities V = [omega; v] in world axes at
@@ -52,11 +61,11 @@ def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
     SkoModel
         Node k is body k, and its N degrees of freedom are those of v.
     """
-    tree = getattr(model, "tree", model)
+    tree: Any = getattr(model, "tree", model)
     n, N = len(tree.parent), int(np.sum(tree.nv))
     names = getattr(model, "body_names", None) or [f"body {k}" for k in range(n)]
-    for k in np.flatnonzero(np.asarray(tree.joint_type) >= len(JOINT_NQ)):
-        raise ModelError(f"the joint of {names[k]} has type {tree.joint_type[k]}, which sko.rigid_tree does not know")
+    for i in np.flatnonzero(np.asarray(tree.joint_type) >= len(JOINT_NQ)):
+        raise ModelError(f"the joint of {names[i]} has type {tree.joint_type[i]}, which sko.rigid_tree does not know")
     nq = int(np.array(JOINT_NQ)[tree.joint_type].sum())
     q = as_vector(q, nq, "q")
     v = np.zeros(N) if v is None else as_vector(v, N, "v")
@@ -68,7 +77,8 @@ def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
     sizes = [6 + len(rotors[k]) for k in range(n)]
     weights, H, M, a_full, b_full = [], [], [], [], []
     for k in range(n):
-        parent, inertia, c = int(tree.parent[k]), *_inertia(tree, k, R[k])
+        parent = int(tree.parent[k])
+        inertia, c = _inertia(tree, k, R[k])
         w, spare = V[k][:3], len(rotors[k])
         b = np.concatenate((cross(w, inertia[:3, :3] @ w), tree.mass[k] * cross(w, cross(w, c))))
         weights.append(None if parent == WORLD else _padded(_shift(p[k] - p[parent]), sizes[parent], sizes[k]))
@@ -81,7 +91,9 @@ def rigid_tree(model, q, v=None, gravity=GRAVITY, armature=True):
     return SkoModel(phi, H, M, phi.stack(a_full), phi.stack(b_full), names)
 
 
-def frame_picks(sko_model, robot, q, frames):
+def frame_picks(
+    sko_model: SkoModel, robot: Model | World, q: ArrayLike, frames: Sequence[str]
+) -> list[tuple[int, Floats]]:
     """Pick-off blocks of named frames, for :func:`~mb_contact.studies.sko.operational.operational_compliance`.
 
     Parameters
@@ -107,13 +119,37 @@ def frame_picks(sko_model, robot, q, frames):
     return picks
 
 
-def pickoff(sko_model, node, offset):
-    """Pick-off block (m(k), 6) of the point of a rigid body at ``offset`` (3,) [m] from its origin, world axes."""
+def pickoff(sko_model: SkoModel, node: int, offset: ArrayLike) -> Floats:
+    """Pick-off block (m(k), 6) of the point of a rigid body at ``offset`` (3,) [m] from its origin, world axes.
+
+    Parameters
+    ----------
+    sko_model : SkoModel
+        ``rigid_tree(...)``.
+    node : int
+        The body.
+    offset : array_like (3,)
+        [m], world axes.
+
+    Returns
+    -------
+    ndarray (m(k), 6)
+    """
     return _padded(_shift(as_vector(offset, 3, "offset")), sko_model.phi.sizes[node], 6)
 
 
-def skew(x):
-    """Cross-product matrix (3, 3)."""
+def skew(x: Floats) -> Floats:
+    """Cross-product matrix (3, 3).
+
+    Parameters
+    ----------
+    x : ndarray (3,)
+        A vector.
+
+    Returns
+    -------
+    ndarray (3, 3)
+    """
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
