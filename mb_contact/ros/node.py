@@ -16,6 +16,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
+from mb_contact.ros.lockstep import SLICE, Lockstep
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
 from mb_contact.ros.pacing import Pacer
@@ -26,8 +27,6 @@ from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator
-
-_SLICE = 0.1  #: longest wait before the stop flag is looked at [s]
 
 
 class SimulatorNode:
@@ -69,9 +68,10 @@ class SimulatorNode:
         self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
-        self._started = False  #: whether the first lockstep command has come
-        self._alone = None  #: commands accepted when lockstep was given up, None while it works
-        self.lockstep_timeouts = 0
+        self._lockstep = Lockstep(
+            self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
+            lambda: self._publish(force=True), self._logger,
+        )  # fmt: skip
         self._step = None
         self._record = Summary()
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
@@ -142,7 +142,7 @@ class SimulatorNode:
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
         record.rejected += getattr(self.node, "undecodable", 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
-        record.lockstep_timeouts = self.lockstep_timeouts
+        record.lockstep_timeouts = self._lockstep.timeouts
         if self.pushes is not None:
             record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
@@ -212,7 +212,7 @@ class SimulatorNode:
 
     def _spin(self):
         while not self._stop or self.stepping.awaited:
-            spin_safely(self.node, _SLICE)
+            spin_safely(self.node, SLICE)
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
@@ -221,18 +221,18 @@ class SimulatorNode:
             if self.stepping:
                 self.stepping.advance()
             else:
-                self._interrupt.wait(_SLICE)
+                self._interrupt.wait(SLICE)
             self._pacer.resume(self.simulator.time)
             return
         if self._steps() % self._schedule.control == 0:
             self._inbox.expect(self.stamp())
             begun = time.perf_counter()
             self._publish()
-            if self.options.lockstep and not self._await_command():
+            if self.options.lockstep and not self._lockstep.await_command(self.stamp()):
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
-        effort = self._policy.effort(self.stamp() * 1e-9, force=self._alone is not None)
+        effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
         self._do_steps(effort)
 
     def _do_steps(self, effort):
@@ -259,7 +259,7 @@ class SimulatorNode:
 
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
-        delay = self._pacer.delay(self.simulator.time, None if self._alone is None else 1.0)
+        delay = self._pacer.delay(self.simulator.time, 1.0 if self._lockstep.given_up else None)
         if self._pacer.overloaded:
             self._logger.warning(
                 f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
@@ -269,44 +269,8 @@ class SimulatorNode:
         due = time.perf_counter() + delay
         # in slices: a signal only sets a flag; a request ends the wait
         while (left := due - time.perf_counter()) > 0.0 and not self._stop:
-            if self._interrupt.wait(min(left, _SLICE)):
+            if self._interrupt.wait(min(left, SLICE)):
                 return
-
-    def _await_command(self):
-        """Wait for the answer to the state just published; False when something else has to be done first."""
-        if not self._started and self.options.wait_for_controller:
-            return self._await_first_command()
-        if self._alone is not None and self._inbox.accepted != self._alone:
-            self._alone = None
-            self._logger.info("commands are back: lockstep goes on")
-        if self._alone is not None:
-            return not self._interrupted()
-        if self._inbox.wait(self.options.lockstep_timeout, self._interrupted):
-            self._started = True
-            return True
-        if self._interrupted():
-            return False
-        self._alone = self._inbox.accepted
-        self.lockstep_timeouts += 1
-        self._pacer.resume(self.simulator.time)
-        waited, policy = self.options.lockstep_timeout, self.options.command_timeout_policy
-        self._logger.warning(
-            f"no answer to the state at {self.stamp() * 1e-9:.6f} s within {waited} s: going on in real time "
-            f"with policy '{policy}' until commands come again"
-        )
-        return True
-
-    def _await_first_command(self):
-        """Wait for a controller without end, repeating the first state: it may join late."""
-        self._logger.info("lockstep: waiting for the first command", throttle_duration_sec=10.0)
-        while not self._inbox.wait(_SLICE, self._interrupted):
-            self._pacer.resume(self.simulator.time)
-            if self._interrupted():
-                return False
-            self._publish(force=True)
-        self._pacer.resume(self.simulator.time)
-        self._started = True
-        return True
 
     def _interrupted(self):
         return self._stop or bool(self._requests)
