@@ -34,6 +34,7 @@ from mb_contact.types import (
 MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the push-out velocity
+PUSH_OUT_VELOCITY = 0.1  #: [m/s] greatest push-out velocity, unless the scene says another
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
@@ -481,7 +482,7 @@ class Scene:
     friction_directions: int = 8
     friction_frame: str = "slip"  #: first direction of a pyramid: along the slip, or along the world's x
     contact_margin: float = 0.002  #: contacts exist from this gap on
-    push_out_velocity: float = 0.1  #: greatest speed at which penetration is undone [m/s]
+    push_out_velocity: float = PUSH_OUT_VELOCITY  #: greatest speed at which penetration is undone [m/s]
     restitution_law: str = "anitescu_potra"
     impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's
     simultaneous_impacts: str = "all"

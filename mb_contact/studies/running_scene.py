@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mb_contact.core.constraints.rows import gap_velocity
 from mb_contact.core.handle import DRIFT_STEP, PUSH_RATE, PUSH_SPEED
 from mb_contact.core.solve.newton import apply_to_all
 from mb_contact.core.solve.system import BLOCKS, BOX, EQUALITY, ROWS, make_system_handle
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
-from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem, gap_velocity
+from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
 from mb_contact.types import CLOSURE_NAMES, UPPER
 
 if TYPE_CHECKING:

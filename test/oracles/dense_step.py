@@ -20,6 +20,7 @@ from oracles.dense_oracle import Dense, cross, skew
 PUSH_OUT = 0.1  # [rad/s, m/s] the scene's default
 SAME_GAP = 1e-10  # [m]
 PUSH_RATE = 0.2  # part of a penetration removed per step
+TOUCHING = 1e-12  # [m, rad] a smaller penetration is touching, without push-out
 SLIP_SPEED = 1e-3  # [m/s] above it d_1 follows the slip
 
 
@@ -31,6 +32,11 @@ class Verdict(NamedTuple):
     contacts: int
     limits: int  #: limits that push
     limit_impulses: np.ndarray  #: (N,)
+
+
+def push_out(gap, dt, speed):
+    """Offsets that gaps ask of the normal velocities."""
+    return np.where(gap >= -TOUCHING, np.maximum(gap, 0.0) / dt, -np.minimum(-PUSH_RATE * gap / dt, speed))
 
 
 class DenseSource:
@@ -175,7 +181,7 @@ class StepJudge:
     def offsets(self, contacts):
         """What gaps ask of the normal velocities; of four points of a face the nearest motion's, within SAME_GAP."""
         gap, speed = contacts["gap"], self.sim.scene.push_out_velocity
-        out = np.where(gap >= 0.0, gap / self.dt, -np.minimum(-PUSH_RATE * gap / self.dt, speed))
+        out = push_out(gap, self.dt, speed)
         faces = {}
         for i, contact in enumerate(contacts):
             faces.setdefault((contact["link_a"], contact["link_b"], *contact["normal"]), []).append(i)
@@ -217,7 +223,7 @@ class StepJudge:
         x, s = q[self.joint_q], unit[self.joints]
         worst, limits = 0.0, 0
         for sign, gap in ((1.0, x - self.tree.lower[self.joints]), (-1.0, self.tree.upper[self.joints] - x)):
-            push = np.where(gap >= 0, gap / self.dt, -np.minimum(-PUSH_RATE * gap / self.dt, PUSH_OUT))
+            push = push_out(gap, self.dt, PUSH_OUT)
             w = sign * v_next[self.joints] + push
             z = np.maximum(sign * impulse[self.joints], 0.0)
             worst = max(worst, np.abs(np.minimum(z * s, w / s)).max(initial=0.0))

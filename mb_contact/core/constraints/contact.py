@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.rows import two_sides
+from mb_contact.core.constraints.rows import gap_velocity, two_sides
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     body_vector,
@@ -93,8 +93,7 @@ def find_previous(count, pairs, features, pair, feature):
 def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, cones):
     """Rows and offsets of all contacts; resets the units first.
 
-    The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for a push-out velocity of
-    ``min(push_rate |g| / dt, push_speed)`` (all of |g| / dt would inject energy).
+    The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for the push-out velocity.
     """
     fill(rows.touched.shape[0], rows.touched, 0)
     c = contacts.count[0]
@@ -106,8 +105,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
         two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
         two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
         two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
-        gap = contacts.gap[i]
-        rows.offset[row] = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
+        rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed)
         cones.start[i] = row
         cones.dim[i] = 3
     cones.count[0] = c

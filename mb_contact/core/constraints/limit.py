@@ -3,7 +3,7 @@
 
 """Limits of joints, of position and of velocity: unilateral rows, posed only where a step can reach them."""
 
-from mb_contact.core.constraints.rows import joint_row
+from mb_contact.core.constraints.rows import gap_velocity, joint_row
 from mb_contact.core.jit import kernel
 from mb_contact.types import LOWER, SLOWEST
 
@@ -33,7 +33,7 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, r
         for side in range(2):
             gap = x - tree.lower[d] if side == 0 else tree.upper[d] - x
             if gap < reach:
-                offset = gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
+                offset = gap_velocity(gap, dt, push_rate, push_speed)
                 limit_row(tree, kin, k, LOWER + side, offset, rows, cones)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):

@@ -23,6 +23,21 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 
+TOUCHING = 1e-12  #: [m, rad] penetration that is rounding: touching, without push-out
+
+
+@kernel
+def gap_velocity(gap, dt, push_rate, push_speed):
+    """Offset of the row of a gap [m, rad]: ``g / dt``, or minus the push-out velocity of a penetration [m/s, rad/s].
+
+    Push-out is ``min(push_rate |g| / dt, push_speed)``: all of ``|g| / dt`` would inject energy.  A penetration of at
+    most ``TOUCHING`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
+    between two walls would be pushed along by it.
+    """
+    if gap >= 0.0:
+        return gap / dt
+    return -min(-push_rate * gap / dt, push_speed) if gap < -TOUCHING else 0.0
+
 
 @kernel
 def two_sides(origin, a, b, point, direction, i, rows, row):

@@ -17,14 +17,14 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_vector
-from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_velocities
 from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.principal_pivoting import PPM_LIMIT, PPM_RAY, PPM_SOLVED
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.model.scene import PUSH_OUT_RATE
+from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright import friction_state as _state
 from mb_contact.studies.drumwright import point_rows as _rows
@@ -33,7 +33,6 @@ from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContact
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK
 
 RANK_TOLERANCE = 1e-9  #: an equality row counts as dependent when less than this part of its W_ii is its own
-PUSH_OUT_VELOCITY = 0.1  #: fastest removal [m/s]
 SOLVED = 1e-8  #: scaled residual, relative to the largest free velocity, above which a result is "inaccurate"
 
 STATUS = {PPM_SOLVED: "solved", PPM_RAY: "ray", PPM_LIMIT: "limit"}
@@ -338,8 +337,7 @@ class FrictionSystem:
             self.n_rows, self.v_dot, self.v_free, self.eq.V, self.eq.q,
         )  # fmt: skip
         gap = self.contacts.gap
-        push = np.minimum(PUSH_OUT_RATE * -gap / dt, PUSH_OUT_VELOCITY)
-        self.offset = np.where(gap >= 0.0, gap / dt, -push)
+        self.offset = np.array([gap_velocity(g, dt, PUSH_OUT_RATE, PUSH_OUT_VELOCITY) for g in gap])
         self.eq.q[self.b : self.b + 3 * self.count : 3] += self.offset
         self.eq.q[: self.b] -= self.bilateral.target
 

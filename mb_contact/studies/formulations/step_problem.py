@@ -27,18 +27,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.constraints.rows import row_impulses, row_sides
+from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.model.scene import PUSH_OUT_RATE
+from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState, cross, find_body
 from mb_contact.types import OK, WORLD
 
-PUSH_SPEED = 0.1  #: [m/s]
 LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step
 FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
@@ -155,7 +154,7 @@ class StepProblem:
         implicit_damping: bool = True,
         loop_rate: float = LOOP_RATE,
         push_rate: float = PUSH_OUT_RATE,
-        push_speed: float = PUSH_SPEED,
+        push_speed: float = PUSH_OUT_VELOCITY,
         external: ArrayLike | None = None,
     ) -> None:
         self.model, self.tree = model, model.tree
@@ -259,7 +258,7 @@ class StepProblem:
     def _push(self, gap, what):
         if not np.isfinite(gap):
             raise InputError(f"{what}: the gap must be finite, got {gap}")
-        return gap_velocity(gap, self.dt, *self._rates[1:])
+        return gap_velocity(float(gap), self.dt, *self._rates[1:])
 
     def _drift(self, body, on):
         """on . phi* a of one side of some rows."""
@@ -365,11 +364,6 @@ class StepProblem:
             inverse = np.linalg.pinv(spatial_inertias(self.tree, self.state.kin), hermitian=True)[body[there]]
             free[there] += np.einsum("ri,rij,rj->r", on[there], inverse, on[there])
         return FLOOR * np.sqrt(free)
-
-
-def gap_velocity(gap, dt, push_rate, push_speed):
-    """k of a gap [rad, m] over a step dt [s]: g / dt, or minus the push-out velocity [rad/s, m/s]."""
-    return gap / dt if gap >= 0.0 else -min(-push_rate * gap / dt, push_speed)
 
 
 def spatial_inertias(tree, kin):
