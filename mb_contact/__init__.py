@@ -96,13 +96,11 @@ _MOVED = {
         "certify",
         "certify_formulation",
         "collide",
-        "contact_step",
         "coulomb_viscous_acceleration",
         "coulomb_viscous_step",
         "formulate",
         "no_slip_step",
         "point_contacts",
-        "step_problem",
         "two_phases",
         "viscous_acceleration",
         "viscous_step",
@@ -117,6 +115,8 @@ _MOVED = {
         "SurfaceTree",
     ),
 }
+#: the same of those that have another name now
+_RENAMED = {"contact_step": "studies.solve_step", "step_problem": "studies.next_step_problem"}
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, _ROOMS, _MOVED)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _DEFINED, _ROOMS, _MOVED, _RENAMED)
 __all__ += ["__version__"]

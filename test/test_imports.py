@@ -29,7 +29,7 @@ ALLOWED = {
     "errors": set(),
     "checks": {"errors"},
     "core": {"types"},
-    "solvers": BASE | {"core"},
+    "solvers": BASE | {"core", "lazy"},
     "model": BASE | {"core"},
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},

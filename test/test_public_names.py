@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,25 @@ def test_former_names_work_and_say_where_they_are(room, name):
         value = getattr(mb, name)
     assert seen[0].filename == __file__
     assert value is getattr(getattr(mb, room), name)
+
+
+@pytest.mark.parametrize("package, name, place", [
+    (package, name, f"{room}.{new}")
+    for package, room in ((mb, "mb_contact"), (mb.studies, "mb_contact.studies"))
+    for name, new in package._RENAMED.items()
+])
+def test_names_that_changed_work_and_say_the_new_one(package, name, place):
+    message = f"^{re.escape(f'{package.__name__}.{name} has moved: use {place}')}$"
+    with pytest.warns(DeprecationWarning, match=message):
+        former = getattr(package, name)
+    module, _, new = place.rpartition(".")
+    assert former is getattr(importlib.import_module(module), new)
+
+
+def test_fields_that_changed_work_and_say_the_new_one():
+    layout = mb.solvers.ConeLayout.contacts([0.5])
+    with pytest.warns(DeprecationWarning, match=r"^ConeLayout\.units is now ConeLayout\.blocks$"):
+        assert layout.units is layout.blocks
 
 
 def test_the_former_module_of_sko_models_works_and_says_where_it_is():

@@ -23,7 +23,7 @@ import numpy as np
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.core.workspace import make_cones
+from mb_contact.core.workspace import make_row_blocks
 from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene_yaml import load_scene
@@ -105,10 +105,10 @@ class Run(NamedTuple):
 # --- the methods: state -> velocity; each returns (v, seconds in the solver, pivots, residual) ------------
 
 
-def no_slip(grasp, contacts, held):
+def no_slip(grasp, contacts, sticking):
     """The no-slip model by algorithms 2 and 1."""
     result = no_slip_step(
-        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity, held=held
+        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity, sticking=sticking
     )
     certificate = result.certificate
     return result.v, _kernel_seconds(grasp.system), result.pivots, certificate.residual / certificate.scale
@@ -124,25 +124,25 @@ def _kernel_seconds(system):
 def no_slip_qp(solver):
     """The no-slip model with the same reduced problem (56), (57) as a convex quadratic programme."""
 
-    def step(grasp, contacts, held):
-        system = _no_slip_system(grasp, contacts, held)
+    def step(grasp, contacts, sticking):
+        system = _no_slip_system(grasp, contacts, sticking)
         start = time.perf_counter()
         F, e = system.condensed(RANK_TOLERANCE)
         s = 1.0 / np.sqrt(system.eq.diagonal[system.eq.hard[: len(e)]])
         z, iterations = solver(F * np.outer(s, s), e * s)
         system.complete(z * s)
         seconds = time.perf_counter() - start
-        certificate = system.judge()
+        certificate = system.certify()
         return system.v_free + system.eq.dv, seconds, iterations, certificate.residual / certificate.scale
 
     return step
 
 
-def _no_slip_system(grasp, contacts, held):
+def _no_slip_system(grasp, contacts, sticking):
     system = grasp.system
     system.begin_step(grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity)
     normals = 3 * np.arange(system.count)
-    tangents = np.column_stack((normals + 1, normals + 2))[held].ravel()
+    tangents = np.column_stack((normals + 1, normals + 2))[sticking].ravel()
     system.choose(tangents, 0.0, normals)
     return system
 
@@ -206,7 +206,7 @@ def stewart_trinkle(scaled):
     ``scaled``: newton seconds and metres per second are first brought to comparable size.
     """
 
-    def step(grasp, contacts, held):
+    def step(grasp, contacts, sticking):
         return _stewart_trinkle(grasp, contacts, scaled)
 
     return step
@@ -217,16 +217,16 @@ def _stewart_trinkle(grasp, contacts, scaled):
     system.begin_step(grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity)
     n = system.count
     system.choose((), 0.0, np.arange(3 * n))
-    cones = make_cones(n, DIRECTIONS)
-    cones.count[0], cones.rows[0] = n, 3 * n
-    cones.start[:], cones.dim[:], cones.mu[:] = 3 * np.arange(n), 3, contacts.mu
-    size = int(lcp_size(cones))
+    blocks = make_row_blocks(n, DIRECTIONS)
+    blocks.count[0], blocks.rows[0] = n, 3 * n
+    blocks.start[:], blocks.dim[:], blocks.mu[:] = 3 * np.arange(n), 3, contacts.mu
+    size = int(lcp_size(blocks))
     M, h, r = np.zeros((size, size)), np.zeros(size), np.zeros(3 * n)
     start = time.perf_counter()
     W, e = system.condensed(RANK_TOLERANCE)
-    lcp_assemble(W, e, cones, M, h)
+    lcp_assemble(W, e, blocks, M, h)
     z, residual, pivots, _ = regularised_lemke(M, h, size - n, np.trace(W) / len(W), scaled)
-    impulses_of(cones, z, r)
+    impulses_of(blocks, z, r)
     system.complete(r)
     return system.v_free + system.eq.dv, time.perf_counter() - start, pivots, residual
 
@@ -269,24 +269,24 @@ def regularised_lemke(M, q, forces, mean, scaled=True):
 # --- running ------------------------------------------------------------------------------------------------
 
 
-def run_method(step, held_rows="faces", steps=STEPS):
+def run_method(step, sticking_rows="faces", steps=STEPS):
     """Simulate the grasp with one method.
 
     Parameters
     ----------
     step : callable
-        (grasp, contacts, held) -> (v, seconds, pivots, residual).
-    held_rows : str
+        (grasp, contacts, sticking) -> (v, seconds, pivots, residual).
+    sticking_rows : str
         "faces" or "all" (see the module's head).
     """
     grasp = Grasp()
-    held = grasp.faces() if held_rows == "faces" else np.ones(36, bool)
-    step(grasp, grasp.contacts(), held)  # compiles
+    sticking = grasp.faces() if sticking_rows == "faces" else np.ones(36, bool)
+    step(grasp, grasp.contacts(), sticking)  # compiles
     records, kept = [], 0
     for _ in range(steps):
         contacts = grasp.contacts()
         start = time.perf_counter()
-        v, seconds, pivots, residual = step(grasp, contacts, held)
+        v, seconds, pivots, residual = step(grasp, contacts, sticking)
         records.append((seconds, time.perf_counter() - start, pivots, residual))
         grasp.take(v)
         if not np.isfinite(grasp.q).all() or grasp.moved() > LOST:
@@ -307,9 +307,9 @@ def rows(steps=STEPS):
         ("Stewart-Trinkle, Lemke", stewart_trinkle(scaled=True), "faces"),
         ("Stewart-Trinkle, Lemke, unscaled", stewart_trinkle(scaled=False), "faces"),
     ]
-    for name, step, held in methods:
+    for name, step, sticking in methods:
         try:
-            yield name, run_method(step, held, steps)
+            yield name, run_method(step, sticking, steps)
         except ImportError:
             continue
 

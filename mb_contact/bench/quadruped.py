@@ -33,7 +33,7 @@ from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.drumwright import equality_rows as _eq
-from mb_contact.studies.drumwright.friction_state import judge_rows
+from mb_contact.studies.drumwright.friction_state import row_residuals
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED
 from mb_contact.types import OK, SOLVER_OVER_BUDGET, TOUCHING_FRICTION
 
@@ -103,21 +103,21 @@ class BesideOthers(ContactStep):
     def allocate(self):
         context, rows = self.context, len(self.context.solution.r)
         n, N, size = context.n, context.N, (DIRECTIONS + 2) * context.capacity + rows
-        self._eq, self._ppm = _eq.make_equality_work(n, N, rows, rows), make_ppm_work(len(context.cones.start), N)
+        self._eq, self._ppm = _eq.make_equality_work(n, N, rows, rows), make_ppm_work(len(context.blocks.start), N)
         self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
         self._M, self._h = np.zeros((size, size)), np.zeros(size)
 
     def solve(self, handle):
         context, info = self.context, self.context.work.info
         assemble(handle)
-        warm = np.flatnonzero(context.solution.r[context.cones.start[: context.cones.count[0]]] > 0.0)
+        warm = np.flatnonzero(context.solution.r[context.blocks.start[: context.blocks.count[0]]] > 0.0)
         start = time.perf_counter()
         status = _problem.assemble_problem(handle)
         status = _problem.solve(handle, False) if status == OK else status
         middle = time.perf_counter()
-        if status == OK and context.cones.count[0]:
+        if status == OK and context.blocks.count[0]:
             solved = info[STAGE] < SOLVER_OVER_BUDGET
-            own = context.cones.rows[0], middle - start, info[ITERATIONS], solved
+            own = context.blocks.rows[0], middle - start, info[ITERATIONS], solved
             _step.apply_impulses(handle)
             self.records.append((own, self._by_ppm(warm), self._by_lemke()))
             self.seconds += time.perf_counter() - middle
@@ -126,13 +126,13 @@ class BesideOthers(ContactStep):
     def _rows(self):
         """What the kernels of equality_rows.py want first."""
         c = self.context
-        return c.tree, c.kin, c.art, c.compliance, c.rows, int(c.cones.rows[0]), RANK_TOLERANCE
+        return c.tree, c.kin, c.art, c.compliance, c.rows, int(c.blocks.rows[0]), RANK_TOLERANCE
 
     def _by_ppm(self, warm):
         """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""
         context, eq = self.context, self._eq
-        rows, contacts = int(context.cones.rows[0]), int(context.contacts.count[0])
-        hard = context.cones.start[: context.cones.count[0]]
+        rows, contacts = int(context.blocks.rows[0]), int(context.contacts.count[0])
+        hard = context.blocks.start[: context.blocks.count[0]]
         near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCHING_FRICTION)
         tangents = np.column_stack((3 * near + 1, 3 * near + 2)).ravel()
         eq.q[:rows], eq.info[:] = context.solution.q[:rows], 0
@@ -145,24 +145,24 @@ class BesideOthers(ContactStep):
         start = time.perf_counter()
         _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
         seconds = time.perf_counter() - start
-        *wrong, largest = judge_rows(eq, hard)
+        *wrong, largest = row_residuals(eq, hard)
         self.apart = max(self.apart, np.abs(eq.u[:rows] - context.solution.u[:rows]).max())
         return len(hard), seconds, int(eq.info[_eq.TOTAL_PIVOTS]), max(wrong) <= SOLVED * largest
 
     def _by_lemke(self):
         """The same; with viscous friction the rows that PPM has eliminated are eliminated here too."""
-        eq, W, e, cones = self._eq, self._W, self._e, self.context.cones
-        units, rows, start = int(cones.count[0]), int(cones.rows[0]), time.perf_counter()
+        eq, W, e, blocks = self._eq, self._W, self._e, self.context.blocks
+        count, rows, start = int(blocks.count[0]), int(blocks.rows[0]), time.perf_counter()
         pyramid = self.context.scene.friction_model == "no_slip"
         if pyramid:
-            eq.hard[:rows], cones.mu[:units] = np.arange(rows), FRICTION
+            eq.hard[:rows], blocks.mu[:count] = np.arange(rows), FRICTION
             eq.info[:], eq.info[_eq.FREE_ROWS] = 0, rows
         _eq.condense(*self._rows(), eq, W, e)
-        M, q, size, forces, mean = W, e, units, units, np.trace(W[:units, :units]) / units
+        M, q, size, forces, mean = W, e, count, count, np.trace(W[:count, :count]) / count
         if pyramid:
-            M, q, size = self._M, self._h, int(lcp_size(cones))
-            lcp_assemble(W, e, cones, M, q)
-            forces, mean = size - int((cones.dim[:units] == 3).sum()), np.trace(W[:rows, :rows]) / rows
+            M, q, size = self._M, self._h, int(lcp_size(blocks))
+            lcp_assemble(W, e, blocks, M, q)
+            forces, mean = size - int((blocks.dim[:count] == 3).sum()), np.trace(W[:rows, :rows]) / rows
         seconds = time.perf_counter() - start
         _, residual, pivots, more = regularised_lemke(M[:size, :size], q[:size], forces, max(mean, 1e-300))
         return size, seconds + more, pivots, residual <= SOLVED_TOLERANCE

@@ -12,10 +12,10 @@ from mb_contact.core.jit import entry
 from mb_contact.core.workspace import (
     Articulated,
     Compliance,
-    Cones,
     Frames,
     Kinematics,
     Memory,
+    RowBlocks,
     Rows,
     Solution,
     StepWork,
@@ -52,7 +52,7 @@ class StepArrays(NamedTuple):
     rows: Rows
     frames: Frames
     memory: Memory
-    cones: Cones
+    blocks: RowBlocks
     sol: Solution
     work: StepWork
     system: object  #: SystemHandle

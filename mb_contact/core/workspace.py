@@ -86,14 +86,14 @@ class Rows(NamedTuple):
     sign: Annotated[Reals, "R"]  #: 1 where it is along the joint's rate, -1 against it
 
 
-class Cones(NamedTuple):
-    """Layout of the complementarity problem: units of 3 rows (contacts) or 1 row (joint limits)."""
+class RowBlocks(NamedTuple):
+    """Layout of the complementarity problem: blocks of 3 rows (contacts) or 1 row (joint limits)."""
 
-    count: Annotated[Integers, 1]  #: units
+    count: Annotated[Integers, 1]  #: blocks
     rows: Annotated[Integers, 1]  #: scalar rows
-    start: Annotated[Integers, "U"]  #: first row of a unit
-    dim: Annotated[Integers, "U"]  #: 3 or 1
-    mu: Annotated[Reals, "U"]
+    start: Annotated[Integers, "B"]  #: first row of a block
+    dim: Annotated[Integers, "B"]  #: 3 or 1
+    mu: Annotated[Reals, "B"]
     cosine: Annotated[Reals, "n_f"]  #: friction directions in the tangent basis
     sine: Annotated[Reals, "n_f"]
 
@@ -178,9 +178,9 @@ def make_rows(n, R):
     return allocate(Rows, n=n, R=R)
 
 
-def make_cones(units, n_f):
+def make_row_blocks(blocks, n_f):
     angle = 2.0 * np.pi * np.arange(n_f) / n_f
-    return allocate(Cones, U=units, cosine=np.cos(angle), sine=np.sin(angle))
+    return allocate(RowBlocks, B=blocks, cosine=np.cos(angle), sine=np.sin(angle))
 
 
 def make_solution(R):

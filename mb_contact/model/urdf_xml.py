@@ -138,12 +138,12 @@ class UrdfReader(GeometryReader):
             if mass > 0.0:
                 self.warn(element, f"link '{link}' has a zero inertia; taken as a point mass of {mass:g} kg")
             return inertia
-        self._judge(element, inertia, mass, f"link '{link}'")
+        self._check_inertia(element, inertia, mass, f"link '{link}'")
         if mass == 0.0:
             self.warn(element, f"link '{link}' has an inertia but no mass; used as given")
         return inertia
 
-    def _judge(self, element, inertia, mass, name):
+    def _check_inertia(self, element, inertia, mass, name):
         """Refuse an indefinite inertia, unless asked to take it as given; warn of what no body has."""
         low, _, high = moments = np.linalg.eigvalsh(inertia)
         values = f"moments {', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"

@@ -30,7 +30,7 @@ class ContactStep:
         self.context = context
 
     def allocate(self):
-        """Workspaces of its own, for the contacts, rows and units of the context's."""
+        """Workspaces of its own, for the contacts, rows and blocks of the context's."""
 
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""

@@ -51,7 +51,7 @@ class StepContext:
         Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
     kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
-    contacts, rows, frames, cones, solution, system, loop, bilateral, memory
+    contacts, rows, frames, blocks, solution, system, loop, bilateral, memory
         Contacts, the step's problem and its solution, and what the next step starts from; ``allocate`` makes them.
     handle
         All of these, as kernels take them.
@@ -122,16 +122,16 @@ class StepContext:
         scalars = sides * int((self.tree.nv == 1).sum())  # limits of scalar joints
         bilateral, gears = couplings.rows + len(self.joints.rubbing), len(couplings.gears.ratio)
         rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
-        rows, units = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
+        rows, blocks = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
         self.capacity = capacity
         self.contacts = make_contacts(capacity)
         self.rows = _workspace.make_rows(self.n, rows)
         self.frames = _workspace.make_frames(capacity)
-        self.cones = _workspace.make_cones(units, n_f)
+        self.blocks = _workspace.make_row_blocks(blocks, n_f)
         self.solution = _workspace.make_solution(rows)
         self.loop = make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
-        self.system, draft = self._make_system(rows, units + bilateral)
+        self.system, draft = self._make_system(rows, blocks + bilateral)
         self.friction = _draft.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, world.viscous, surfaces, capacity
         )

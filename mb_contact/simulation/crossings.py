@@ -10,7 +10,7 @@ from mb_contact.errors import DynamicsError
 
 ROUNDING = 1e-12  #: gap of a contact that leaves from which on its sign means something [m]
 DEPTH = 12  #: most halvings of a substep in the search for a gap that opens again before its end
-SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as held [s]
+SHORTEST = 1e-9  #: flight after which a contact that has not left the surface counts as kept [s]
 
 
 class Crossings:
@@ -36,7 +36,7 @@ class Crossings:
     Attributes
     ----------
     stuck : list of int
-        Gaps that closed without having been open: contacts that have to be held.
+        Gaps that closed without having been open: contacts that have to be kept.
     """
 
     def __init__(self, gaps_at, gap_at, tolerance, may_dip, way, slack, time):

@@ -20,7 +20,7 @@ from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
-NEW_POINT = 1e-10  #: depth at which a point counts as new beside held ones of its pair [m]
+NEW_POINT = 1e-10  #: depth at which a point counts as new beside kept ones of its pair [m]
 MOST_IMPACTS = 100  #: of a pair in one step; from then on its impacts in this step are inelastic
 LOOKS = (1.0, 0.38)  #: parts of a substep after which the deviation of its paths is looked at
 SAFETY = 2.0  #: of the acceleration that the search for closest approaches reckons with
@@ -58,7 +58,7 @@ class EventScheme:
         self._narrow, self._buffers = make_narrow_phase(geoms), make_buffers(geoms)
         pairs = len(geoms.pairs)
         self._contacts = make_contacts(4 * max(pairs, 1))
-        self._held = np.zeros((4 * max(pairs, 1), 2), np.int64)
+        self._kept = np.zeros((4 * max(pairs, 1), 2), np.int64)
         self._gaps = np.zeros(max(pairs, 1))
         self._stuck = np.zeros(pairs, np.int64)
         self._kinds = np.zeros(0, np.int64)
@@ -228,7 +228,7 @@ class EventScheme:
         self._let_go()
         kinds = self._kinds[: found.count[0]]
         self._leaving = set(found.pair[: found.count[0]][kinds == _events.LEAVING].tolist())
-        self._n_held = _events.keep_held(handle, self._kinds, self._held)
+        self._n_kept = _events.keep_contacts(handle, self._kinds, self._kept)
         context.work.row_bias[:] = 0.0
         self._flown = False
         b.candidates[:count], b.reach[:count] = context.buffers.candidates[:count], context.buffers.reach[:count]
@@ -240,7 +240,7 @@ class EventScheme:
             if status != OK:
                 return 0.0, status
             end = self._measure(count) if count else None
-            if not self._n_held or _events.correct_held(handle, integrator.flow, self._contacts) <= CORRECTED:
+            if not self._n_kept or _events.correct_kept(handle, integrator.flow, self._contacts) <= CORRECTED:
                 break
         most, end = self._second_look(rest, end)
         length = self._first_crossing(rest, most, end)
@@ -257,9 +257,9 @@ class EventScheme:
         return length, OK
 
     def _let_go(self):
-        """What an impact of this moment has parted leaves, however slowly: held, its weight would lift it."""
+        """What an impact of this moment has parted leaves, however slowly: kept, its weight would lift it."""
         context, contacts = self._context, self._context.contacts
-        for i in np.flatnonzero(self._kinds[: contacts.count[0]] == _events.HELD).tolist() if self._struck else ():
+        for i in np.flatnonzero(self._kinds[: contacts.count[0]] == _events.KEPT).tolist() if self._struck else ():
             pair, gap = int(contacts.pair[i]), contacts.gap[i]
             if pair not in self._struck or self._stuck[pair] or gap < -TOUCHING_EVENT:
                 continue
@@ -267,7 +267,7 @@ class EventScheme:
                 self._kinds[i] = _events.APART if gap > TOUCHING_EVENT else _events.LEAVING
 
     def _second_look(self, rest, end):
-        """Length up to which the flow with held impulses, and velocities after collisions, keeps to the reach.
+        """Length up to which the flow with constant impulses, and velocities after collisions, keeps to the reach.
 
         Returns it with the gaps there; ``end`` are those after ``rest``.
         """
@@ -308,12 +308,12 @@ class EventScheme:
     def _watched(self, b, count):
         """Gaps (count,) of candidates whose witness points are in the buffers ``b``."""
         _events.watched_gaps(
-            self._context.handle, b, count, self._contacts, self._held, self._n_held, self._gaps
+            self._context.handle, b, count, self._contacts, self._kept, self._n_kept, self._gaps
         )
         return self._gaps[:count].copy()
 
     def _first_crossing(self, rest, most, end):
-        """Time after which the first gap closes; ``most`` if none does, 0 if a contact has to be held first.
+        """Time after which the first gap closes; ``most`` if none does, 0 if a contact has to be kept first.
 
         ``end`` (count,) are the gaps after ``most``, which is a part of the substep ``rest``.
         """
@@ -321,14 +321,14 @@ class EventScheme:
         if not count:
             return most
         start = self._watched(context.buffers, count)
-        held = set(self._held[: self._n_held, 0].tolist())
+        kept = set(self._kept[: self._n_kept, 0].tolist())
         pairs = b.candidates[:count].tolist()
         slack = SAFETY * 4.0 * self._deviation / rest**2  # two shapes with 2 deviation / rest^2 each
         crossings = Crossings(
             self._gaps_at,
             self._gap_at,
-            tolerance=np.array([NEW_POINT if pair in held else 0.0 for pair in pairs]),
-            may_dip=np.array([pair not in held and pair not in self._leaving for pair in pairs]),
+            tolerance=np.array([NEW_POINT if pair in kept else 0.0 for pair in pairs]),
+            may_dip=np.array([pair not in kept and pair not in self._leaving for pair in pairs]),
             way=1.5 * (b.reach[:count] - context.world.geoms.margin[0]) / rest + slack * rest,
             slack=slack,
             time=self._time,
@@ -349,11 +349,11 @@ class EventScheme:
         if self._totals is None:
             self._totals = now
             return
-        *totals, judge, info = self._totals
+        *totals, residuals, info = self._totals
         for total, part in zip(totals, now):
             total += part
-        if now[-2][WORST_TWO].max() > judge[WORST_TWO].max():
-            judge[:] = now[-2]
+        if now[-2][WORST_TWO].max() > residuals[WORST_TWO].max():
+            residuals[:] = now[-2]
         info[STAGE] = max(info[STAGE], work.info[STAGE])
         info[ITERATIONS] += work.info[ITERATIONS]
 

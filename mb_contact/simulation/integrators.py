@@ -4,7 +4,7 @@
 """How a step moves the state: a scene's integrator, in three calls around the contact problem.
 
 ``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the solved
-impulses held as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
+impulses as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
 that choose their own steps.
 """
 
@@ -50,16 +50,16 @@ class Flow:
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; held: constant forces on
-        #: its way; work: of efforts, damping, held forces of contacts and limits, wrenches; count: steps, evaluations
+        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; constant: forces on
+        #: its way; work: of efforts, damping, constant forces of contacts, of limits, wrenches; count: steps, rates
         self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
 
     def begin(self, handle):
-        """Put the start of the flow at the handle's state, with its efforts and nothing held."""
+        """Put the start of the flow at the handle's state, with its efforts and no constant forces."""
         _flow.begin_flow(handle, self.flow)
 
     def advance(self, handle, dt):
-        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; returns a status.
+        """Flow for dt [s] from ``q_start``, ``v_start`` under ``constant`` to ``q_end``, ``v_end``; returns a status.
 
         The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
         """

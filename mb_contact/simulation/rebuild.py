@@ -64,8 +64,8 @@ def carry_over(old, new):
         target.solver[entry] = source.solver[entry]
     for name in NUMBERS:
         setattr(new, name, getattr(old, name))
-    held = [(link, wrench) for link, wrench in source.wrenches.save() if link in target.world.frames]
-    target.wrenches.restore(held)
+    acting = [(link, wrench) for link, wrench in source.wrenches.save() if link in target.world.frames]
+    target.wrenches.restore(acting)
     new.forget()
     _carry_memory(source, target, [(a.v, b.v) for a, b in common])
     new.refresh()

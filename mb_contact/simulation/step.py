@@ -53,7 +53,7 @@ class Stepper:
         """
         context, time = self._context, self._state.time
         wrenches, effort, length = context.wrenches, context.effort.copy(), context.settings[DT]
-        held, applied, external = wrenches.save(), wrenches.applied, context.work.external.copy()
+        acting, applied, external = wrenches.save(), wrenches.applied, context.work.external.copy()
         start = watch(self._state, dt)
         try:
             context.effort[:] = 0.0
@@ -70,7 +70,7 @@ class Stepper:
             return work
         except BaseException:
             context.effort[:], context.dt, context.work.external[:] = effort, length, external
-            wrenches.restore(held)
+            wrenches.restore(acting)
             wrenches.applied = applied
             raise
 

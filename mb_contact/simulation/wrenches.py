@@ -30,7 +30,7 @@ class ExternalWrenches:
 
     def __init__(self, world):
         self._world = world
-        self._held = {}
+        self._acting = {}
         self.applied = []  #: (link, body, wrench (6,) about the body's origin in world axes) of the last step
 
     def hold(self, link, wrench, axes, time, duration):
@@ -45,28 +45,28 @@ class ExternalWrenches:
         if duration is not None and as_vector([duration], 1, "duration")[0] < 0.0:
             raise InputError(f"duration must be zero or more seconds, got {duration}")
         if wrench is None:
-            self._held.pop(link, None)
+            self._acting.pop(link, None)
             return
         until = math.inf if duration is None else time + float(duration)
-        self._held[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
+        self._acting[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
 
     def save(self):
         """What ``restore`` takes."""
-        return tuple(self._held.items())
+        return tuple(self._acting.items())
 
     def restore(self, saved=()):
         """Go on with saved wrenches, by default none."""
-        self._held = dict(saved)
+        self._acting = dict(saved)
 
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
-        if not self._held and not self.applied:
+        if not self._acting and not self.applied:
             return  # as in the step before: nothing acts
         external[:] = 0.0
         self.applied = []
-        for link, wrench in list(self._held.items()):
+        for link, wrench in list(self._acting.items()):
             if time >= wrench.until:
-                del self._held[link]
+                del self._acting[link]
                 continue
             frame = self._world.frames[link]
             R = kin.R[frame.body]

@@ -29,7 +29,7 @@ from mb_contact.core.solve.system import (
     make_system,
     make_system_handle,
 )
-from mb_contact.core.workspace import make_cones
+from mb_contact.core.workspace import make_row_blocks
 from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
@@ -170,11 +170,11 @@ def _islands(W, size):
 def _from_lemke(P, size, n_f):
     """Impulses of the polyhedral problem by Lemke's algorithm: a start where coupled rows lead steps astray."""
     rows, start = int(size.sum()), np.cumsum(size) - size
-    cones = make_cones(len(size), n_f)
-    cones.count[0], cones.rows[0] = len(size), rows
-    cones.start[:], cones.dim[:] = start, size
-    cones.mu[:] = np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0)
-    M, h, r = np.zeros((lcp_size(cones),) * 2), np.zeros(lcp_size(cones)), np.zeros(rows)
-    lcp_assemble(P.W[:rows, :rows], P.q[:rows], cones, M, h)
-    impulses_of(cones, solve_lcp(M, h, "auto").z, r)
+    layout = make_row_blocks(len(size), n_f)
+    layout.count[0], layout.rows[0] = len(size), rows
+    layout.start[:], layout.dim[:] = start, size
+    layout.mu[:] = np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0)
+    M, h, r = np.zeros((lcp_size(layout),) * 2), np.zeros(lcp_size(layout)), np.zeros(rows)
+    lcp_assemble(P.W[:rows, :rows], P.q[:rows], layout, M, h)
+    impulses_of(layout, solve_lcp(M, h, "auto").z, r)
     return r

@@ -111,15 +111,15 @@ def solve_friction(
 def _as_blocks(layout):
     """Kinds, sizes and coefficients of a layout's blocks."""
     kind, size, mu = [], [], []
-    for unit, rows, groups in layout.units:
+    for law, rows, groups in layout.blocks:
         flat = [c for group in groups for c in group]
-        if unit == CONE:
+        if law == CONE:
             kind.append(CONTACT if flat else UNILATERAL)
             size.append(rows)
         else:
             kind += [EQUALITY] * rows
             size += [1] * rows
-        mu += [0.0, *flat] if unit == CONE else [0.0] * rows
+        mu += [0.0, *flat] if law == CONE else [0.0] * rows
     return kind, size, mu
 
 

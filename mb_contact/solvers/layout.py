@@ -13,16 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.lcp.cone_problem import CONE, FREE, Units
+from mb_contact.core.lcp.cone_problem import CONE, FREE, ConeBlocks
 from mb_contact.errors import InputError
+from mb_contact.lazy import former_name
 
 
 class ConeLayout(NamedTuple):
-    """Units of a problem in the order of its rows; join them with ``+``.
+    """Blocks of a problem in the order of its rows; join them with ``+``.
 
     Examples
     --------
-    Two contacts of three rows (normal, tangent 1, tangent 2), two joint limits, and one unit of six bilateral rows:
+    Two contacts of three rows (normal, tangent 1, tangent 2), two joint limits, and one block of six bilateral rows:
 
     >>> ConeLayout = mb.solvers.ConeLayout
     >>> layout = ConeLayout.contacts([0.5, 0.3]) + ConeLayout.unilateral(2) + ConeLayout.bilateral(6)
@@ -32,7 +33,17 @@ class ConeLayout(NamedTuple):
     array([ 0,  3,  6,  7,  8, 14])
     """
 
-    units: tuple  #: per unit (kind, rows, groups), groups being tuples of the rows' coefficients
+    blocks: tuple  #: per block (kind, rows, groups), groups being tuples of the rows' coefficients
+
+    @property
+    def units(self) -> tuple:
+        """Former name of ``blocks``.
+
+        Returns
+        -------
+        tuple
+        """
+        return former_name(self, "units", "blocks")
 
     @classmethod
     def contacts(
@@ -90,7 +101,7 @@ class ConeLayout(NamedTuple):
 
     @classmethod
     def bilateral(cls, rows: int) -> ConeLayout:
-        """Rows with u = 0, in units of at most six.
+        """Rows with u = 0, in blocks of at most six.
 
         Parameters
         ----------
@@ -105,7 +116,7 @@ class ConeLayout(NamedTuple):
         return cls(((FREE, 6, ()),) * full + (((FREE, rest, ()),) if rest else ()))
 
     def __add__(self, other: ConeLayout) -> ConeLayout:  # type: ignore[override]
-        return ConeLayout(self.units + other.units)
+        return ConeLayout(self.blocks + other.blocks)
 
     @property
     def rows(self) -> int:
@@ -115,25 +126,23 @@ class ConeLayout(NamedTuple):
         -------
         int
         """
-        return sum(unit[1] for unit in self.units)
+        return sum(block[1] for block in self.blocks)
 
-    def arrays(self) -> Units:
-        """The layout as arrays for the kernels, with unit scales; all but the scales are shared, do not write them.
+    def arrays(self) -> ConeBlocks:
+        """The layout as arrays for the kernels; they are shared, do not write them.
 
         Returns
         -------
-        Units
+        ConeBlocks
         """
-        static = _arrays(self.units)
-        return Units(*static, np.ones(len(static[1])), np.ones(1))
+        return _arrays(self.blocks)
 
 
 @lru_cache(maxsize=64)
-def _arrays(units):
-    """The fields of ``Units`` that depend on the layout alone."""
+def _arrays(blocks):
     start, group, row, size, mean = [0], [0], [], [], []
     mu = []
-    for kind, rows, groups in units:
+    for kind, rows, groups in blocks:
         at = start[-1] + 1
         mu += [1.0] * (1 if kind == CONE else rows)
         for coefficients in groups:
@@ -144,8 +153,8 @@ def _arrays(units):
             at += len(coefficients)
         start.append(start[-1] + rows)
         group.append(len(row))
-    kinds = np.array([unit[0] for unit in units], np.int64)
-    return (
+    kinds = np.array([block[0] for block in blocks], np.int64)
+    return ConeBlocks(
         np.array(start, np.int64),
         kinds,
         np.array(group, np.int64),

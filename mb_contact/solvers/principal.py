@@ -74,7 +74,7 @@ def principal_pivoting(
     """
     M, q, s, scaled, h, first, limit = _problem(M, q, start, limit)
     z, end, pivots, _ = by_ppm_one(scaled, h, first, limit)
-    return _judged(M, q, s, z, end, pivots, tolerance, len(q))
+    return _with_residual(M, q, s, z, end, pivots, tolerance, len(q))
 
 
 def modified_principal_pivoting(
@@ -118,7 +118,7 @@ def modified_principal_pivoting(
     require_symmetry(M)
     work = make_ppm_work(len(q), len(q) if rank is None else int(rank))
     z, end, pivots, _ = by_modified_ppm(scaled, h, first, limit, work)
-    return _judged(M, q, s, z, end, pivots, tolerance, int(work.info[MOST]))
+    return _with_residual(M, q, s, z, end, pivots, tolerance, int(work.info[MOST]))
 
 
 def _problem(
@@ -136,7 +136,7 @@ def _problem(
     return M, q, s, scaled, q / s, np.array(start, np.int64).ravel(), limit
 
 
-def _judged(M, q, s, z, end, pivots, tolerance, most):
+def _with_residual(M, q, s, z, end, pivots, tolerance, most):
     """The result, called solved only where the recomputed residual says so."""
     z = z / s
     w = M @ z + q

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.core.lcp.cone_residual import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, judge_units
+from mb_contact.core.lcp.cone_residual import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, cone_residuals
 from mb_contact.solvers.layout import ConeLayout
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class ConeResidual(NamedTuple):
 
     natural: float  #: |r - P_K(r - (u + s n))|, Euclidean norm over all rows
     relative: float  #: natural / max(1, |q|)
-    scaled: float  #: natural with every unit's mean diagonal 1, relative to the scaled |q|
-    gap: float  #: largest |r* (u + s n)| of a unit [J]
+    scaled: float  #: natural with every block's mean diagonal 1, relative to the scaled |q|
+    gap: float  #: largest |r* (u + s n)| of a block [J]
     infeasible: float  #: largest approaching velocity, or velocity of a bilateral row
     cone_violation: float  #: largest impulse beyond its cone
     rounding: float  #: uncertainty of u, the norm of machine precision times |W| |r| + |q|
-    worst: int  #: unit with the largest natural residual, -1 without units
+    worst: int  #: block with the largest natural residual, -1 without blocks
 
 
 def lcp_residual(
@@ -157,9 +157,9 @@ def cone_residual(W: Matrix, q: ArrayLike, layout: ConeLayout, r: ArrayLike) -> 
     >>> mb.solvers.cone_residual(np.eye(3), [-1.0, 0.8, 0.0], layout, [1.0, -0.5, 0.0]).natural < 1e-15
     True
     """
-    units = layout.arrays()
+    blocks = layout.arrays()
     r, q = np.ascontiguousarray(r, np.float64), np.asarray(q, np.float64)
-    count = units.kind.shape[0]
+    count = blocks.kind.shape[0]
     if count == 0:
         return ConeResidual(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1)
     with np.errstate(all="ignore"):
@@ -167,14 +167,14 @@ def cone_residual(W: Matrix, q: ArrayLike, layout: ConeLayout, r: ArrayLike) -> 
         rounding = float(EPSILON * np.linalg.norm(abs(W) @ np.abs(r) + np.abs(q)))
     out = np.zeros((count, MEASURES))
     work = np.zeros((2, 6))
-    judge_units(units, r, u, np.ones(count), out, *work)
+    cone_residuals(blocks, r, u, np.ones(count), out, *work)
     natural = float(np.linalg.norm(out[:, NATURAL]))
     diagonal = np.abs(np.asarray(W.diagonal(), np.float64).ravel())
-    rows = np.diff(units.start)
-    mean = np.add.reduceat(diagonal, units.start[:-1]) / rows
+    rows = np.diff(blocks.start)
+    mean = np.add.reduceat(diagonal, blocks.start[:-1]) / rows
     scale = 1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0))
     balanced = np.zeros((count, MEASURES))
-    judge_units(units, r, u, scale, balanced, *work)
+    cone_residuals(blocks, r, u, scale, balanced, *work)
     size = float(np.linalg.norm(np.repeat(scale, rows) * q))
     rest = float(np.linalg.norm(balanced[:, NATURAL]))
     return ConeResidual(

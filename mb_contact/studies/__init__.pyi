@@ -9,14 +9,14 @@ from mb_contact.studies.drumwright.friction_system import FrictionModelResult, F
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, bilateral, point_contacts
 from mb_contact.studies.drumwright.viscous import viscous_acceleration, viscous_step
-from mb_contact.studies.formulations.catalogue import contact_step, formulate
+from mb_contact.studies.formulations.catalogue import formulate, solve_step
 from mb_contact.studies.formulations.certificate import FormulationCertificate, certify, certify_formulation
 from mb_contact.studies.formulations.formulation import StepSolution
 from mb_contact.studies.formulations.loops import LoopClosure
 from mb_contact.studies.formulations.os import ContactProblem
 from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimit, StepProblem
 from mb_contact.studies.impact_laws import Collision, collide, two_phases
-from mb_contact.studies.running_scene import step_problem
+from mb_contact.studies.running_scene import next_step_problem
 
 __all__ = [
     "Bilateral",
@@ -35,14 +35,14 @@ __all__ = [
     "certify",
     "certify_formulation",
     "collide",
-    "contact_step",
     "coulomb_viscous_acceleration",
     "coulomb_viscous_step",
     "formulate",
+    "next_step_problem",
     "no_slip_step",
     "point_contacts",
     "sko",
-    "step_problem",
+    "solve_step",
     "two_phases",
     "viscous_acceleration",
     "viscous_step",

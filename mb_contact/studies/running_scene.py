@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mb_contact.simulation.simulator import Simulator
 
 
-def step_problem(simulator: Simulator, effort: ArrayLike | None = None, **options: Any) -> StepProblem:
+def next_step_problem(simulator: Simulator, effort: ArrayLike | None = None, **options: Any) -> StepProblem:
     """StepProblem that the simulator's next step solves, from its present state.
 
     The step is taken and undone, so contacts, their frames and the joint limits in reach are those of the step.
@@ -50,7 +50,7 @@ def step_problem(simulator: Simulator, effort: ArrayLike | None = None, **option
     Examples
     --------
     >>> sim = mb.Simulator(mb.load_scene("package://mb_contact/config/box_on_table.yaml"))
-    >>> problem = mb.studies.step_problem(sim)
+    >>> problem = mb.studies.next_step_problem(sim)
     >>> problem.N, problem.n_u, sim.time  # four corners of the box touch; the step was undone
     (6, 4, 0.0)
     """
@@ -73,7 +73,7 @@ def posed_problem(context, q, v, **options):
         Of the step.
     q, v : (nq,), (N,)
     **options
-        As of ``step_problem``.
+        As of ``next_step_problem``.
     """
     scene, world, dt = context.scene, context.world, context.dt
     settings = {
@@ -99,7 +99,7 @@ def posed_contact_problem(context):
     context : StepContext
         Of the step.
     """
-    system, cones, sol = context.system, context.cones, context.solution
+    system, blocks, sol = context.system, context.blocks, context.solution
     handle = make_system_handle(system)
     rows = int(system.count[ROWS])
     source = system.source[:rows]
@@ -110,22 +110,22 @@ def posed_contact_problem(context):
         apply_to_all(handle, column, answer)
         column[j] = 0.0
         W[:, j] = answer[:rows]
-    units, blocks = int(cones.count[0]), system.blocks
-    kind = np.repeat(blocks.kind[: system.count[BLOCKS]], np.diff(blocks.start[: system.count[BLOCKS] + 1]))
+    count, laws = int(blocks.count[0]), system.blocks
+    kind = np.repeat(laws.kind[: system.count[BLOCKS]], np.diff(laws.start[: system.count[BLOCKS] + 1]))
     bound = (kind == EQUALITY) | (kind == BOX)
-    unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(cones.start[:units], cones.dim[:units])] or [[]])
+    unilateral = np.concatenate([np.arange(a, a + n) for a, n in zip(blocks.start[:count], blocks.dim[:count])] or [[]])
     where = np.full(len(sol.q), -1)
     where[source[~bound]] = np.flatnonzero(~bound)
-    ours, held = where[unilateral.astype(int)], np.flatnonzero(bound)
-    soft = np.where(kind == EQUALITY, blocks.mu[:rows], 0.0)[held]
-    inverse = np.linalg.pinv(W[np.ix_(held, held)] + np.diag(soft), hermitian=True) if len(held) else np.zeros((0, 0))
-    coupling = W[np.ix_(ours, held)] @ inverse
+    ours, tied = where[unilateral.astype(int)], np.flatnonzero(bound)
+    soft = np.where(kind == EQUALITY, laws.mu[:rows], 0.0)[tied]
+    inverse = np.linalg.pinv(W[np.ix_(tied, tied)] + np.diag(soft), hermitian=True) if len(tied) else np.zeros((0, 0))
+    coupling = W[np.ix_(ours, tied)] @ inverse
     contacts = int(context.contacts.count[0])
     return ContactProblem(
-        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(held, ours)],
-        q=q[unilateral.astype(int)] - coupling @ q[source[held]],
-        mu=np.concatenate([context.world.geoms.mu[context.contacts.pair[:contacts]], np.zeros(units - contacts)]),
-        dim=cones.dim[:units].copy(),
+        W=W[np.ix_(ours, ours)] - coupling @ W[np.ix_(tied, ours)],
+        q=q[unilateral.astype(int)] - coupling @ q[source[tied]],
+        mu=np.concatenate([context.world.geoms.mu[context.contacts.pair[:contacts]], np.zeros(count - contacts)]),
+        dim=blocks.dim[:count].copy(),
         directions=context.scene.friction_directions,
         impulses=sol.r[unilateral.astype(int)],
         velocities=sol.u[unilateral.astype(int)],
@@ -162,7 +162,7 @@ def _limits(context, q):
     """Joint limits that were in the step's problem: dof and side stand in the rows."""
     tree, start = context.world.tree, 3 * int(context.contacts.count[0])
     limits = []
-    for row in range(start, int(context.cones.rows[0])):
+    for row in range(start, int(context.blocks.rows[0])):
         dof, side = int(context.rows.dof[row]), int(context.rows.bound[row])
         if dof < 0 or side > UPPER:
             continue  # torsion or rolling of a contact, or a velocity limit

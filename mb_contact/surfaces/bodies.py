@@ -72,7 +72,7 @@ class TreeState(NamedTuple):
     q: Floats
     v: Floats
     near: Floats
-    held: tuple
+    stops: tuple
     time: float
     events: tuple
     hand_overs: int

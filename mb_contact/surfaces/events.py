@@ -93,7 +93,7 @@ class TreeEvents(TreeStructure):
 
     def _stop(self, dof):
         """A joint comes to rest at its limit, the impulse going through the tree."""
-        for stop in self._held:
+        for stop in self._stops:
             if stop[0] == dof:
                 stop[2] = 1 if self.v[dof] > 0.0 else -1
         self._rebuild()
@@ -101,7 +101,7 @@ class TreeEvents(TreeStructure):
 
     def _release(self, dof):
         """A joint moves away from its limit."""
-        for stop in self._held:
+        for stop in self._stops:
             if stop[0] == dof:
                 stop[2] = 0
         self._rebuild()
@@ -146,7 +146,7 @@ class TreeEvents(TreeStructure):
         return rows
 
     def _impulse(self, rows, law, m=WORLD, axes=None):
-        """Change the velocities by impulses p along ``rows()`` (r, N) that obey ``law(u, K)``, and at the limits held.
+        """Change the velocities by impulses p along ``rows()`` (r, N) obeying ``law(u, K)``, and at limits that stop.
 
         Body m feels ``-axes @ p``.  A contact that would have to pull lets go, a limit that would have to pull is none;
         then it is done again.
@@ -154,23 +154,23 @@ class TreeEvents(TreeStructure):
         while True:
             inverse = self._inverse_mass()
             J = rows()
-            held = [stop for stop in self._held if stop[2]]
-            S = np.eye(len(self.v))[[stop[0] for stop in held]]
+            stopped = [stop for stop in self._stops if stop[2]]
+            S = np.eye(len(self.v))[[stop[0] for stop in stopped]]
             inner = np.linalg.inv(S @ inverse @ S.T)
-            gain = inverse - inverse @ S.T @ inner @ S @ inverse  # of impulses, the held joints staying at rest
+            gain = inverse - inverse @ S.T @ inner @ S @ inverse  # of impulses, the stopped joints staying at rest
             rest = -inverse @ S.T @ (inner @ (S @ self.v))
             p = law(J @ (self.v + rest), J @ gain @ J.T)
             change = rest + gain @ J.T @ p
-            pull = inner @ (S @ (change - inverse @ J.T @ p)) * [stop[2] for stop in held]
-            if len(held) and pull.max() > ROUNDING * (1.0 + np.abs(pull).max()):
-                away = held[int(np.argmax(pull))][0]
+            pull = inner @ (S @ (change - inverse @ J.T @ p)) * [stop[2] for stop in stopped]
+            if len(stopped) and pull.max() > ROUNDING * (1.0 + np.abs(pull).max()):
+                away = stopped[int(np.argmax(pull))][0]
                 self._release(away)
                 self._record(kernels.RELEASES, away)
                 continue
             loose = self._loose(change, m, np.zeros(3) if axes is None else -axes @ p)
             if loose is None:
                 self.v[:] += change
-                self.v[[stop[0] for stop in held]] = 0.0
+                self.v[[stop[0] for stop in stopped]] = 0.0
                 return
             self._let_go(loose)
             self._record(kernels.BREAKS, loose)

@@ -211,13 +211,13 @@ def make_joints(contacts, bodies, parents, modes, N):
     )  # fmt: skip
 
 
-def make_stages(tree, contacts, modes, held, gravity):
-    """TreeStages; ``held`` (s, 3) as its ``stop``."""
+def make_stages(tree, contacts, modes, stops, gravity):
+    """TreeStages; ``stops`` (s, 3) as its ``stop``."""
     n, N = len(tree.parent), int(tree.nv.sum())
     nq = int(tree.q_start[-1]) + JOINT_NQ[tree.joint_type[-1]]
     rows = [(layout.RUBS, j) for j, contact in enumerate(contacts)
             if modes[j] == layout.SLIDING and contact.coefficient() > 0.0]  # fmt: skip
-    rows += [(layout.HOLDS, int(dof)) for dof, _, side in held if side]
+    rows += [(layout.HOLDS, int(dof)) for dof, _, side in stops if side]
     r = len(rows)
     shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (layout.MOST_STAGES, nq),
               "v_dot": (layout.MOST_STAGES, N), "a": N, "external": (n, 6), "alpha": (n, 6), "force": (n, 6),
@@ -226,7 +226,7 @@ def make_stages(tree, contacts, modes, held, gravity):
     return layout.TreeStages(
         **{name: np.zeros(shape) for name, shape in shapes.items()}, gravity=gravity.copy(),
         row=np.array(rows, np.int64).reshape(-1, 2), order=np.zeros(r, np.int64), five=np.zeros(5, np.int64),
-        stop=np.array(held, np.int64).reshape(-1, 3),
+        stop=np.array(stops, np.int64).reshape(-1, 3),
     )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ class TreeMotion(TreeEvents):
             )  # fmt: skip
             total += done
             self.time = float(settings[kernels.TIME])
-            self._judge(status, body)
+            self._check(status, body)
             if event == LEAVES:
                 self._change(event, index)
             elif event != NONE:
@@ -129,7 +129,7 @@ class TreeMotion(TreeEvents):
         status, body, event, index, done = self._call(h, count)
         if status != OK:
             self.time += done * h
-        self._judge(status, body)
+        self._check(status, body)
         return event, index, done
 
     def _call(self, h, count):
@@ -215,5 +215,5 @@ class TreeMotion(TreeEvents):
         back()
         if low > 0.0:
             status, body, _, _, _ = self._call(low, 1)
-            self._judge(status, body)
+            self._check(status, body)
         return event, index, low

@@ -62,7 +62,7 @@ class TreeStructure:
             rows.append(add_place(contact, self._bodies))
         self._body, self._parent, self.pairs = (list(part) for part in zip(*rows))
         self._index = {contact.name: j for j, contact in enumerate(self.contacts)}
-        self._held = limited(model) if limits else []
+        self._stops = limited(model) if limits else []
         self._modes = [MODES.index(contact.kind) for contact in self.contacts]
         self._own = (0, 0) if model is None else (model.nq, int(model.tree.nv.sum()))
         self._work = layout.make_surface_work()
@@ -109,7 +109,7 @@ class TreeStructure:
         self._rebuild({j: (mode, np.array(q, float), np.array(v, float))})
 
     def _rebuild(self, changes=None):
-        """The tree for the modes and the held joints of now."""
+        """The tree for the modes and the stopped joints of now."""
         changes = changes or {}
         parts = [(self.q[: self._own[0]], self.v[: self._own[1]])]
         for j in range(len(self.contacts)):
@@ -134,7 +134,7 @@ class TreeStructure:
         )
         self.art = make_articulated(n, N)
         self._joints = make_joints(self.contacts, self._body, self._parent, self._modes, N)
-        self._stages = make_stages(self.tree, self.contacts, self._modes, self._held, self._gravity)
+        self._stages = make_stages(self.tree, self.contacts, self._modes, self._stops, self._gravity)
 
     def _pack(self):
         """Surfaces in their present charts, one after the other."""
@@ -161,7 +161,7 @@ class TreeStructure:
         status, body = kernels.tree_watch(
             self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, 0
         )
-        self._judge(status, body)
+        self._check(status, body)
         self._seen = key
 
     def _key(self):
@@ -172,7 +172,7 @@ class TreeStructure:
         """Inverse of the mass matrix (N, N) at the present state."""
         self._seen = None
         out = np.zeros((len(self.v), len(self.v)))
-        self._judge(*kernels.inverse_mass(
+        self._check(*kernels.inverse_mass(
             self.tree, self.kin, self.art, self._joints, self._work, self._stages, self.q, self.v, out
         ))  # fmt: skip
         return out
@@ -186,7 +186,7 @@ class TreeStructure:
         self._stages.effort[: len(effort)] = effort
         self._effort = effort[:n].copy()
 
-    def _judge(self, status, body):
+    def _check(self, status, body):
         if status == OK:
             return
         name = {frame.body: name for name, frame in self._bodies.items()}.get(body, body)
@@ -222,7 +222,7 @@ class TreeStructure:
         if m == WORLD:
             return np.eye(3), np.zeros(3)
         if self._seen != self._key():
-            self._judge(*tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v))
+            self._check(*tree_state(self.tree, self.kin, self._joints, self._work, self.q, self.v))
         return self.kin.R[m].copy(), self.kin.p[m].copy()
 
     def _normal(self, j):

@@ -216,7 +216,7 @@ class SurfaceTree(TreeMotion):
     def clear(self) -> None:
         """Back to time 0: the robot at its neutral positions and at rest, every body free at the origin."""
         self._modes = [layout.FREE] * len(self.contacts)
-        for stop in self._held:
+        for stop in self._stops:
             stop[2] = 0
         for contact, pair in zip(self.contacts, self.pairs):
             pair.set_charts(contact.charts)
@@ -310,7 +310,7 @@ class SurfaceTree(TreeMotion):
         """
         return TreeState(
             tuple(self._modes), tuple(pair.charts for pair in self.pairs), self.q.copy(), self.v.copy(),
-            self._joints.near.copy(), tuple(tuple(stop) for stop in self._held), self.time, tuple(self.events),
+            self._joints.near.copy(), tuple(tuple(stop) for stop in self._stops), self.time, tuple(self.events),
             self.hand_overs,
         )  # fmt: skip
 
@@ -322,7 +322,7 @@ class SurfaceTree(TreeMotion):
         state : TreeState
         """
         self._modes = list(state.modes)
-        self._held = [list(stop) for stop in state.held]
+        self._stops = [list(stop) for stop in state.stops]
         for pair, charts in zip(self.pairs, state.charts):
             pair.set_charts(charts)
         self._build()

@@ -294,7 +294,7 @@ def test_a_bare_flow_is_the_step_and_leaves_the_simulation_alone(integrator):
     flow = make_integrator(sim.context)
     q, v, energy = sim.q, sim.v, sim.energy()
     flow.begin(sim.context.handle)
-    flow.arrays.held[-1] = 2.0
+    flow.arrays.constant[-1] = 2.0
     assert flow.advance(sim.context.handle, 0.004) == OK
     assert (sim.q == q).all() and (sim.v == v).all() and sim.energy() == energy
     end = flow.arrays

@@ -104,7 +104,7 @@ def test_joint_limits_and_loop_closures_beside_contacts(seed):
     assert np.abs(result.u[closures]).max() <= 1e-9
     for i in range(3):
         rn, rt, ut = result.r[6 * i], result.r[6 * i + 1 : 6 * i + 3], result.u[6 * i + 1 : 6 * i + 3]
-        mu = layout.units[i][2][0][0]
+        mu = layout.blocks[i][2][0][0]
         assert np.linalg.norm(mu * rn * ut + np.linalg.norm(ut) * rt) <= 1e-8
 
 

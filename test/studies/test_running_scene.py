@@ -28,7 +28,7 @@ def lift():
 def test_every_formulation_repeats_the_step_of_the_lift(lift, name):
     sim, effort = lift
     before = sim.save()
-    problem = mb.studies.step_problem(sim, effort)
+    problem = mb.studies.next_step_problem(sim, effort)
     assert (sim.q == before.q).all() and (sim.v == before.v).all()
     solution = mb.studies.formulate(problem, name).solve()
     assert solution.solved and problem.n_u > 8
@@ -49,7 +49,7 @@ def test_joint_limits_of_a_running_scene(lift):
     v = sim.v
     v[sim.world.joint_v[:4]] = 1.0
     sim.set_state(q, v)
-    problem = mb.studies.step_problem(sim)
+    problem = mb.studies.next_step_problem(sim)
     solutions = [mb.studies.formulate(problem, name).solve() for name in FORMULATIONS]
     sim.step()
     v = sim.v
@@ -61,7 +61,7 @@ def test_joint_limits_of_a_running_scene(lift):
 
 def test_other_options_than_the_scene(lift):
     sim, effort = lift
-    problem = mb.studies.step_problem(sim, effort, friction_directions=16, velocity_product=True)
+    problem = mb.studies.next_step_problem(sim, effort, friction_directions=16, velocity_product=True)
     assert problem.n_f == 16 and mb.studies.formulate(problem, "os").solve().solved
 
 

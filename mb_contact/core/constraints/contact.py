@@ -90,8 +90,8 @@ def find_previous(count, pairs, features, pair, feature):
 
 
 @kernel
-def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, cones):
-    """Rows and offsets of all contacts; resets the units first.
+def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, blocks):
+    """Rows and offsets of all contacts; resets the blocks first.
 
     The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for the push-out velocity.
     """
@@ -106,7 +106,7 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
         two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
         two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
         rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed)
-        cones.start[i] = row
-        cones.dim[i] = 3
-    cones.count[0] = c
-    cones.rows[0] = 3 * c
+        blocks.start[i] = row
+        blocks.dim[i] = 3
+    blocks.count[0] = c
+    blocks.rows[0] = 3 * c

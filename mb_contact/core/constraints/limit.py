@@ -18,8 +18,8 @@ def limit_reach(speed, dt):
 
 
 @kernel
-def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows, cones):
-    """One scalar unit for every joint limit that this step could reach at twice the joint's ``speed``.
+def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows, blocks):
+    """One scalar block for every joint limit that this step could reach at twice the joint's ``speed``.
 
     Past it the row asks for the push-out velocity of contacts, in rad/s or m/s.
     A velocity limit is the pair of rows ``velocity_limit -+ v+ >= 0``.
@@ -34,20 +34,20 @@ def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, r
             gap = x - tree.lower[d] if side == 0 else tree.upper[d] - x
             if gap < reach:
                 offset = gap_velocity(gap, dt, push_rate, push_speed)
-                limit_row(tree, kin, k, LOWER + side, offset, rows, cones)
+                limit_row(tree, kin, k, LOWER + side, offset, rows, blocks)
         if speed[d] > NEAR_LIMIT * velocity_limit[d]:
             for side in range(2):
-                limit_row(tree, kin, k, SLOWEST + side, velocity_limit[d], rows, cones)
+                limit_row(tree, kin, k, SLOWEST + side, velocity_limit[d], rows, blocks)
 
 
 @kernel
-def limit_row(tree, kin, k, which, offset, rows, cones):
+def limit_row(tree, kin, k, which, offset, rows, blocks):
     """The row of one limit of joint k, of position (LOWER, UPPER) or of velocity (SLOWEST, FASTEST)."""
-    row = cones.rows[0]
-    unit = cones.count[0]
+    row = blocks.rows[0]
+    block = blocks.count[0]
     joint_row(tree, kin, k, which, rows, row)
     rows.offset[row] = offset
-    cones.start[unit] = row
-    cones.dim[unit] = 1
-    cones.rows[0] = row + 1
-    cones.count[0] = unit + 1
+    blocks.start[block] = row
+    blocks.dim[block] = 1
+    blocks.rows[0] = row + 1
+    blocks.count[0] = block + 1

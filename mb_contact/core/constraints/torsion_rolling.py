@@ -13,9 +13,9 @@ from mb_contact.core.tree.spatial import put_vector, vector, vector_dot
 
 
 @kernel
-def moment_rows(surfaces, contacts, frames, rows, cones, extra):
+def moment_rows(surfaces, contacts, frames, rows, blocks, extra):
     """Rows of torsion and rolling behind all others; ``extra[i]`` is the first one of contact i, or -1."""
-    last = cones.rows[0]
+    last = blocks.rows[0]
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
         extra[i] = -1
@@ -29,7 +29,7 @@ def moment_rows(surfaces, contacts, frames, rows, cones, extra):
             _moment_row(rows, 3 * i, frames.t1, i, last)
             _moment_row(rows, 3 * i, frames.t2, i, last + 1)
             last += 2
-    cones.rows[0] = last
+    blocks.rows[0] = last
 
 
 @kernel

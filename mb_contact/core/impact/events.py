@@ -17,11 +17,11 @@ from mb_contact.core.tree.spatial import vector, vector_dot, vector_product
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOUCHING_EVENT
 
 APART = 0  # of a contact: there is a gap
-HELD = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
+KEPT = 1  # touches and neither approaches nor separates: in the contact problem of the next stretch
 LEAVING = 2  # touches and separates: flies on, and is watched
 COLLIDING = 3
 HOLD_GAP = 1e-5  # a contact that carried an impulse in the stretch before holds up to this gap [m]
-HOLD_SPEED = 1e-3  # and this normal velocity, which held impulses leave behind [m/s]
+HOLD_SPEED = 1e-3  # and this normal velocity, which constant impulses leave behind [m/s]
 
 
 @entry
@@ -44,7 +44,7 @@ def classify(h, threshold, stuck, kinds):
         j = find_previous(memory.count[0], memory.pair, memory.feature, pair, h.contacts.feature[i])
         loaded = j >= 0 and memory.impulse[j, 0] > 0.0
         if loaded and abs(gap) <= HOLD_GAP and abs(speed) <= HOLD_SPEED:
-            kinds[i] = HELD
+            kinds[i] = KEPT
         elif gap > TOUCHING_EVENT:
             kinds[i] = APART
         elif speed < -threshold:
@@ -53,29 +53,29 @@ def classify(h, threshold, stuck, kinds):
         elif speed > threshold and gap >= -TOUCHING_EVENT and stuck[pair] == 0:
             kinds[i] = LEAVING
         else:
-            kinds[i] = HELD
+            kinds[i] = KEPT
     return colliding
 
 
 @entry
-def keep_held(h, kinds, held):
-    """Leave only the held contacts in ``h.contacts``; their pairs and features into ``held`` (c, 2)."""
+def keep_contacts(h, kinds, kept):
+    """Leave only the kept contacts in ``h.contacts``; their pairs and features into ``kept`` (c, 2)."""
     c = h.contacts
-    kept = 0
+    n = 0
     for i in range(c.count[0]):
-        if kinds[i] != HELD:
+        if kinds[i] != KEPT:
             continue
-        c.pair[kept] = c.pair[i]
-        c.feature[kept] = c.feature[i]
-        c.gap[kept] = c.gap[i]
+        c.pair[n] = c.pair[i]
+        c.feature[n] = c.feature[i]
+        c.gap[n] = c.gap[i]
         for a in range(3):
-            c.point[kept, a] = c.point[i, a]
-            c.normal[kept, a] = c.normal[i, a]
-        held[kept, 0] = c.pair[i]
-        held[kept, 1] = c.feature[i]
-        kept += 1
-    c.count[0] = kept
-    return kept
+            c.point[n, a] = c.point[i, a]
+            c.normal[n, a] = c.normal[i, a]
+        kept[n, 0] = c.pair[i]
+        kept[n, 1] = c.feature[i]
+        n += 1
+    c.count[0] = n
+    return n
 
 
 @entry
@@ -86,8 +86,8 @@ def end_poses(h, f, geom_R, geom_p):
 
 
 @entry
-def watched_gaps(h, b, count, contacts, held, n_held, gaps):
-    """Least gap of each candidate over the points that are not held, into ``gaps`` (count,).
+def watched_gaps(h, b, count, contacts, kept, n_kept, gaps):
+    """Least gap of each candidate over the points that are not kept, into ``gaps`` (count,).
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def watched_gaps(h, b, count, contacts, held, n_held, gaps):
         Poses, candidates, their reach and the narrow phase's witnesses.
     contacts : Contacts
         Scratch.
-    held : int64 (c, 2)
-        Pairs and features of the held points; the first ``n_held``.
+    kept : int64 (c, 2)
+        Pairs and features of the kept points; the first ``n_kept``.
     """
     build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts
@@ -108,13 +108,13 @@ def watched_gaps(h, b, count, contacts, held, n_held, gaps):
         x = h.geoms.pairs[row, 0]
         y = h.geoms.pairs[row, 1]
         mixed = False
-        for j in range(n_held):
-            mixed = mixed or held[j, 0] == row
+        for j in range(n_kept):
+            mixed = mixed or kept[j, 0] == row
         least = np.inf
         while at < contacts.count[0] and contacts.pair[at] == row:
             known = False
-            for j in range(n_held):
-                known = known or (held[j, 0] == row and held[j, 1] == contacts.feature[at])
+            for j in range(n_kept):
+                known = known or (kept[j, 0] == row and kept[j, 1] == contacts.feature[at])
             if not known:
                 least = min(least, contacts.gap[at])
             at += 1
@@ -138,8 +138,8 @@ def cut_short(h, part):
 
 
 @entry
-def correct_held(h, f, contacts):
-    """Compare the velocities of the held contacts at the end of the flow with those that their rows foresaw.
+def correct_kept(h, f, contacts):
+    """Compare the velocities of the kept contacts at the end of the flow with those that their rows foresaw.
 
     The rows are those of the start; at the end the contact has moved on and the bodies have turned.  What is missing
     goes to ``work.row_bias``, so that the same problem, solved again, asks for the velocities at the end.

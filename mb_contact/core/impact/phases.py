@@ -82,7 +82,7 @@ class ImpactWork(NamedTuple):
     when: Annotated[Reals, "c"]  #: moments of the step's marked contacts, from its start [s]
     path_acceleration: Annotated[Reals, "c", 3]  #: their relative accelerations until then [m/s^2]
     picked_acceleration: Annotated[Reals, "c", 3]  #: of those that take part
-    moment: Annotated[Reals, "R"]  #: of the units that take part; infinite where one only touches
+    moment: Annotated[Reals, "R"]  #: of the blocks that take part; infinite where one only touches
     ahead: Annotated[Reals, "R"]  #: what u has gained since the start of the step
     label: Annotated[Integers, "n"]  #: island of each body
     body_moment: Annotated[Reals, "n"]  #: [s]
@@ -186,13 +186,13 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
         return status
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
-    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.cones)
+    contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.blocks)
     offset_lever_arms(h, imp, picked)
     reached_limits(h, imp, threshold, lag, dt)
-    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.cones, h.friction.extra)
+    moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.blocks, h.friction.extra)
     island_moments(h, imp, picked, together)
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.cones.rows[0], h.rows, h.loop, h.bil
+        h.tree, h.kin, h.q, h.closures, h.closing.nobody, h.gears, 1.0, 0.0, h.blocks.rows[0], h.rows, h.loop, h.bil
     )  # friction of the joints has no time to act
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
@@ -265,11 +265,11 @@ def begin_decompression(h, imp, law, scale):
     for i in range(n_rows):
         imp.theta[i] = 0.0
         imp.q[i] = imp.u[i] if law == NEWTON else imp.u_c[i]
-    for i in range(h.cones.count[0]):
-        row = h.cones.start[i]
-        if h.cones.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
+    for i in range(h.blocks.count[0]):
+        row = h.blocks.start[i]
+        if h.blocks.dim[i] == 3 and law == NEWTON:  # u_n+ >= eps |u_n-|
             imp.q[row] += scale * imp.eps[i] * min(imp.u[row], 0.0)
-        elif h.cones.dim[i] == 3:
+        elif h.blocks.dim[i] == 3:
             imp.theta[row] = scale * imp.eps[i] * imp.p_c[row]
     if law == PAPERS:
         apply_compliance(h, imp.theta, imp.moved)
@@ -328,7 +328,7 @@ def apply_impact(h, imp):
 def energy_after(h, imp):
     """Kinetic energy from the new velocities; the impulses met rows that were ``ahead`` of those at the start."""
     imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
-    for i in range(h.cones.rows[0]):
+    for i in range(h.blocks.rows[0]):
         imp.energy[AFTER] += imp.total[i] * imp.ahead[i]
 
 

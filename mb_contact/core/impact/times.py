@@ -202,10 +202,10 @@ def island_moments(h, imp, picked, together):
     for i in range(picked.count[0]):
         pair = picked.pair[i]
         _join(label, h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]])
-    for unit in range(h.cones.count[0]):
-        body = _body_of(h.rows, h.cones.start[unit])
+    for block in range(h.blocks.count[0]):
+        body = _body_of(h.rows, h.blocks.start[block])
         if body >= 0:
-            imp.body_moment[label[body]] = min(imp.body_moment[label[body]], imp.moment[unit])
+            imp.body_moment[label[body]] = min(imp.body_moment[label[body]], imp.moment[block])
     imp.first[0] = np.inf
     for k in range(n - 1, -1, -1):
         earliest = imp.body_moment[label[k]]
@@ -240,7 +240,7 @@ def velocities_at_impact(h, imp, picked, lag, dt):
     Of contacts with restitution alone: where a contact is to stay, the step's own problem holds it from then on.
     The change of each row is kept in ``imp.ahead``.
     """
-    fill(h.cones.rows[0], imp.ahead, 0.0)
+    fill(h.blocks.rows[0], imp.ahead, 0.0)
     for i in range(picked.count[0]):
         if imp.eps[i] == 0.0 or imp.moment[i] == np.inf:
             continue

@@ -4,8 +4,8 @@
 """The smooth motion between contacts: its handle, its charts, its right-hand side; the integrators build on these.
 
 A flow starts at (q_start, v_start), lasts dt and ends at (q_end, v_end).  On its way efforts, gravity, external forces
-and ``held`` act; ``held`` (N,) are constant generalised forces, for instance the impulses of a contact problem over its
-step, J* p / dt.  The simulation's own state and ``kin`` are left alone: a flow has workspaces of its own.
+and ``constant`` act: generalised forces (N,) that stay, for instance the impulses of a contact problem over its step,
+J* p / dt.  The simulation's own state and ``kin`` are left alone: a flow has workspaces of its own.
 
 Within one step the motion is written in the chart x of its start, q = q_start o exp(x), in which every Runge-Kutta
 method keeps its order (Runge-Kutta-Munthe-Kaas): x is the plain difference of q but for the rotation vectors of
@@ -71,12 +71,12 @@ class FlowArrays(NamedTuple):
     v: Annotated[Reals, "N"]
     x: Annotated[Reals, "N"]  #: chart of the stage
     v_dot: Annotated[Reals, "N"]  #: acceleration of the stage
-    force: Annotated[Reals, "N"]  #: efforts and held forces together
-    held: Annotated[Reals, "N"]  #: constant generalised forces
-    held_limits: Annotated[Reals, "N"]  #: the part of it that joint limits exert
+    force: Annotated[Reals, "N"]  #: efforts and constant forces together
+    constant: Annotated[Reals, "N"]  #: constant generalised forces
+    constant_limits: Annotated[Reals, "N"]  #: the part of it that joint limits exert
     rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
     accelerations: Annotated[Reals, "s", "N"]
-    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, held forces of contacts, of limits, external wrenches [W]
+    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, constant forces of contacts, of limits, wrenches [W]
     work: Annotated[Reals, 5]  #: work of the whole flow [J]
     before: Annotated[Reals, 5]  #: work up to the start of an inner step
     count: Annotated[Integers, 2]  #: steps and evaluations of the last flow
@@ -107,15 +107,15 @@ def make_flow(n, N, nq, stages, is_free):
 
 @entry
 def begin_flow(h, f):
-    """A flow from the simulation's state, or from behind it where impacts ask for it, with nothing held yet."""
+    """A flow from the simulation's state, or from behind it where impacts ask for it, without constant forces yet."""
     tree = h.tree
     copy(h.q.shape[0], h.q, f.q_start)
     shifted = False
     for i in range(h.v.shape[0]):
         shifted = shifted or h.work.shift[i] != 0.0
         f.v_start[i] = h.v[i]
-        f.held[i] = 0.0
-        f.held_limits[i] = 0.0
+        f.constant[i] = 0.0
+        f.constant_limits[i] = 0.0
         limit = tree.effort_limit[i]
         h.work.effort[i] = min(max(h.effort[i], -limit), limit)
     if shifted:
@@ -124,7 +124,7 @@ def begin_flow(h, f):
 
 @entry
 def accelerate(h, f, weight, v_damped):
-    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + held - d v_damped - C at (f.q, f.v); returns a status."""
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + constant - d v_damped - C at (f.q, f.v); a status."""
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
@@ -136,7 +136,7 @@ def accelerate(h, f, weight, v_damped):
         h.work.info[BAD_BODY] = body
         return status
     for i in range(f.force.shape[0]):
-        f.force[i] = h.work.effort[i] + f.held[i]
+        f.force[i] = h.work.effort[i] + f.constant[i]
     spring_forces(tree, h.joints, f.q, f.force)
     free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, h.work.external, f.v_dot)
     f.count[1] += 1
@@ -172,15 +172,15 @@ def chart_rates(tree, x, v, rate):
 
 
 @kernel
-def flow_powers(damping, effort, held, held_limits, v, external, V, powers, s):
-    """Powers of efforts, damping, held forces and external wrenches at velocities v and V, into row s."""
+def flow_powers(damping, effort, constant, constant_limits, v, external, V, powers, s):
+    """Powers of efforts, damping, constant forces and external wrenches at velocities v and V, into row s."""
     for c in range(5):
         powers[s, c] = 0.0
     for i in range(v.shape[0]):
         powers[s, EFFORTS] += effort[i] * v[i]
         powers[s, DAMPING] -= damping[i] * v[i] * v[i]
-        powers[s, CONTACTS] += (held[i] - held_limits[i]) * v[i]
-        powers[s, LIMITS] += held_limits[i] * v[i]
+        powers[s, CONTACTS] += (constant[i] - constant_limits[i]) * v[i]
+        powers[s, LIMITS] += constant_limits[i] * v[i]
     for k in range(external.shape[0]):
         for c in range(6):
             powers[s, WRENCHES] += external[k, c] * V[k, c]
@@ -227,7 +227,7 @@ def generalised_forces(tree, kin, force, out):
 
 @entry
 def hold_impulses(h, f):
-    """The solved impulses as forces held for the step, J* p / dt; True if there are any."""
+    """The solved impulses as forces constant over the step, J* p / dt; True if there are any."""
     dt = h.settings[DT]
     any_force = False
     n_rows = rows_in_use(h)
@@ -236,13 +236,13 @@ def hold_impulses(h, f):
     if not any_force:
         return False
     row_impulses(h.rows, n_rows, h.sol.r, f.art.z)
-    generalised_forces(h.tree, h.kin, f.art.z, f.held)
-    for i in range(f.held.shape[0]):
-        f.held[i] /= dt
-    for r in range(h.cones.rows[0]):
+    generalised_forces(h.tree, h.kin, f.art.z, f.constant)
+    for i in range(f.constant.shape[0]):
+        f.constant[i] /= dt
+    for r in range(h.blocks.rows[0]):
         dof = h.rows.dof[r]
         if dof >= 0:
-            f.held_limits[dof] += h.rows.sign[r] * h.sol.r[r] / dt
+            f.constant_limits[dof] += h.rows.sign[r] * h.sol.r[r] / dt
     return True
 
 
@@ -260,6 +260,6 @@ def conclude_flow(h, f):
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
-    h.work.work_terms[LOOPS] = 0.0  # their impulses are held forces like those of contacts
+    h.work.work_terms[LOOPS] = 0.0  # their impulses are constant forces like those of contacts
     if h.bil.info[COUNT] > 0:
         h.bil.residuals[CLOSURE] = closure_error(h)

@@ -36,13 +36,13 @@ ROUNDING = 1e-9  # relative change below which one that no longer falls is round
 
 
 @kernel
-def free_body_step(tree, R, k, gravity, held, external, q_start, v_start, dt, q_end, v_end, work):
+def free_body_step(tree, R, k, gravity, constant, external, q_start, v_start, dt, q_end, v_end, work):
     """The step of free body k, whose pose at the start is R[k]; False where Newton's iteration does not converge."""
     d = tree.v_start[k]
     m = tree.mass[k]
     r = matrix(R, k)
     c = turned(r, vector(tree.com, k))
-    both = _about_centre(c, spatial_sum(_six(held, d), 1.0, spatial(external, k)))
+    both = _about_centre(c, spatial_sum(_six(constant, d), 1.0, spatial(external, k)))
     w = _three(v_start, d)
     v = vector_sum(_three(v_start, d + 3), 1.0, vector_product(w, c))  # velocity of the centre of mass, then its mean
     u = vector_sum(vector_sum(v, dt / m, both[3:]), dt, _three(gravity, 0))
@@ -54,7 +54,7 @@ def free_body_step(tree, R, k, gravity, held, external, q_start, v_start, dt, q_
         return False
     s = turned(r, vector_sum(vector_sum(ZERO, 0.5, a), 0.5, e))  # R0 W'
     mean = s + v
-    work[CONTACTS] += dt * spatial_dot(mean, _about_centre(c, _six(held, d)))
+    work[CONTACTS] += dt * spatial_dot(mean, _about_centre(c, _six(constant, d)))
     work[WRENCHES] += dt * spatial_dot(mean, _about_centre(c, spatial(external, k)))
     s = vector_sum(ZERO, 0.5 * dt, s)
     change = _cayley_change(s, c)

@@ -72,7 +72,7 @@ def midpoint_step(h, f, dt):
     body_poses(tree, f.q_start, f.kin)
     for k in range(f.is_free.shape[0]):
         if f.is_free[k] != 0 and not free_body_step(
-            tree, f.kin.R, k, h.gravity, f.held, h.work.external, f.q_start, f.v_start, dt, f.q_end, f.v_end, f.work
+            tree, f.kin.R, k, h.gravity, f.constant, h.work.external, f.q_start, f.v_start, dt, f.q_end, f.v_end, f.work
         ):
             return STEP_TOO_SMALL
     return OK
@@ -105,7 +105,7 @@ def _tree_step(h, f, dt):
             return status
         _tree_kinetic(tree, f.kin, f.v, f.energies)
         flow_powers(
-            tree.damping, h.work.effort, f.held, f.held_limits, f.v, h.work.external, f.kin.V, f.powers, 0
+            tree.damping, h.work.effort, f.constant, f.constant_limits, f.v, h.work.external, f.kin.V, f.powers, 0
         )  # fmt: skip
         change = 0.0
         for k in range(tree.parent.shape[0]):
@@ -147,7 +147,7 @@ def _correct(h, f, dt):
         root = tree.root[k]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             u = f.mean[i]
-            work[root] += dt * u * (h.work.effort[i] + f.held[i] - tree.damping[i] * u)
+            work[root] += dt * u * (h.work.effort[i] + f.constant[i] - tree.damping[i] * u)
         for c in range(6):
             work[root] += dt * h.work.external[k, c] * f.kin.V[k, c]
     _energies_at(h, f, f.q_end, f.v_end, AFTER)

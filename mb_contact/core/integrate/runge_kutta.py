@@ -37,7 +37,7 @@ def runge_kutta_step(h, f, A, b, dt):
         for i in range(N):
             f.accelerations[s, i] = f.v_dot[i]
         flow_powers(
-            tree.damping, h.work.effort, f.held, f.held_limits, f.v, h.work.external, f.kin.V, f.powers, s
+            tree.damping, h.work.effort, f.constant, f.constant_limits, f.v, h.work.external, f.kin.V, f.powers, s
         )  # fmt: skip
     for i in range(N):
         x = 0.0

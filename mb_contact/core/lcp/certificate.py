@@ -16,23 +16,23 @@ from mb_contact.core.jit import kernel
 GAP = 0  #: largest min(z, w) over the pairs: complementarity gap
 INFEASIBLE = 1  #: largest negative part of a velocity, slack or normal impulse
 CONE = 2  #: largest friction beyond mu F_n, unscaled [N s]
-WORST = 3  #: unit with the largest residual
+WORST = 3  #: block with the largest residual
 
 
 @kernel
-def certify(W, q, cones, r, u, residuals):
+def certify(W, q, blocks, r, u, residuals):
     """Fill ``residuals``; u is recomputed as W r + q.
 
-    A unit with a NaN or an infinity counts as infinitely bad.
+    A block with a NaN or an infinity counts as infinitely bad.
     """
-    return certify_shifted(W, q, r, 0.0, cones, r, u, residuals)
+    return certify_shifted(W, q, r, 0.0, blocks, r, u, residuals)
 
 
 @kernel
-def certify_shifted(W, q, theta, part, cones, r, u, residuals):
+def certify_shifted(W, q, theta, part, blocks, r, u, residuals):
     """As ``certify`` with r_n - part theta against u_n: normal impulses that start from recovered ones."""
-    n_f = cones.cosine.shape[0]
-    rows = cones.rows[0]
+    n_f = blocks.cosine.shape[0]
+    rows = blocks.rows[0]
     fill(residuals.shape[0], residuals, 0.0)
     residuals[WORST] = -1.0
     for i in range(rows):
@@ -41,14 +41,14 @@ def certify_shifted(W, q, theta, part, cones, r, u, residuals):
             x += W[i, j] * r[j]
         u[i] = x
     largest = -1.0
-    for i in range(cones.count[0]):
-        row = cones.start[i]
+    for i in range(blocks.count[0]):
+        row = blocks.start[i]
         s = np.sqrt(W[row, row])
         gap, infeasible = _pair((r[row] - part * theta[row]) * s, u[row] / s)
-        finite = _finite(r, u, row, cones.dim[i]) and np.isfinite(cones.mu[i])
-        if cones.dim[i] == 3 and finite:
+        finite = _finite(r, u, row, blocks.dim[i]) and np.isfinite(blocks.mu[i])
+        if blocks.dim[i] == 3 and finite:
             t = np.sqrt(0.5 * (W[row + 1, row + 1] + W[row + 2, row + 2]))
-            g, f, beyond = polygon_pairs(n_f, cones.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
+            g, f, beyond = polygon_pairs(n_f, blocks.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
             residuals[CONE] = max(residuals[CONE], beyond)
@@ -67,7 +67,7 @@ def certify_shifted(W, q, theta, part, cones, r, u, residuals):
 
 @kernel
 def _finite(r, u, row, dim):
-    """Whether all numbers of a unit are finite (min and max would drop a NaN)."""
+    """Whether all numbers of a block are finite (min and max would drop a NaN)."""
     for c in range(row, row + dim):
         if not np.isfinite(r[c]) or not np.isfinite(u[c]):
             return False

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The judge of the exact-cone problem: from the caller's u = W r + q and r alone, nothing of a solver in it.
+"""Residuals of the exact-cone problem: from the caller's u = W r + q and r alone, nothing of a solver in it.
 
 For a contact with isotropic friction the residual is the textbook's: r - P_K(r - (u + mu |u_T| n)) with the Euclidean
 projection.  A group with unequal coefficients is measured in the coordinates that make its ellipse a circle of the
@@ -16,7 +16,7 @@ in K, and the two are orthogonal, so the distances to the cones and gap / (|r| +
 import numpy as np
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.cone_problem import CONE, project_unit
+from mb_contact.core.lcp.cone_problem import CONE, project_normal
 
 NATURAL = 0  #: norm of the natural map
 GAP = 1  #: |r* (u + s n)|
@@ -26,33 +26,33 @@ MEASURES = 4
 
 
 @kernel
-def judge_units(units, r, u, scale, out, length, slope):
-    """Fill ``out`` (units, MEASURES) with r / scale and u scale of each unit; infinite where not a number.
+def cone_residuals(blocks, r, u, scale, out, length, slope):
+    """Fill ``out`` (blocks, MEASURES) with r / scale and u scale of each block; infinite where not a number.
 
-    ``length`` and ``slope`` are workspaces for the groups of one unit.
+    ``length`` and ``slope`` are workspaces for the groups of one block.
     """
-    for i in range(units.kind.shape[0]):
+    for i in range(blocks.kind.shape[0]):
         for k in range(MEASURES):
             out[i, k] = 0.0
-        if units.kind[i] == CONE:
-            _judge_contact(units, r, u, scale[i], out, i, length, slope)
+        if blocks.kind[i] == CONE:
+            _contact_residuals(blocks, r, u, scale[i], out, i, length, slope)
         else:
-            for a in range(units.start[i], units.start[i + 1]):
+            for a in range(blocks.start[i], blocks.start[i + 1]):
                 x = u[a] * scale[i]
                 out[i, NATURAL] += x * x
                 out[i, INFEASIBLE] = max(out[i, INFEASIBLE], abs(x))
             out[i, NATURAL] = np.sqrt(out[i, NATURAL])
-        for a in range(units.start[i], units.start[i + 1]):
+        for a in range(blocks.start[i], blocks.start[i + 1]):
             if not np.isfinite(r[a]) or not np.isfinite(u[a]):
                 for k in range(MEASURES):
                     out[i, k] = np.inf
 
 
 @kernel
-def _judge_contact(units, r, u, c, out, i, length, slope):
-    n = units.start[i]
-    first = units.group[i]
-    groups = units.group[i + 1] - first
+def _contact_residuals(blocks, r, u, c, out, i, length, slope):
+    n = blocks.start[i]
+    first = blocks.group[i]
+    groups = blocks.group[i + 1] - first
     s = 0.0
     work = 0.0
     total = 0.0
@@ -63,35 +63,35 @@ def _judge_contact(units, r, u, c, out, i, length, slope):
         v = 0.0
         t = 0.0
         bound = 0.0
-        for k in range(units.row[g], units.row[g] + units.size[g]):
-            if units.mu[k] == 0.0:
+        for k in range(blocks.row[g], blocks.row[g] + blocks.size[g]):
+            if blocks.mu[k] == 0.0:
                 total += (r[k] / c) ** 2
                 out[i, VIOLATION] = max(out[i, VIOLATION], abs(r[k] / c))
                 continue
-            f = units.mean[g] / units.mu[k]
+            f = blocks.mean[g] / blocks.mu[k]
             x = r[k] / c * f
             w = u[k] * c / f
             v += w * w
             t += (x - w) ** 2
             bound += x * x
             work += x * w
-        s += units.mean[g] * np.sqrt(v)
+        s += blocks.mean[g] * np.sqrt(v)
         size_r += bound
         size_u += v
         length[l] = np.sqrt(t)
-        slope[l] = units.mean[g]
-        out[i, VIOLATION] = max(out[i, VIOLATION], np.sqrt(bound) - units.mean[g] * r[n] / c)
+        slope[l] = blocks.mean[g]
+        out[i, VIOLATION] = max(out[i, VIOLATION], np.sqrt(bound) - blocks.mean[g] * r[n] / c)
     normal = r[n] / c
     w = u[n] * c
     work += normal * (w + s)
-    p = project_unit(normal - (w + s), length, slope, groups)
+    p = project_normal(normal - (w + s), length, slope, groups)
     total += (normal - p) ** 2
     for l in range(groups):
         g = first + l
         keep = slope[l] * p / length[l] if length[l] > slope[l] * p else 1.0
-        for k in range(units.row[g], units.row[g] + units.size[g]):
-            if units.mu[k] > 0.0:
-                f = units.mean[g] / units.mu[k]
+        for k in range(blocks.row[g], blocks.row[g] + blocks.size[g]):
+            if blocks.mu[k] > 0.0:
+                f = blocks.mean[g] / blocks.mu[k]
                 x = r[k] / c * f
                 total += (x - keep * (x - u[k] * c / f)) ** 2
     out[i, GAP] = abs(work)

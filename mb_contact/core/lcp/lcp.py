@@ -7,59 +7,59 @@
     sigma + D* u  _|_  beta           (10b)
     mu F_n - E* beta  _|_  sigma      (10c)
 
-Order of z: for each contact F_n, beta_1 ... beta_nf; then the impulses of scalar units; then all sigma.
+Order of z: for each contact F_n, beta_1 ... beta_nf; then the impulses of scalar blocks; then all sigma.
 """
 
 from mb_contact.core.jit import kernel
 
 
 @kernel
-def lcp_size(cones):
-    """Number of unknowns, n_u (n_f + 2) + scalar units."""
-    n_f = cones.cosine.shape[0]
+def lcp_size(blocks):
+    """Number of unknowns, n_u (n_f + 2) + scalar blocks."""
+    n_f = blocks.cosine.shape[0]
     size = 0
-    for i in range(cones.count[0]):
-        size += n_f + 2 if cones.dim[i] == 3 else 1
+    for i in range(blocks.count[0]):
+        size += n_f + 2 if blocks.dim[i] == 3 else 1
     return size
 
 
 @kernel
-def _direction(cones, j):
+def _direction(blocks, j):
     """Weights of (normal, t1, t2) of unknown j of a contact: F_n first, then the n_f directions."""
     if j == 0:
         return 1.0, 0.0, 0.0
-    return 0.0, cones.cosine[j - 1], cones.sine[j - 1]
+    return 0.0, blocks.cosine[j - 1], blocks.sine[j - 1]
 
 
 @kernel
-def lcp_assemble(W, q, cones, M, h):
+def lcp_assemble(W, q, blocks, M, h):
     """Fill M and h (the constant term) of the linear complementarity problem; returns its size."""
-    n_f = cones.cosine.shape[0]
-    size = lcp_size(cones)
+    n_f = blocks.cosine.shape[0]
+    size = lcp_size(blocks)
     for i in range(size):
         h[i] = 0.0
         for j in range(size):
             M[i, j] = 0.0
-    units = cones.count[0]
+    count = blocks.count[0]
     forces = 0
-    for i in range(units):
-        forces += n_f + 1 if cones.dim[i] == 3 else 1
+    for i in range(count):
+        forces += n_f + 1 if blocks.dim[i] == 3 else 1
     row = 0
     sigma = forces
-    for i in range(units):
-        height = n_f + 1 if cones.dim[i] == 3 else 1
+    for i in range(count):
+        height = n_f + 1 if blocks.dim[i] == 3 else 1
         column = 0
-        for j in range(units):
-            width = n_f + 1 if cones.dim[j] == 3 else 1
-            _fill_block(W, cones, i, j, row, column, height, width, M)
+        for j in range(count):
+            width = n_f + 1 if blocks.dim[j] == 3 else 1
+            _fill_block(W, blocks, i, j, row, column, height, width, M)
             column += width
         for a in range(height):
-            n, x, y = _direction(cones, a)
-            h[row + a] = n * q[cones.start[i]]
+            n, x, y = _direction(blocks, a)
+            h[row + a] = n * q[blocks.start[i]]
             if height > 1:
-                h[row + a] += x * q[cones.start[i] + 1] + y * q[cones.start[i] + 2]
+                h[row + a] += x * q[blocks.start[i] + 1] + y * q[blocks.start[i] + 2]
         if height > 1:
-            M[sigma, row] = cones.mu[i]
+            M[sigma, row] = blocks.mu[i]
             for a in range(1, height):
                 M[row + a, sigma] = 1.0
                 M[sigma, row + a] = -1.0
@@ -69,12 +69,12 @@ def lcp_assemble(W, q, cones, M, h):
 
 
 @kernel
-def _fill_block(W, cones, i, j, row, column, height, width, M):
+def _fill_block(W, blocks, i, j, row, column, height, width, M):
     """D_ul*(i) W D_ul(j)."""
-    si = cones.start[i]
-    sj = cones.start[j]
+    si = blocks.start[i]
+    sj = blocks.start[j]
     for a in range(height):
-        n, x, y = _direction(cones, a)
+        n, x, y = _direction(blocks, a)
         w0 = n * W[si, sj]
         w1 = 0.0
         w2 = 0.0
@@ -87,23 +87,23 @@ def _fill_block(W, cones, i, j, row, column, height, width, M):
                 w1 += x * W[si + 1, sj + 1] + y * W[si + 2, sj + 1]
                 w2 += x * W[si + 1, sj + 2] + y * W[si + 2, sj + 2]
         for b in range(width):
-            n2, x2, y2 = _direction(cones, b)
+            n2, x2, y2 = _direction(blocks, b)
             M[row + a, column + b] = n2 * w0 + x2 * w1 + y2 * w2
 
 
 @kernel
-def impulses_of(cones, z, r):
+def impulses_of(blocks, z, r):
     """Scalar-row impulses r from z = [beta_ul; sigma]."""
-    n_f = cones.cosine.shape[0]
+    n_f = blocks.cosine.shape[0]
     k = 0
-    for i in range(cones.count[0]):
-        row = cones.start[i]
+    for i in range(blocks.count[0]):
+        row = blocks.start[i]
         r[row] = z[k]
         k += 1
-        if cones.dim[i] == 3:
+        if blocks.dim[i] == 3:
             r[row + 1] = 0.0
             r[row + 2] = 0.0
             for j in range(n_f):
-                r[row + 1] += z[k + j] * cones.cosine[j]
-                r[row + 2] += z[k + j] * cones.sine[j]
+                r[row + 1] += z[k + j] * blocks.cosine[j]
+                r[row + 2] += z[k + j] * blocks.sine[j]
             k += n_f

@@ -128,14 +128,14 @@ def draft_contacts(draft, contacts, friction, dt):
 
 
 @kernel
-def draft_joints(draft, contacts, units, start, first, bound, ratio, count, gears):
+def draft_joints(draft, contacts, blocks, start, first, bound, ratio, count, gears):
     """Blocks of joint limits, then of the ``count`` rows of loops, joint friction and gears from row ``first`` on.
 
     ``bound`` of a row of joint friction is its greatest impulse, 0 of other rows; the last ``gears`` rows are gears.
     """
-    for unit in range(contacts, units):
+    for block in range(contacts, blocks):
         b = _open(draft, UNILATERAL, 0)
-        _take(draft, b, start[unit], 0.0)
+        _take(draft, b, start[block], 0.0)
     for k in range(count):
         b = _open(draft, BOX if bound[k] > 0.0 else EQUALITY, 0)
         _take(draft, b, first + k, bound[k])

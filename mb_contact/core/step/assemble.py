@@ -26,15 +26,15 @@ def assemble(h):
     push_speed = h.settings[PUSH_SPEED]
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
-    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.cones)
+    contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.blocks)
     limit_rows(
-        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.cones
+        h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.blocks
     )
     _shift_offsets(h, dt)
-    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.cones, h.friction.extra)
+    moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.blocks, h.friction.extra)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
-        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.cones.rows[0], h.rows, h.loop, h.bil
+        h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.blocks.rows[0], h.rows, h.loop, h.bil
     )
     bound_friction(h.tree, h.joints, dt, h.bil)
     draft_contacts(h.draft, h.contacts, h.friction, dt)
@@ -63,7 +63,7 @@ def _shift_offsets(h, dt):
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
     level_offsets(h.contacts, dt, h.rows.offset)
-    for row in range(3 * h.contacts.count[0], h.cones.rows[0]):
+    for row in range(3 * h.contacts.count[0], h.blocks.rows[0]):
         dof = h.rows.dof[row]
         if dof >= 0 and h.rows.bound[row] <= UPPER:
             h.rows.offset[row] -= h.rows.sign[row] * h.work.shift[dof] / dt

@@ -56,7 +56,7 @@ def add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
+def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
@@ -73,7 +73,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
     n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
     row_velocities(rows, n_rows, kin.V, sol.before)
     combine_velocities(sol.before, bil)
-    for r in range(cones.rows[0]):
+    for r in range(blocks.rows[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         dof = rows.dof[r]
         if dof < 0:
@@ -90,7 +90,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, cones, sol, bil, work):
         work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         if bil.bound[r - bil.info[FIRST]] > 0.0:
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
-    _contact_energy(rows, cones.rows[0], sol, work.contact_energy)
+    _contact_energy(rows, blocks.rows[0], sol, work.contact_energy)
 
 
 @kernel

@@ -38,33 +38,33 @@ TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 def assemble_problem(h):
     """Blocks, islands, operator, scales, velocities and start of ``h.system``; returns a status.
 
-    ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.cones`` and ``h.bil`` all rows, ``h.art`` the
+    ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.blocks`` and ``h.bil`` all rows, ``h.art`` the
     articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
     """
-    status = assemble_system(h, h.system, h.rows, h.bil, h.cones.count[0], h.solver[ONLY_ROWS] != 0.0)
+    status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], h.solver[ONLY_ROWS] != 0.0)
     if status == OK:
         start(h)
     return status
 
 
 @entry
-def assemble_system(h, P, rows, bil, units, only_rows):
+def assemble_system(h, P, rows, bil, blocks, only_rows):
     """Blocks, islands, operator and scales of the system P; returns a status.
 
     Parameters
     ----------
     rows, bil : Rows, BilateralWork
         All rows, posed.
-    units : int
-        Contacts and joint limits of ``h.cones``.
+    blocks : int
+        Contacts and joint limits of ``h.blocks``.
     only_rows : bool
         W by rows whatever it costs.
     """
     info = bil.info
     contacts = 0
-    while contacts < units and h.cones.dim[contacts] == 3:
+    while contacts < blocks and h.blocks.dim[contacts] == 3:
         contacts += 1
-    draft_joints(h.draft, contacts, units, h.cones.start, info[FIRST], bil.bound, bil.ratio, info[COUNT], info[GEARS])
+    draft_joints(h.draft, contacts, blocks, h.blocks.start, info[FIRST], bil.bound, bil.ratio, info[COUNT], info[GEARS])
     sort_islands(P, h.draft, rows)
     if P.count[BLOCKS] == 0:
         return OK

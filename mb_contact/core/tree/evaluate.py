@@ -4,7 +4,7 @@
 """Whole algorithms from coordinates to results.
 
 ``..._at`` works on named tuples, for compiled callers; ``evaluate_...`` is one call from Python, on the workspaces of a
-TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are judged here, where it costs nothing: every
+TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are checked here, where it costs nothing: every
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
@@ -19,7 +19,7 @@ from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE, NOT_
 
 
 @sweep
-def _judge(x):
+def _finite(x):
     """Whether all numbers of x are finite: x - x is 0 then, NaN otherwise."""
     t = 0.0
     for i in range(x.shape[0]):
@@ -28,7 +28,7 @@ def _judge(x):
 
 
 @sweep
-def _judge_diagonal(X):
+def _finite_diagonal(X):
     """Whether the diagonal of a symmetric positive semidefinite matrix, and so all of it, is finite."""
     t = 0.0
     for i in range(X.shape[0]):
@@ -37,7 +37,7 @@ def _judge_diagonal(X):
 
 
 @sweep
-def _judge_quaternions(kind, q_start, q):
+def _bad_quaternion(kind, q_start, q):
     """First body whose quaternion in q is zero, or so far from a unit one that its square is lost; or -1."""
     for k in range(kind.shape[0]):
         if kind[k] == JOINT_FLOATING or kind[k] == JOINT_SPHERICAL:
@@ -51,9 +51,9 @@ def _judge_quaternions(kind, q_start, q):
 @sweep
 def place(tree, kin, q):
     """Poses and inertias at q; (status, body)."""
-    if not _judge(q):
+    if not _finite(q):
         return NOT_FINITE, -1
-    k = _judge_quaternions(tree.joint_type, tree.q_start, q)
+    k = _bad_quaternion(tree.joint_type, tree.q_start, q)
     if k >= 0:
         return ZERO_QUATERNION, k
     body_poses(tree, q, kin)
@@ -64,7 +64,7 @@ def place(tree, kin, q):
 @sweep
 def move(tree, kin, q, v):
     """Poses, inertias, velocities and bias terms at (q, v); (status, body)."""
-    if not _judge(v):
+    if not _finite(v):
         return NOT_FINITE, -1
     status, k = place(tree, kin, q)
     if status == OK:
@@ -83,18 +83,18 @@ def mass_matrix_at(tree, kin, mass, top, screws, q, M):
         mass[i] = tree.mass[i]
     composite_inertias(tree, kin.l, kin.I, kin.mc, mass)
     mass_matrix(tree, kin, kin.I, kin.mc, mass, top, screws, M)
-    return (OK if _judge_diagonal(M) else NOT_FINITE), -1
+    return (OK if _finite_diagonal(M) else NOT_FINITE), -1
 
 
 @sweep
 def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
     """Efforts for accelerations v_dot, without joint damping; (status, body)."""
-    if not _judge(v_dot) or not _judge(gravity):
+    if not _finite(v_dot) or not _finite(gravity):
         return NOT_FINITE, -1
     status, k = move(tree, kin, q, v)
     if status == OK:
         inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
-        if not _judge(effort):
+        if not _finite(effort):
             return NOT_FINITE, -1
     return status, k
 
@@ -102,7 +102,7 @@ def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
 @sweep
 def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
     """Accelerations from efforts, joint damping included; ``still`` (n, 6) holds zeros; (status, body)."""
-    if not _judge(effort) or not _judge(gravity):
+    if not _finite(effort) or not _finite(gravity):
         return NOT_FINITE, -1
     status, k = move(tree, kin, q, v)
     if status != OK:
@@ -110,7 +110,7 @@ def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
     status, k = articulated_inertias(tree, kin, 0.0, art)
     if status == OK:
         free_acceleration(tree, kin, art, gravity, effort, v, still, v_dot)
-        if not _judge(v_dot):
+        if not _finite(v_dot):
             return NOT_FINITE, -1
     return status, k
 
@@ -126,7 +126,7 @@ def compliance_at(tree, kin, art, compliance, touched, body, first, R_frame, p_f
     if status != OK:
         return status, k
     compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L)
-    return (OK if _judge_diagonal(L) else NOT_FINITE), -1
+    return (OK if _finite_diagonal(L) else NOT_FINITE), -1
 
 
 @entry

@@ -6,7 +6,7 @@
 Acceleration level (13)-(22): contacts that slide feel mu f_n against their slip, contacts at rest choose a
 force in the friction polygon; both feel -mu_v v_t.  With P = (A^-1)_11 and Q the sliding directions the
 problem's matrix is N P (N - mu Q)*, which need not be positive: there may be no solution, or several
-(Painleve).  So the result is judged, and where nothing solves it the step is done at the velocity level
+(Painleve).  So the residual is looked at, and where nothing solves it the step is done at the velocity level
 (23)-(28), which always has a solution.
 
 The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anitescu and Potra, or the cone itself.
@@ -290,7 +290,7 @@ def _lemke(M, h, s, weight, forces):
 def _with_friction(system, hard, mu, directions, polygon):
     """The certificate of the normals and, for the contacts in ``polygon``, of (10b), (10c) of J14 or of the cone."""
     eq, hard = system.eq, np.asarray(hard, np.int64).reshape(-1, 3)
-    certificate = system.judge(hard[:, 0])
+    certificate = system.certify(hard[:, 0])
     rows = hard[polygon]
     if not len(rows):
         return certificate

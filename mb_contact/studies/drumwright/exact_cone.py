@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from mb_contact.core.lcp.cone_residual import INFEASIBLE, MEASURES, NATURAL, judge_units
+from mb_contact.core.lcp.cone_residual import INFEASIBLE, MEASURES, NATURAL, cone_residuals
 from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
 
@@ -45,10 +45,10 @@ def acceleration_forces(W, e, mu, slides, against):
 
 def with_cone(certificate, eq, rows, mu):
     """The certificate with the natural map of Coulomb's law at the contacts whose ``rows`` (n, 3) these are, n > 0."""
-    units = ConeLayout.contacts(mu).arrays()
+    blocks = ConeLayout.contacts(mu).arrays()
     scale = 1.0 / np.sqrt(eq.diagonal[rows].mean(axis=1))
     out = np.zeros((len(rows), MEASURES))
-    judge_units(units, eq.r[rows.ravel()], eq.u[rows.ravel()], scale, out, *np.zeros((2, 6)))
+    cone_residuals(blocks, eq.r[rows.ravel()], eq.u[rows.ravel()], scale, out, *np.zeros((2, 6)))
     tangential = np.abs(eq.q[rows[:, 1:]] * scale[:, None]).max()
     return certificate._replace(
         complementarity_gap=float(max(certificate.complementarity_gap, out[:, NATURAL].max())),

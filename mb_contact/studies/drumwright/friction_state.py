@@ -42,7 +42,7 @@ def free_rows(tree, kin, art, gravity, effort, v, dt, external, rows, n_rows, v_
     row_velocities(rows, n_rows, V, u)
 
 
-def judge_rows(eq, hard):
+def row_residuals(eq, hard):
     """Complementarity gap, infeasibility, error of the equality rows, largest scaled free velocity.
 
     Normals ``hard`` are measured by sqrt(W_ii), like impulses and velocities of one unit; equality rows with their

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Drumwright's friction models share: a model's sweeps at a state, the rows of its contacts, the judge.
+"""What Drumwright's friction models share: a model's sweeps at a state, the rows of its contacts, their residuals.
 
 The models differ in which rows hold with equality, which with complementarity, and what the free
 velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
@@ -9,7 +9,7 @@ velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.workspace import make_articulated, make_compliance, make_kinematics, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
+from mb_contact.lazy import former_name
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright import friction_state as _state
@@ -112,7 +113,7 @@ class FrictionSystem:
     array([0., 1., 0.])
     >>> system.free_velocities(0.01)
     >>> system.choose(np.zeros(0, int), 0.0, np.array([0]))
-    >>> system.solve(1e-9, ()), system.relax(1e-9), system.judge().residual < 1e-12
+    >>> system.solve(1e-9, ()), system.relax(1e-9), system.certify().residual < 1e-12
     ('solved', True, True)
     >>> system.result("velocity", "solved", 0.01).normal
     array([0.1962])
@@ -502,8 +503,18 @@ class FrictionSystem:
             )  # fmt: skip
         )
 
-    def judge(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:
-        """Judge the impulses in ``eq.r``, whose response is in ``eq.u``.
+    @property
+    def judge(self) -> Callable[..., FrictionCertificate]:
+        """Former name of ``certify``.
+
+        Returns
+        -------
+        Callable[..., FrictionCertificate]
+        """
+        return former_name(self, "judge", "certify")
+
+    def certify(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:
+        """Residuals of the impulses in ``eq.r``, whose response is in ``eq.u``.
 
         Parameters
         ----------
@@ -515,7 +526,7 @@ class FrictionSystem:
         FrictionCertificate
         """
         hard = self.eq.hard[: self.eq.info[_eq.FREE_ROWS]] if hard is None else np.ascontiguousarray(hard)
-        return FrictionCertificate(*_state.judge_rows(self.eq, hard))
+        return FrictionCertificate(*_state.row_residuals(self.eq, hard))
 
     def result(
         self,
@@ -541,14 +552,14 @@ class FrictionSystem:
             Friction that is not in the rows [N s] or [N].
         pivots : int, optional
         certificate : FrictionCertificate, optional
-            By default that of ``judge``.
+            By default that of ``certify``.
 
         Returns
         -------
         FrictionModelResult
         """
         eq = self.eq
-        certificate = self.judge() if certificate is None else certificate
+        certificate = self.certify() if certificate is None else certificate
         if certificate.residual <= SOLVED * max(certificate.scale, 1e-12):
             status = "solved"  # whatever the solver said
         elif status == "solved":
@@ -586,5 +597,5 @@ def as_mask(value, n):
     """
     mask = np.asarray(value)
     if mask.dtype != bool or mask.shape not in ((), (n,)):
-        raise InputError(f"held must be a flag for each of the {n} contacts, got {mask.dtype} of shape {mask.shape}")
+        raise InputError(f"sticking must be a flag for each of {n} contacts, got {mask.dtype} of shape {mask.shape}")
     return mask if mask.shape else np.full(n, bool(mask))

@@ -15,6 +15,7 @@ The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the bloc
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,10 +48,11 @@ def no_slip_step(
     bilateral: Bilateral | None = None,
     gravity: ArrayLike = GRAVITY,
     warm: Sequence[int] | npt.NDArray[np.int64] = (),
-    held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
+    sticking: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
     least_norm: bool = False,
     touch: float = TOUCHING_FRICTION,
     rank_tolerance: float = RANK_TOLERANCE,
+    held: npt.NDArray[np.bool_] | Sequence[bool] | None = None,
 ) -> FrictionModelResult:
     """Velocity after a step of the no-slip model (D15 (45)-(57)), from the compliance of the touched bodies alone.
 
@@ -73,7 +75,7 @@ def no_slip_step(
         World axes [m/s^2].
     warm : sequence of int
         Contacts expected to carry a normal impulse: ``active`` of the last step.
-    held : array_like of bool (n,), optional
+    sticking : array_like of bool (n,), optional
         Contacts that forbid slip; by default those not farther than ``touch``.  The others only keep their
         bodies from passing through each other.
     least_norm : bool
@@ -83,6 +85,8 @@ def no_slip_step(
         [m]
     rank_tolerance : float
         Equality rows with less than this part of their compliance to themselves count as dependent.
+    held : array_like of bool (n,), optional
+        Former name of ``sticking``; deprecated.
 
     Returns
     -------
@@ -109,11 +113,14 @@ def no_slip_step(
     system = system_of(model)
     system.begin_step(q, v, effort, contacts, dt, bilateral, gravity)
     normals = system.b + 3 * np.arange(system.count)
-    sticking = normals[contacts.gap <= touch if held is None else as_mask(held, system.count)]
-    equality = np.empty(system.b + 2 * len(sticking), np.int64)
+    if held is not None:
+        warnings.warn("held of no_slip_step is now sticking", DeprecationWarning, stacklevel=2)
+        sticking = held
+    fixed = normals[contacts.gap <= touch if sticking is None else as_mask(sticking, system.count)]
+    equality = np.empty(system.b + 2 * len(fixed), np.int64)
     equality[: system.b] = np.arange(system.b)
-    equality[system.b :: 2] = sticking + 1
-    equality[system.b + 1 :: 2] = sticking + 2
+    equality[system.b :: 2] = fixed + 1
+    equality[system.b + 1 :: 2] = fixed + 2
     system.choose(equality, 0.0, normals)
     status = system.solve(rank_tolerance, warm)
     independent = system.eq.info[PICKED_ROWS]

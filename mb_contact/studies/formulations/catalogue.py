@@ -62,7 +62,7 @@ def formulate(problem: StepProblem, formulation: str = "os") -> Formulation:
     return FORMULATIONS[as_choice(formulation, FORMULATIONS, "formulation")](problem)
 
 
-def contact_step(
+def solve_step(
     model: TreeModel,
     q: ArrayLike,
     v: ArrayLike,
@@ -101,7 +101,7 @@ def contact_step(
     >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
     >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
     >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch], time_step=0.01)
+    >>> solution = mb.studies.solve_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch], time_step=0.01)
     >>> solution.solved, solution.impulses
     (True, array([[0., 0., 0.1962]]))
     """

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST
 from mb_contact.core.lcp.certificate import certify as _certify
+from mb_contact.lazy import former_name
 
 if TYPE_CHECKING:
     from mb_contact.studies.formulations.formulation import Formulation
@@ -25,7 +26,17 @@ class Residuals(NamedTuple):
     complementarity_gap: float
     infeasibility: float
     cone_violation: float  #: friction beyond the pyramid [N s]
-    worst_unit: int  #: contact or limit with the largest residual
+    worst_block: int  #: contact or limit with the largest residual
+
+    @property
+    def worst_unit(self) -> int:
+        """Former name of ``worst_block``.
+
+        Returns
+        -------
+        int
+        """
+        return former_name(self, "worst_unit", "worst_block")
 
 
 def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Residuals:
@@ -56,10 +67,10 @@ def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Resid
     """
     rows = len(problem.q)
     r = problem.impulses if impulses is None else as_vector(impulses, rows, "impulses", finite=False)
-    judge = np.zeros(4)
+    found = np.zeros(4)
     W, q = as_matrix(problem.W, name="W", finite=False), as_vector(problem.q, name="q", finite=False)
-    _certify(W, q, problem.cones(), r, np.zeros(rows), judge)
-    return Residuals(float(judge[GAP]), float(judge[INFEASIBLE]), float(judge[CONE]), int(judge[WORST]))
+    _certify(W, q, problem.blocks(), r, np.zeros(rows), found)
+    return Residuals(float(found[GAP]), float(found[INFEASIBLE]), float(found[CONE]), int(found[WORST]))
 
 
 class FormulationCertificate(NamedTuple):
@@ -70,7 +81,7 @@ class FormulationCertificate(NamedTuple):
     >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
     >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
     >>> touch = mb.studies.ContactPoint(0, -1, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
-    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
+    >>> solution = mb.studies.solve_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), contacts=[touch])
     >>> solution.certificate.worst < 1e-12
     True
     """
@@ -141,7 +152,7 @@ def certify_formulation(formulation: Formulation, z: ArrayLike) -> FormulationCe
     layout, p = formulation.layout, formulation.problem
     beta, sigma = per_row[layout["beta"]], per_row[layout["sigma"]]
     m = p.n_u * (p.n_f + 1)
-    units = np.concatenate([np.maximum(beta[:m].reshape(p.n_u, p.n_f + 1).max(axis=1, initial=0.0), sigma), beta[m:]])
+    blocks = np.concatenate([np.maximum(beta[:m].reshape(p.n_u, p.n_f + 1).max(axis=1, initial=0.0), sigma), beta[m:]])
     return FormulationCertificate(
         complementarity_gap=float(smaller.max(initial=0.0)),
         infeasibility_z=float(-zs[free:].min(initial=0.0)),
@@ -149,5 +160,5 @@ def certify_formulation(formulation: Formulation, z: ArrayLike) -> FormulationCe
         equality=float(equality.max(initial=0.0)),
         cone_violation=float(-w[layout["sigma"]].min(initial=0.0)),  # w of sigma is mu F_n - sum of beta
         natural_map=float(per_row.max(initial=0.0)),
-        worst_contact=int(units.argmax()) if len(units) else -1,
+        worst_contact=int(blocks.argmax()) if len(blocks) else -1,
     )

@@ -52,7 +52,7 @@ class StepSolution(NamedTuple):
     --------
     >>> ball = mb.model.Primitive("ball", "sphere", (0.1,), base="free", mass=2.0)
     >>> world = mb.build_world(mb.Scene(primitives=(ball,)))
-    >>> solution = mb.studies.contact_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), formulation="nmc", time_step=0.01)
+    >>> solution = mb.studies.solve_step(world, [0, 0, 0, 0, 0, 0, 1], np.zeros(6), formulation="nmc", time_step=0.01)
     >>> solution.v_next[5], solution.solved, solution.formulation  # nothing touches
     (-0.0981, True, 'nmc')
     """
@@ -202,9 +202,9 @@ class Formulation:
     def eliminate_loops(self, inverse, G_b, v_f, k_b):
         """Response of the loops, their impulses without contact (Eq. 37b), Y (Eq. 39) and X (Eq. 38)."""
         self.response = inverse @ G_b.T  # M_t^-1 G_b*
-        held = semidefinite_inverse(G_b @ self.response, self.free_scales()[0]) if len(G_b) else np.zeros((0, 0))
-        self.loops, self.p_free = held, -held @ (G_b @ v_f + k_b)
-        self.Y = inverse - self.response @ held @ self.response.T
+        loops = semidefinite_inverse(G_b @ self.response, self.free_scales()[0]) if len(G_b) else np.zeros((0, 0))
+        self.loops, self.p_free = loops, -loops @ (G_b @ v_f + k_b)
+        self.Y = inverse - self.response @ loops @ self.response.T
         self.X = v_f + self.response @ self.p_free
 
     def loop_impulses(self, p_u):
@@ -232,7 +232,7 @@ class Formulation:
         return np.maximum(beta, floor), 1.0 / tangents
 
     def free_scales(self):
-        """Scales of the loop rows, and of beta, if their bodies were free: what ``HELD`` is measured by."""
+        """Scales of the loop rows, and of beta, if their bodies were free: what ``IMMOBILE`` is measured by."""
         p = self.problem
         free = p.least_scale / FLOOR
         contacts = free[p.n_b : p.n_b + 3 * p.n_u].reshape(p.n_u, 3).max(axis=1, initial=0.0)

@@ -17,7 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 RANK_TOLERANCE = 1e-11  #: eigenvalues of the loops' compliance, scaled to a unit diagonal, that count as zero
-HELD = 1e-13  #: eigenvalues of the contacts' scaled compliance up to this are rounding: nothing can move that way
+IMMOBILE = 1e-13  #: eigenvalues of the contacts' scaled compliance up to this are rounding: nothing can move that way
 ROUNDING = 16 * np.finfo(float).eps  #: of the largest impulse: what any formulation may lose of its rows
 RANK_CUTS = (1e-13, 1e-10, 1e-7)  #: relative singular values that ``polish`` takes for zero, in turn
 
@@ -36,7 +36,7 @@ class Condensed:
     loop_scale : (free - regular,)
         Scale of the other free rows if their bodies were free, see ``semidefinite_inverse``.
     contact_scale : (k,)
-        The same of contacts and limits, the first unknowns that are left, see ``without_held``.
+        The same of contacts and limits, the first unknowns that are left, see ``without_immobile``.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Condensed:
         self._S, self._B = S, first[:, :loops]
         self._inverse = semidefinite_inverse(S[:loops, :loops], loop_scale) if loops else np.zeros((0, 0))
         left = S[loops:] - S[loops:, :loops] @ (self._inverse @ S[:loops])
-        self.M, self.q = without_held(left[:, loops:-1], left[:, -1], contact_scale)
+        self.M, self.q = without_immobile(left[:, loops:-1], left[:, -1], contact_scale)
 
     def solve_regular(self, right):
         """A^-1 right; one refinement step undoes what the sparse LU loses by pivoting for sparsity."""
@@ -97,11 +97,11 @@ def _factor(A):
 def semidefinite_inverse(S, free):
     """Inverse of a symmetric positive semidefinite matrix on its range (rows scaled to a unit diagonal).
 
-    Redundant loops make S singular; the least-norm scaled impulses carry the load then.  A row with HELD of the
+    Redundant loops make S singular; the least-norm scaled impulses carry the load then.  A row with IMMOBILE of the
     compliance that free bodies would give it, ``free`` (rows,) squared, or less is moved by nothing but rounding.
     """
     diagonal = np.diag(S)
-    s = np.where(diagonal > HELD * free**2, np.sqrt(np.maximum(diagonal, 0.0)), free)
+    s = np.where(diagonal > IMMOBILE * free**2, np.sqrt(np.maximum(diagonal, 0.0)), free)
     s = np.maximum(s, np.finfo(float).tiny ** 0.5)
     scaled = 0.5 * (S + S.T) / np.outer(s, s)
     values, vectors = np.linalg.eigh(scaled)
@@ -109,28 +109,28 @@ def semidefinite_inverse(S, free):
     return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T / np.outer(s, s)
 
 
-def without_held(M, q, s):
+def without_immobile(M, q, s):
     """M and q whose leading block, the compliance of contacts after the loops, holds no rounding.
 
     A direction in which the hinges and loops leave a contact no motion has a compliance of 1e-16 of what the
     contact had before, of either sign; impulses of 1e15 then solve the problem as far as its own residual shows,
     and no other formulation's.  ``s`` (k,) is the scale of the contacts before the loops were eliminated;
-    eigenvalues of the block, scaled by it, up to HELD are zero, and so are velocities of that size.
+    eigenvalues of the block, scaled by it, up to IMMOBILE are zero, and so are velocities of that size.
     """
     k = len(s)
     if k == 0:
         return M, q
     A = M[:k, :k] / np.outer(s, s)
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    held = values <= HELD * max(1.0, values[-1])
+    immobile = values <= IMMOBILE * max(1.0, values[-1])
     M, q = M.copy(), q.copy()
-    A = (vectors[:, ~held] * values[~held]) @ vectors[:, ~held].T
-    still = np.diag(A) <= HELD
+    A = (vectors[:, ~immobile] * values[~immobile]) @ vectors[:, ~immobile].T
+    still = np.diag(A) <= IMMOBILE
     A[still], A[:, still] = 0.0, 0.0
     M[:k, :k] = A * np.outer(s, s)
-    speed = vectors[:, held].T @ (q[:k] / s)
-    speed[np.abs(speed) > HELD * np.abs(q[:k] / s).max()] = 0.0  # what is moved by loops stays
-    q[:k] -= s * (vectors[:, held] @ speed)
+    speed = vectors[:, immobile].T @ (q[:k] / s)
+    speed[np.abs(speed) > IMMOBILE * np.abs(q[:k] / s).max()] = 0.0  # what is moved by loops stays
+    q[:k] -= s * (vectors[:, immobile] @ speed)
     return M, q
 
 

@@ -21,6 +21,7 @@ Size n_b + n_u (n_f + 2); set-up O(N) + O(n_c^2) by the Upsilon recursion; no ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +32,9 @@ from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
-from mb_contact.core.workspace import Cones, make_cones
+from mb_contact.core.workspace import RowBlocks, make_row_blocks
 from mb_contact.errors import InputError
+from mb_contact.lazy import former_name
 from mb_contact.studies.formulations.formulation import Formulation
 
 
@@ -45,7 +47,7 @@ class ContactProblem(NamedTuple):
     ...     W=0.5 * np.eye(3), q=np.array([-1.0, 0.2, 0.0]), mu=np.array([0.5]), dim=np.array([3]), directions=4,
     ...     impulses=np.array([2.0, -0.4, 0.0]), velocities=np.zeros(3),
     ... )
-    >>> problem.size, problem.cones().count[0]
+    >>> problem.size, problem.blocks().count[0]
     (6, 1)
     >>> M, h = problem.lcp()
     >>> problem.impulses_from(mb.solve_lcp(M, h).z)
@@ -54,11 +56,21 @@ class ContactProblem(NamedTuple):
 
     W: np.ndarray  #: (R, R), Delassus matrix of the rows (normal, tangent 1, tangent 2; limits)
     q: np.ndarray  #: (R,), free velocity plus gap term [m/s, rad/s]
-    mu: np.ndarray  #: (units,)
-    dim: np.ndarray  #: int64 (units,), 3 for a contact, 1 for a joint limit
+    mu: np.ndarray  #: (blocks,)
+    dim: np.ndarray  #: int64 (blocks,), 3 for a contact, 1 for a joint limit
     directions: int  #: n_f
     impulses: np.ndarray  #: (R,), what the step found [N s, N m s]
     velocities: np.ndarray  #: (R,), W r + q
+
+    @property
+    def cones(self) -> Callable[[], RowBlocks]:
+        """Former name of ``blocks``.
+
+        Returns
+        -------
+        Callable[[], RowBlocks]
+        """
+        return former_name(self, "cones", "blocks")
 
     @property
     def size(self) -> int:
@@ -68,14 +80,14 @@ class ContactProblem(NamedTuple):
         -------
         int
         """
-        return int(lcp_size(self.cones()))
+        return int(lcp_size(self.blocks()))
 
-    def cones(self) -> Cones:
-        """Layout of the units for the kernels.
+    def blocks(self) -> RowBlocks:
+        """Layout of the rows for the kernels.
 
         Returns
         -------
-        Cones
+        RowBlocks
 
         Raises
         ------
@@ -89,13 +101,13 @@ class ContactProblem(NamedTuple):
             raise InputError(f"W must be {rows} x {rows} and mu have {len(self.dim)} entries, like q and dim")
         if self.directions < 4 or self.directions % 2:
             raise InputError(f"directions must be an even number from 4 on, got {self.directions}")
-        cones = make_cones(max(len(self.dim), 1), self.directions)
-        cones.count[0] = len(self.dim)
-        cones.rows[0] = rows
-        cones.dim[: len(self.dim)] = self.dim
-        cones.mu[: len(self.dim)] = self.mu
-        cones.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
-        return cones
+        blocks = make_row_blocks(max(len(self.dim), 1), self.directions)
+        blocks.count[0] = len(self.dim)
+        blocks.rows[0] = rows
+        blocks.dim[: len(self.dim)] = self.dim
+        blocks.mu[: len(self.dim)] = self.mu
+        blocks.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
+        return blocks
 
     def lcp(self) -> tuple[Floats, Floats]:
         """Matrix M and constant h of Eq. 53, ready for any LCP solver.
@@ -105,12 +117,12 @@ class ContactProblem(NamedTuple):
         M : ndarray (size, size)
         h : ndarray (size,)
         """
-        cones = self.cones()
-        size = lcp_size(cones)
+        blocks = self.blocks()
+        size = lcp_size(blocks)
         M = np.zeros((size, size))
         h = np.zeros(size)
         W, q = as_matrix(self.W, name="W", finite=False), as_vector(self.q, name="q", finite=False)
-        lcp_assemble(W, q, cones, M, h)
+        lcp_assemble(W, q, blocks, M, h)
         return M, h
 
     def impulses_from(self, z: ArrayLike) -> Floats:
@@ -126,19 +138,19 @@ class ContactProblem(NamedTuple):
             [N s, N m s]
         """
         r = np.zeros(len(self.q))
-        impulses_of(self.cones(), as_vector(z, self.size, "z", finite=False), r)
+        impulses_of(self.blocks(), as_vector(z, self.size, "z", finite=False), r)
         return r
 
 
-def contact_problem(cones: Cones, solution):
+def contact_problem(blocks: RowBlocks, solution):
     """Copy of the problem that a step has just solved."""
-    units, rows = int(cones.count[0]), int(cones.rows[0])
+    count, rows = int(blocks.count[0]), int(blocks.rows[0])
     return ContactProblem(
         W=solution.W[:rows, :rows].copy(),
         q=solution.q[:rows].copy(),
-        mu=cones.mu[:units].copy(),
-        dim=cones.dim[:units].copy(),
-        directions=len(cones.cosine),
+        mu=blocks.mu[:count].copy(),
+        dim=blocks.dim[:count].copy(),
+        directions=len(blocks.cosine),
         impulses=solution.r[:rows].copy(),
         velocities=solution.u[:rows].copy(),
     )

@@ -20,7 +20,7 @@ import scipy.linalg
 
 from mb_contact.studies.formulations.formulation import Formulation
 from mb_contact.studies.formulations.joint_space import joint_mass_matrix, row_jacobian, smooth_forces
-from mb_contact.studies.formulations.mixed import without_held
+from mb_contact.studies.formulations.mixed import without_immobile
 
 
 class RmcFormulation(Formulation):
@@ -39,7 +39,7 @@ class RmcFormulation(Formulation):
         DG = p.D_ul.T @ self.G_u
         self.M = np.block([[DG @ self.Y @ DG.T, p.E_hat], [p.E_bar, np.zeros((p.n_u, p.n_u))]])  # Eq. 41
         self.q = np.concatenate([DG @ self.X + p.D_ul.T @ k_u, np.zeros(p.n_u)])
-        self.M, self.q = without_held(self.M, self.q, self.free_scales()[1])
+        self.M, self.q = without_immobile(self.M, self.q, self.free_scales()[1])
         return {"beta": p.D_ul.shape[1], "sigma": p.n_u}
 
     def velocities(self, z):

@@ -48,8 +48,8 @@ class FormulationStep(ContactStep):
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE
-        sol, cones = context.solution, context.cones
-        if len(r) != cones.rows[0]:
+        sol, blocks = context.solution, context.blocks
+        if len(r) != blocks.rows[0]:
             raise DynamicsError(
                 f"a joint has reached its velocity limit, which formulation {self._name} does not know: use os"
             )

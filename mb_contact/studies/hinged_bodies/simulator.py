@@ -47,10 +47,10 @@ class HingedStep(ContactStep):
 
     def allocate(self):
         """Workspaces for the rows of the context's."""
-        rows, units = len(self.context.solution.r), len(self.context.cones.start)
+        rows, blocks = len(self.context.solution.r), len(self.context.blocks.start)
         self.work = make_hinge_work(*self._hinges, rows)
         if self._mixed:
-            self._whole = make_system_handle(_hinged.make_mixed_system(ROWS * self._links, rows, units))
+            self._whole = make_system_handle(_hinged.make_mixed_system(ROWS * self._links, rows, blocks))
 
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""

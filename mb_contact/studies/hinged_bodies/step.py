@@ -37,13 +37,13 @@ from mb_contact.studies.hinged_bodies.rows import (
 )
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, SOLVER_NEWTON, SOLVER_NONE, SOLVER_OVER_BUDGET
 
-HELD = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
+IMMOBILE = 1e-11  # part of its compliance without hinges that a row must keep: the band's elimination rounds that much
 
 
-def make_mixed_system(hinge_rows, R, units):
+def make_mixed_system(hinge_rows, R, blocks):
     """The system of so many hinge rows, contact rows and contacts: hinge rows first, each a block of its own."""
     rows, none = hinge_rows + R, np.zeros(0, np.int64)
-    return make_system(rows, hinge_rows + units, 0, rows, none, none)
+    return make_system(rows, hinge_rows + blocks, 0, rows, none, none)
 
 
 @entry
@@ -51,7 +51,7 @@ def pose_hinged(h, g):
     """Compliances and free velocities of the hinges, and their coupling with the posed contacts, into ``g``."""
     hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[DT], g)
     hinge_compliance(g)
-    contact_coupling(h.rows, h.cones.rows[0], g)
+    contact_coupling(h.rows, h.blocks.rows[0], g)
 
 
 @entry
@@ -64,14 +64,14 @@ def eliminate_hinges(h, g):
 @entry
 def _factor_out(h, g, q, scratch):
     """The posed hinges out of W and the rows' velocities q; returns a status."""
-    n_rows = h.cones.rows[0]
+    n_rows = h.blocks.rows[0]
     if not band_factor(g.band):
         return SINGULAR_HINGE
     copy(g.q.shape[0], g.q, g.y)
     band_forward(g.band, g.y)
     if n_rows > 0:
         band_forward_columns(g.band, g.C, n_rows)
-        _eliminate(g.C, g.y, h.cones, h.system.W, q, scratch)
+        _eliminate(g.C, g.y, h.blocks, h.system.W, q, scratch)
         take_matrix(h.system, q)
     return OK
 
@@ -79,8 +79,8 @@ def _factor_out(h, g, q, scratch):
 @entry
 def recover_hinges(h, g):
     """Impulses of the hinges from those of the contacts, and the certificate."""
-    judge_hinged(h)
-    _recover(g, h.cones.rows[0], h.sol.r)
+    hinged_residuals(h)
+    _recover(g, h.blocks.rows[0], h.sol.r)
 
 
 @kernel
@@ -107,9 +107,9 @@ def take_matrix(P, q):
 
 
 @entry
-def judge_hinged(h):
+def hinged_residuals(h):
     """Velocities and certificate of the impulses ``sol.r`` on what the hinges leave of W and q."""
-    n_rows = h.cones.rows[0]
+    n_rows = h.blocks.rows[0]
     for i in range(n_rows):
         h.sol.u[i] = h.sol.q[i]
         for j in range(n_rows):
@@ -118,9 +118,9 @@ def judge_hinged(h):
 
 
 @kernel
-def _eliminate(Y, y, cones, W, q, free):
+def _eliminate(Y, y, blocks, W, q, free):
     """W -= Y* Y, q -= Y* y; ``free`` (R,) is scratch.  Rows that hinges leave rounding alone of part."""
-    n_rows = cones.rows[0]
+    n_rows = blocks.rows[0]
     for r in range(n_rows):
         free[r] = W[r, r]
     for i in range(y.shape[0]):
@@ -130,15 +130,15 @@ def _eliminate(Y, y, cones, W, q, free):
                 q[r] -= f * y[i]
                 for s in range(n_rows):
                     W[r, s] -= f * Y[i, s]
-    for i in range(cones.count[0]):
-        for r in range(cones.start[i], cones.start[i] + cones.dim[i]):
-            if W[r, r] > HELD * free[r]:
+    for i in range(blocks.count[0]):
+        for r in range(blocks.start[i], blocks.start[i] + blocks.dim[i]):
+            if W[r, r] > IMMOBILE * free[r]:
                 continue
             for s in range(n_rows):
                 W[r, s] = 0.0
                 W[s, r] = 0.0
             W[r, r] = FLOOR * free[r]
-            q[r] = max(q[r], np.sqrt(W[r, r])) if r == cones.start[i] else 0.0
+            q[r] = max(q[r], np.sqrt(W[r, r])) if r == blocks.start[i] else 0.0
 
 
 @entry
@@ -146,7 +146,7 @@ def solve_mixed(h, g, m):
     """Hinges and contacts together, dense, by the step's solver on the system m; returns a status."""
     pose_hinged(h, g)
     hinges = g.q.shape[0]
-    _fill_mixed(h.system, h.sol.q, h.cones.rows[0], g, m)
+    _fill_mixed(h.system, h.sol.q, h.blocks.rows[0], g, m)
     status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], int(h.solver[BUDGET]), False)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
@@ -154,11 +154,11 @@ def solve_mixed(h, g, m):
         h.system.r[i] = h.sol.r[row] = m.r[hinges + i]
         for k in range(hinges):
             h.sol.q[row] += g.C[k, row] * g.p[k]
-    h.work.info[STAGE] = SOLVER_NEWTON if h.cones.rows[0] > 0 else SOLVER_NONE
+    h.work.info[STAGE] = SOLVER_NEWTON if h.blocks.rows[0] > 0 else SOLVER_NONE
     if status != SOLVED:
         h.work.info[STAGE] = SOLVER_OVER_BUDGET
     h.work.info[ITERATIONS] = steps
-    judge_hinged(h)
+    hinged_residuals(h)
     return OK
 
 
@@ -204,7 +204,7 @@ def _fill_mixed(P, q, n_rows, g, m):
 def settle_hinged(h, g):
     """New velocities of the bodies: v_free + M^-1 (K* p_b + D* p_u); returns a status."""
     work = h.work
-    row_impulses(h.rows, h.cones.rows[0], h.sol.r, work.impulse)
+    row_impulses(h.rows, h.blocks.rows[0], h.sol.r, work.impulse)
     add_hinge_impulses(g, work.impulse)
     for k in range(g.anchor.shape[0]):
         change = velocity_change(h.tree.mass, k, g.inverse, work.impulse, k)
@@ -222,14 +222,14 @@ def eliminate_in_impact(h, imp, g):
     hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
     hinge_velocities(h.kin.V, g)
     hinge_compliance(g)
-    contact_coupling(h.rows, h.cones.rows[0], g)
+    contact_coupling(h.rows, h.blocks.rows[0], g)
     return _factor_out(h, g, imp.u, imp.q)
 
 
 @entry
 def apply_hinges_in_impact(h, imp, g):
     """What the hinges do in an impact, after ``phases.apply_impact`` has applied the contacts' impulses."""
-    _recover(g, h.cones.rows[0], imp.total)
+    _recover(g, h.blocks.rows[0], imp.total)
     for k in range(g.anchor.shape[0]):
         put_spatial(h.work.impulse, k, STILL)
     add_hinge_impulses(g, h.work.impulse)

@@ -65,7 +65,7 @@ def test_grasp_forces_by_hand():
     contacts = grasp.contacts()
     assert len(contacts.mu) == 36 and grasp.faces().sum() == 12
     result = mb.studies.no_slip_step(
-        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, held=grasp.faces(), warm=()
+        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, sticking=grasp.faces(), warm=()
     )
     np.testing.assert_allclose(result.v, 0.0, atol=1e-13)
     force = (result.normal[:, None] * contacts.normal + result.tangent[:, :1] * contacts.t1
@@ -81,7 +81,7 @@ def test_grasp_forces_of_least_norm():
     grasp = bench.Grasp()
     contacts = grasp.contacts()
     result = mb.studies.no_slip_step(
-        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, held=grasp.faces(), least_norm=True
+        grasp.system, grasp.q, grasp.v, grasp.effort, contacts, bench.DT, sticking=grasp.faces(), least_norm=True
     )
     force = (result.normal[:, None] * contacts.normal + result.tangent[:, :1] * contacts.t1
              + result.tangent[:, 1:] * contacts.t2) / bench.DT  # fmt: skip

@@ -69,13 +69,13 @@ def test_certificate_of_impulses_that_are_not_finite_is_huge(row, bad):
     assert worst(written_out(problem), r) >= 1e100
 
 
-def test_certificate_names_the_worst_unit():
+def test_certificate_names_the_worst_block():
     problem = random_problem([5, 5], 4, 0, 26, tight=1.0)
     outcome = solve(problem)
     for i in range(4):
         r = outcome.r.copy()
         r[3 * i] -= 100.0
-        assert mb.studies.certify(written_out(problem), r).worst_unit == i
+        assert mb.studies.certify(written_out(problem), r).worst_block == i
 
 
 def test_certificate_of_no_impulses_is_the_closing_velocity():

@@ -180,7 +180,7 @@ def roll(name, product, r=0.1, speed=5.0, dt=1e-3, steps=200):
     for _ in range(steps):
         gap = q[2] - r
         contact = mb.studies.ContactPoint(0, WORLD, (q[0], q[1], 0.5 * gap), (0, 0, 1.0), gap, 0.5)
-        v = mb.studies.contact_step(
+        v = mb.studies.solve_step(
             forest, q, v, None, [contact], formulation=name, time_step=dt, velocity_product=product
         ).v_next  # fmt: skip
         q = advance(forest.tree, q, v, dt)
@@ -383,7 +383,7 @@ def test_contact_step_with_link_names():
     R, p = model.link_pose("left_tcp", q)
     contact = mb.studies.ContactPoint("left_tcp", WORLD, p, R[:, 2])
     v = np.linspace(-1, 1, model.N)
-    solution = mb.studies.contact_step(model, q, v, contacts=[contact], formulation="mc")
+    solution = mb.studies.solve_step(model, q, v, contacts=[contact], formulation="mc")
     J = mb.jacobian(model, q, "left_tcp")[3:]
     assert solution.solved and R[:, 2] @ J @ solution.v_next >= -1e-10
     assert solution.impulses.shape == (1, 3)

@@ -124,13 +124,13 @@ def test_impacts_happen_at_their_time_within_the_step(name, make, start, steps):
 
 @pytest.mark.parametrize("make", [bouncing_ball, bouncing_pendulum])
 def test_the_problem_behind_an_impact_is_the_step_s(make):
-    """``step_problem`` poses the rows as the impact has moved them, and starts from the velocities that it leaves."""
+    """``next_step_problem`` poses the rows as the impact has moved them, and starts from the velocities it leaves."""
     sim = mb.Simulator(make())
     before = sim.save()
     while not sim.step().events:
         before = sim.save()
     sim.restore(before)
-    problem = mb.studies.step_problem(sim)
+    problem = mb.studies.next_step_problem(sim)
     assert sim.step().events and problem.n_u > 0
     for name in OTHERS:
         assert mb.studies.formulate(problem, name).solve().v_next == pytest.approx(sim.v, abs=1e-9)

@@ -38,7 +38,7 @@ def test_bodies_take_the_step_of_the_nmc_os_formulation(solver):
     chain, q, v = bent(5, floor=-20.0, wall=50.0)
     joints = mb.Simulator(chain.scene())
     joints.set_state(q, v)
-    solution = mb.studies.formulate(mb.studies.step_problem(joints, friction_directions=4), "nmc_os").solve()
+    solution = mb.studies.formulate(mb.studies.next_step_problem(joints, friction_directions=4), "nmc_os").solve()
     sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
     sim.step()
     rates = sim.v.reshape(-1, 6)[:, 1]
@@ -60,7 +60,7 @@ def test_a_step_with_contacts_satisfies_the_formulation(solver, friction):
     chain = mb.pendulum(4, "first_impact", **{**changes, "floor": low, "wall": right})
     joints = mb.Simulator(chain.scene())
     joints.set_state(q, v)
-    problem = mb.studies.step_problem(joints)
+    problem = mb.studies.next_step_problem(joints)
     assert problem.n_u == 2
     expected = mb.studies.formulate(problem, "os").solve()
     sim = bodies_at(chain, q, v, solver=solver, velocity_product=True)
