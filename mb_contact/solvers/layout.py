@@ -37,12 +37,7 @@ class ConeLayout(NamedTuple):
 
     @property
     def units(self) -> tuple:
-        """Former name of ``blocks``.
-
-        Returns
-        -------
-        tuple
-        """
+        """Former name of ``blocks``."""
         return former_name(self, "units", "blocks")
 
     @classmethod

@@ -505,12 +505,7 @@ class FrictionSystem:
 
     @property
     def judge(self) -> Callable[..., FrictionCertificate]:
-        """Former name of ``certify``.
-
-        Returns
-        -------
-        Callable[..., FrictionCertificate]
-        """
+        """Former name of ``certify``."""
         return former_name(self, "judge", "certify")
 
     def certify(self, hard: npt.NDArray[np.int64] | None = None) -> FrictionCertificate:

@@ -30,12 +30,7 @@ class Residuals(NamedTuple):
 
     @property
     def worst_unit(self) -> int:
-        """Former name of ``worst_block``.
-
-        Returns
-        -------
-        int
-        """
+        """Former name of ``worst_block``."""
         return former_name(self, "worst_unit", "worst_block")
 
 

@@ -64,12 +64,7 @@ class ContactProblem(NamedTuple):
 
     @property
     def cones(self) -> Callable[[], RowBlocks]:
-        """Former name of ``blocks``.
-
-        Returns
-        -------
-        Callable[[], RowBlocks]
-        """
+        """Former name of ``blocks``."""
         return former_name(self, "cones", "blocks")
 
     @property
