@@ -5,23 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from mb_contact.checks import Floats, as_positive
+from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.handle import BUDGET, TOLERANCE
 from mb_contact.dynamics import OperationalSpace
+from mb_contact.errors import InputError
+from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.joint_wrench import JointWrenches
-from mb_contact.simulation.queries import Queries
+from mb_contact.simulation.operational import OperationalMonitor
+from mb_contact.simulation.rebuild import Slots, slots
 from mb_contact.simulation.state import SimulationState
+from mb_contact.types import WORLD
 
 
 class Readings:
-    """The part of a Simulator that reads its context, state and queries.
+    """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
     ----------
@@ -32,7 +38,6 @@ class Readings:
     context: StepContext
     world: World
     _state: SimulationState
-    _queries: Queries
 
     @property
     def time(self) -> float:
@@ -214,7 +219,15 @@ class Readings:
         InputError
             There is no such link.
         """
-        return self._queries.link_pose(name)
+        R, p = self._frame(name)
+        return p, matrix_to_quat(R)
+
+    def _frame(self, name):
+        """Rotation (3, 3) to the world and origin (3,) [m] of a link; InputError where there is none."""
+        frames, kin = self.world.frames, self.context.kin
+        if name not in frames:
+            raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(frames))}")
+        return frames[name].placed(kin.R, kin.p)
 
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Motion of a free object in the last step.
@@ -233,7 +246,16 @@ class Readings:
         InputError
             There is no such object.
         """
-        return self._queries.object_motion(name)
+        slot, v, last = self._object_slots(name).v, self.context.v, self._state.last
+        return v[slot].copy(), np.zeros(6) if last is None else (v[slot] - last.v[slot]) / last.dt
+
+    def _object_slots(self, name: str) -> Slots:
+        """Where the state of a free object stands; InputError where there is none."""
+        world = self.world
+        if name not in world.objects:
+            known = ", ".join(world.objects) or "none"
+            raise InputError(f"there is no free object '{name}'; the free objects: {known}")
+        return slots(world)[world.body_names[world.objects[name]]]
 
     def contact_impulse(self, link: str) -> Floats:
         """Net contact impulse on a link in the last step.
@@ -252,9 +274,19 @@ class Readings:
         InputError
             There is no such link.
         """
-        return self._queries.contact_impulse(link)
+        R, p = self._frame(link)
+        total = [0.0] * 6
+        for g in self.world.link_geometries.get(link, ()):
+            total = [x + y for x, y in zip(total, self.context.work.geom_impulse[g].tolist())]
+        if not any(total):
+            return np.zeros(6)
+        body = self.world.frames[link].body
+        x, y, z = (p if body == WORLD else p - self.context.kin.p[body]).tolist()
+        mx, my, mz, fx, fy, fz = total  # plain floats: np.cross alone costs 20 us
+        moment = (mx - (y * fz - z * fy), my - (z * fx - x * fz), mz - (x * fy - y * fx))
+        return np.concatenate((np.dot(moment, R), np.dot((fx, fy, fz), R)))
 
-    @property
+    @cached_property
     def joint_wrenches(self) -> JointWrenches:
         """The joints, movable and fixed, that ``joint_wrench`` can be asked for.
 
@@ -262,7 +294,7 @@ class Readings:
         -------
         JointWrenches
         """
-        return self._queries.joint_wrenches
+        return JointWrenches(self.world, self.context.scene)
 
     def joint_wrench(self, joint: str) -> Floats:
         """Mean wrench through a joint of a robot in the last step; zero before the first step.
@@ -285,7 +317,21 @@ class Readings:
         InputError
             There is no such joint.
         """
-        return self._queries.joint_wrench(joint)
+        context, last, monitor = self.context, self._state.last, self.joint_wrenches
+        monitor.child_link(joint)
+        if last is None:
+            return np.zeros(6)
+        if "joint wrenches" not in self._state.derived:
+            exact = context.events is None and context.scene.integrator == "semi_implicit_euler"
+            monitor.evaluate((last.q, last.v), (context.q, context.v), last.dt, last.gravity, exact)
+            self._state.derived["joint wrenches"] = True
+        impulses = context.loop_impulses() if context.events is None else context.events.loop_impulse
+        if context.impacts is not None:
+            impulses = impulses + context.impacts.loop_impulse
+        first = int(context.bilateral.info[FIRST])
+        return monitor.wrench(
+            joint, context.work.geom_impulse, context.wrenches.applied, context.rows, first, impulses
+        )
 
     def operational_space(self, frames: str | Sequence[str]) -> OperationalSpace:
         """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints (J14 section 8).
@@ -304,7 +350,14 @@ class Readings:
         InputError
             No frame is named, or one that does not exist.
         """
-        return self._queries.operational_space(frames)
+        frames = (frames,) if isinstance(frames, str) else tuple(frames)
+        if not frames:
+            raise InputError("frames must name at least one frame")
+        return self._monitor(frames).operational_space(self.context.handle)
+
+    @cached_property
+    def _monitor(self) -> Callable[[tuple[str, ...]], OperationalMonitor]:
+        return cache(lambda frames: OperationalMonitor(self.world, frames))
 
     def mass_matrix(self) -> Floats:
         """Mass matrix of the robots' joints.
@@ -314,7 +367,7 @@ class Readings:
         ndarray (joints, joints)
             [kg m^2, kg m, kg]
         """
-        return self._queries.joint_space()[0]
+        return self._joint_space()[0].copy()
 
     def nonlinear_effects(self) -> Floats:
         """Coriolis, centrifugal and gravity efforts of the robots' joints, without damping.
@@ -324,7 +377,14 @@ class Readings:
         ndarray (joints,)
             [N m, N]
         """
-        return self._queries.joint_space()[1]
+        return self._joint_space()[1].copy()
+
+    def _joint_space(self):
+        """The mass matrix and the nonlinear effects, computed once a state."""
+        derived = self._state.derived
+        if "joint space" not in derived:
+            derived["joint space"] = self._monitor(()).joint_space(self.context.handle)
+        return derived["joint space"]
 
     @property
     def robot_description(self) -> str:

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The simulator: state, step and queries of a scene behind one interface."""
+"""The simulator: state, step and readings of a scene behind one interface."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
 from mb_contact.simulation.integrators import make_integrator
-from mb_contact.simulation.queries import Queries
 from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.registry import study
@@ -113,7 +112,7 @@ class Simulator(Readings):
             context.events = EventScheme(context)
         context.allocate()
         self._state = SimulationState(context)
-        self._stepper, self._queries = Stepper(self._state), Queries(self._state)
+        self._stepper = Stepper(self._state)
         if warm_up:
             self._warm_up(first, progress)
 
@@ -249,7 +248,7 @@ class Simulator(Readings):
         InputError
             No free object of this name, or impossible numbers; nothing has changed.
         """
-        slot = self._queries.object_slots(name)
+        slot = self._object_slots(name)
         q, v = self.q, self.v
         if pose is not None:
             q[slot.q] = np.concatenate((as_vector(pose[0], 3, "position"), as_vector(pose[1], 4, "quaternion")))
