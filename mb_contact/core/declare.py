@@ -15,6 +15,7 @@ every array of every argument at each call, about 0.2 us each, and a step has 15
 """
 
 import functools
+import re
 from typing import get_args, get_type_hints
 
 import numba
@@ -27,6 +28,8 @@ Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Integers32 = npt.NDArray[np.int32]
 
+SIZE = re.compile(r"(?:(\d+) \* )?([A-Za-z]\w*)(?: \+ (\d+))?")  #: of a shape
+
 
 @functools.cache
 def _shapes(declaration):
@@ -36,18 +39,25 @@ def _shapes(declaration):
     return [(name, get_args(get_args(hint.__origin__)[1])[0], hint.__metadata__) for name, hint in arrays.items()]
 
 
+def _size(text, known):
+    """Value of a size by its name, multiplied by a number before it, raised by a number behind it."""
+    factor, name, more = SIZE.fullmatch(text).groups()
+    return int(factor or 1) * known[name] + int(more or 0)
+
+
 def allocate(declaration, **known):
     """Zeros for every field of a declaration.
 
     Parameters
     ----------
     declaration : class of NamedTuple
-        Its arrays are ``Annotated[Reals, ...]`` or ``Annotated[Integers, ...]`` with the shape: sizes and expressions.
+        Its arrays are ``Annotated[Reals, ...]`` or ``Annotated[Integers, ...]`` with the shape: numbers, names of
+        sizes, ``"6 * n"``, ``"n + 1"``.
     **known
         The sizes that shapes name; fields that are not zeros.
     """
     fields = {
-        name: np.zeros([eval(size, {}, known) if isinstance(size, str) else size for size in shape], dtype)
+        name: np.zeros([size if isinstance(size, int) else _size(size, known) for size in shape], dtype)
         for name, dtype, shape in _shapes(declaration)
         if name not in known
     }

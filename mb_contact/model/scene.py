@@ -33,6 +33,7 @@ from mb_contact.types import (
 
 MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
+CLOSURE_DRIFT_RATE = 0.2  #: part of a closure error removed per step
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the push-out velocity
 PUSH_OUT_VELOCITY = 0.1  #: [m/s] greatest push-out velocity, unless the scene says another
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
@@ -468,7 +469,7 @@ class Scene:
     loop_closures: tuple[Closure, ...] = ()
     gears: tuple[Gear, ...] = ()
     drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
-    drift_rate: float = 0.2  #: gamma, that part
+    drift_rate: float = CLOSURE_DRIFT_RATE  #: gamma, that part
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
     gravity: tuple[float, float, float] = GRAVITY

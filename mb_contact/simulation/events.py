@@ -13,7 +13,7 @@ import numpy as np
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.impact import events as _events
 from mb_contact.core.impact.times import normal_velocity
-from mb_contact.core.solve.certificate import GAP, INFEASIBLE
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import step as _step
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.simulation.crossings import SHORTEST, Crossings

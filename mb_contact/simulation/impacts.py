@@ -11,15 +11,16 @@ from mb_contact.core.constraints.torsion_rolling import add_moments
 from mb_contact.core.impact import phases as _phases
 from mb_contact.core.impact import times as _times
 from mb_contact.core.impact.events import HOLD_GAP
-from mb_contact.core.solve.certificate import GAP, INFEASIBLE
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
+from mb_contact.core.workspace import POTENTIAL
+from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses
 from mb_contact.simulation.results import Impact
 from mb_contact.types import OK, TOUCHING_IMPACT
 
-LAWS = ("anitescu_potra", "papers", "newton")  #: of restitution, numbered as in core/impact/phases.py
-POTENTIAL = 1  # entry of StepWork.energy
+LAWS = CHOICES["restitution_law"]  #: of restitution, numbered as in core/impact/phases.py
 GRID = 64  #: factors that are tried on the way down from 1 before the largest is bisected
 GAIN = 1e-12  #: part of the energy that counts as rounding
 PATH_ENERGY_TOLERANCE = 0.05  #: change of energy on the path behind an impact, part of what it exchanges

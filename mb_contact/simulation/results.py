@@ -13,13 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
+from mb_contact.core.workspace import FEATURE, GAP, IMPULSE, NORMAL, PAIR, POINT, SLIDING, STATE
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
 STILL = 1e-10  #: slip speeds up to this are zero [m/s]
-
-#: Columns of the table that a step leaves of its contacts (``core/step/step.py``, report).
-POINT, NORMAL, IMPULSE, GAP, SPEED, STATE, PAIR, FEATURE = slice(0, 3), slice(3, 6), slice(6, 9), 9, 10, 11, 12, 13
 
 CONTACT_DTYPE = np.dtype(
     [
@@ -175,12 +173,13 @@ class Step:
         links = [self._pair_links[pair] for pair in table[:, PAIR].astype(int)]
         out["link_a"] = [a for a, _ in links]
         out["link_b"] = [b for _, b in links]
-        columns: dict[str, Any] = {"feature": FEATURE, "point": POINT, "normal": NORMAL, "impulse": IMPULSE, "gap": GAP}
+        columns: dict[str, Any] = {"feature": FEATURE, "gap": GAP}
+        columns |= {name: slice(k, k + 3) for name, k in (("point", POINT), ("normal", NORMAL), ("impulse", IMPULSE))}
         for name, column in columns.items():
             out[name] = table[:, column]
         codes = table[:, STATE].astype(int)
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
-        out["sigma"] = np.where(codes == SLIP, table[:, SPEED], 0.0)
+        out["sigma"] = np.where(codes == SLIP, table[:, SLIDING], 0.0)
         return out
 
 

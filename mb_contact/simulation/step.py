@@ -7,11 +7,11 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.core.workspace import BAD_BODY, CONTACTS, LANDED
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, LANDED
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
-from mb_contact.simulation.results import GAP, Certificate, Impact, Step
+from mb_contact.simulation.results import Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS

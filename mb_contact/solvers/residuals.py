@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.core.lcp.cone_residual import GAP, INFEASIBLE, MEASURES, NATURAL, VIOLATION, cone_residuals
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION
+from mb_contact.core.lcp.cone_residual import MEASURES, NATURAL, cone_residuals
 from mb_contact.solvers.layout import ConeLayout
 
 if TYPE_CHECKING:

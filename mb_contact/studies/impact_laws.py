@@ -23,7 +23,7 @@ from mb_contact.checks import as_matrix, as_vector
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
-from mb_contact.simulation.impacts import LAWS, largest_factor
+from mb_contact.simulation.impacts import GAIN, LAWS, largest_factor
 from mb_contact.solvers import solve_lcp
 from mb_contact.solvers.blocks import CONTACT, UNILATERAL, solve_blocks
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
@@ -36,7 +36,6 @@ from mb_contact.studies.formulations.step_problem import ContactPoint, JointLimi
 #: newton: no decompression: one contact problem that asks for u_n+ >= -eps u_n-, which can create energy too.
 ENERGY_GAIN = ("refuse", "allow")
 
-GAIN = 1e-12  #: part of the kinetic energy that counts as rounding
 
 
 class Phases(NamedTuple):

@@ -13,9 +13,10 @@ import numpy as np
 from mb_contact.core.arrays import fill
 from mb_contact.core.jit import kernel
 
-GAP = 0  #: largest min(z, w) over the pairs: complementarity gap
-INFEASIBLE = 1  #: largest negative part of a velocity, slack or normal impulse
-CONE = 2  #: largest friction beyond mu F_n, unscaled [N s]
+#: Entries of residuals, wherever a problem's are kept: complementarity gap, the largest min(z, w) over the pairs and
+GAP = 0  #: distance of a friction group
+INFEASIBLE = 1  #: largest negative part of a velocity, slack or normal impulse, largest velocity of an equality
+VIOLATION = 2  #: largest friction beyond its bound, unscaled [N s]
 WORST = 3  #: block with the largest residual
 
 
@@ -51,7 +52,7 @@ def certify_shifted(W, q, theta, part, blocks, r, u, residuals):
             g, f, beyond = polygon_pairs(n_f, blocks.mu[i], r[row], r[row + 1], r[row + 2], u[row + 1], u[row + 2], t)
             gap = max(gap, g)
             infeasible = max(infeasible, f)
-            residuals[CONE] = max(residuals[CONE], beyond)
+            residuals[VIOLATION] = max(residuals[VIOLATION], beyond)
         if not finite or not gap <= 1e300 or not infeasible <= 1e300:
             gap = 1e300
             infeasible = 0.0

@@ -16,12 +16,10 @@ in K, and the two are orthogonal, so the distances to the cones and gap / (|r| +
 import numpy as np
 
 from mb_contact.core.jit import kernel
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION
 from mb_contact.core.lcp.cone_problem import CONE, project_normal
 
-NATURAL = 0  #: norm of the natural map
-GAP = 1  #: |r* (u + s n)|
-INFEASIBLE = 2  #: -u_n, or |u| of bilateral rows
-VIOLATION = 3  #: friction beyond its bound, or -r_n
+NATURAL = 3  #: norm of the natural map; GAP is |r* (u + s n)|, INFEASIBLE is -u_n, or |u| of bilateral rows
 MEASURES = 4
 
 

@@ -11,18 +11,13 @@ friction group as the distance of its impulse from the disc's, or the polygon's,
 import numpy as np
 
 from mb_contact.core.jit import entry
-from mb_contact.core.lcp.certificate import polygon_pairs
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, polygon_pairs
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY
-
-GAP = 0  #: entries of ``residuals``: largest min(z, w) over the pairs, largest distance of a friction group
-INFEASIBLE = 1  #: largest negative part of a velocity or normal impulse, largest velocity of an equality
-CONE = 2  #: largest friction beyond its bound, unscaled [N s]
-WORST = 3  #: block with the largest residual
 
 
 @entry
 def certify(P, u, first_bilateral, residuals, loops):
-    """Judge the impulses ``P.r`` with velocities u of the caller's rows.
+    """Residuals of the impulses ``P.r`` with velocities u of the caller's rows.
 
     Rows of loops, gears and joint friction, from ``first_bilateral`` on, go to ``loops``: worst scaled residual and
     worst velocity [m/s, rad/s].  A NaN or an infinity counts as infinitely bad.
@@ -82,7 +77,7 @@ def _friction(P, u, b, gap, below, residuals):
         )
         gap = max(gap, g)
         below = max(below, f)
-        residuals[CONE] = max(residuals[CONE], beyond)
+        residuals[VIOLATION] = max(residuals[VIOLATION], beyond)
     else:
         gap = max(gap, _disc(P, u, normal, n + 1, n + 3, residuals))
     if end - n == 4 or end - n == 6:
@@ -108,7 +103,7 @@ def _disc(P, u, radius, first, last, residuals):
         scale = blocks.mu[k] * blocks.mu[k] * blocks.D[k]
         size += y * y
         length += (y - blocks.mu[k] * u[P.source[k]] / scale) ** 2
-    residuals[CONE] = max(residuals[CONE], np.sqrt(scale) * (np.sqrt(size) - radius))
+    residuals[VIOLATION] = max(residuals[VIOLATION], np.sqrt(scale) * (np.sqrt(size) - radius))
     part = 1.0 if length <= radius * radius else radius / np.sqrt(length)
     total = 0.0
     for k in range(first, last):

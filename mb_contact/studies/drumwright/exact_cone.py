@@ -5,7 +5,8 @@
 
 import numpy as np
 
-from mb_contact.core.lcp.cone_residual import INFEASIBLE, MEASURES, NATURAL, cone_residuals
+from mb_contact.core.lcp.certificate import INFEASIBLE
+from mb_contact.core.lcp.cone_residual import MEASURES, NATURAL, cone_residuals
 from mb_contact.solvers.friction import solve_friction
 from mb_contact.solvers.layout import ConeLayout
 

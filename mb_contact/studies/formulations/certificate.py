@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.lcp.certificate import CONE, GAP, INFEASIBLE, WORST
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST
 from mb_contact.core.lcp.certificate import certify as _certify
 from mb_contact.lazy import former_name
 
@@ -65,7 +65,7 @@ def certify(problem: ContactProblem, impulses: ArrayLike | None = None) -> Resid
     found = np.zeros(4)
     W, q = as_matrix(problem.W, name="W", finite=False), as_vector(problem.q, name="q", finite=False)
     _certify(W, q, problem.blocks(), r, np.zeros(rows), found)
-    return Residuals(float(found[GAP]), float(found[INFEASIBLE]), float(found[CONE]), int(found[WORST]))
+    return Residuals(float(found[GAP]), float(found[INFEASIBLE]), float(found[VIOLATION]), int(found[WORST]))
 
 
 class FormulationCertificate(NamedTuple):

@@ -33,12 +33,11 @@ from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep,
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
+from mb_contact.model.scene import CLOSURE_DRIFT_RATE, PUSH_OUT_RATE, PUSH_OUT_VELOCITY
 from mb_contact.studies.formulations.loops import LoopClosure, loop_rows
 from mb_contact.studies.formulations.state import BodyState, cross, find_body
 from mb_contact.types import OK, WORLD
 
-LOOP_RATE = 0.2  #: gamma, part of a loop's closure error removed per step
 FLOOR = 1e-2  #: least scale of a row, of its scale if its bodies were free
 SLIP_SPEED = 1e-3  #: [m/s] above it the first friction direction follows the slip
 
@@ -152,7 +151,7 @@ class StepProblem:
         friction_directions: int = 8,
         velocity_product: bool = False,
         implicit_damping: bool = True,
-        loop_rate: float = LOOP_RATE,
+        loop_rate: float = CLOSURE_DRIFT_RATE,
         push_rate: float = PUSH_OUT_RATE,
         push_speed: float = PUSH_OUT_VELOCITY,
         external: ArrayLike | None = None,

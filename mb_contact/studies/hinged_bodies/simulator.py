@@ -16,6 +16,7 @@ from mb_contact.core.step import problem as _problem
 from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import InputError
 from mb_contact.model.pendulum import Pendulum
+from mb_contact.model.scene import CLOSURE_DRIFT_RATE
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.simulator import Simulator
@@ -24,7 +25,6 @@ from mb_contact.studies.hinged_bodies.rows import ROWS, make_hinge_work
 from mb_contact.types import OK
 
 SOLVERS = ("eliminated", "mixed")
-GAMMA = 0.2  #: part of an open hinge that is taken back in a step
 
 
 class HingedStep(ContactStep):
@@ -114,7 +114,7 @@ class HingedBodies(Simulator):
         self,
         pendulum: Pendulum,
         solver: str = "eliminated",
-        gamma: float = GAMMA,
+        gamma: float = CLOSURE_DRIFT_RATE,
         velocity_product: bool = False,
         progress: Callable[[str], Any] | None = None,
         **settings: Any,
