@@ -111,7 +111,7 @@ class LiftNode:
         self._command = self._publisher.prepare(self._message)
 
 
-def run(node, wait=None, timeout=10.0):
+def run(node, wait=None, timeout=10.0, box_frame="box"):
     """Serve until the task is over.
 
     Parameters
@@ -122,6 +122,8 @@ def run(node, wait=None, timeout=10.0):
         Seconds to wait for the simulator; without it for ever.
     timeout : float
         Seconds without joint states after which the simulator counts as gone.
+    box_frame : str
+        Of the box in /tf.
 
     Raises
     ------
@@ -130,7 +132,7 @@ def run(node, wait=None, timeout=10.0):
     KeyboardInterrupt
         SIGINT or SIGTERM came.
     """
-    lift = LiftNode(node)
+    lift = LiftNode(node, box_frame)
     begun = time.monotonic()
     phase = None
     while not lift.done:
@@ -155,10 +157,11 @@ def _interrupt(*_):
 
 
 def main(argv=None):
-    """Lift the box; 0 when the task is over, 1 when it failed, 130 after Ctrl-C."""
+    """Lift the box; 0 when the task is over, 1 when it failed, 0 after Ctrl-C."""
     parser = argparse.ArgumentParser(description="Two arms lift a box: the controller.")
     parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
     parser.add_argument("--namespace", default="", help="namespace of the simulator's topics")
+    parser.add_argument("--frame-prefix", default="", help="frame_prefix of the simulator")
     parser.add_argument("--wait", type=float, metavar="S", help="longest wait for the simulator")
     arguments, ros_args = parser.parse_known_args(argv)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -166,9 +169,9 @@ def main(argv=None):
     node = None
     try:
         node = create_node("dual_arm_lift", arguments.backend, ros_args, arguments.namespace)
-        run(node, arguments.wait)
+        run(node, arguments.wait, box_frame=f"{arguments.frame_prefix}box")
     except KeyboardInterrupt:
-        return 130
+        return 0  # how one ends a node: launch would call anything else a death
     except mb.MbContactError as error:
         print(f"controller: error: {error}", file=sys.stderr, flush=True)
         return 1

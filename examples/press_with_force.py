@@ -146,7 +146,7 @@ def run(node, task, wait=None, timeout=10.0):
 
 
 def main(argv=None):
-    """Press on the wall; 0 when the task is over, 1 when it failed, 130 after Ctrl-C."""
+    """Press on the wall; 0 when the task is over, 1 when it failed, 0 after Ctrl-C."""
     parser = argparse.ArgumentParser(description="Press on a wall with a prescribed normal force: the controller.")
     parser.add_argument("--force", type=float, default=20.0, metavar="N", help="normal force to hold")
     parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
@@ -162,7 +162,7 @@ def main(argv=None):
         node = create_node("press_with_force", arguments.backend, ros_args, arguments.namespace)
         mean, worst = run(node, PressTask(force=arguments.force), arguments.wait).steady()
     except KeyboardInterrupt:
-        return 130
+        return 0  # how one ends a node: launch would call anything else a death
     except mb.MbContactError as error:
         print(f"controller: error: {error}", file=sys.stderr, flush=True)
         return 1

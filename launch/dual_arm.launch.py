@@ -18,12 +18,14 @@ SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 ARGUMENTS = (
     "scene", "controller", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
     "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
+    "frame_prefix", "backend",
 )  # fmt: skip
 
 
 def _actions(context):
     scene = launching.text_of(context, "scene")
-    return launching.simulation(context, scene, launching.example("dual_arm_lift.py"))
+    frames = ["--frame-prefix", launching.text_of(context, "frame_prefix")]
+    return launching.simulation(context, scene, [*launching.example("dual_arm_lift.py"), *frames])
 
 
 def generate_launch_description():

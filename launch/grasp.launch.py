@@ -18,6 +18,7 @@ SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 ARGUMENTS = (
     "scene", "controller", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
     "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
+    "frame_prefix", "backend",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controll
 SECONDS = "600"  #: a switch waits for simulated time, which begins after the kernels were compiled on the first run
 ARGUMENTS = (
     "scene", "robot", "controllers", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
-    "rviz", "rviz_config", "view", "record",
+    "rviz", "rviz_config", "view", "record", "backend",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from mb_contact.ros import launching
 ARGUMENTS = (
     "scene", "urdf", "base", "height", "lockstep", "real_time_factor", "clock_rate", "paused", "duration",
     "params_file", "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
+    "frame_prefix", "backend",
 )  # fmt: skip
 
 

@@ -127,3 +127,8 @@ def _require_finite(array, name):
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         index = where[0] if len(where) == 1 else where
         raise InputError(f"{name}[{index}] is {array[where]}; every entry must be finite")
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Return ``text`` for a log line: what came in from outside may be megabytes long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

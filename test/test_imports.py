@@ -50,7 +50,7 @@ CONFINED = {
     "numba": {"core"},
     "coal": {"collision"},
     "fcl": {"collision"},
-    "rclpy": {"ros/rclpy_backend.py"},
+    "rclpy": {"ros/rclpy_backend.py", "ros/rclpy_turns.py"},
     "cyclonedds": {"ros"},
     "matplotlib": {"bench", "demo"},
     "viser": {"viewer/library.py"},

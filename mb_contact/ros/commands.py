@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 
+from mb_contact.checks import shorten
 from mb_contact.ros.embedded.messages import stamp_ns
-from mb_contact.ros.names import shorten
+from mb_contact.ros.runs import run_in
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
 _SLICE = 0.1  #: longest wait before interruptions are looked at [s]
@@ -24,6 +25,8 @@ class CommandInbox:
         Order of the effort vector.
     actuated : array of bool
         Joints that ``effort_commands`` addresses, in order.
+    options : NodeOptions
+        ``lockstep``, ``unstamped_commands``.
     logger : object
 
     Attributes
@@ -31,14 +34,16 @@ class CommandInbox:
     accepted, rejected, late : int
         Counters; a late command answers a state that is no longer waited for.  It is
         still the newest command and is held.
+    unstamped, without_run : int
+        Of the accepted ones: without the stamp of a state, without the run of one.
     """
 
-    def __init__(self, joint_names, actuated, logger):
-        self._logger = logger
+    def __init__(self, joint_names, actuated, options, logger):
+        self._options, self._logger = options, logger
         self._index, self._held = {}, np.zeros(0)
         self.changed = threading.Condition()
-        self.accepted = self.rejected = self.late = 0
-        self._expected = self._epoch = 0
+        self.accepted = self.rejected = self.late = self.unstamped = self.without_run = 0
+        self._expected, self._epoch, self._run = 0, 0, 1
         self._answered = False
         self.set_joints(joint_names, actuated)
 
@@ -62,7 +67,7 @@ class CommandInbox:
         with self.changed:  # or robots that come and go would change the rows meanwhile
             rows = self._rows(message.name)
             if not isinstance(rows, str):
-                self._accept("joint_commands", message.effort, rows, stamp_ns(message.header.stamp))
+                self._accept("joint_commands", message.effort, rows, message.header)
                 return
         self._reject("joint_commands", rows)
 
@@ -70,7 +75,7 @@ class CommandInbox:
         """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order, never stamped."""
         data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
         with self.changed:
-            self._accept("effort_commands", data, self._actuated, 0)
+            self._accept("effort_commands", data, self._actuated)
 
     def _rows(self, names):
         """Return the rows of these joints, or the reason why not; remembered, names rarely change."""
@@ -85,7 +90,8 @@ class CommandInbox:
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)
         return self._last_rows
 
-    def _accept(self, topic, effort, rows, stamp):
+    def _accept(self, topic, effort, rows, header=None):
+        stamp, run = (0, None) if header is None else (stamp_ns(header.stamp), run_in(header.frame_id))
         effort = np.asarray(effort, dtype=np.float64)
         if effort.shape[0] != len(rows) or not len(rows):
             self._reject(topic, f"{effort.shape[0]} efforts for {len(rows)} joints")
@@ -93,12 +99,20 @@ class CommandInbox:
         if not np.isfinite(effort).all():
             self._reject(topic, f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite")
             return
+        if run not in (None, self._run):
+            self._reject(topic, f"it answers run {run}, and this is run {self._run}")
+            return
+        if not stamp and self._options.lockstep and self._options.unstamped_commands == "refuse":
+            self._reject(topic, "it has no stamp, and unstamped_commands is 'refuse'")
+            return
         with self.changed:
             if stamp and stamp < self._epoch:
                 self.late += 1  # answers a state from before a reset
                 return
             self._held[rows] = effort
             self.accepted += 1
+            self.unstamped += stamp == 0
+            self.without_run += run is None
             if stamp in (0, self._expected):
                 self._answered = True
                 self.changed.notify_all()
@@ -146,11 +160,11 @@ class CommandInbox:
         with self.changed:
             return self._held.copy(), self.accepted
 
-    def clear(self, epoch):
-        """Forget the command (a reset); answers to states stamped before ``epoch`` [ns] are dropped."""
+    def clear(self, epoch, run):
+        """Forget the command (a reset); answers to other runs, or stamped before ``epoch`` [ns], are refused."""
         with self.changed:
             self._held[:] = 0.0
-            self._epoch = epoch
+            self._epoch, self._run = epoch, run
             self._answered = False
 
 

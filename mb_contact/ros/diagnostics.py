@@ -34,6 +34,11 @@ class Summary:
         Most contacts in a step.
     accepted, rejected, late : int
         Commands.
+    unstamped, without_run : int
+        Accepted commands that named no state, and no run.
+    lockstep : bool
+    failure : str
+        Why the simulation paused itself; empty: it did not.
     missed_deadlines : int
         Steps that began later than two control periods after they were due.
     lockstep_timeouts : int
@@ -60,6 +65,10 @@ class Summary:
     accepted: int = 0
     rejected: int = 0
     late: int = 0
+    unstamped: int = 0
+    without_run: int = 0
+    lockstep: bool = False
+    failure: str = ""
     missed_deadlines: int = 0
     lockstep_timeouts: int = 0
     overloaded: bool = False
@@ -110,7 +119,7 @@ class Diagnostics:
         self._schedule = schedule
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
-        self._rejected = self._over_budget = 0
+        self._rejected = self._over_budget = self._unstamped = 0
 
     def publish(self, step, stamp):
         """Send the counters when they are due."""
@@ -129,7 +138,10 @@ class Diagnostics:
         warnings = self._warnings(summary)
         status.level = self._status_type.WARN if warnings else self._status_type.OK
         status.message = "; ".join(warnings) or "running"
+        if summary.failure:
+            status.level, status.message = self._status_type.ERROR, f"paused: {summary.failure}"
         self._rejected, self._over_budget = summary.rejected, summary.solvers["over_budget"]
+        self._unstamped = summary.unstamped
         solvers = " ".join(f"{name}:{count}" for name, count in sorted(summary.solvers.items()))
         values = {
             "real_time_factor": f"{summary.real_time_factor_now:.3f}",
@@ -138,6 +150,8 @@ class Diagnostics:
             "accepted_commands": summary.accepted,
             "rejected_commands": summary.rejected,
             "late_commands": summary.late,
+            "unstamped_commands": summary.unstamped,
+            "commands_without_run": summary.without_run,
             "accepted_wrenches": summary.accepted_wrenches,
             "rejected_wrenches": summary.rejected_wrenches,
             "missed_deadlines": summary.missed_deadlines,
@@ -157,6 +171,8 @@ class Diagnostics:
             warnings.append(f"no commands: policy '{summary.policy}' applies")
         if summary.rejected > self._rejected:
             warnings.append(f"{summary.rejected - self._rejected} commands rejected since the last report")
+        if summary.lockstep and summary.unstamped > self._unstamped:
+            warnings.append(f"lockstep: {summary.unstamped - self._unstamped} commands without a stamp were obeyed")
         if summary.solvers["over_budget"] > self._over_budget:
             steps = summary.solvers["over_budget"] - self._over_budget
             warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")

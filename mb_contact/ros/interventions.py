@@ -14,7 +14,7 @@ import json
 import numpy as np
 
 from mb_contact.errors import InputError
-from mb_contact.model.scene import Pose
+from mb_contact.model.scene import Pose, Scene
 from mb_contact.ros.services.resources import object_of, with_entry, without
 from mb_contact.simulation.interface import SceneSimulator
 
@@ -41,17 +41,19 @@ def decode(line):
         raise InputError(f"{EVENTS} of the recording hold what nobody has written: {error}") from None
 
 
-def do_again(simulator: SceneSimulator, kind: str, fields: dict) -> SceneSimulator:
-    """Do it to a simulator; returns that, or the one which goes on instead.
+def do_again(simulator: SceneSimulator, kind: str, fields: dict, scene: Scene) -> SceneSimulator:
+    """Do it to a simulator that began with ``scene``; returns that, or the one which goes on instead.
 
     Raises
     ------
     MbContactError
         It does not fit this scene.
     """
-    if kind not in _KINDS:
-        raise InputError(f"the recording has an event '{kind}'; known are {', '.join(_KINDS)}")
+    if kind not in (known := (*_KINDS, "restore")):
+        raise InputError(f"the recording has an event '{kind}'; known are {', '.join(known)}")
     try:
+        if kind == "restore":
+            return simulator.rebuilt(scene)
         return _KINDS[kind](simulator, **fields) or simulator
     except TypeError as error:
         raise InputError(f"the recording's event '{kind}' is incomplete: {error}") from None
@@ -65,6 +67,10 @@ def _set(simulator, link, pose, velocity):
     simulator.set_object(link, pose, velocity)
 
 
+def _set_joints(simulator, names, positions, velocities):
+    simulator.set_joints(names, positions, velocities)
+
+
 def _spawn(simulator, name, uri, text, position, quaternion):
     pose = Pose(tuple(position), quat_xyzw=tuple(quaternion))
     key, entry = object_of(uri, text, name, pose, simulator.scene, _NoCodes())
@@ -75,7 +81,7 @@ def _delete(simulator, names):
     return simulator.rebuilt(without(simulator.scene, simulator.world.robot_models, names))
 
 
-_KINDS = {"push": _push, "set": _set, "spawn": _spawn, "delete": _delete}
+_KINDS = {"push": _push, "set": _set, "joints": _set_joints, "spawn": _spawn, "delete": _delete}
 
 
 class _NoCodes:

@@ -3,6 +3,8 @@
 
 """The arguments that the launch files take, and the scene around anybody's robot; no ROS 2 is needed here."""
 
+import importlib.util
+import os
 import tempfile
 from pathlib import Path
 
@@ -32,7 +34,29 @@ ARGUMENTS = {
     "record": ("", "MCAP file to record into"),
     "state_publisher": ("true", "robot_state_publisher gives the robots' links to /tf; without it the node does"),
     "namespace": ("", "namespace of the nodes"),
+    "frame_prefix": ("", "in front of all frames but the world; simulators of one domain need different ones"),
+    "backend": (
+        "auto",
+        "how the simulator speaks: rclpy, or embedded (Cyclone DDS from PyPI, faster); auto: embedded where "
+        "RMW_IMPLEMENTATION is rmw_cyclonedds_cpp and the wheel is installed",
+    ),
 }
+
+
+def chosen_backend(asked):
+    """The backend of a launched simulator: embedded only where ROS 2's own processes can call its services.
+
+    Raises
+    ------
+    RuntimeError
+        There is no such backend.
+    """
+    if asked not in ("auto", "rclpy", "embedded"):
+        raise RuntimeError(f"backend:={asked} must be auto, rclpy or embedded")
+    if asked != "auto":
+        return asked
+    same_vendor = os.environ.get("RMW_IMPLEMENTATION") == "rmw_cyclonedds_cpp"
+    return "embedded" if same_vendor and importlib.util.find_spec("cyclonedds") else "rclpy"
 
 
 def write_scene(urdf, base="weld", height=0.0):

@@ -18,7 +18,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from mb_contact.model.resources import find_resource
-from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, write_scene
+from mb_contact.ros.launch_arguments import ARGUMENTS, TRUTHS, chosen_backend, write_scene
 
 STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for readers that have gone
@@ -120,7 +120,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     if state_publisher is False:
         pass  # the launch file starts its own
     elif _has_state_publisher(context):
-        actions += _state_publisher(scene, namespace)
+        actions += _state_publisher(scene, namespace, text_of(context, "frame_prefix"))
     elif truth_of(context, "state_publisher"):
         actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
     if with_controller:
@@ -141,7 +141,7 @@ def example(script):
 
 
 def _simulator(context, scene, namespace, lockstep, remappings, further):
-    arguments = [str(scene), "--backend", "rclpy"]
+    arguments = [str(scene), "--backend", chosen_backend(text_of(context, "backend"))]
     for name in ("record", "duration"):
         if text_of(context, name):
             arguments += [f"--{name}", text_of(context, name)]
@@ -152,6 +152,8 @@ def _simulator(context, scene, namespace, lockstep, remappings, further):
         "start_paused": truth_of(context, "paused"),
         "link_tf": not _has_state_publisher(context),
     }
+    if text_of(context, "frame_prefix"):
+        parameters["frame_prefix"] = text_of(context, "frame_prefix")
     file = text_of(context, "params_file")
     return Node(
         package="mb_contact",
@@ -183,7 +185,7 @@ def _has_state_publisher(context):
     return truth_of(context, "state_publisher") and has_package(STATE_PUBLISHER)
 
 
-def _state_publisher(scene, namespace):
+def _state_publisher(scene, namespace, prefix):
     """robot_state_publisher for each robot of the scene, the second and later ones in a namespace of their own."""
     from mb_contact.model.scene_yaml import load_scene
     from mb_contact.model.world import build_world
@@ -192,7 +194,7 @@ def _state_publisher(scene, namespace):
     models = build_world(load_scene(scene)).robot_models
     actions = []
     for index, model in enumerate(models):
-        parameters = [{"robot_description": model.urdf, "use_sim_time": True}]
+        parameters = [{"robot_description": model.urdf, "use_sim_time": True, "frame_prefix": prefix}]
         suffix = f"_{index + 1}" if index else ""
         remappings = [("robot_description", f"robot_description{suffix}")]
         actions.append(

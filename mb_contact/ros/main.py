@@ -144,7 +144,9 @@ def _run(scene, options, signals):
 
 
 def _simulator(scene, progress):
-    if hasattr(scene, "step"):
+    from mb_contact.simulation.interface import AnySimulator
+
+    if isinstance(scene, AnySimulator):
         return scene
     progress(f"loading {getattr(scene, 'path', scene)}")
     from mb_contact.simulation.simulator import Simulator

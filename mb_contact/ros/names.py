@@ -204,8 +204,3 @@ def sanitise(text):
 def snake_case(name):
     """Return ``GetEntityState`` as ``get_entity_state``."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
-
-
-def shorten(text, most=60):
-    """Return ``text`` for a log line: what came in from outside may be megabytes long."""
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"

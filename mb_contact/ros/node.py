@@ -12,7 +12,9 @@ from __future__ import annotations
 import threading
 import time
 
-from mb_contact.errors import MbContactError
+import numpy as np
+
+from mb_contact.errors import DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
@@ -26,7 +28,7 @@ from mb_contact.ros.services import EntityServices, SimulationServices, Standard
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
-from mb_contact.simulation.interface import AnySimulator
+from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
 
 class SimulatorNode:
@@ -54,7 +56,7 @@ class SimulatorNode:
         self._dt_ns = round(simulator.time_step * 1e9)
         self._schedule = Schedule(self.options, dict(simulator.scene.rates), simulator.time_step)
         joints = simulator.world.joint_names
-        self._inbox = CommandInbox(joints, simulator.world.effort_limit > 0.0, self._logger)
+        self._inbox = CommandInbox(joints, simulator.world.effort_limit > 0.0, self.options, self._logger)
         self._policy = TimeoutPolicy(
             self._inbox, self.options, lambda: self.simulator.nonlinear_effects(), self._logger
         )
@@ -68,6 +70,7 @@ class SimulatorNode:
         self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
+        self._failure = ""  #: why the simulation paused itself
         self._lockstep = Lockstep(
             self.options, self._inbox, self._interrupted, lambda: self._pacer.resume(self.simulator.time),
             lambda: self._publish(force=True), self._logger,
@@ -78,30 +81,56 @@ class SimulatorNode:
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self.inputs = {}  #: absolute topic name to type of everything that comes in
-        self._subscriptions = []
+        self._subscriptions = {}
         self._subscribe()
         self._serve()
         node.add_on_set_parameters_callback(self._on_parameters)
 
     def _make_pushes(self):
-        options, world = self.options, self.simulator.world
-        near = self.simulator.scene.contact_wrench_links
-        links = options.external_wrench_links
-        return PushInbox(world, links, near, options, self._logger) if hasattr(world, "frames") else None
+        if not isinstance(self.simulator, SceneSimulator):
+            return None
+        links, near = self.options.external_wrench_links, self.simulator.scene.contact_wrench_links
+        return PushInbox(self.simulator.world, links, near, self.options, self._logger)
 
     def _subscribe(self):
         qos = COMMAND_LOCKSTEP if self.options.lockstep else COMMAND
         self._listen("joint_commands", "sensor_msgs/msg/JointState", self._inbox.on_joint_command, qos)
         self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command, qos)
-        for topic in self.pushes.topics if self.pushes else ():
+        if isinstance(self.simulator, SceneSimulator):
+            self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE)
+        self._listen_for_pushes()
+
+    def _on_joint_states(self, message):
+        """Put the robots' joints where a message says, between two steps."""
+        names, rows = list(message.name), (message.position, message.velocity)
+        positions, velocities = (np.array(row, dtype=float) if len(row) else None for row in rows)
+        self._hand_over(Request(lambda: self._set_joints(names, positions, velocities)))
+
+    def _set_joints(self, names, positions, velocities):
+        try:
+            self.simulator.set_joints(names, positions, velocities)
+        except MbContactError as error:  # nobody waits for an answer
+            self._logger.warning(f"rejected a message on set_joint_states: {error}", throttle_duration_sec=1.0)
+            return
+        self.tell("joints", names=names, positions=positions, velocities=velocities)
+        self.state_changed()
+
+    def _listen_for_pushes(self):
+        """Subscribe to the pushes of all links that there are, and to those of no others."""
+        topics = self.pushes.topics if self.pushes else ()
+        for topic in topics:
             self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE)
+        gone = {name for name, type_name in self.inputs.items() if type_name == WRENCH}
+        for name in gone - {self.node.resolve(topic) for topic in topics}:
+            del self.inputs[name]
+            self.node.destroy_subscription(self._subscriptions.pop(name))
 
     def _listen(self, topic, type_name, callback, qos):
         """Subscribe once to a topic."""
         name = self.node.resolve(topic)
         if name not in self.inputs:
             self.inputs[name] = type_name
-            self._subscriptions.append(self.node.create_subscription(type_name, topic, callback, qos))
+            self._subscriptions[name] = self.node.create_subscription(type_name, topic, callback, qos)
 
     def _serve(self):
         StandardServices(self)
@@ -142,6 +171,8 @@ class SimulatorNode:
         record.accepted, record.rejected = self._inbox.accepted, self._inbox.rejected
         record.rejected += getattr(self.node, "undecodable", 0)
         record.late, record.missed_deadlines = self._inbox.late, self._pacer.missed
+        record.unstamped, record.without_run = self._inbox.unstamped, self._inbox.without_run
+        record.lockstep, record.failure = self.options.lockstep, self._failure
         record.lockstep_timeouts = self._lockstep.timeouts
         if self.pushes is not None:
             record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
@@ -191,7 +222,7 @@ class SimulatorNode:
         last = None if duration is None else round(duration / self.simulator.time_step)
         try:
             while not self._stop and (last is None or self._record.steps < last):
-                self._advance()
+                self._advance_or_pause(last is not None)
             self._publish()
         finally:
             self._stop = True
@@ -213,6 +244,17 @@ class SimulatorNode:
     def _spin(self):
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
+
+    def _advance_or_pause(self, bounded):
+        """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""
+        try:
+            self._advance()
+        except (DynamicsError, SolverError) as error:
+            if bounded:
+                raise
+            self.do_pause(True)
+            self._failure = str(error)
+            self._logger.error(f"paused: {error}; ~/reset or reset_simulation begins anew")
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
@@ -260,7 +302,7 @@ class SimulatorNode:
     def _pace(self):
         # without its controller the simulation goes on in real time even when it could be faster
         delay = self._pacer.delay(self.simulator.time, 1.0 if self._lockstep.given_up else None)
-        if self._pacer.overloaded:
+        if self._pacer.overload_news():
             self._logger.warning(
                 f"overloaded: real-time factor {self._pacer.factor_now:.2f} instead of "
                 f"{self._pacer.paced:g}; time that is lost is not made up",
@@ -288,6 +330,7 @@ class SimulatorNode:
 
     def do_reset(self, rewind=None):
         """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
+        self._publish()  # the last state of this run
         stamp = self.stamp()
         self.stepping.end("reset")
         self.simulator.reset()
@@ -299,17 +342,25 @@ class SimulatorNode:
             self.applied(self._first_ns, None)
         if self.pushes is not None:
             self.pushes.clear()
-        self.state_changed()
+        if self._failure:
+            self.paused, self._failure = False, ""
+        self._begin_run()
         return f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
 
     def rewind(self):
         """Let published time begin again at zero, in the present state."""
+        self._publish()
         self._first_ns = -self._steps() * self._dt_ns
+        self._begin_run()
+
+    def _begin_run(self):
+        """Time, state or both are set back: what answers an earlier state is of an earlier run."""
+        self.outputs.begin_run()
         self.state_changed()
 
     def state_changed(self):
         """The state is another than steps have made it: old commands do not answer it; publish it."""
-        self._inbox.clear(self.stamp())
+        self._inbox.clear(self.stamp(), self.outputs.run)
         self._policy.restart(self.stamp() * 1e-9)
         self.outputs.clear()
         self._pacer.resume(self.simulator.time)
@@ -319,7 +370,10 @@ class SimulatorNode:
     def do_pause(self, paused):
         """Pause, or go on."""
         self.stepping.end("paused" if paused else "the simulation goes on")
-        self.paused = bool(paused)
+        self.paused, self._failure = bool(paused), ""
+        if paused:  # everybody sees the state in which it stands
+            self._inbox.expect(self.stamp())
+            self._publish(force=self.outputs.told != self.stamp())
         self._pacer.resume(self.simulator.time)
         return "paused" if paused else "running"
 
@@ -343,6 +397,6 @@ class SimulatorNode:
             counts = self.pushes.accepted, self.pushes.rejected
             self.pushes = self._make_pushes()
             self.pushes.accepted, self.pushes.rejected = counts
-            self._subscribe()
+            self._listen_for_pushes()
         self._inbox.expect(self.stamp())
         self._publish(force=True)

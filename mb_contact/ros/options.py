@@ -11,6 +11,7 @@ from mb_contact.errors import CommunicationError
 from mb_contact.ros.parameters import Description
 
 POLICIES = ("hold", "zero", "gravity_compensation")
+UNSTAMPED = ("accept", "refuse")
 FASTEST = 1e4  #: greatest real-time factor, and rate [Hz]
 _RATE = "rate [Hz], rounded to whole time steps; 0: never; negative: the scene's"
 
@@ -32,6 +33,9 @@ DESCRIPTIONS = {
     "command_timeout_policy": Description(
         "what acts when commands stay away: the last effort, none, gravity and Coriolis terms", True, choices=POLICIES
     ),
+    "unstamped_commands": Description(
+        "lockstep: what becomes of commands without the stamp of a state", True, choices=UNSTAMPED
+    ),
     "real_time_factor": Description("pace of simulated time; 0: as fast as possible", True, 0.0, FASTEST),
     "control_period": Description(
         "seconds between two command instants, a multiple of the time step; 0: the scene's", False, 0.0, 3600.0
@@ -45,6 +49,7 @@ DESCRIPTIONS = {
     "tf_rate": _rate("/tf"),
     "diagnostics_rate": _rate("/diagnostics"),
     "world_frame": Description("frame_id of /tf, and of external wrenches in world axes"),
+    "frame_prefix": Description("in front of all other frames; simulators that share /tf need different ones"),
     "start_paused": Description("begin paused"),
     "reset_rewinds_time": Description("let a reset set time back to zero; otherwise it never runs backwards", True),
     "link_tf": Description("put the robots' links into /tf too; robot_state_publisher normally does that", True),
@@ -79,6 +84,9 @@ class NodeOptions:
     command_timeout_policy : str
         'hold' the last effort (with a warning), 'zero', or 'gravity_compensation'
         (the nonlinear effects: gravity and Coriolis).
+    unstamped_commands : str
+        In lockstep, commands without a stamp: 'accept' (as answers to the present state, told in /diagnostics) or
+        'refuse'.
     real_time_factor : float
         Pace; 0: as fast as possible.
     control_period : float
@@ -90,6 +98,8 @@ class NodeOptions:
         states, operational space and clock come every control period.
     world_frame : str
         ``frame_id`` of /tf.
+    frame_prefix : str
+        In front of the names of links and objects wherever they are frames, as robot_state_publisher's.
     start_paused : bool
     link_tf : bool
         Put the robots' links into /tf too.
@@ -109,6 +119,7 @@ class NodeOptions:
     wait_for_controller: bool = True
     command_timeout: float = 0.1
     command_timeout_policy: str = "hold"
+    unstamped_commands: str = "accept"
     real_time_factor: float = 1.0
     control_period: float = 0.0
     joint_state_rate: float = -1.0
@@ -119,6 +130,7 @@ class NodeOptions:
     tf_rate: float = -1.0
     diagnostics_rate: float = -1.0
     world_frame: str = "world"
+    frame_prefix: str = ""
     start_paused: bool = False
     reset_rewinds_time: bool = False
     marker_rate: float = 30.0

@@ -31,7 +31,7 @@ class Pacer:
         self._factor = factor
         self._tolerance = tolerance
         self.missed = 0
-        self.overloaded = False
+        self.overloaded = self._news = False
         self.paced = factor
         self.factor_now = 0.0
         self._simulated = self._wall = 0.0
@@ -76,8 +76,13 @@ class Pacer:
         elapsed = now - self._window[0]
         if elapsed >= _WINDOW:
             self.factor_now = (simulated - self._window[1]) / elapsed
-            self.overloaded = self.factor_now < _SLOW * self.paced
+            self.overloaded = self._news = self.factor_now < _SLOW * self.paced
             self._window = (now, simulated)
+
+    def overload_news(self) -> bool:
+        """Whether a second that was overloaded has ended since the last call: a log is not asked at every step."""
+        news, self._news = self._news, False
+        return news
 
     @property
     def wall(self):

@@ -7,8 +7,9 @@ import threading
 
 import numpy as np
 
+from mb_contact.checks import shorten
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.names import sanitise, shorten
+from mb_contact.ros.names import sanitise
 from mb_contact.types import WORLD
 
 WRENCH = "geometry_msgs/msg/WrenchStamped"
@@ -55,6 +56,7 @@ class PushInbox:
         link, frame = self.topics.get(topic), message.header.frame_id
         if link is None:
             return  # an object that is gone
+        own = self._options.frame_prefix + link
         parts = (message.wrench.torque, message.wrench.force)
         wrench = np.array([getattr(part, axis) for part in parts for axis in "xyz"])
         limit = self._options.external_wrench_limit
@@ -62,12 +64,12 @@ class PushInbox:
             self._reject(topic, "it holds NaN or infinity")
         elif np.abs(wrench).max() > limit:
             self._reject(topic, f"a component is beyond external_wrench_limit, {limit:g} N or N m")
-        elif frame not in ("", self._options.world_frame, link):
-            allowed = f"'{self._options.world_frame}', '{link}' or empty"
+        elif frame not in ("", self._options.world_frame, own):
+            allowed = f"'{self._options.world_frame}', '{own}' or empty"
             self._reject(topic, f"frame_id is '{shorten(frame)}'; it must be {allowed}")
         else:
             with self._lock:
-                self._waiting[link] = (wrench, "link" if frame == link else "world")
+                self._waiting[link] = (wrench, "link" if frame == own else "world")
                 self.accepted += 1
 
     def _reject(self, topic, reason):

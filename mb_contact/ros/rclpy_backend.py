@@ -6,24 +6,28 @@
 import importlib
 import inspect
 import sys
+import threading
+import time
 from functools import cache
 
-import numpy as np
-
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.prepared import Prepared
 from mb_contact.ros.parameters import Description
-from mb_contact.ros.qos import MOST, as_qos
+from mb_contact.ros.qos import MOST, as_qos, policies
 
 try:
     import rclpy
     from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
     from rclpy.callback_groups import ReentrantCallbackGroup
     from rclpy.context import Context
-    from rclpy.executors import ExternalShutdownException, ShutdownException, SingleThreadedExecutor
     from rclpy.node import Node
+    from rclpy.parameter import Parameter
     from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
     from rclpy.qos_overriding_options import QoSOverridingOptions
+    from rclpy.serialization import serialize_message
     from rclpy.signals import SignalHandlerOptions
+
+    from mb_contact.ros.rclpy_turns import Turns
 except ImportError as _error:
     raise CommunicationError(
         f"the rclpy backend needs a sourced ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, "
@@ -65,10 +69,13 @@ def _profile(qos):
     )
 
 
-def _overridable():
-    """Let ROS's ``qos_overrides`` parameters change a topic's quality of service."""
-    kinds = (QoSPolicyKind.DEPTH, QoSPolicyKind.DURABILITY, QoSPolicyKind.HISTORY, QoSPolicyKind.RELIABILITY)
-    return QoSOverridingOptions(kinds)
+def _silent(role):
+    """No callbacks for events of the middleware: each would be one more thing that the executor waits for."""
+    try:
+        from rclpy import event_handler as events
+    except ImportError:  # Humble
+        from rclpy import qos_event as events
+    return getattr(events, f"{role}EventCallbacks")(use_default_callbacks=False)
 
 
 def _descriptor(about, value):
@@ -109,14 +116,21 @@ class RclpyNode(Node):
     backend = "rclpy"
 
     def __init__(self, name, namespace, context):
+        self._log = None
         super().__init__(name, namespace=namespace or None, context=context)
-        self._executor_ = SingleThreadedExecutor(context=context)
-        self._executor_.add_node(self)
+        self._log, self._subscribed = RclpyLogger(super().get_logger()), set()
+        self._turns = Turns(self)
         self._closed = False
 
-    @property
-    def _subscribed(self):
-        return self.__dict__.setdefault("_subscribed_topics", set())
+    def get_logger(self):
+        """Return the logger; what is throttled does not reach rclpy's, which walks the stack first."""
+        return self._log or super().get_logger()
+
+    def _overridable(self, topic, role):
+        """Those of ROS's ``qos_overrides`` parameters that were given: the others would only fill the list."""
+        prefix = f"qos_overrides.{self.resolve(topic)}.{role}"
+        names = [name for name in policies(as_qos(1)) if f"{prefix}.{name}" in self._parameter_overrides]
+        return QoSOverridingOptions([getattr(QoSPolicyKind, name.upper()) for name in names])
 
     @staticmethod
     def message_type(type_name):
@@ -129,6 +143,8 @@ class RclpyNode(Node):
             descriptor = ParameterDescriptor(read_only=True)
         if isinstance(descriptor, Description):
             descriptor = _descriptor(descriptor, value)
+        if isinstance(value, float) and name in self._parameter_overrides:
+            self._parameter_overrides[name] = _as_double(self._parameter_overrides[name])
         return super().declare_parameter(name, value, descriptor or ParameterDescriptor(), ignore_override)
 
     def add_on_set_parameters_callback(self, callback):
@@ -142,6 +158,14 @@ class RclpyNode(Node):
         own = callback.__module__.startswith("rclpy")
         super().add_on_set_parameters_callback(callback if own else asked)
 
+    def set_parameters_atomically(self, parameter_list):
+        """Change parameters together; an integer may stand for a double."""
+        doubles = {
+            p.name for p in parameter_list
+            if self.has_parameter(p.name) and self.get_parameter(p.name).type_ == Parameter.Type.DOUBLE
+        }  # fmt: skip
+        return super().set_parameters_atomically([_as_double(p) if p.name in doubles else p for p in parameter_list])
+
     def resolve(self, name):
         """Return the absolute name of a topic."""
         return self.resolve_topic_name(name)
@@ -149,7 +173,8 @@ class RclpyNode(Node):
     def create_publisher(self, msg_type, topic, qos_profile, **more):
         """Return a publisher with ``prepare`` and ``tap``, or rclpy's own for rclpy's internal calls."""
         if isinstance(msg_type, str):
-            more.setdefault("qos_overriding_options", _overridable())
+            more.setdefault("qos_overriding_options", self._overridable(topic, "publisher"))
+            more.setdefault("event_callbacks", _silent("Publisher"))
         publisher = super().create_publisher(_type(msg_type), topic, _profile(qos_profile), **more)
         return RclpyPublisher(publisher, msg_type) if isinstance(msg_type, str) else publisher
 
@@ -159,14 +184,28 @@ class RclpyNode(Node):
             first = self.resolve(topic) not in self._subscribed
             self._subscribed.add(self.resolve(topic))
             if first:  # parameters of a second one would have the same names
-                more.setdefault("qos_overriding_options", _overridable())
+                more.setdefault("qos_overriding_options", self._overridable(topic, "subscription"))
+            more |= {"event_callbacks": _silent("Subscription"), "callback_group": self._turns.group}
         return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
 
     def create_service(self, srv_type, srv_name, callback, **more):
         """Serve; ``srv_type`` may be a type name, ``callback`` a coroutine that lets the others work meanwhile."""
         if inspect.iscoroutinefunction(callback):
             more.setdefault("callback_group", ReentrantCallbackGroup())
+            callback = self._counted(callback)
         return super().create_service(_type(srv_type), srv_name, callback, **more)
+
+    def _counted(self, callback):
+        """The coroutine ``callback``; while it runs, turns do not wait."""
+
+        async def counted(request, response):
+            self._turns.coroutines += 1
+            try:
+                return await callback(request, response)
+            finally:
+                self._turns.coroutines -= 1
+
+        return counted
 
     def create_client(self, srv_type, srv_name, **more):
         """Return a client; ``srv_type`` may be a type name."""
@@ -174,22 +213,20 @@ class RclpyNode(Node):
 
     def spin_once(self, timeout_sec=None):
         """Wait for work at most ``timeout_sec`` seconds and do it."""
-        try:
-            self._executor_.spin_once(timeout_sec=timeout_sec)
-        except (ExternalShutdownException, ShutdownException):
-            pass
+        if not self._closed and self.context.ok():
+            self._turns.turn(timeout_sec)
 
     def wake(self):
         """Make a waiting :meth:`spin_once` return."""
         if not self._closed:
-            self._executor_.wake()
+            self._turns.wake()
 
     def destroy_node(self):
         """Leave the graph and end the context."""
         if self._closed:
             return
         self._closed = True
-        self._executor_.shutdown(timeout_sec=1.0)
+        self._turns.shutdown()
         super().destroy_node()
         if self.context.ok():
             rclpy.shutdown(context=self.context)
@@ -211,9 +248,9 @@ class RclpyPublisher:
     def publish(self, message):
         """Send a message."""
         self._publisher.publish(message)
-        if self.tap is not None:
-            from rclpy.serialization import serialize_message
-
+        if self.tap is not None and isinstance(message, bytes):
+            self.tap(message)
+        elif self.tap is not None:
             self.tap(bytes(serialize_message(message)))
 
     def get_subscription_count(self):
@@ -222,42 +259,51 @@ class RclpyPublisher:
 
     def prepare(self, message):
         """Return a message of this shape that is kept and filled in place."""
-        return RclpyPrepared(self, message)
+        return RclpyPrepared(self, message, bytes(serialize_message(message)))
 
 
-class RclpyPrepared:
-    """A message object that is filled in place before each ``publish()``."""
-
-    def __init__(self, publisher, message):
-        self._publisher = publisher
-        self._message = message
-        self._places = {}
-
-    def _place(self, path):
-        if path not in self._places:
-            *parents, last = path.split(".")
-            target = self._message
-            for part in parents:
-                target = target[int(part)] if part.isdigit() else getattr(target, part)
-            self._places[path] = (target, last)
-        return self._places[path]
-
-    def array(self, path):
-        """Return a writable view of an array or sequence of numbers."""
-        target, last = self._place(path)
-        return np.frombuffer(getattr(target, last), dtype=getattr(target, last).typecode)
-
-    def set(self, path, value):
-        """Set a single number."""
-        target, last = self._place(path)
-        setattr(target, last, value)
-
-    def stamp(self, path, nanoseconds):
-        """Set a time stamp."""
-        seconds, rest = divmod(nanoseconds, 1_000_000_000)
-        self.set(f"{path}.sec", seconds)
-        self.set(f"{path}.nanosec", rest)
+class RclpyPrepared(Prepared):
+    """A message encoded once; its numbers are patched in place before each ``publish()``."""
 
     def publish(self):
         """Send it."""
-        self._publisher.publish(self._message)
+        self._publisher.publish(bytes(memoryview(self._template.data)[: self._template.size]))
+
+
+class RclpyLogger:
+    """rclpy's logger; ``throttle_duration_sec`` counts per call site, before rclpy is asked."""
+
+    def __init__(self, logger):
+        self._logger, self._last, self._lock = logger, {}, threading.Lock()
+
+    def __getattr__(self, name):
+        return getattr(self._logger, name)
+
+    def _passes(self, throttle):
+        if throttle is None:
+            return True
+        caller, now = sys._getframe(2), time.monotonic()
+        site = (caller.f_code, caller.f_lineno)
+        with self._lock:
+            passes = now - self._last.get(site, -1e9) >= throttle
+            self._last[site] = now if passes else self._last[site]
+        return passes
+
+    def info(self, text, throttle_duration_sec=None, **more):
+        """Log progress."""
+        return self._passes(throttle_duration_sec) and self._logger.info(text, **more)
+
+    def warning(self, text, throttle_duration_sec=None, **more):
+        """Log something the user should know."""
+        return self._passes(throttle_duration_sec) and self._logger.warning(text, **more)
+
+    def error(self, text, throttle_duration_sec=None, **more):
+        """Log a failure."""
+        return self._passes(throttle_duration_sec) and self._logger.error(text, **more)
+
+
+def _as_double(parameter):
+    """The parameter itself, or as a double where it is an integer."""
+    if parameter.type_ != Parameter.Type.INTEGER:
+        return parameter
+    return Parameter(parameter.name, Parameter.Type.DOUBLE, float(parameter.value))

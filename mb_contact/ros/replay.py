@@ -165,7 +165,7 @@ class _Player:
     """Steps a simulator, and does what the recording says at each stamp."""
 
     def __init__(self, simulator: AnySimulator, recording: Recording) -> None:
-        self.simulator = simulator
+        self.simulator, self._scene = simulator, simulator.scene
         self.result = Comparison(source=recording.source)
         self._dt = round(simulator.time_step * 1e9)
         self._now = self._first = 0
@@ -200,7 +200,7 @@ class _Player:
                 self._effort = _held(self._effort, first, second, self._rows())
             else:
                 held = dict(zip(self.simulator.world.joint_names, self._effort))
-                self.simulator = do_again(self.simulator, first, second)
+                self.simulator = do_again(self.simulator, first, second, self._scene)
                 self._effort = np.array([held.get(name, 0.0) for name in self.simulator.world.joint_names])
 
     def _rows(self):

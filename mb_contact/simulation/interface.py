@@ -171,6 +171,11 @@ class SceneSimulator(AnySimulator, Protocol):
     ) -> None:
         """Put a free object to a position (3,) [m] and quaternion (4,), with a velocity (6,) [rad/s, m/s]."""
 
+    def set_joints(
+        self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
+    ) -> None:
+        """Put joints of robots to positions [rad, m], with velocities [rad/s, m/s]."""
+
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Velocity (6,) [rad/s, m/s] and mean acceleration (6,) in the last step of a free object, world axes."""
 

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_positive, as_vector
+from mb_contact.checks import as_positive, as_vector, shorten
 from mb_contact.core.handle import ONLY_ROWS
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
@@ -88,6 +88,9 @@ class Simulator(Readings):
     >>> arm.set_state([0.0, np.pi / 2], [0.0, 0.0])
     >>> arm.q, arm.v, np.isclose(arm.energy(), 9.8 * (9.5 + 9.0))
     (array([0., 1.57079633]), array([0., 0.]), True)
+    >>> arm.set_joints(["hinge_1"], positions=[0.5])
+    >>> arm.joint_positions()
+    array([0. , 0.5])
     >>> arm.robot_description[:6], "hinge_0" in arm.joint_wrenches.names
     ('<robot', True)
     >>> arm.reset()
@@ -254,6 +257,44 @@ class Simulator(Readings):
             q[slot.q] = np.concatenate((as_vector(pose[0], 3, "position"), as_vector(pose[1], 4, "quaternion")))
         if velocity is not None:
             v[slot.v] = as_vector(velocity, 6, "velocity")
+        self.set_state(q, v)
+
+    def set_joints(
+        self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
+    ) -> None:
+        """Put joints of robots somewhere else; the others keep their state, and time goes on.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Some of ``world.joint_names``.
+        positions : array_like (names,), optional
+            Within the joints' limits [rad, m]; as they are where left out.
+        velocities : array_like (names,), optional
+            [rad/s, m/s]; as they are where left out.
+
+        Raises
+        ------
+        InputError
+            No such joint, or impossible numbers; nothing has changed.
+        """
+        world, names = self.world, list(names)
+        unknown = [name for name in names if name not in world.joint_names]
+        if unknown:
+            raise InputError(f"no joint '{shorten(unknown[0])}'; known are {', '.join(world.joint_names)}")
+        if len(set(names)) != len(names):
+            raise InputError("a joint is named twice")
+        rows = [world.joint_names.index(name) for name in names]
+        q, v, of = self.q, self.v, world.joint_v[rows]
+        if positions is not None:
+            q[world.joint_q[rows]] = wanted = as_vector(positions, len(rows), "positions")
+            outside = np.flatnonzero((wanted < world.tree.lower[of]) | (wanted > world.tree.upper[of]))
+            if len(outside):
+                i = outside[0]
+                low, high = world.tree.lower[of[i]], world.tree.upper[of[i]]
+                raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[i]:g} is beyond")
+        if velocities is not None:
+            v[of] = as_vector(velocities, len(rows), "velocities")
         self.set_state(q, v)
 
     def set_gravity(self, gravity: ArrayLike) -> None:

@@ -39,9 +39,11 @@ class Service:
 TOPICS = (
     Topic("in", "/cell/joint_commands", JOINT_STATE, reliable=False),
     Topic("in", "/cell/effort_commands", ARRAY, reliable=False),
+    Topic("in", "/cell/set_joint_states", JOINT_STATE),
     Topic("in", "/cell/external_wrench/tool", WRENCH),
     Topic("in", "/cell/external_wrench/box", WRENCH),
     Topic("out", "/cell/joint_states", JOINT_STATE),
+    Topic("out", "/cell/run", "std_msgs/msg/UInt64", latched=True),
     Topic("out", "/clock", "rosgraph_msgs/msg/Clock"),
     Topic("out", "/tf", TF),
     Topic("out", "/tf_static", TF, latched=True),
@@ -91,6 +93,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "wait_for_controller": (True, False),
     "command_timeout": (0.1, True),
     "command_timeout_policy": ("hold", True),
+    "unstamped_commands": ("accept", True),
     "real_time_factor": (1.0, True),
     "control_period": (0.0, False),
     **{
@@ -99,6 +102,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     },
     "marker_rate": (30.0, True),
     "world_frame": ("world", False),
+    "frame_prefix": ("", False),
     "start_paused": (False, False),
     "reset_rewinds_time": (False, True),
     "link_tf": (True, True),
@@ -113,7 +117,8 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
 }
 
 ARGUMENTS = (
-    "--namespace cell --name sim --ros-args -p joint_wrench_joints:=[sensor] -p link_tf:=true -p marker_cones:=true"
+    "--namespace cell --name sim --ros-args -p joint_wrench_joints:=[sensor] -p link_tf:=true -p marker_cones:=true "
+    "-p qos_overrides./cell/certificate.publisher.depth:=12"
 ).split()  # fmt: skip
 
 SCENE = """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -24,6 +25,8 @@ pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded
 
 from mb_contact.ros.embedded import dds_raw  # noqa: E402
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
+from mb_contact.ros.node import SimulatorNode  # noqa: E402
+from mb_contact.ros.options import NodeOptions  # noqa: E402
 from mb_contact.ros.qos import QoS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -276,6 +279,21 @@ class Session:
     def controller(self, *arguments):
         """Start the test controller."""
         return self.process(sys.executable, "-u", CONTROLLER, *arguments)
+
+    @contextlib.contextmanager
+    def running(self, simulator, name="sim", **options):
+        """A SimulatorNode in this process, which runs until the block ends."""
+        node = EmbeddedNode(name, environment=self.env)
+        running = SimulatorNode(node, simulator, NodeOptions(**options))
+        thread = threading.Thread(target=running.run, daemon=True)
+        thread.start()
+        try:
+            yield running
+        finally:
+            running.stop()
+            thread.join(TIMEOUT)
+            node.destroy_node()
+        assert not thread.is_alive()
 
     def peer(self, name="tester", namespace=""):
         """Return a node in this process."""

@@ -19,6 +19,7 @@ import pytest
 
 from mb_contact.ros.commands import CommandInbox
 from mb_contact.ros.embedded.messages import deserialize
+from mb_contact.ros.options import NodeOptions
 from paths import BENCHMARKS
 from ros.fake_simulator import FakeSimulator
 from ros.support import Session
@@ -48,7 +49,7 @@ class Silent:
 
 def test_every_hostile_command_is_rejected_and_counted(abuser):
     simulator = FakeSimulator(26)
-    inbox = CommandInbox(simulator.world.joint_names, simulator.world.effort_limit > 0.0, Silent())
+    inbox = CommandInbox(simulator.world.joint_names, simulator.world.effort_limit > 0.0, NodeOptions(), Silent())
     good = abuser._joint_state(["joint_0"], [0.5], 0)
     inbox.on_joint_command(deserialize(good, abuser.JOINT_STATE))
     chance, refused = random.Random(1), 0

@@ -42,8 +42,8 @@ def command(names, effort, stamp=0, **fields):
     return message
 
 
-def inbox(actuated=(True, False, True)):
-    return CommandInbox(NAMES, np.array(actuated), log())
+def inbox(actuated=(True, False, True), **options):
+    return CommandInbox(NAMES, np.array(actuated), NodeOptions(**options), log())
 
 
 def test_bad_messages_over_the_wire_are_rejected_whole_and_the_last_command_stays():
@@ -103,7 +103,7 @@ def test_pause_step_and_effort_limits_over_the_wire():
 
 @pytest.mark.parametrize("names, effort", BAD.values(), ids=BAD.keys())
 def test_inbox_rejects(names, effort):
-    box = CommandInbox(("joint_0", "joint_1"), np.array([True, True]), log())
+    box = CommandInbox(("joint_0", "joint_1"), np.array([True, True]), NodeOptions(), log())
     box.on_joint_command(command(["joint_0"], [7.0]))
     box.on_joint_command(command(names, effort))
     assert (box.accepted, box.rejected) == (1, 1)
@@ -141,7 +141,7 @@ def test_a_late_answer_is_held_but_does_not_release_the_step():
 def test_answers_from_before_a_reset_are_dropped():
     box = inbox()
     box.on_joint_command(command(["a"], [1.0], stamp=5_000))
-    box.clear(epoch=6_000)
+    box.clear(epoch=6_000, run=2)
     box.on_joint_command(command(["a"], [1.0], stamp=5_000))
     assert not box.held()[0].any()
     box.on_joint_command(command(["a"], [1.0], stamp=6_000))

@@ -162,3 +162,16 @@ def test_launch_actions_can_be_made(path):
     context.launch_configurations["lockstep"] = "perhaps"
     with pytest.raises(RuntimeError, match="true or false"):
         module._actions(context)
+
+
+def test_the_backend_of_a_launch_is_the_one_whose_services_its_processes_can_call(monkeypatch):
+    from mb_contact.ros.launch_arguments import chosen_backend
+
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_cyclonedds_cpp")
+    assert [chosen_backend(name) for name in ("auto", "rclpy", "embedded")] == ["embedded", "rclpy", "embedded"]
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+    assert [chosen_backend(name) for name in ("auto", "rclpy", "embedded")] == ["rclpy", "rclpy", "embedded"]
+    monkeypatch.delenv("RMW_IMPLEMENTATION")
+    assert chosen_backend("auto") == "rclpy"
+    with pytest.raises(RuntimeError, match="must be auto, rclpy or embedded"):
+        chosen_backend("other")

@@ -174,7 +174,7 @@ def test_events_that_are_none_are_refused(line):
         decode(line)
     for kind in ("push", "explode"):
         with pytest.raises(InputError, match=kind):
-            do_again(None, kind, {})
+            do_again(None, kind, {}, None)
 
 
 def test_what_is_no_recording_is_refused(tmp_path):

@@ -58,6 +58,7 @@ class EmbeddedNode:
         self._logger = Logger(self._names.full.strip("/").replace("/", "."))
         self._clock = Clock()
         self._publishers, self._sources, self._timers = [], [], []
+        self._retired = []  #: subscriptions to be closed by the thread that spins
         self._ready = deque()
         self._coroutines = []  #: of services, with what takes their answers
         self._order = itertools.count()
@@ -165,12 +166,13 @@ class EmbeddedNode:
         values = {}
         for policy, default in policies(qos).items():
             name = f"{prefix}.{policy}"
+            value = self._parameters.override(name)
+            if value is None:
+                continue  # a parameter that nobody has given would only hide the others in a list
+            values[policy] = value
             if self._parameters.find(name) is None:
                 about = Description(f"quality of service: {policy} of the {kind} of {topic}")
                 self._parameters.declare(name, default, about)
-            value = self._parameters.override(name)
-            if value is not None:
-                values[policy] = value
         return overridden(qos, values, prefix)
 
     def _announce(self):
@@ -214,6 +216,21 @@ class EmbeddedNode:
         writers = [publisher.writer for publisher in self._publishers]
         return writers + [source.writer for source in self._sources if hasattr(source, "writer")]
 
+    def destroy_subscription(self, subscription):
+        """Unsubscribe, from any thread; done when the node is spun next."""
+        self._retired.append(subscription)
+        self.wake()
+
+    def _retire(self):
+        while self._retired:
+            source = self._retired.pop(0)
+            self._sources = [other for other in self._sources if other is not source]
+            self._ready = deque(item for item in self._ready if item[2] is not source)
+            self._waitset.detach(source.condition)
+            for entity in (source.condition, source.reader):
+                dds_raw.delete(entity)
+            self._announce()
+
     # --- execution --------------------------------------------------------------------------
     def spin_once(self, timeout_sec=None):
         """Wait for work at most ``timeout_sec`` seconds (None: until :meth:`wake`) and do all of it.
@@ -222,6 +239,7 @@ class EmbeddedNode:
         written, across topics: what a publisher sends first arrives first.
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
+        self._retire()
         self._collect()
         while not self._ready and not self._closed and not self._coroutines:
             if self._fire_timers():

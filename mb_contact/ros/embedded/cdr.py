@@ -95,6 +95,8 @@ class Template:
     message : object
         Prototype, encoded once.
     type_name : str
+    encoded : bytes, optional
+        The prototype in CDR where it is encoded already.
 
     Attributes
     ----------
@@ -104,8 +106,8 @@ class Template:
         Bytes of the message itself.
     """
 
-    def __init__(self, message, type_name):
-        encoded = serialize(message, type_name)
+    def __init__(self, message, type_name, encoded=None):
+        encoded = serialize(message, type_name) if encoded is None else encoded
         self.type_name = type_name
         self.size = len(encoded)
         self.data = bytearray(encoded.ljust((len(encoded) + 3) & ~3, b"\0"))

@@ -4,9 +4,9 @@
 """Publishers and subscriptions of the embedded node: encoded messages in and out of DDS."""
 
 from mb_contact.ros.embedded import dds_raw
-from mb_contact.ros.embedded.cdr import Template
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
 from mb_contact.ros.embedded.messages import deserialize, serialize
+from mb_contact.ros.embedded.prepared import Prepared
 from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.qos import MOST
 
@@ -41,36 +41,6 @@ class Publisher:
     def prepare(self, message):
         """Return a :class:`Prepared` message of this shape."""
         return Prepared(self, message)
-
-
-class Prepared:
-    """A message encoded once; its numbers are patched in place before each ``publish()``."""
-
-    def __init__(self, publisher, message):
-        self._publisher = publisher
-        self._template = Template(message, publisher.type_name)
-        self._views = {}
-
-    def array(self, path):
-        """Return a writable view of an array or sequence of numbers, e.g. ``position``."""
-        return self._template.view(path)
-
-    def set(self, path, value):
-        """Set a single number, e.g. ``wrench.force.x``."""
-        view = self._views.get(path)
-        if view is None:
-            view = self._views[path] = self._template.view(path)
-        view[0] = value
-
-    def stamp(self, path, nanoseconds):
-        """Set a time stamp, e.g. ``header.stamp``."""
-        seconds, rest = divmod(nanoseconds, 1_000_000_000)
-        self.set(f"{path}.sec", seconds)
-        self.set(f"{path}.nanosec", rest)
-
-    def publish(self):
-        """Send it."""
-        self._publisher.send(self._template.data, self._template.size)
 
 
 class Subscription:

@@ -10,6 +10,7 @@ import numpy as np
 from mb_contact.model.pairs import link_frictions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
+from mb_contact.simulation.interface import SceneSimulator
 
 CONTACTS = "ros_gz_interfaces/msg/Contacts"
 VECTOR, POINT_TYPE = "geometry_msgs/msg/Vector3", "geometry_msgs/msg/Point"
@@ -72,8 +73,7 @@ class ContactMarkers:
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
         self._drawn = {}  # markers on the screen by namespace
-        world = simulator.world
-        self._friction = link_frictions(world) if hasattr(world, "geoms") else {}
+        self._friction = link_frictions(simulator.world) if isinstance(simulator, SceneSimulator) else {}
 
     def publish(self, stamp, last):
         """Send the contacts of the step that led to the state stamped ``stamp``."""

@@ -26,17 +26,17 @@ class Wrenches:
         A joint that no robot has.
     """
 
-    def __init__(self, make, simulator, schedule, joints):
-        self._outputs = []
+    def __init__(self, make, simulator, schedule, options):
+        self._outputs, prefix = [], options.frame_prefix
         for link in simulator.scene.contact_wrench_links:
             topic, take = f"contact_wrenches/{sanitise(link)}", partial(simulator.contact_impulse, link)
-            self._outputs.append(_MeanWrench(make, topic, link, take, schedule.time_step, always=True))
-        for name in filter(None, joints):
+            self._outputs.append(_MeanWrench(make, topic, prefix + link, take, schedule.time_step, always=True))
+        for name in filter(None, options.joint_wrench_joints):
             known = simulator.joint_wrenches.names
             if name not in known:
                 raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {', '.join(known)}")
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
-            self._outputs.append(_MeanWrench(make, topic, simulator.joint_wrenches.child_link(name), take))
+            self._outputs.append(_MeanWrench(make, topic, prefix + simulator.joint_wrenches.child_link(name), take))
 
     def accumulate(self):
         """Add the wrenches of the step just taken."""

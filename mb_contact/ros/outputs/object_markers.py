@@ -33,7 +33,7 @@ class ObjectMarkers:
 
     def __init__(self, make, simulator, options):
         self._make, self._world = make, simulator.world
-        self._frame = options.world_frame
+        self._frame, self._prefix = options.world_frame, options.frame_prefix
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "object_markers", LATCHED)
         self.publish()
 
@@ -81,7 +81,7 @@ class ObjectMarkers:
         geoms = self._world.geoms
         marker = self._make.message("visualization_msgs/msg/Marker")
         free = int(geoms.body[number]) != WORLD
-        marker.header.frame_id = self._world.geometry_links[number] if free else self._frame
+        marker.header.frame_id = self._prefix + self._world.geometry_links[number] if free else self._frame
         marker.frame_locked = True
         marker.ns, marker.id, marker.type = self._world.geometry_names[number], part, kind
         R, p = geoms.R[number], geoms.p[number]

@@ -15,7 +15,7 @@ from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
-from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames
+from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames, Run
 from mb_contact.ros.qos import STATE
 from mb_contact.simulation.interface import AnySimulator
 
@@ -31,18 +31,28 @@ class Outputs:
     schedule : Schedule
     options : NodeOptions
         Read again for every message, so that live options count at once.
+
+    Attributes
+    ----------
+    run : int
+        Number of the run, from 1 on.
+    told : int or None
+        Stamp of the last joint states [ns].
     """
 
     def __init__(self, node, simulator: AnySimulator, schedule, options):
         self._node, self._schedule, self._options = node, schedule, options
         self.publishers = []
         self._make = _Maker(node, self.publishers)
+        self.run, self.told = 1, None
+        self._runs = Run(self._make)
+        self._runs.publish(self.run)
         self.bind(simulator)
 
     def bind(self, simulator: AnySimulator) -> None:
         """Publish the states of (another) simulator, on the same topics."""
         make, schedule, options = self._make, self._schedule, self._options
-        self._wrenches = Wrenches(make, simulator, schedule, options.joint_wrench_joints)
+        self._wrenches = Wrenches(make, simulator, schedule, options)
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator)
         self._frames = ObjectFrames(make, simulator, options)
@@ -50,7 +60,7 @@ class Outputs:
         self._markers = ContactMarkers(make, simulator, options)
         self._objects = ObjectMarkers(make, simulator, options)
         self._certificate = Certificate(make, self._node, simulator)
-        self._joints = JointStates(make, simulator)
+        self._joints = JointStates(make, simulator, self.run)
         self._description = Description(make, simulator)
         self._sent = None
 
@@ -62,8 +72,15 @@ class Outputs:
         """Begin new intervals."""
         self._wrenches.clear()
 
+    def begin_run(self):
+        """Count a reset: the states that come now belong to another run."""
+        self.run += 1
+        self._runs.publish(self.run)
+        self._joints.begin_run(self.run)
+
     def describe(self):
         """Publish the latched topics (again: a recording has just begun)."""
+        self._runs.publish(self.run)
         self._description.publish()
         self._frames.publish_static()
         self._objects.publish()
@@ -98,6 +115,8 @@ class Outputs:
         ):
             if every and (force or step % every == 0):
                 output.publish(stamp, *arguments)
+                if output is self._joints:
+                    self.told = stamp
 
 
 class _Maker:

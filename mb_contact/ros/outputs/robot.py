@@ -5,6 +5,8 @@
 
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
+from mb_contact.ros.runs import run_frame
+from mb_contact.simulation.interface import SceneSimulator
 from mb_contact.types import WORLD
 
 
@@ -35,18 +37,43 @@ class Clock:
         self._message.publish()
 
 
-class JointStates:
-    """joint_states: position, velocity, and the effort that really acted in the last step; mimic joints come last."""
+class Run:
+    """run (std_msgs/UInt64), latched: how many times the simulation has begun."""
 
-    def __init__(self, make, simulator):
-        type_name = "sensor_msgs/msg/JointState"
-        prototype = make.message(type_name)
+    TYPE = "std_msgs/msg/UInt64"
+
+    def __init__(self, make):
+        self._publisher = make.publisher(self.TYPE, "run", LATCHED)
+        self._message = make.message(self.TYPE)
+
+    def publish(self, number):
+        """Send the number of the run."""
+        self._message.data = number
+        self._publisher.publish(self._message)
+
+
+class JointStates:
+    """joint_states: position, velocity, and the effort that really acted in the last step; mimic joints come last.
+
+    Its frame_id names the run.
+    """
+
+    TYPE = "sensor_msgs/msg/JointState"
+
+    def __init__(self, make, simulator, run):
+        self._make, self._prototype = make, make.message(self.TYPE)
+        prototype = self._prototype
         self._own = len(simulator.world.joint_names)
         prototype.name = [*simulator.world.joint_names, *simulator.world.follower_names]
         zeros = [0.0] * len(prototype.name)
         prototype.position, prototype.velocity, prototype.effort = zeros, zeros, zeros
-        self._message, _ = make.prepared(type_name, "joint_states", prototype)
         self._simulator = simulator
+        self.begin_run(run)
+
+    def begin_run(self, number):
+        """States that come now are of this run."""
+        self._prototype.header.frame_id = run_frame(number)
+        self._message, _ = self._make.prepared(self.TYPE, "joint_states", self._prototype)
         self._arrays = [self._message.array(field) for field in ("position", "velocity", "effort")]
 
     def publish(self, stamp):
@@ -62,17 +89,17 @@ class JointStates:
         self._message.publish()
 
 
-def _fixed_frames(make, simulator, world_frame):
+def _fixed_frames(make, simulator, options):
     """Publish /tf_static once: where the robots that are welded to the world stand."""
     publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf_static", LATCHED)
     message = make.message("tf2_msgs/msg/TFMessage")
     for model in simulator.world.robot_models:
         root = model.link_names[0]
-        if root in simulator.world.objects or root == world_frame:
+        if root in simulator.world.objects or root == options.world_frame:
             continue
         position, quaternion = simulator.link_pose(root)
         transform = make.message("geometry_msgs/msg/TransformStamped")
-        transform.header.frame_id, transform.child_frame_id = world_frame, root
+        _name_frames(transform, options, root)
         put(transform.transform.translation, position)
         put(transform.transform.rotation, quaternion)
         message.transforms.append(transform)
@@ -80,20 +107,25 @@ def _fixed_frames(make, simulator, world_frame):
     return publisher, message
 
 
+def _name_frames(transform, options, name):
+    transform.header.frame_id, transform.child_frame_id = options.world_frame, options.frame_prefix + name
+
+
 class ObjectFrames:
     """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots."""
 
     def __init__(self, make, simulator, options):
         self._simulator, self._options = simulator, options
+        self._has_links = isinstance(simulator, SceneSimulator)
         self._messages = {}
         self._publisher = make.publisher("tf2_msgs/msg/TFMessage", "/tf")
         self._make = make
-        self._static = _fixed_frames(make, simulator, options.world_frame)
+        self._static = _fixed_frames(make, simulator, options)
 
     def _names(self):
         """Frames to publish now."""
         world = self._simulator.world
-        if not self._options.link_tf or not hasattr(world, "frames"):
+        if not self._options.link_tf or not self._has_links:
             return tuple(world.objects)
         return tuple(name for name, frame in world.frames.items() if frame.body != WORLD)
 
@@ -103,7 +135,7 @@ class ObjectFrames:
             prototype = self._make.message("tf2_msgs/msg/TFMessage")
             for name in names:
                 transform = self._make.message("geometry_msgs/msg/TransformStamped")
-                transform.header.frame_id, transform.child_frame_id = self._options.world_frame, name
+                _name_frames(transform, self._options, name)
                 prototype.transforms.append(transform)
             self._messages[names] = self._publisher.prepare(prototype)
         return self._messages[names]

@@ -3,18 +3,20 @@
 
 """simulation_interfaces: entities of the scene, their states, spawning and deleting (releases 1.x and 2.x)."""
 
-import re
-
 import numpy as np
 
+from mb_contact.checks import shorten
 from mb_contact.errors import MbContactError
-from mb_contact.model.scene import Pose
+from mb_contact.model.scene import Pose, Scene
 from mb_contact.ros.names import snake_case
 from mb_contact.ros.outputs.fields import put, put_stamp
+from mb_contact.ros.services.patterns import Pattern
 from mb_contact.ros.services.resources import entries, object_of, with_entry, without
 from mb_contact.ros.services.simulation import PACKAGE, RESULT, Refusal, answered, refuse_if
+from mb_contact.simulation.interface import SceneSimulator
 
-_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_./-]*$")
+_NAME = Pattern(r"^[A-Za-z][A-Za-z0-9_./-]*$")
+_LONGEST = 255  #: name [characters]
 _UNIT = 1e-3  #: deviation from length one up to which a quaternion is normalised
 
 
@@ -29,7 +31,7 @@ class EntityServices:
         self._node = node = simulator_node.node
         self._codes = node.message_type(RESULT)
         self._categories = node.message_type(f"{PACKAGE}/msg/EntityCategory")
-        self._spawned = []
+        self._spawned, self._scene = [], simulator_node.simulator.scene
         for name, serve in (
             ("GetEntities", self._get_all), ("GetEntityState", self._get), ("SetEntityState", self._set),
             ("SpawnEntity", self._spawn), ("DeleteEntity", self._delete),
@@ -39,19 +41,20 @@ class EntityServices:
     @property
     def can_rebuild(self):
         """Whether bodies can be added to this simulator and taken away."""
-        return hasattr(self._control.simulator, "rebuilt")
+        return isinstance(self._control.simulator, SceneSimulator)
 
     # --- what there is --------------------------------------------------------------------------
     def entities(self):
         """Name to (root link, category) of everything, in the scene's order."""
-        scene, world, kinds = self._control.simulator.scene, self._control.simulator.world, self._categories
-        found = {}
-        for entry, model in zip(getattr(scene, "models", ()), getattr(world, "robot_models", ())):
+        simulator, kinds = self._control.simulator, self._categories
+        world, found = simulator.world, {}
+        scene = simulator.scene if isinstance(simulator, SceneSimulator) else Scene()
+        for entry, model in zip(scene.models, world.robot_models):
             free = model.link_names[0] in world.objects and not model.joint_names
             found[entry.name or model.name] = (
                 model.link_names[0], kinds.CATEGORY_OBJECT if free else kinds.CATEGORY_ROBOT
             )  # fmt: skip
-        for primitive in getattr(scene, "primitives", ()):
+        for primitive in scene.primitives:
             free = primitive.name in world.objects
             found[primitive.name] = (primitive.name, kinds.CATEGORY_OBJECT if free else kinds.CATEGORY_STATIC_OBJECT)
         for name in world.objects:
@@ -67,12 +70,7 @@ class EntityServices:
                 filters.bounds.type, self._codes.RESULT_FEATURE_UNSUPPORTED,
                 "filtering by bounds is not supported",
             )
-            try:
-                pattern = re.compile(filters.filter)
-            except re.error as error:
-                raise Refusal(
-                    self._codes.RESULT_OPERATION_FAILED, f"'{filters.filter}' is no regular expression: {error}"
-                ) from None
+            pattern = Pattern(filters.filter)
             wanted = {int(entry.category) for entry in filters.categories}
             names = [
                 name for name, (_, category) in self._control.ask(self.entities).items()
@@ -85,7 +83,8 @@ class EntityServices:
     def _link(self, name):
         """Root link of an entity."""
         found = self.entities()
-        refuse_if(name not in found, self._codes.RESULT_NOT_FOUND, f"no entity '{name}'; there are {', '.join(found)}")
+        message = f"no entity '{shorten(name)}'; there are {', '.join(found)}"
+        refuse_if(name not in found, self._codes.RESULT_NOT_FOUND, message)
         return found[name][0]
 
     def _get(self, request, answer):
@@ -93,9 +92,8 @@ class EntityServices:
             simulator = self._control.simulator
             link = self._link(request.entity)
             position, quaternion = simulator.link_pose(link)
-            motion = getattr(simulator, "object_motion", None)
-            still = np.zeros(6), np.zeros(6)
-            velocity, acceleration = motion(link) if motion and link in simulator.world.objects else still
+            moves = isinstance(simulator, SceneSimulator) and link in simulator.world.objects
+            velocity, acceleration = simulator.object_motion(link) if moves else (np.zeros(6), np.zeros(6))
             return position, quaternion, velocity, acceleration, self._control.stamp()
 
         def fill():
@@ -116,8 +114,8 @@ class EntityServices:
         def act():
             link, simulator = self._link(request.entity), self._control.simulator
             self._check_frame(request.state.header.frame_id)
-            if link not in simulator.world.objects or not hasattr(simulator, "set_object"):
-                message = f"'{request.entity}' is no free object: its pose cannot be set"
+            if link not in simulator.world.objects or not isinstance(simulator, SceneSimulator):
+                message = f"'{shorten(request.entity)}' is no free object: its pose cannot be set"
                 raise Refusal(self._codes.RESULT_OPERATION_FAILED, message)
             refuse_if(
                 getattr(request, "set_acceleration", False), self._codes.RESULT_FEATURE_UNSUPPORTED,
@@ -142,7 +140,7 @@ class EntityServices:
     def _check_frame(self, frame):
         refuse_if(
             frame not in ("", self._control.options.world_frame), self._codes.RESULT_OPERATION_FAILED,
-            f"frame_id is '{frame}'; poses are known in '{self._control.options.world_frame}' only",
+            f"frame_id is '{shorten(frame)}'; poses are known in '{self._control.options.world_frame}' only",
         )
 
     # --- spawning and deleting ----------------------------------------------------------------------
@@ -186,8 +184,8 @@ class EntityServices:
         """The entity's name, changed where it is taken and may be changed."""
         name = request.name or ("object" if request.allow_renaming else "")
         refuse_if(
-            not _NAME.match(name), kind.NAME_INVALID,
-            f"'{name}' is no name; begin with a letter, then letters, digits, _ - . /",
+            len(name) > _LONGEST or not _NAME.search(name), kind.NAME_INVALID,
+            f"'{shorten(name)}' is no name; begin with a letter, then letters, digits, _ - . /, {_LONGEST} at most",
         )
         taken = set(self.entities()) | set(self._control.simulator.world.frames) | {"world", "ground"}
         if name not in taken:
@@ -224,6 +222,13 @@ class EntityServices:
 
     def _rebuild(self, scene):
         self._control.replace_simulator(self._control.simulator.rebuilt(scene))
+
+    def restore(self):
+        """Delete what was spawned and bring back what was deleted of the scene; on the physics thread."""
+        if self._control.simulator.scene is not self._scene:
+            self._rebuild(self._scene)
+            self._control.tell("restore")
+            self._spawned = []
 
     def remove_spawned(self):
         """Delete everything that was spawned; on the physics thread."""

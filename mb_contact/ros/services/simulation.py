@@ -91,12 +91,13 @@ class SimulationServices:
                 f"{scope} is no sum of reset scopes",
             )
             everything = scope in (kind.SCOPE_DEFAULT, kind.SCOPE_ALL)
-            # by default time goes on (reset_rewinds_time); whoever names it wants it back at zero
-            rewind = True if scope & kind.SCOPE_TIME else None
-            if everything or scope & kind.SCOPE_SPAWNED:
+            rewind = everything or bool(scope & kind.SCOPE_TIME)
+            if everything:
+                self._entities.restore()
+            elif scope & kind.SCOPE_SPAWNED:
                 self._entities.remove_spawned()
             if everything or scope & kind.SCOPE_STATE:
-                self._control.do_reset(rewind)
+                self._control.do_reset(rewind or None)  # without it as reset_rewinds_time says
             elif rewind:
                 self._control.rewind()
 

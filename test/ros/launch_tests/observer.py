@@ -26,7 +26,7 @@ from launch import LaunchDescription
 
 START = 300.0  #: seconds: the first run compiles
 PATIENCE = 60.0
-UP = "is up (rclpy backend)"  #: what the node prints when it runs
+UP = "is up ("  #: what the node prints when it runs
 JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
 WORDS = ("Traceback", "ERROR", "Segmentation")  #: that no process may print

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -200,7 +201,55 @@ def test_reset_and_time(world):
     assert code(simulation("reset_simulation", scope=1)) == OK and stamp() == 0  # time, as asked for
     simulation("step_simulation", steps=3)
     assert code(simulation("reset_simulation", scope=255)) == OK and stamp() == 0
+    simulation("step_simulation", steps=3)
+    assert code(simulation("reset_simulation")) == OK and stamp() == 0  # SCOPE_DEFAULT is all of it
     assert code(simulation("reset_simulation", scope=64)) == UNSUPPORTED
+
+
+def test_a_reset_of_everything_brings_back_what_was_deleted(world):
+    simulation, _ = world
+    assert code(simulation.spawn("ball", BALL)) == OK
+    assert code(simulation("delete_entity", entity="box")) == OK and simulation.entities() == ["table", "ball"]
+    assert code(simulation("reset_simulation", scope=4)) == OK and simulation.entities() == ["table"]
+    assert code(simulation("reset_simulation", scope=255)) == OK and simulation.entities() == ["table", "box"]
+    simulation("step_simulation", steps=2)
+    assert code(simulation("delete_entity", entity="box")) == OK
+    assert code(simulation("reset_simulation")) == OK and simulation.entities() == ["table", "box"]
+
+
+def test_filters_are_posix_and_names_are_told_short(world):
+    simulation, _ = world
+    assert simulation.entities(filter="^[[:alpha:]]+x$") == ["box"]
+    begun = time.monotonic()
+    assert code(simulation.spawn("a" * 40, BALL)) == OK and simulation.entities(filter="^(a+)+b") == []
+    assert time.monotonic() - begun < TIMEOUT  # it doubled with each letter
+    long = simulation("get_entity_state", entity="n" * 100_000)
+    assert code(long) == NOT_FOUND and len(long.result.error_message) < 500
+    long = simulation.spawn("n" * 100_000, BALL)
+    assert code(long) == 102 and len(long.result.error_message) < 500
+    assert code(simulation("reset_simulation", scope=4)) == OK
+
+
+def test_subscriptions_go_with_their_entities(world):
+    """As many endpoints, parameters and inputs as before, however many names have come and gone."""
+    simulation, peer = world
+    pushes = [f"/external_wrench/visitor_{i}" for i in range(5)]
+
+    def readers():
+        return [peer.node.create_publisher("geometry_msgs/msg/WrenchStamped", topic, QoS(1)) for topic in pushes]
+
+    for i in range(5):
+        assert code(simulation.spawn(f"visitor_{i}", BALL, (i, 5.0, 2.0))) == OK
+    writers = readers()
+    wait_until(lambda: all(w.get_subscription_count() == 1 for w in writers), "subscriptions of the entities")
+    for i in range(5):
+        assert code(simulation("delete_entity", entity=f"visitor_{i}")) == OK
+    wait_until(lambda: all(w.get_subscription_count() == 0 for w in writers), "end of the subscriptions")
+    names = peer.call("/mb_contact/list_parameters", "rcl_interfaces/srv/ListParameters").result.names
+    assert not [name for name in names if "visitor" in name]
+    assert code(simulation.spawn("visitor_0", BALL)) == OK  # and again
+    wait_until(lambda: writers[0].get_subscription_count() == 1, "the subscription again")
+    assert code(simulation("reset_simulation", scope=4)) == OK
 
 
 def test_spawned_objects_fall_and_go(world):
