@@ -49,7 +49,7 @@ class Certificate(NamedTuple):
 
     complementarity_gap: float  #: largest min(z, w) over all complementary pairs
     infeasibility: float  #: largest negative part of any velocity, slack or normal impulse
-    cone_violation: float  #: largest friction impulse beyond the pyramid [N s]
+    cone_violation: float  #: largest friction impulse beyond the pyramid or the cone [N s]
     penetration: float  #: deepest penetration at the start of the step [m]
     solver: str  #: how the step was solved: warm_start, newton, no_push_out or over_budget (docs/contact.md)
     iterations: int  #: Newton steps

@@ -94,6 +94,7 @@ def _disc(P, u, radius, first, last, residuals):
     length = 0.0
     size = 0.0
     scale = 0.0
+    steep = 0.0
     worst = 0.0
     for k in range(first, last):
         if blocks.mu[k] == 0.0:
@@ -101,9 +102,10 @@ def _disc(P, u, radius, first, last, residuals):
             continue
         y = P.r[k] / blocks.mu[k]
         scale = blocks.mu[k] * blocks.mu[k] * blocks.D[k]
+        steep = max(steep, blocks.mu[k])
         size += y * y
         length += (y - blocks.mu[k] * u[P.source[k]] / scale) ** 2
-    residuals[VIOLATION] = max(residuals[VIOLATION], np.sqrt(scale) * (np.sqrt(size) - radius))
+    residuals[VIOLATION] = max(residuals[VIOLATION], steep * (np.sqrt(size) - radius))  # [N s], as beyond the polygon
     part = 1.0 if length <= radius * radius else radius / np.sqrt(length)
     total = 0.0
     for k in range(first, last):

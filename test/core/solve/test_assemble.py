@@ -1,0 +1,76 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Both faces of the operator of a step against J M^-1 J*, scales of friction groups, rows that nothing moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, set_velocities, spread_scales
+from mb_contact.core.solve.by_bodies import apply_bodies
+from mb_contact.core.solve.system import (
+    BY_BODIES,
+    BY_ROWS,
+    CONTACT,
+    EQUALITY,
+    UNILATERAL,
+    make_system,
+    make_system_handle,
+)
+from scenes.posed_steps import bar_and_ball, pose, two_balls
+
+pytestmark = pytest.mark.nojit
+
+
+@pytest.mark.parametrize("make", [bar_and_ball, lambda: two_balls(-1e-4)])
+def test_both_faces_are_the_compliance_of_the_rows(make):
+    sim = make()
+    posed, P = pose(sim), sim.context.system
+    n, source = posed.n_rows, P.source[: posed.n_rows]
+    W = (posed.J @ np.linalg.solve(posed.M, posed.J.T))[np.ix_(source, source)]
+    if P.face[0] == BY_ROWS:
+        np.testing.assert_allclose(P.W[np.ix_(source, source)], W, atol=1e-12)
+    assert assemble_by_bodies(
+        make_system_handle(P), sim.context.handle.draft, sim.context.tree, sim.context.kin, sim.context.rows
+    )
+    x, y, blocks, pieces = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_piece[P.count[2]]
+    for j in range(n):
+        x[:] = 0.0
+        x[j] = 1.0
+        apply_bodies(P.blocks.start, P.bodies, P.work, 0, blocks, 0, pieces, x, y)
+        np.testing.assert_allclose(y[:n], W[:, j], atol=1e-12)
+    np.testing.assert_allclose(P.blocks.D[:n], np.diag(W), atol=1e-12)  # before groups share a scale
+
+
+def test_the_cheaper_face_is_taken():
+    sim = two_balls(-1e-4)
+    pose(sim)
+    P, handle = sim.context.system, make_system_handle(sim.context.system)
+    choose_face(handle, False)
+    assert P.face[0] == BY_ROWS  # nine rows
+    P.blocks.start[P.island[1]] = 100  # as if there were a hundred
+    choose_face(handle, False)
+    assert P.face[0] == BY_BODIES
+    choose_face(handle, True)
+    assert P.face[0] == BY_ROWS
+
+
+def test_a_friction_group_shares_one_scale():
+    """mu_1^2 D_1 = mu_2^2 D_2 = the mean of mu^2 W; a row without friction keeps its own."""
+    P = make_system(7, 2, 0, 7, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.blocks.kind[:], P.blocks.start[1:] = CONTACT, (3, 6)
+    P.blocks.mu[:6], P.blocks.D[:6] = [0.0, 0.5, 0.25, 0.0, 0.3, 0.0], [9.0, 2.0, 4.0, 8.0, 3.0, 5.0]
+    spread_scales(P.blocks, 2)
+    mean = (0.25 * 2.0 + 0.0625 * 4.0) / 2
+    np.testing.assert_allclose(P.blocks.D[:6], [9.0, mean / 0.25, mean / 0.0625, 8.0, 3.0, 5.0], rtol=1e-15)
+
+
+def test_nothing_is_asked_of_rows_that_nothing_moves():
+    P = make_system(5, 3, 0, 5, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.count[:] = 3, 5, 1
+    P.blocks.kind[:], P.blocks.start[:] = (CONTACT, EQUALITY, UNILATERAL), (0, 3, 4, 5)
+    P.source[:], P.blocks.D[:], P.immobile[:] = (4, 3, 2, 1, 0), 0.25, (1, 1, 0, 1, 0)
+    set_velocities(make_system_handle(P), np.array([-5.0, -4.0, -3.0, -2.0, -1.0]))
+    np.testing.assert_array_equal(P.q, [0.5, 0.0, -3.0, 0.0, -5.0])  # a normal parts at root D

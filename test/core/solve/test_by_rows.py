@@ -1,0 +1,47 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator by rows and its Newton steps against dense matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
+from mb_contact.core.solve.system import UNILATERAL
+from scenes.body_systems import body_system, random_gain
+
+pytestmark = pytest.mark.nojit
+
+
+def test_w_is_read_by_the_callers_numbers():
+    P, _, _, W = body_system(0)
+    rows = np.random.default_rng(1).permutation(len(W))
+    x, y = np.random.default_rng(2).normal(size=len(W)), np.full(len(W), np.nan)
+    apply_rows(P.W, rows, 2, 7, x, y)
+    np.testing.assert_allclose(y[2:7], W[np.ix_(rows[2:7], rows[2:7])] @ x[2:7], rtol=1e-12)
+    assert np.isnan(np.delete(y, range(2, 7))).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_newton_steps(seed):
+    """dr = (1 + G W)^-1 c, where G couples a normal and its two tangents."""
+    P, _, _, W = body_system(seed)
+    rng = np.random.default_rng(seed)
+    G, dense = random_gain(P, rng)
+    c, dr = rng.normal(size=len(W)), np.zeros(len(W))
+    assert factor_rows(P.blocks, P.W, P.source, 0, 5, G, P.factors)
+    substitute_rows(P.factors, 0, len(W), c, dr)
+    np.testing.assert_allclose((np.eye(len(W)) + dense @ W) @ dr, c, atol=1e-10)
+
+
+def test_a_singular_matrix_is_named():
+    """The same row twice, with gains that cancel what it says: 1 + G W has two equal rows."""
+    P, _, _, W = body_system(0)
+    P.W[3, 7] = P.W[7, 3] = P.W[7, 7] = W[3, 3]
+    source, G = P.source.copy(), np.zeros((len(W), 3))
+    source[4] = 7
+    P.blocks.kind[2], P.blocks.start[3] = UNILATERAL, 5
+    G[3, 0] = G[4, 0] = -0.5 / W[3, 3]
+    assert not factor_rows(P.blocks, P.W, source, 1, 3, G, P.factors)
