@@ -14,15 +14,24 @@ An engine is a class with ``__init__(geoms)`` and
 ``query(candidates, count, reach, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
 """
 
-import importlib
+from __future__ import annotations
 
+import importlib
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mb_contact.checks import Floats
 from mb_contact.collision.buffers import CollisionBuffers, ManifoldWork, make_buffers, make_contacts
 from mb_contact.errors import CollisionError
+from mb_contact.types import Geoms
 
 __all__ = [
     "ENGINES",
     "CollisionBuffers",
     "ManifoldWork",
+    "NarrowPhase",
     "make_buffers",
     "make_contacts",
     "make_narrow_phase",
@@ -34,7 +43,22 @@ ENGINES = {"coal": "mb_contact.collision.coal_engine", "fcl": "mb_contact.collis
 PACKAGES = {"coal": "coal", "fcl": "python-fcl"}
 
 
-def make_narrow_phase(geoms, engine="coal"):
+class NarrowPhase(Protocol):
+    """What every engine's class does, made with the world's ``Geoms``."""
+
+    def query(
+        self,
+        candidates: npt.NDArray[np.int64],
+        count: int,
+        reach: Floats,
+        geom_R: Floats,
+        geom_p: Floats,
+        witness: Floats,
+    ) -> None:
+        """Fill the witness rows of near pairs; see :class:`mb_contact.collision.coal_engine.NarrowPhase`."""
+
+
+def make_narrow_phase(geoms: Geoms, engine: str = "coal") -> NarrowPhase:
     """Narrow phase of a world.
 
     Parameters

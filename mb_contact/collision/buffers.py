@@ -13,7 +13,7 @@ from mb_contact.core.collision.manifold_clip import MAX_POINTS
 from mb_contact.core.collision.shapes import RIM_CORNERS
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.errors import InputError
-from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts
+from mb_contact.types import SHAPE_HEIGHT_FIELD, Contacts, Geoms
 
 FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
 FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
@@ -57,7 +57,7 @@ class CollisionBuffers(NamedTuple):
     work: ManifoldWork
 
 
-def make_buffers(geoms):
+def make_buffers(geoms: Geoms) -> CollisionBuffers:
     """Allocate the buffers of a world.
 
     Parameters
@@ -74,7 +74,7 @@ def make_buffers(geoms):
     return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), work=work)
 
 
-def make_manifold_work(room):
+def make_manifold_work(room: int) -> ManifoldWork:
     """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
     return allocate(ManifoldWork, c=room, field=allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES))
 
@@ -86,7 +86,7 @@ def _room(geoms):
     return int(max(MAX_POINTS, vertices + 2, 2 * corners + 6))
 
 
-def make_contacts(capacity):
+def make_contacts(capacity: int) -> Contacts:
     """Allocate room for ``capacity`` contact points.
 
     Raises

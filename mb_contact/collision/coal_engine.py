@@ -9,10 +9,17 @@ object.  Nothing is kept from one query to the next, so a restored state gives t
 a GJK guess from the step before saves at most 0.15 us and costs 0.25 us to carry over.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import coal
 import numpy as np
+import numpy.typing as npt
 
+from mb_contact.checks import Floats
 from mb_contact.collision.sizes import make_shape, order_key
+from mb_contact.types import Geoms
 
 #: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
 TOLERANCE = 1e-9
@@ -33,11 +40,12 @@ class NarrowPhase:
         A size is not positive and finite.
     """
 
-    def __init__(self, geoms):
+    def __init__(self, geoms: Geoms) -> None:
         self._geoms = geoms
         self._shapes = [make_shape(coal, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
-        self._pairs = {}  # made when a pair first comes near: a large world has half a million
+        #: made when a pair first comes near: a large world has half a million
+        self._pairs: dict[int, tuple[Any, ...]] = {}
         self._request = coal.DistanceRequest()
         self._request.enable_signed_distance = True
         self._request.gjk_tolerance = TOLERANCE
@@ -45,7 +53,15 @@ class NarrowPhase:
         self._result = coal.DistanceResult()
         self._bound = (None, None, None)
 
-    def query(self, candidates, count, reach, geom_R, geom_p, witness):
+    def query(
+        self,
+        candidates: npt.NDArray[np.int64],
+        count: int,
+        reach: Floats,
+        geom_R: Floats,
+        geom_p: Floats,
+        witness: Floats,
+    ) -> None:
         """Fill the witness rows of the candidates that have neither plane nor height field.
 
         Parameters

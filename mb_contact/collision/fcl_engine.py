@@ -9,12 +9,17 @@ no tolerance to set, so curved shapes are known to some 1e-6 m; the solver must 
 sideways normals.  Planes never reach it: its distance to them ends in a segmentation fault.
 """
 
+from __future__ import annotations
+
 import math
 
 import fcl
 import numpy as np
+import numpy.typing as npt
 
+from mb_contact.checks import Floats
 from mb_contact.collision.sizes import make_shape, order_key
+from mb_contact.types import Geoms
 
 LEAD = 0.02  #: how far near or penetrating shapes are moved apart to look at them again [m]
 ASCENT = 20  #: looks at most
@@ -34,7 +39,7 @@ class NarrowPhase:
         A size is not positive and finite.
     """
 
-    def __init__(self, geoms):
+    def __init__(self, geoms: Geoms) -> None:
         self._geoms = geoms
         shapes = [make_shape(fcl, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
         self._objects = [None if shape is None else fcl.CollisionObject(shape) for shape in shapes]
@@ -44,7 +49,15 @@ class NarrowPhase:
         )
         self._collision = fcl.CollisionRequest(num_max_contacts=16, enable_contact=True, gjk_solver_type=solver)
 
-    def query(self, candidates, count, reach, geom_R, geom_p, witness):
+    def query(
+        self,
+        candidates: npt.NDArray[np.int64],
+        count: int,
+        reach: Floats,
+        geom_R: Floats,
+        geom_p: Floats,
+        witness: Floats,
+    ) -> None:
         """Fill the witness rows of the candidates that have neither plane nor height field; arguments as coal's."""
         fresh = set()
         rows = zip(candidates[:count].tolist(), reach[:count].tolist())

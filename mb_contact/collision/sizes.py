@@ -3,10 +3,16 @@
 
 """What every engine asks of a geometry: its size, checked, and the vertices of a hull."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.errors import CollisionError
-from mb_contact.model.hulls import convex_hull
+from mb_contact.model.hulls import Hull, convex_hull
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -18,6 +24,7 @@ from mb_contact.types import (
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
+    Geoms,
 )
 
 #: How many entries of its size a shape uses.
@@ -25,7 +32,7 @@ USED = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_CONE: 2, SHA
         SHAPE_CONVEX: 3}
 
 
-def checked_size(geoms, g):
+def checked_size(geoms: Geoms, g: int) -> Floats:
     """Entries of the size of geometry g that its shape uses; a plane has none.
 
     Raises
@@ -45,17 +52,17 @@ def checked_size(geoms, g):
     return size
 
 
-def hull_vertices(geoms, g):
+def hull_vertices(geoms: Geoms, g: int) -> Floats:
     """Vertices (k, 3) of the hull of geometry g in its frame [m]; none of another shape."""
     return geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
 
 
-def order_key(geoms, g):
+def order_key(geoms: Geoms, g: int) -> tuple[int, list[float], list[list[float]]]:
     """Sort key of a geometry that does not depend on its number."""
     return int(geoms.kind[g]), geoms.size[g].tolist(), hull_vertices(geoms, g).tolist()
 
 
-def make_shape(library, geoms, g, convex):
+def make_shape(library: Any, geoms: Geoms, g: int, convex: Callable[[Hull], Any]) -> Any:
     """The shape of geometry g in an engine's classes, which have the same names; of a hull ``convex(Hull)``.
 
     Returns

@@ -8,13 +8,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mb_contact.errors import CommunicationError
 from mb_contact.model.resources import find_resource
 from mb_contact.ros.children import Child
 from mb_contact.ros.signals import give_back, take_signals
+
+if TYPE_CHECKING:
+    from mb_contact.ros.node import SimulatorNode
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/dual_arm_lift.py"
@@ -51,7 +56,7 @@ class LiftOptions:
     view: bool = False
 
 
-def say(text):
+def say(text: str) -> None:
     """One line of progress."""
     print(text, flush=True)
 
@@ -59,29 +64,31 @@ def say(text):
 class ControllerProcess(Child):
     """The controller as a child; its end ends the simulation."""
 
-    def __init__(self, script, backend, clock):
+    def __init__(self, script: str | Path, backend: str, clock: Callable[[], float]) -> None:
         super().__init__([sys.executable, str(script), "--backend", backend, "--wait", "30"], _GRACE)
-        self._clock, self._node = clock, None
-        self.phases = []  #: (name, start [s]) of its moves
-        self.code = None  #: exit code once it has ended by itself
+        self._clock = clock
+        self._node: SimulatorNode | None = None
+        self.phases: list[tuple[str, float]] = []  #: (name, start [s]) of its moves
+        self.code: int | None = None  #: exit code once it has ended by itself
 
-    def start(self, simulator_node):
+    def start(self, simulator_node: SimulatorNode) -> None:
         """Start it; from now on its end stops ``simulator_node``."""
         _refuse_second_simulator(simulator_node)
         self._node = simulator_node
         self.launch(stdout=subprocess.PIPE)
 
-    def heard(self, line):
+    def heard(self, line: str) -> None:
         """Note down which move begins, and pass the line on."""
         name = line.removeprefix("controller: ")
         if name != line and name != "done" and not name.startswith("error"):
             self.phases.append((name, self._clock()))
         say(f"  {self._clock():6.2f} s  {line}")
 
-    def ended(self, code):
+    def ended(self, code: int | None) -> None:
         """End the simulation."""
         self.code = code
-        self._node.stop()
+        if self._node is not None:
+            self._node.stop()
 
 
 def _refuse_second_simulator(simulator_node):
@@ -97,7 +104,7 @@ def _refuse_second_simulator(simulator_node):
         )
 
 
-def run_lift(options=None):
+def run_lift(options: LiftOptions | None = None) -> int:
     """Run, judge, report; returns the exit code.
 
     Returns

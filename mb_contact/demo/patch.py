@@ -3,12 +3,18 @@
 
 """Figure 2 of Pai, Ascher and Kry: a curved patch on a flat one, judged, and drawn as a sequence of pictures."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.resources import find_resource
+from mb_contact.surfaces import Surface, SurfaceMotion
 from mb_contact.surfaces.scene_build import build_motion
 from mb_contact.surfaces.scene_file import load_surface_scene
 
@@ -21,7 +27,7 @@ MOST_DRIFT = 1e-9  #: [m]
 GRID = 13
 
 
-def run_patch(out="out", scene=SCENE):
+def run_patch(out: str | Path = "out", scene: str | Path = SCENE) -> int:
     """Simulate the scene for 10 s, print what stays constant, write ``patch.png``; 0 if it stays, else 1."""
     motion = build_motion(load_surface_scene(find_resource(scene)))
     energy, start = motion.energy(), motion.centre_of_mass()[0]
@@ -50,26 +56,27 @@ def run_patch(out="out", scene=SCENE):
     return 0 if worst["energy"] <= MOST_ENERGY and worst["drift"] <= MOST_DRIFT else 1
 
 
-def snapshot(motion):
+def snapshot(motion: SurfaceMotion) -> dict[str, Any]:
     """What a picture shows: time, grids of both surfaces, contact point, centre of mass, body axes; world."""
     R, p = motion.pose()
     E, o = motion.base_pose()
+    force = motion.contact_force()
     return {
         "time": motion.time,
         "base": grid(motion.base.surface) @ E.T + o,
         "body": grid(motion.body.surface) @ R.T + p,
-        "contact": motion.contact_force().point,
+        "contact": None if force is None else force.point,
         "centre": motion.centre_of_mass()[0],
         "axes": R,
     }
 
 
-def grid(surface):
+def grid(surface: Surface) -> Floats:
     """Points (GRID, GRID, 3) of the first chart."""
     return surface.samples(0, GRID)[1].reshape(GRID, GRID, 3)
 
 
-def draw(frames, file):
+def draw(frames: Sequence[dict[str, Any]], file: str | Path) -> None:
     """The sequence as one PNG.
 
     Raises
@@ -90,6 +97,7 @@ def draw(frames, file):
         _draw_frame(axes, frame)
         axes.set_title(f"{frame['time']:.2f} s", y=0.95)
     figure.subplots_adjust(0.0, 0.0, 1.0, 0.97, 0.0, 0.0)
+    file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=80)
     plt.close(figure)
@@ -102,7 +110,8 @@ def _draw_frame(axes, frame):
         axes.plot_surface(x, y, z, color=colour, alpha=0.35, linewidth=0.3, edgecolor="white", zorder=order)
     centre = frame["centre"]
     axes.plot(*np.stack((centre, centre * (1, 1, 0)), 1), color="0.3", linestyle=":", zorder=3)
-    axes.scatter(*frame["contact"], color="tab:red", s=30, zorder=4)
+    if frame["contact"] is not None:
+        axes.scatter(*frame["contact"], color="tab:red", s=30, zorder=4)
     axes.scatter(*centre, color="black", s=90, zorder=4)
     for axis, colour in zip(frame["axes"].T, ("tab:red", "tab:green", "tab:blue")):
         axes.plot(*np.stack((centre, centre + 0.3 * axis), 1), color=colour, linewidth=2, zorder=5)

@@ -3,12 +3,24 @@
 
 """The picture of a lift: height, finger forces and joint torques over time."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.demo.verdict import LIFT
 
 
-def plot_lift(path, record, phases, fingers, joints):
+def plot_lift(
+    path: str | Path,
+    record: dict[str, Floats],
+    phases: Sequence[tuple[str, float]],
+    fingers: Sequence[str],
+    joints: Sequence[str],
+) -> None:
     """Write a PNG.
 
     Parameters

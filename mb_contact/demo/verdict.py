@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mb_contact.checks import Floats
+
+if TYPE_CHECKING:
+    from mb_contact.demo.watch import WatchedSimulator
 
 LIFT = 0.200  #: height that counts as lifted [m]
 HOLD = 3.0  #: how long it must be held there [s]
@@ -28,7 +35,7 @@ class Verdict:
     grip_left: float  #: greatest finger force at the end
 
     @property
-    def failures(self):
+    def failures(self) -> list[str]:
         """What is missing, in words; empty if the lift succeeded."""
         said = []
         if self.height < LIFT:
@@ -44,7 +51,7 @@ class Verdict:
         return said
 
 
-def judge(record):
+def judge(record: dict[str, Floats]) -> Verdict:
     """Verdict on a record of :class:`~mb_contact.demo.watch.WatchedSimulator`."""
     time, p = record["time"], record["position"]
     height = p[:, 2] - p[0, 2]
@@ -79,7 +86,7 @@ def _slip(in_hands, aloft):
     return float(np.linalg.norm(carried - carried[0], axis=2).max(initial=0.0))
 
 
-def table(verdict, summary, simulator):
+def table(verdict: Verdict, summary: Any, simulator: WatchedSimulator) -> list[tuple[str, str]]:
     """Rows (what, value) of the table at the end.
 
     Parameters
@@ -110,7 +117,7 @@ def table(verdict, summary, simulator):
     ]
 
 
-def print_table(rows):
+def print_table(rows: Sequence[tuple[str, str]]) -> None:
     """Two aligned columns on standard output."""
     width = max(len(what) for what, _ in rows)
     for what, value in rows:

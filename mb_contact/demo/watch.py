@@ -3,9 +3,19 @@
 
 """A simulator that keeps a record of itself: the truth that a demonstration is judged by."""
 
-import numpy as np
+from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene import Scene
+from mb_contact.simulation.results import Step
 from mb_contact.simulation.simulator import Simulator
 
 
@@ -26,11 +36,19 @@ class WatchedSimulator(Simulator):
         Called with this simulator after each sample, on the physics thread.
     """
 
-    def __init__(self, scene, item, hands, progress=None, period=0.01, on_sample=None):
+    def __init__(
+        self,
+        scene: Scene | str | Path,
+        item: str,
+        hands: Sequence[str],
+        progress: Callable[[str], Any] | None = None,
+        period: float = 0.01,
+        on_sample: Callable[[WatchedSimulator], Any] | None = None,
+    ) -> None:
         self._watching = False  # the warm-up step inside the constructor is none of the record's business
         self._item, self._hands = item, tuple(hands)
         self._on_sample = on_sample
-        self.samples = []
+        self.samples: list[tuple[Any, ...]] = []
         self.energy_balance = 0.0
         super().__init__(scene, progress=progress)
         self._every = max(1, round(period / self.time_step))
@@ -39,9 +57,9 @@ class WatchedSimulator(Simulator):
         self._sample()
         self._watching = True
 
-    def step(self, effort=None):
+    def step(self, effort: ArrayLike | None = None, time_step: float | None = None) -> Step:
         """Advance by one time step; see :meth:`Simulator.step`."""
-        result = super().step(effort)
+        result = super().step(effort, time_step)
         self.energy_balance = result.certificate.energy_balance
         if self._watching and self.step_count % self._every == 0:
             self._sample()
@@ -56,7 +74,7 @@ class WatchedSimulator(Simulator):
         forces = [np.linalg.norm(self.contact_impulse(f)[3:]) / self.time_step for f in self.fingers]
         self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts()))
 
-    def record(self):
+    def record(self) -> dict[str, Floats]:
         """The samples as arrays.
 
         Returns

@@ -3,10 +3,13 @@
 
 """What ``mb-contact view`` does: a view of a scene that is simulated here, or of a node that runs elsewhere."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
 import webbrowser
+from pathlib import Path
 
 from mb_contact.errors import InputError
 from mb_contact.ros.signals import give_back, take_signals
@@ -21,7 +24,7 @@ LISTENING = "web view at "  #: what the line that names the address has, for pro
 SEEN = "a browser is looking"
 
 
-def run_view(scene, options=None):
+def run_view(scene: str | Path, options: ViewOptions | None = None) -> int:
     """Show a scene until its duration is over, or SIGINT or SIGTERM comes; returns the exit code.
 
     Raises
@@ -71,7 +74,7 @@ def _simulate(scene, options):
     return player, drawing, poses, simulator.scene.path.stem
 
 
-def refuse_surfaces(scene, option):
+def refuse_surfaces(scene: str | Path, option: str) -> None:
     """Raise InputError for a scene of smooth surfaces: no node runs one."""
     from mb_contact.surfaces.scene_file import is_surface_scene
 

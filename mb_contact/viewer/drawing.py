@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from mb_contact.errors import InputError
 from mb_contact.model.height_fields import grid_triangles
 from mb_contact.model.pairs import link_frictions
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene import Scene
 from mb_contact.model.shape_meshes import ball_profile, box_mesh, shape_mesh, turned
 from mb_contact.model.visuals import read_visuals, scene_visuals
+from mb_contact.model.world import World
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 FIELD_ROWS = 256  #: and columns of a drawn height field at most
@@ -59,7 +62,7 @@ class Drawing(NamedTuple):
     objects: dict = {}  #: links of the scene's objects to the names of their shapes
 
 
-def scene_drawing(scene, world):
+def scene_drawing(scene: Scene, world: World) -> Drawing:
     """Drawing of a Scene and its World."""
     read, missing = scene_visuals(scene, world)
     visuals = [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in read]
@@ -96,7 +99,7 @@ def _in_link(world, g):
     return frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
 
 
-def marker_parts(markers, world_frame="world"):
+def marker_parts(markers: Iterable[Any], world_frame: str = "world") -> list[Part]:
     """Parts of visualization_msgs/Marker of one shape each: cubes, spheres, cylinders, triangles; others are left out.
 
     Those in ``world_frame`` do not move.
@@ -106,7 +109,8 @@ def marker_parts(markers, world_frame="world"):
     InputError
         A pose that is none, corners that are no triangles.
     """
-    parts, colours = [], {}
+    parts: list[Part] = []
+    colours: dict[str, tuple[float, float, float]] = {}
     for marker in markers:
         mesh = _marker_mesh(marker)
         if mesh is None:
@@ -136,12 +140,12 @@ def _marker_mesh(marker):
     return None
 
 
-def surface_drawing(simulator):
+def surface_drawing(simulator: Any) -> Drawing:
     """Drawing of a simulator of smooth surfaces: every chart as a grid, a robot by its visuals."""
     parts, missing = [], []
     for i, (link, surface, opacity) in enumerate(_surfaces(simulator)):
         colour = STILL if link == "world" else PALETTE[i % len(PALETTE)]
-        parts += [Part(link, *grid, colour, opacity) for grid in _grids(surface)]
+        parts += [Part(link, points, triangles, colour, opacity) for points, triangles in _grids(surface)]
     for model in simulator.world.robot_models:
         visuals, without = read_visuals(model.urdf, simulator.scene.path.parent)
         parts += [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in visuals]

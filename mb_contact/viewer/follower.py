@@ -3,9 +3,13 @@
 
 """A node that somebody else runs, seen through its topics: joint_states, /tf, contacts, certificate, object_markers."""
 
+from __future__ import annotations
+
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +17,16 @@ from mb_contact.checks import as_vector
 from mb_contact.errors import CommunicationError
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
+from mb_contact.model.world import World
 from mb_contact.ros.backend import create_node, spin_safely
 from mb_contact.ros.embedded.messages import deserialize, stamp_ns
 from mb_contact.ros.qos import LATCHED, QoS
 from mb_contact.types import CONTACT_STATE_NAMES, JOINT_FLOATING, WORLD
-from mb_contact.viewer.drawing import marker_parts
+from mb_contact.viewer.drawing import Drawing, marker_parts
 from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
     Objects,
+    Poses,
     Snapshot,
     certificate_text,
     contact_points,
@@ -64,12 +70,22 @@ class Follower:
     can_pace = False
     crash = None  #: see Player; bugs of callbacks are logged
 
-    def __init__(self, world, drawing, backend="auto", namespace="", node_name="mb_contact", ros_args=()):
+    def __init__(
+        self,
+        world: World,
+        drawing: Drawing,
+        backend: str = "auto",
+        namespace: str = "",
+        node_name: str = "mb_contact",
+        ros_args: Sequence[str] = (),
+    ) -> None:
         self._world, self._drawing = world, drawing
         self._q = np.array(world.q0)
-        self._newest, self._changed = {}, True
-        self._objects, self._spawned = Objects(0, frozenset(drawing.objects), []), set()
-        self._direct = {}  #: links whose pose in the world came as such
+        self._changed = True
+        self._newest: dict[str, Any] = {}
+        self._objects = Objects(0, frozenset(drawing.objects), [])
+        self._spawned: set[str] = set()
+        self._direct: Poses = {}  #: links whose pose in the world came as such
         self._clock_mark, self._pace = (0.0, time.perf_counter()), None
         self._next, self._stop = 0.0, False
         self._message = f"waiting for the node {node_name}"
@@ -92,11 +108,11 @@ class Follower:
         self.node.create_subscription(TF, "/tf", partial(self._hear, TF, self._on_tf), ALL, raw=True)
 
     # --- as of a Player -------------------------------------------------------------------------
-    def start(self):
+    def start(self) -> None:
         """Begin to listen."""
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Leave the graph."""
         self._stop = True
         self.node.wake()
@@ -106,19 +122,19 @@ class Follower:
 
     done = False  #: a node that has ended may come back
 
-    def run(self):
+    def run(self) -> None:
         """Ask the node to go on."""
         self._call("pause", data=False)
 
-    def pause(self):
+    def pause(self) -> None:
         """Ask the node to pause."""
         self._call("pause", data=True)
 
-    def step(self):
+    def step(self) -> None:
         """Ask the node for one step."""
         self._call("step")
 
-    def reset(self):
+    def reset(self) -> None:
         """Ask the node for its initial state."""
         self._call("reset")
 
@@ -133,7 +149,7 @@ class Follower:
         client.call_async(message)
         self._message = ""
 
-    def frame(self, timeout):
+    def frame(self, timeout: float) -> Snapshot | None:
         """The next Snapshot, at most one every FRAME_SECONDS; None if nothing came within ``timeout`` seconds."""
         deadline = time.perf_counter() + timeout
         while time.perf_counter() < deadline and not self._stop:

@@ -3,9 +3,17 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
-import numpy as np
+from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mb_contact.checks import Floats
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.snapshot import ContactPoints, Objects, Poses
 
 LINKS, SPAWNED = "/links", "/spawned"  #: above the nodes of the scene's links, and of objects that came later
 SHARP = 500  #: meshes of at most so many triangles show their edges
@@ -28,10 +36,11 @@ class SceneGraph:
         Link to position and quaternion x y z w, of every link that is drawn and of the fixed ones too.
     """
 
-    def __init__(self, server, drawing, poses):
+    def __init__(self, server: Any, drawing: Drawing, poses: Poses) -> None:
         self._server, self._drawing = server, drawing
-        self._collisions = None
-        self._spawned, self._version = {}, None  #: frames of objects that the scene file does not know
+        self._collisions: list[Any] | None = None
+        self._version: int | None = None
+        self._spawned: dict[str, Any] = {}  #: frames of objects that the scene file does not know
         server.scene.set_up_direction("+z")
         self.frames = {}  #: link to the handle of its frame
         with server.atomic():
@@ -59,7 +68,7 @@ class SceneGraph:
             plane_color=(236, 236, 232), plane_opacity=0.9, wxyz=wxyz(matrix_to_quat(plane.R)), position=plane.p,
         )  # fmt: skip
 
-    def place(self, poses):
+    def place(self, poses: Poses) -> None:
         """Move the links; those that are not named stay."""
         with self._server.atomic():
             for link, (position, quaternion) in poses.items():
@@ -68,7 +77,7 @@ class SceneGraph:
                         frames[link].position = position
                         frames[link].wxyz = wxyz(quaternion)
 
-    def set_objects(self, objects):
+    def set_objects(self, objects: Objects | None) -> None:
         """Show the objects that there are (Objects), those of the scene file and others."""
         if objects is None or objects.version == self._version:
             return
@@ -85,12 +94,12 @@ class SceneGraph:
             for link in self._drawing.objects:
                 self.frames[link].visible = link in objects.present
 
-    def show_visuals(self, visible):
+    def show_visuals(self, visible: bool) -> None:
         """Show or hide the visual meshes."""
         for mesh in self._visuals:
             mesh.visible = visible
 
-    def show_collisions(self, visible):
+    def show_collisions(self, visible: bool) -> None:
         """Show or hide the collision shapes, as wires; they are sent when they are first asked for."""
         if self._collisions is None:
             if not visible:
@@ -104,7 +113,7 @@ class SceneGraph:
 class ContactLayer:
     """Contact points, their normals, forces and friction cones below ``/contacts``; green sticks, orange slips."""
 
-    def __init__(self, server, scale):
+    def __init__(self, server: Any, scale: float) -> None:
         scene, none = server.scene, np.zeros((1, 2, 3))
         self._server = server
         self.scale = scale  #: length of a force arrow [m/N]
@@ -120,15 +129,15 @@ class ContactLayer:
             "/contacts/forces", none, np.zeros((1, 3), np.uint8), shaft_radius=0.25 * POINT,
             head_radius=0.6 * POINT, head_length=1.2 * POINT, visible=False,
         )  # fmt: skip
-        self.cones = None
-        self._last = None
+        self.cones: Any = None
+        self._last: ContactPoints | None = None
 
-    def show(self, name, visible):
+    def show(self, name: str, visible: bool) -> None:
         """Show or hide points, normals, forces or cones."""
         self.shown[name] = visible
         self.draw(self._last)
 
-    def draw(self, contacts):
+    def draw(self, contacts: ContactPoints | None) -> None:
         """Draw the contact points of a step (ContactPoints), or none."""
         self._last = contacts
         some = contacts is not None and len(contacts.points) > 0
@@ -159,10 +168,11 @@ class ContactLayer:
         )
 
 
-def friction_cones(contacts, scale):
+def friction_cones(contacts: ContactPoints, scale: float) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Vertices and triangles of the forces that friction allows at the present normal forces, as long as the arrows."""
     angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
-    vertices, triangles = [], []
+    vertices: list[Floats] = []
+    triangles: list[npt.NDArray[np.int64]] = []
     for point, normal, force, mu in zip(contacts.points, contacts.normals, contacts.forces, contacts.friction):
         height = min(LARGEST, scale * max(0.0, float(force @ normal)))
         across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
@@ -175,12 +185,12 @@ def friction_cones(contacts, scale):
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
-def node_name(link, root=LINKS):
+def node_name(link: str, root: str = LINKS) -> str:
     """Name of a link's node; a slash would make a level of its own."""
     return f"{root}/{link.replace('/', '_')}"
 
 
-def wxyz(quaternion):
+def wxyz(quaternion: Floats) -> tuple[float, float, float, float]:
     """The viewer's order of a quaternion x y z w."""
     x, y, z, w = (float(c) for c in quaternion)
     return w, x, y, z

@@ -3,13 +3,16 @@
 
 """The one place that imports viser, which is an optional library."""
 
+from __future__ import annotations
+
 import socket
+from typing import Any
 
 from mb_contact.errors import InputError
 from mb_contact.viewer.options import as_port
 
 
-def import_viser():
+def import_viser() -> Any:
     """Return the module viser.
 
     Raises
@@ -24,7 +27,7 @@ def import_viser():
     return viser
 
 
-def start_server(host="127.0.0.1", port=8080):
+def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     """Return a running viser server; where the port is taken it listens on the next free one (``get_port()``).
 
     Raises

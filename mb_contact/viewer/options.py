@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mb_contact.errors import InputError
 
@@ -34,7 +36,7 @@ class ViewOptions:
     open: bool = False
 
 
-def as_port(value):
+def as_port(value: Any) -> int:
     """Return ``value``, a number or a text, as a port one can listen on, or raise InputError."""
     try:
         port = int(value)
@@ -45,7 +47,7 @@ def as_port(value):
     return port
 
 
-def as_factor(value):
+def as_factor(value: Any) -> float:
     """Return ``value``, a number or a text, as a real-time factor, or raise InputError."""
     try:
         factor = float(value)
@@ -88,7 +90,7 @@ _FOLLOWING = (
 )
 
 
-def add_view_arguments(parser):
+def add_view_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a view to a parser."""
     follow = parser.add_argument_group("following a node", "show a node that runs this scene instead of simulating it")
     for group, options in ((parser, _OPTIONS), (follow, _FOLLOWING)):
@@ -96,7 +98,7 @@ def add_view_arguments(parser):
             group.add_argument(flag, **settings)
 
 
-def options_from_arguments(arguments, ros_args=()):
+def options_from_arguments(arguments: argparse.Namespace, ros_args: Sequence[str] = ()) -> ViewOptions:
     """ViewOptions of parsed arguments."""
     names = ViewOptions.__dataclass_fields__.keys() - {"ros_args"}
     return ViewOptions(**{name: getattr(arguments, name) for name in names}, ros_args=tuple(ros_args))

@@ -3,7 +3,17 @@
 
 """The controls beside the picture: run, pause, step, reset; what is shown; the certificate of the last step."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mb_contact.viewer.options import EFFORTS
+
+if TYPE_CHECKING:
+    from mb_contact.viewer.follower import Follower
+    from mb_contact.viewer.graph import ContactLayer, SceneGraph
+    from mb_contact.viewer.player import Player
+    from mb_contact.viewer.snapshot import Snapshot
 
 FASTEST = 2.0  #: real-time factor at the right end of the slider
 BUTTONS = ("run", "pause", "step", "reset")
@@ -23,7 +33,9 @@ class Panel:
     title : str
     """
 
-    def __init__(self, server, graph, layer, control, title):
+    def __init__(
+        self, server: Any, graph: SceneGraph, layer: ContactLayer, control: Player | Follower, title: str
+    ) -> None:
         self._gui, self._graph, self._layer, self._control = server.gui, graph, layer, control
         self._gui.configure_theme(show_logo=False, show_share_button=False)
         self._gui.set_panel_label(title)
@@ -46,7 +58,7 @@ class Panel:
         self.efforts = self._gui.add_dropdown("joint efforts", EFFORTS, initial_value=control.efforts)
         self.efforts.on_update(lambda _: control.set_efforts(self.efforts.value))
 
-    def press(self, button):
+    def press(self, button: str) -> None:
         """What one of BUTTONS does."""
         getattr(self._control, button)()
 
@@ -68,7 +80,7 @@ class Panel:
         self._layer.scale = 1e-3 * self.scale.value
         self._layer.show("forces", self._layer.shown["forces"])
 
-    def update(self, snapshot):
+    def update(self, snapshot: Snapshot) -> None:
         """Write time, pace and certificate."""
         factor = snapshot.real_time_factor
         pace = "paused" if factor is None else f"real-time factor {factor:.2f}"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
 from mb_contact.simulation.interface import AnySimulator
+from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
@@ -47,11 +49,17 @@ class Player:
     can_pace = True  #: the panel offers a real-time factor and efforts
 
     def __init__(
-        self, simulator: AnySimulator, drawing, factor: float = 1.0, efforts: str = "zero",
-        paused: bool = False, duration: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        simulator: AnySimulator,
+        drawing: Drawing,
+        factor: float = 1.0,
+        efforts: str = "zero",
+        paused: bool = False,
+        duration: float | None = None,
+    ) -> None:
         self._simulator, self._drawing, self._duration = simulator, drawing, duration
-        self._requests, self._changed = [], threading.Condition()
+        self._requests: list[Any] = []
+        self._changed = threading.Condition()
         self._frame, self._frame_due = None, 0.0
         self._stop = False
         self._message, self._step = "", None
@@ -64,11 +72,11 @@ class Player:
         self._thread = threading.Thread(target=self._play, name="physics", daemon=True)
 
     # --- from any thread ------------------------------------------------------------------------
-    def start(self):
+    def start(self) -> None:
         """Begin."""
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the physics thread and wait for it."""
         self._stop = True
         self._ask(lambda: None)
@@ -76,35 +84,35 @@ class Player:
             self._thread.join()
 
     @property
-    def done(self):
+    def done(self) -> bool:
         """Whether the duration is over, or a crash ended it."""
         return not self._thread.is_alive()
 
-    def run(self):
+    def run(self) -> None:
         """Go on."""
         self._ask(lambda: self._pause(False))
 
-    def pause(self):
+    def pause(self) -> None:
         """Stop after the step that is being taken."""
         self._ask(lambda: self._pause(True))
 
-    def step(self, count=1):
+    def step(self, count: int = 1) -> None:
         """Take so many steps and be paused."""
         self._ask(lambda: self._steps(count))
 
-    def reset(self):
+    def reset(self) -> None:
         """Back to the scene's initial state."""
         self._ask(self._reset)
 
-    def set_factor(self, factor):
+    def set_factor(self, factor: float) -> None:
         """Pace at another real-time factor."""
         self._ask(lambda: self._set_factor(factor))
 
-    def set_efforts(self, efforts):
+    def set_efforts(self, efforts: str) -> None:
         """Change what the joints' motors do."""
         self._ask(lambda: self._set_efforts(efforts))
 
-    def frame(self, timeout):
+    def frame(self, timeout: float) -> Snapshot | None:
         """The newest Snapshot that was not handed out yet, or None after ``timeout`` seconds without any."""
         with self._changed:
             self._changed.wait_for(lambda: self._frame is not None, timeout)

@@ -3,14 +3,22 @@
 
 """``mb-contact view --follow`` as a child: a program that runs a node shows it in the browser."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.children import Child
 from mb_contact.viewer.command import LISTENING, SEEN, refuse_surfaces
 from mb_contact.viewer.library import import_viser
+
+if TYPE_CHECKING:
+    from mb_contact.ros.node import SimulatorNode
 
 TOPICS = ("joint_states", "contacts", "certificate")  #: relative ones that the view hears
 GRACE = 10.0  #: seconds for it to end after SIGTERM
@@ -33,15 +41,15 @@ class ViewProcess(Child):
         viser is not installed.
     """
 
-    def __init__(self, scene, options=(), say=print):
+    def __init__(self, scene: str | Path, options: Sequence[str] = (), say: Callable[[str], Any] = print) -> None:
         import_viser()
         command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", *options]
         super().__init__(command, GRACE)
         self._say = say
         self._listening, self._seen = threading.Event(), threading.Event()
-        self.address = None  #: of the web page once it is there
+        self.address: str | None = None  #: of the web page once it is there
 
-    def start(self, timeout=60.0):
+    def start(self, timeout: float = 60.0) -> None:
         """Start it and wait until it listens.
 
         Raises
@@ -54,11 +62,11 @@ class ViewProcess(Child):
             self.stop()
             raise CommunicationError("the web view did not start; its last line says why")
 
-    def wait_for_browser(self, timeout):
+    def wait_for_browser(self, timeout: float) -> bool:
         """Wait until a browser looks; returns whether one does."""
         return self._seen.wait(timeout)
 
-    def heard(self, line):
+    def heard(self, line: str) -> None:
         """Pass a line on; some say that the view listens, or that a browser looks."""
         self._say(line)
         if LISTENING in line:
@@ -67,7 +75,7 @@ class ViewProcess(Child):
         if SEEN in line:
             self._seen.set()
 
-    def ended(self, _code):
+    def ended(self, _code: int | None) -> None:
         """Whoever waits for it to listen need not any more."""
         self._listening.set()
 
@@ -81,12 +89,13 @@ class NodeView:
         viser is not installed, or the scene is one of smooth surfaces, which a view shows only by itself.
     """
 
-    def __init__(self, scene):
+    def __init__(self, scene: str | Path) -> None:
         import_viser()
         refuse_surfaces(scene, "--view")
-        self._scene, self._view = scene, None
+        self._scene = scene
+        self._view: ViewProcess | None = None
 
-    def start(self, simulator_node):
+    def start(self, simulator_node: SimulatorNode) -> None:
         """Show this node, whatever its names are."""
         node = simulator_node.node
         names = ["--backend", node.backend, "--namespace", node.get_namespace(), "--node", node.get_name()]

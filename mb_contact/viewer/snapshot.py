@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from mb_contact.checks import Floats
 
 FRAME_SECONDS = 1.0 / 30.0  #: between two frames, wall time
 #: Fields of the certificate that are shown, with their words; a residual is the worst of several
@@ -16,6 +19,9 @@ CERTIFICATE = (
     ("penetration", "penetration [m]"), ("energy", "energy [J]"), ("energy_balance", "energy balance [J]"),
 )  # fmt: skip
 RESIDUALS = ("complementarity_gap", "infeasibility", "cone_violation", "loop_residual")
+
+Pose = tuple[Floats, Floats]  #: position (3,) [m] and quaternion x y z w (4,)
+Poses = dict[str, Pose]  #: by link
 
 
 class ContactPoints(NamedTuple):
@@ -40,20 +46,22 @@ class Snapshot(NamedTuple):
     """One frame."""
 
     time: float  #: simulated [s]
-    poses: dict  #: link to position (3,) [m] and quaternion x y z w (4,)
+    poses: Poses
     contacts: ContactPoints
-    certificate: dict  #: words to text, see CERTIFICATE
+    certificate: dict[str, str]  #: words to text, see CERTIFICATE
     real_time_factor: float | None = None  #: measured; None while there is nothing to measure
     message: str = ""  #: what the user has to know, such as why the simulation stopped
     objects: Objects | None = None  #: None where none come or go
 
 
-def no_contacts():
+def no_contacts() -> ContactPoints:
     """ContactPoints of a step without any."""
     return ContactPoints(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), (), np.zeros(0))
 
 
-def contact_points(rows, moving, friction):
+def contact_points(
+    rows: Sequence[tuple[Any, ...]], moving: Collection[str], friction: Mapping[Any, float]
+) -> ContactPoints:
     """ContactPoints from rows of (link a, link b, point, normal from B to A, force on A, state).
 
     Parameters
@@ -73,7 +81,7 @@ def contact_points(rows, moving, friction):
     return ContactPoints(np.array(points), side * normals, side * forces, states, mu)
 
 
-def certificate_text(values):
+def certificate_text(values: Mapping[str, Any]) -> dict[str, str]:
     """The shown fields of a certificate as text; ``values`` is a mapping of its fields to numbers or text."""
     values = dict(values)
     known = [float(values[name]) for name in RESIDUALS if name in values]

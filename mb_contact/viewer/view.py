@@ -3,11 +3,22 @@
 
 """A view: the scene graph, the contacts and the panel on one server, fed with frames."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.viewer.graph import ContactLayer, SceneGraph
 from mb_contact.viewer.panel import Panel
+
+if TYPE_CHECKING:
+    from mb_contact.viewer.drawing import Drawing
+    from mb_contact.viewer.follower import Follower
+    from mb_contact.viewer.player import Player
+    from mb_contact.viewer.snapshot import Poses, Snapshot
 
 ORIGIN = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 CORNERS = np.array([[k >> i & 1 for i in range(3)] for k in range(8)])  #: of a box, as rows of its two ends
@@ -29,7 +40,7 @@ class View:
     title : str
     """
 
-    def __init__(self, server, drawing, poses, source, title):
+    def __init__(self, server: Any, drawing: Drawing, poses: Poses, source: Player | Follower, title: str) -> None:
         self.server, self._source = server, source
         self.graph = SceneGraph(server, drawing, poses)
         middle, size = extent(drawing, poses)
@@ -39,14 +50,14 @@ class View:
         server.initial_camera.look_at = middle
         server.initial_camera.position = middle + size * np.array([0.75, -0.7, 0.5])
 
-    def draw(self, snapshot):
+    def draw(self, snapshot: Snapshot) -> None:
         """Draw a Snapshot."""
         self.graph.set_objects(snapshot.objects)
         self.graph.place(snapshot.poses)
         self.layer.draw(snapshot.contacts)
         self.panel.update(snapshot)
 
-    def draw_next(self):
+    def draw_next(self) -> bool:
         """Draw the next frame of the source if there is one soon; returns whether there was."""
         snapshot = self._source.frame(WAIT)
         if snapshot is not None:
@@ -54,13 +65,13 @@ class View:
         return snapshot is not None
 
 
-def extent(drawing, poses):
+def extent(drawing: Drawing, poses: Poses) -> tuple[Floats, float]:
     """Middle (3,) and diagonal of the box around what moves, or where nothing does all that is drawn [m]."""
     corners = [np.zeros((1, 3))]
     for part in [part for part in drawing.visuals if part.link in drawing.moving] or drawing.visuals:
         p, quaternion = poses.get(part.link, ORIGIN)
         box = np.array([part.vertices.min(axis=0), part.vertices.max(axis=0)])
         corners.append(box[CORNERS, range(3)] @ quat_to_matrix(quaternion).T + p)
-    corners = np.concatenate(corners[1:] or corners)
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    every = np.concatenate(corners[1:] or corners)
+    low, high = every.min(axis=0), every.max(axis=0)
     return 0.5 * (low + high), max(0.1, float(np.linalg.norm(high - low)))
