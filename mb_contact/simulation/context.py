@@ -51,7 +51,7 @@ class StepContext:
         Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
     kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
-    contacts, rows, frames, blocks, solution, system, loop, bilateral, memory
+    contacts, rows, frames, blocks, solution, system, draft, loop, bilateral, closing, memory
         Contacts, the step's problem and its solution, and what the next step starts from; ``allocate`` makes them.
     handle
         All of these, as kernels take them.
@@ -131,7 +131,8 @@ class StepContext:
         self.solution = _workspace.make_solution(rows)
         self.loop = make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
-        self.system, draft = self._make_system(rows, blocks + bilateral)
+        self.system, self.draft = self._make_system(rows, blocks + bilateral)
+        self.closing = make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:])
         self.friction = _draft.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, world.viscous, surfaces, capacity
         )
@@ -144,9 +145,8 @@ class StepContext:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self.memory, self.work = memory, work
         own = {
-            "geoms": world.geoms, "sol": self.solution, "system": make_system_handle(self.system), "draft": draft,
+            "geoms": world.geoms, "sol": self.solution, "system": make_system_handle(self.system),
             "closures": couplings.closures, "gears": couplings.gears, "bil": self.bilateral,
-            "closing": make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:]),
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
         self.handle = make_step_handle(StepArrays(**own, **named))

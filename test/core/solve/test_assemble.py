@@ -33,7 +33,7 @@ def test_both_faces_are_the_compliance_of_the_rows(make):
     if P.face[0] == BY_ROWS:
         np.testing.assert_allclose(P.W[np.ix_(source, source)], W, atol=1e-12)
     assert assemble_by_bodies(
-        make_system_handle(P), sim.context.handle.draft, sim.context.tree, sim.context.kin, sim.context.rows
+        make_system_handle(P), sim.context.draft, sim.context.tree, sim.context.kin, sim.context.rows
     )
     x, y, blocks, pieces = np.zeros(len(P.q)), np.zeros(len(P.q)), P.count[0], P.bodies.first_piece[P.count[2]]
     for j in range(n):

@@ -30,7 +30,7 @@ def linkage(error):
 def closing_rows(sim):
     """J of the closure alone, from the rows in its workspace."""
     context = sim.context
-    own = context.handle.closing
+    own = context.closing
     rows, context.rows = context.rows, own.rows
     try:
         return rows_as_matrix(sim, int(own.bil.info[COUNT]))
@@ -43,7 +43,7 @@ def test_a_step_is_the_least_motion_that_closes_the_linear_problem():
     sim = linkage(0.02)
     handle, before = sim.context.handle, sim.q
     error = closure_error(handle)
-    G, c = closing_rows(sim), sim.context.loop.error[: sim.context.handle.closing.bil.info[COUNT]].copy()
+    G, c = closing_rows(sim), sim.context.loop.error[: sim.context.closing.bil.info[COUNT]].copy()
     assert error == pytest.approx(np.abs(c).max(), rel=0.5) and error > 1e-3
     M_inv = np.linalg.inv(mb.dynamics.mass_matrix(sim.world, before))
     assert begin_closing(handle) == OK
