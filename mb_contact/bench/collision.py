@@ -3,10 +3,15 @@
 
 """What collision detection costs: 30 links and 10 objects with 8 near pairs, each engine; growth with the number."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import Floats
 from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
@@ -25,7 +30,7 @@ TARGET = 40.0  #: of the whole detection with coal [us]
 class Detection:
     """The stages from body poses to contact points, on one body per shape."""
 
-    def __init__(self, kind, size, pairs, engine):
+    def __init__(self, kind: Sequence[int], size: Sequence[ArrayLike], pairs: ArrayLike, engine: str) -> None:
         g = len(kind)
         pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         self.geoms = Geoms(
@@ -38,7 +43,7 @@ class Detection:
         self.contacts = make_contacts(4 * len(pairs[:2000]) + 64)
         self.narrow = make_narrow_phase(self.geoms, engine)
 
-    def broad(self, R, p):
+    def broad(self, R: Floats, p: Floats) -> int:
         """Candidate pairs; returns their number."""
         geoms, b = self.geoms, self.buffers
         geometry_poses(geoms, R, p, b.geom_R, b.geom_p)
@@ -47,12 +52,12 @@ class Detection:
             geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach
         )
 
-    def query(self, count):
+    def query(self, count: int) -> None:
         """The engine's part."""
         b = self.buffers
         self.narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
 
-    def manifolds(self, count):
+    def manifolds(self, count: int) -> int:
         """Contact points; returns their number."""
         b = self.buffers
         build_contacts(
@@ -61,7 +66,7 @@ class Detection:
         return int(self.contacts.count[0])
 
 
-def robot_and_objects(engine):
+def robot_and_objects(engine: str) -> tuple[Detection, Floats, Floats]:
     """A chain of 30 capsules and 10 objects, 8 of which touch a link each.
 
     Returns
@@ -86,7 +91,7 @@ def robot_and_objects(engine):
     return Detection([s[0] for s in shapes], [s[1] for s in shapes], pairs, engine), R, p
 
 
-def loose_grid(n, engine):
+def loose_grid(n: int, engine: str) -> tuple[Detection, Floats, Floats]:
     """n mixed shapes of 0.1 m, every second pair of neighbours along x touching."""
     cycle = [(SHAPE_BOX, (0.05, 0.05, 0.05)), (SHAPE_CYLINDER, (0.05, 0.05, 0.0)), (SHAPE_SPHERE, (0.05, 0.0, 0.0))]
     shapes = [cycle[i % 3] for i in range(n)]
@@ -99,7 +104,7 @@ def loose_grid(n, engine):
     return Detection([s[0] for s in shapes], [s[1] for s in shapes], pairs, engine), R, np.ascontiguousarray(p)
 
 
-def measure(detection, R, p, repeats):
+def measure(detection: Detection, R: Floats, p: Floats, repeats: int) -> tuple[dict[str, float], int, int]:
     """Least times [us] of broad phase, engine and manifolds, and the numbers of near pairs and points."""
     times, count, points = {}, detection.broad(R, p), 0
     stages = {"broad": lambda: detection.broad(R, p), "engine": lambda: detection.query(count),
@@ -117,7 +122,7 @@ def _time(run):
     return 1e6 * (time.perf_counter() - start)
 
 
-def run_bench(repeats=30):
+def run_bench(repeats: int = 30) -> int:
     """Print both tables; returns the exit code."""
     print(f"{LINKS} links and {OBJECTS} objects, {NEAR} near pairs; least of {repeats} timings [us]")
     print(HEAD.format("engine  ", "") + "near pairs, points")

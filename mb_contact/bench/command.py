@@ -3,6 +3,8 @@
 
 """``mb-contact bench NAME``: one entry for each measurement, with the options that it takes."""
 
+from __future__ import annotations
+
 import argparse
 import importlib
 
@@ -70,7 +72,7 @@ BENCHES = {
 }  # fmt: skip
 
 
-def add_benches(parser):
+def add_benches(parser: argparse.ArgumentParser) -> None:
     """Give ``parser`` a subcommand for every measurement; without a name it measures a step."""
     parser.set_defaults(bench=("step", ("repeats", "cold")), repeats=30, cold=False)
     names = parser.add_subparsers(title="measurements", description="Without a NAME: step.", metavar="NAME")
@@ -79,7 +81,7 @@ def add_benches(parser):
         own.set_defaults(bench=(module, [own.add_argument(flag, **settings).dest for flag, settings in options]))
 
 
-def run_bench(arguments):
+def run_bench(arguments: argparse.Namespace) -> int:
     """Run what was chosen; the exit code."""
     if getattr(arguments, "repeats", 1) < 1:
         raise InputError(f"--repeats must be 1 or more, got {arguments.repeats}")

@@ -8,11 +8,17 @@ its joints move.  Joint damping acts as a force at the start of the step, as J14
 those of the paper (with implicit damping NMC/OS has a row more for each damped joint).
 """
 
+from __future__ import annotations
+
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.errors import InputError
+from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.urdf import load_urdf
 from mb_contact.studies.formulations.catalogue import FORMULATIONS, formulate
@@ -30,7 +36,7 @@ REACH = 0.03  #: [m] distance of the contact points from the tips' origins
 PUSH = 0.5  #: friction coefficient
 
 
-def bench_problem(model, contacts, n_f):
+def bench_problem(model: Model, contacts: int, n_f: int) -> tuple[Floats, Floats, list[ContactPoint], dict[str, Any]]:
     """The StepProblem that is measured: ``contacts`` points on the robot's tips against the world."""
     tree = model.tree
     random = np.random.default_rng(0)
@@ -52,7 +58,7 @@ def bench_problem(model, contacts, n_f):
     return q, v, points, {"friction_directions": n_f, "implicit_damping": False, "time_step": 1e-3}
 
 
-def measure(model, contacts, n_f, repeats):
+def measure(model: Model, contacts: int, n_f: int, repeats: int) -> tuple[list[Any], float]:
     """Rows (name, Formulation, StepSolution, set-up [s], solve [s]) and the time [s] of the shared description."""
     q, v, points, options = bench_problem(model, contacts, n_f)
     rows, shared = [], np.inf
@@ -73,7 +79,9 @@ def measure(model, contacts, n_f, repeats):
     return rows, shared
 
 
-def run_bench(urdf=None, contacts=4, n_f=4, repeats=30, floating=False):
+def run_bench(
+    urdf: str | Path | None = None, contacts: int = 4, n_f: int = 4, repeats: int = 30, floating: bool = False
+) -> int:
     """Measure and print; returns the exit code: 1 if a formulation was not solved."""
     if contacts < 1:
         raise InputError(f"--contacts must be 1 or more, got {contacts}")

@@ -15,23 +15,27 @@ friction directions, 36 in the no-slip model.  Two readings of "36 contacts with
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from mb_contact.checks import Floats
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.workspace import make_row_blocks
 from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.studies.drumwright.no_slip import no_slip_step
-from mb_contact.studies.drumwright.point_contacts import point_contacts
+from mb_contact.studies.drumwright.point_contacts import PointContacts, point_contacts
 
 SCENE = "package://mb_contact/config/drumwright_grasp.yaml"
 NAMES = ("left_jaw", "box_left", "box_right", "right_jaw")  # from -x to +x
@@ -49,7 +53,7 @@ SOLVED_TOLERANCE = 1e-6  # relative residual up to which Lemke's algorithm has s
 class Grasp:
     """The boxes, their state, and the contacts that the experiment prescribes."""
 
-    def __init__(self, scene=None):
+    def __init__(self, scene: Scene | None = None) -> None:
         self.world = build_world(load_scene(find_resource(SCENE)) if scene is None else scene)
         self.system = FrictionSystem(self.world)
         self.bodies = np.array([self.world.frames[name].body for name in NAMES])
@@ -59,7 +63,7 @@ class Grasp:
         self.q, self.v = self.world.q0.copy(), self.world.v0.copy()
         self.start = tree_poses(self.world.tree, self.q)[1][self.bodies]
 
-    def contacts(self):
+    def contacts(self) -> PointContacts:
         """The 36 contacts at the boxes' corners: for each pair the face's normal, then the two others."""
         R, p = tree_poses(self.world.tree, self.q)
         a, b, points, normals, gaps = [], [], [], [], []
@@ -77,16 +81,16 @@ class Grasp:
                         gaps.append(normals[-1] @ (on_left - on_right))
         return point_contacts(np.array(a), np.array(b), points, normals, mu=FRICTION, gap=np.array(gaps))
 
-    def faces(self):
+    def faces(self) -> npt.NDArray[np.bool_]:
         """Which of the contacts have the face's normal."""
         return np.tile(np.repeat([True, False, False], 4), len(self.bodies) - 1)
 
-    def take(self, v):
+    def take(self, v: Floats) -> None:
         """Move on with the velocities v."""
         self.v = np.array(v)
         integrate_joints(self.world.tree, self.v, DT, self.q)
 
-    def moved(self):
+    def moved(self) -> float:
         """How far the free boxes are from where they were [m]."""
         return float(np.linalg.norm(tree_poses(self.world.tree, self.q)[1][self.bodies] - self.start, axis=1).max())
 
@@ -105,7 +109,7 @@ class Run(NamedTuple):
 # --- the methods: state -> velocity; each returns (v, seconds in the solver, pivots, residual) ------------
 
 
-def no_slip(grasp, contacts, sticking):
+def no_slip(grasp: Grasp, contacts: PointContacts, sticking: npt.NDArray[np.bool_]) -> tuple[Floats, float, int, float]:
     """The no-slip model by algorithms 2 and 1."""
     result = no_slip_step(
         grasp.system, grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity, sticking=sticking
@@ -121,7 +125,9 @@ def _kernel_seconds(system):
     return time.perf_counter() - start
 
 
-def no_slip_qp(solver):
+def no_slip_qp(
+    solver: Callable[[Floats, Floats], tuple[Floats, int]]
+) -> Callable[..., tuple[Floats, float, int, float]]:
     """The no-slip model with the same reduced problem (56), (57) as a convex quadratic programme."""
 
     def step(grasp, contacts, sticking):
@@ -147,7 +153,7 @@ def _no_slip_system(grasp, contacts, sticking):
     return system
 
 
-def active_set_qp(F, e):
+def active_set_qp(F: Floats, e: Floats) -> tuple[Floats, int]:
     """min 1/2 z* F z + e* z, z >= 0, by a primal active-set method; every working set is factored afresh.
 
     Returns
@@ -177,7 +183,7 @@ def active_set_qp(F, e):
     return z, iterations
 
 
-def quadprog_qp(F, e):
+def quadprog_qp(F: Floats, e: Floats) -> tuple[Floats, int]:
     """The same by the package quadprog (Goldfarb and Idnani, dual active set); it wants F positive definite."""
     import quadprog
 
@@ -186,7 +192,7 @@ def quadprog_qp(F, e):
     return np.maximum(solution[0], 0.0), int(solution[3].sum())
 
 
-def daqp_qp(F, e):
+def daqp_qp(F: Floats, e: Floats) -> tuple[Floats, int]:
     """The same by the package daqp (dual active set, proximal where F is singular)."""
     import ctypes
 
@@ -200,7 +206,7 @@ def daqp_qp(F, e):
     return np.maximum(z, 0.0), int(info["iterations"])
 
 
-def stewart_trinkle(scaled):
+def stewart_trinkle(scaled: bool) -> Callable[..., tuple[Floats, float, int, float]]:
     """The problem of Stewart and Trinkle by Lemke's algorithm; Tikhonov regularisation where it fails.
 
     ``scaled``: newton seconds and metres per second are first brought to comparable size.
@@ -231,7 +237,9 @@ def _stewart_trinkle(grasp, contacts, scaled):
     return system.v_free + system.eq.dv, time.perf_counter() - start, pivots, residual
 
 
-def regularised_lemke(M, q, forces, mean, scaled=True):
+def regularised_lemke(
+    M: Floats, q: Floats, forces: int, mean: float, scaled: bool = True
+) -> tuple[Floats, float, int, float]:
     """Lemke's algorithm, with Tikhonov regularisation until the residual is SOLVED_TOLERANCE.
 
     Parameters
@@ -269,7 +277,9 @@ def regularised_lemke(M, q, forces, mean, scaled=True):
 # --- running ------------------------------------------------------------------------------------------------
 
 
-def run_method(step, sticking_rows="faces", steps=STEPS):
+def run_method(
+    step: Callable[..., tuple[Floats, float, int, float]], sticking_rows: str = "faces", steps: int = STEPS
+) -> Run:
     """Simulate the grasp with one method.
 
     Parameters
@@ -296,7 +306,7 @@ def run_method(step, sticking_rows="faces", steps=STEPS):
     return Run(solve, whole, pivots, residual, kept)
 
 
-def rows(steps=STEPS):
+def rows(steps: int = STEPS) -> Iterator[Any]:
     """(name, Run) of every method that can run here."""
     methods = [
         ("no-slip, modified PPM", no_slip, "faces"),
@@ -324,7 +334,7 @@ class Simulated(NamedTuple):
     step: float  #: least seconds of a whole step, collision detection included
 
 
-def simulate(friction_model, steps=STEPS):
+def simulate(friction_model: str, steps: int = STEPS) -> Simulated:
     """Run the scene with ``no_slip`` or ``coulomb_polyhedral`` (mu = 1) in the simulator."""
     simulator = Simulator(replace(load_scene(find_resource(SCENE)), friction_model=friction_model))
     start = [simulator.link_pose(name)[0] for name in NAMES]
@@ -337,12 +347,12 @@ def simulate(friction_model, steps=STEPS):
         contacts=max(c.contacts for c in certificates),
         pivots=np.array([c.iterations for c in certificates]),
         residual=max(c.residual for c in certificates),
-        moved=max(np.linalg.norm(simulator.link_pose(name)[0] - p) for name, p in zip(NAMES, start)),
+        moved=max(float(np.linalg.norm(simulator.link_pose(name)[0] - p)) for name, p in zip(NAMES, start)),
         step=min(seconds),
     )
 
 
-def run_bench(steps=STEPS):
+def run_bench(steps: int = STEPS) -> int:
     """Measure and print; returns the exit code."""
     print(f"36 prescribed contacts, {steps} steps of 10 ms; times in us, ratio to the first line by means")
     print(f"{'method':<34}{'unknowns':>9}{'least':>9}{'mean':>10}{'ratio':>8}{'pivots':>22}{'residual':>10}{'held':>9}")

@@ -17,14 +17,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mb_contact.bench.responder import percentiles
+from mb_contact.checks import Floats
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.model.resources import child_environment, find_resource
+from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 DOMAIN = "93"  #: unless ROS_DOMAIN_ID says another one
@@ -52,10 +56,10 @@ class Run:
 class _Meter:
     """Watches a running node from a thread of its own."""
 
-    def __init__(self, simulator_node):
+    def __init__(self, simulator_node: Any) -> None:
         self._node = simulator_node
         self._ended = threading.Event()
-        self.memory = []
+        self.memory: list[tuple[float, int]] = []
         self._times, self._count = np.full(_KEPT, np.nan), 0  # full at once: a soak must not grow by being measured
         self._begun = self._last = None
         simulator_node.answered = self._answered
@@ -72,7 +76,7 @@ class _Meter:
             self._count += 1
 
     @property
-    def round_trips(self):
+    def round_trips(self) -> Floats:
         """The newest ones [s]."""
         return self._times[: min(self._count, _KEPT)].copy()
 
@@ -80,7 +84,7 @@ class _Meter:
         while not self._ended.wait(_MEMORY_EVERY):
             self.memory.append((time.monotonic() - self._start, resident_bytes()))
 
-    def stop(self):
+    def stop(self) -> tuple[float, float, float]:
         """Seconds simulated from the warm-up to the last control period, real-time factor, CPU share."""
         self._ended.set()
         self._thread.join()
@@ -95,13 +99,13 @@ def _cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def resident_bytes(pid="self"):
+def resident_bytes(pid: int | str = "self") -> int:
     """Resident memory of a process."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
 
 
-def measure(simulator, seconds, lockstep, backend="embedded"):
+def measure(simulator: Simulator, seconds: float, lockstep: bool, backend: str = "embedded") -> Run:
     """Run the node for so many simulated seconds beside a child and return a :class:`Run`.
 
     Raises
@@ -158,7 +162,9 @@ def _end_child(child):
     return json.loads(lines[-1]) if lines else {}
 
 
-def run_bench(scene=None, seconds=20.0, soak=None, backend="embedded"):
+def run_bench(
+    scene: str | Path | None = None, seconds: float = 20.0, soak: float | None = None, backend: str = "embedded"
+) -> int:
     """Measure and print; 0, or 1 where a soak grew or lost something.
 
     Raises
@@ -216,7 +222,7 @@ def _soak(run):
     return 0 if good else 1
 
 
-def memory_growth(samples):
+def memory_growth(samples: Sequence[tuple[float, int]]) -> float:
     """Relative growth of memory from the settled beginning to the end of a run.
 
     Parameters

@@ -3,6 +3,9 @@
 
 """The papers' pendulum experiments: OS against NMC/OS, J14 Table 2 and J12 Table I."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +34,21 @@ TITLES = {
 }
 
 
-def sizes(links, contacts, n_f=4):
+def sizes(links: int, contacts: int, n_f: int = 4) -> tuple[int, int, int]:
     """Unknowns of OS, NMC/OS and NMC for a chain of pins (J14 Table 2)."""
     unknowns = contacts * (n_f + 2)
     return unknowns, 5 * links + unknowns, 11 * links + unknowns
 
 
 def run_bench(
-    links=None, seconds=5.0, variants=("j14", "j12", "j12_12m"), budget=BUDGET, plot=None, scenes=None, integrator=None
-):
+    links: Sequence[int] | None = None,
+    seconds: float = 5.0,
+    variants: Sequence[str] = ("j14", "j12", "j12_12m"),
+    budget: float = BUDGET,
+    plot: str | Path | None = None,
+    scenes: str | Path | None = None,
+    integrator: str | None = None,
+) -> int:
     """Print the tables; returns the exit code (1 if an OS run was not finite).
 
     Parameters

@@ -3,12 +3,16 @@
 
 """Pictures of the pendulum experiments: J12 Figures 1 and 2, J14 Figures 5 and 6."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from mb_contact.bench.pendulum_runs import height_difference, run
-from mb_contact.model.pendulum import pendulum
+from mb_contact.model.pendulum import Pendulum, pendulum
 
 SECONDS = 5.0
 PICTURES = 12  #: of a sequence
@@ -18,7 +22,7 @@ LINES = {"os": {"linewidth": 3.0, "alpha": 0.5}, "eliminated": {"linewidth": 1.0
 PARTS = (1, 2, 4)  #: of the chain's step, for which differences are drawn
 
 
-def write_pictures(folder):
+def write_pictures(folder: Path) -> list[Path]:
     """Write all pictures into a folder, which is made; returns their paths.
 
     Raises
@@ -48,7 +52,7 @@ def _figure(width, height):
     return figure
 
 
-def draw_sequence(path, chain, title, seconds=SECONDS, count=PICTURES):
+def draw_sequence(path: Path, chain: Pendulum, title: str, seconds: float = SECONDS, count: int = PICTURES) -> Path:
     """The pendulum at ``count`` times, floor, wall and base; returns the path."""
     from matplotlib.collections import EllipseCollection
 
@@ -88,7 +92,7 @@ def _hinges(chain, centres):
     return np.array(points)
 
 
-def draw_comparison(path, chain, what, title, seconds=SECONDS):
+def draw_comparison(path: Path, chain: Pendulum, what: Sequence[str], title: str, seconds: float = SECONDS) -> Path:
     """Height (and velocity along the floor's normal) of the last link over time, OS and NMC/OS; returns the path.
 
     Below them how far apart the heights are, for PARTS of the step: the time of agreement.

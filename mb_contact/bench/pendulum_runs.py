@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_choice
+from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import DynamicsError
+from mb_contact.model.pendulum import Pendulum
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.hinged_bodies.simulator import HingedBodies
 
@@ -50,20 +52,20 @@ class Run(NamedTuple):
     frames: np.ndarray  #: (pictures, n, 2), sphere centres at the asked times
 
 
-def integrator_of(links, way, integrator=None):
+def integrator_of(links: int, way: str, integrator: str | None = None) -> str:
     """Integrator of a way: NMC/OS has semi-implicit Euler alone, OS the given one or what its length needs."""
     if way != "os":
         return "semi_implicit_euler"
     return integrator or ("semi_implicit_euler" if links <= LONG else "midpoint")
 
 
-def simulator(chain, way, **settings):
+def simulator(chain: Pendulum, way: str, **settings: Any) -> Simulator:
     """Simulator of a Pendulum in one of WAYS."""
     as_choice(way, WAYS, "way", " to step a pendulum")
     return Simulator(chain.scene(**settings)) if way == "os" else HingedBodies(chain, way, **settings)
 
 
-def sphere_states(chain, sim):
+def sphere_states(chain: Pendulum, sim: Simulator) -> Floats:
     """Centres and velocities (n, 4) of the spheres: x, z, and their rates."""
     if isinstance(sim, HingedBodies):
         q, v = sim.q.reshape(-1, 7), sim.v.reshape(-1, 6)
@@ -71,7 +73,14 @@ def sphere_states(chain, sim):
     return np.hstack([chain.centres(sim.q), chain.centre_velocities(sim.q, sim.v)])
 
 
-def run(chain, way, seconds, pictures=(), budget=BUDGET, integrator=None):
+def run(
+    chain: Pendulum,
+    way: str,
+    seconds: float,
+    pictures: Sequence[float] | Floats = (),
+    budget: float = BUDGET,
+    integrator: str | None = None,
+) -> Run:
     """Simulate a Pendulum and time it.
 
     Parameters
@@ -102,7 +111,7 @@ def run(chain, way, seconds, pictures=(), budget=BUDGET, integrator=None):
         state = sphere_states(chain, sim)
         frames[wanted == step] = state[:, :2]
         states.append(state[-1])
-        if way != "os":
+        if isinstance(sim, HingedBodies):
             opening = max(opening, sim.hinge_opening())
         if step == steps or cost > budget:
             break
@@ -135,7 +144,7 @@ def run(chain, way, seconds, pictures=(), budget=BUDGET, integrator=None):
     )
 
 
-def height_difference(one, other):
+def height_difference(one: Run, other: Run) -> tuple[Floats, Floats]:
     """Times [s] of the coarser of two Runs, and there the distance of the last link's heights [m]."""
     coarse, fine = (one, other) if one.time[0] >= other.time[0] else (other, one)
     every = round(coarse.time[0] / fine.time[0])
@@ -144,7 +153,7 @@ def height_difference(one, other):
     return coarse.time[:m], np.abs(heights[:m] - coarse.last[:m, 1])
 
 
-def parted(one, other, limit=PARTED[1]):
+def parted(one: Run, other: Run, limit: float = PARTED[1]) -> float | None:
     """Time [s] at which the last link's heights of two Runs differ by more than ``limit`` for the first time.
 
     The runs may have different steps; the coarser one's times count.  None if they never do.

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +30,10 @@ from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.friction_state import row_residuals
@@ -53,7 +56,7 @@ class Walk(NamedTuple):
     residual: float  #: largest of a certificate [sqrt(N s m/s)]
 
 
-def quadruped(friction_model):
+def quadruped(friction_model: str) -> Scene:
     """Scene of one of EXPERIMENTS.
 
     Raises
@@ -67,7 +70,7 @@ def quadruped(friction_model):
     )
 
 
-def walk(simulator, seconds=SECONDS):
+def walk(simulator: Simulator, seconds: float = SECONDS) -> Walk:
     """Walk from the simulator's present state."""
     trot = Trot(simulator)
     trunk, contacts, upright, residual = [], [], 1.0, 0.0
@@ -88,26 +91,27 @@ class BesideOthers(ContactStep):
     All are timed from the assembled rows to the impulses, Lemke's without the scaling in NumPy around it.
     """
 
-    def __init__(self, context):
+    def __init__(self, context: StepContext) -> None:
         super().__init__(context)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Start to record: of each problem, by METHODS, (unknowns, seconds, pivots or Newton steps, solved).
 
         ``seconds`` is what the study has taken in all, ``apart`` the largest difference of a row's velocity from that
         of the modified PPM [m/s].
         """
-        self.records, self.seconds, self.apart = [], 0.0, 0.0
+        self.records: list[tuple] = []
+        self.seconds, self.apart = 0.0, 0.0
 
-    def allocate(self):
+    def allocate(self) -> None:
         context, rows = self.context, len(self.context.solution.r)
         n, N, size = context.n, context.N, (DIRECTIONS + 2) * context.capacity + rows
         self._eq, self._ppm = _eq.make_equality_work(n, N, rows, rows), make_ppm_work(len(context.blocks.start), N)
         self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
         self._M, self._h = np.zeros((size, size)), np.zeros(size)
 
-    def solve(self, handle):
+    def solve(self, handle: Any) -> int:
         context, info = self.context, self.context.work.info
         assemble(handle)
         warm = np.flatnonzero(context.solution.r[context.blocks.start[: context.blocks.count[0]]] > 0.0)
@@ -175,7 +179,7 @@ class _Studied(Simulator):
         return BesideOthers(self.context)
 
 
-def compare(friction_model, seconds=SECONDS):
+def compare(friction_model: str, seconds: float = SECONDS) -> tuple[Walk, BesideOthers]:
     """A Walk, without the seconds of the other methods, and the BesideOthers of its problems."""
     simulator = _Studied(quadruped(friction_model))
     walk(simulator, 0.02)  # compiles
@@ -185,7 +189,7 @@ def compare(friction_model, seconds=SECONDS):
     return run._replace(seconds=run.seconds - simulator.context.contact_step.seconds), simulator.context.contact_step
 
 
-def run_bench(seconds=SECONDS, picture=None):
+def run_bench(seconds: float = SECONDS, picture: str | Path | None = None) -> int:
     """Measure and print; returns the exit code."""
     if not 0.0 < seconds <= 1000.0:
         raise InputError(f"--seconds must be above 0 and at most 1000, got {seconds:g}")

@@ -7,6 +7,8 @@ Efforts are the published nonlinear effects of the same state (gravity and Corio
 stays where it is.  When the simulator's process ends it, one JSON line says what arrived and when.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import signal
@@ -14,9 +16,12 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.ros import QoS, create_node
 
 _JOINT_STATE, _ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
@@ -27,10 +32,10 @@ _KEPT = 100_000  #: arrivals
 class Responder:
     """Counts states, the gaps between their stamps, and the wall time between their arrivals."""
 
-    def __init__(self, node, answer):
+    def __init__(self, node: Any, answer: bool) -> None:
         self._node = node
         self.states = self.gaps = 0
-        self.arrivals = deque(maxlen=_KEPT)  # a soak must not grow by being measured
+        self.arrivals: deque[float] = deque(maxlen=_KEPT)  # a soak must not grow by being measured
         self._last = self._step = self._command = None
         self._bias = np.zeros(0)
         if answer:
@@ -65,20 +70,20 @@ class Responder:
         self._command.stamp("header.stamp", stamp)
         self._command.publish()
 
-    def report(self):
+    def report(self) -> dict[str, Any]:
         """What arrived."""
         between = np.diff(self.arrivals) * 1e3
         times = percentiles(between) if len(between) else {}
         return {"states": self.states, "missed": self.gaps, "interval_ms": times}
 
 
-def percentiles(values):
+def percentiles(values: Floats) -> dict[str, float]:
     """Median, 99th percentile and greatest of some numbers."""
     low, high = np.percentile(values, (50.0, 99.0))
     return {"p50": float(low), "p99": float(high), "max": float(np.max(values))}
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", default="embedded")

@@ -6,18 +6,24 @@
 Every number is the least of several repeats of the very same work: other programs can only add to it.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
+from mb_contact.checks import Floats
 from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
 from mb_contact.core.step.assemble import assemble
 from mb_contact.model.resources import child_environment, find_resource
+from mb_contact.model.scene import Scene
 from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
@@ -35,7 +41,7 @@ simulator.step()
 class Lift:
     """The example's lift in this process, without ROS and without pacing; ``scene``: another one of the same robot."""
 
-    def __init__(self, scene=None):
+    def __init__(self, scene: Scene | str | Path | None = None) -> None:
         from mb_contact.model.urdf import load_urdf
 
         self.law = _load(find_resource(CONTROLLER))
@@ -45,7 +51,7 @@ class Lift:
         self.controller = self.law.LiftController(model, sim.world.joint_names, sim.joint_positions(), box)
         self.effort()  # loads or compiles the operational-space kernels
 
-    def effort(self):
+    def effort(self) -> Floats:
         """Efforts for the state of now."""
         sim, law = self.simulator, self.law
         space = sim.operational_space(law.FRAMES)
@@ -54,7 +60,7 @@ class Lift:
         )
         return self.controller.update(sim.time, sim.joint_positions(), sim.joint_velocities(), terms)
 
-    def run(self, until):
+    def run(self, until: float) -> tuple[float, float, int]:
         """Simulate until a time [s]; returns wall seconds in steps, in all, and the most contacts."""
         inside, most = 0.0, 0
         begin = time.perf_counter()
@@ -76,7 +82,7 @@ def _load(path):
     return module
 
 
-def measure_stages(sim, effort, repeats):
+def measure_stages(sim: Simulator, effort: Floats, repeats: int) -> dict[str, float]:
     """Least times of the parts of one step from the simulator's present state, which is left as it was.
 
     Returns
@@ -130,7 +136,7 @@ def _plain_step(sim, effort):
     return {"finish": _timed(context.contact_step.finish, context.handle, count)[0]}
 
 
-def stage_rows(times):
+def stage_rows(times: Mapping[str, float]) -> list[tuple[str, float]]:
     """(what, microseconds) of the breakdown; the rows add up to the whole step."""
     rows = [
         ("broad phase: shape poses, boxes, candidate pairs", times["broad"]),
@@ -150,7 +156,7 @@ def stage_rows(times):
     return rows
 
 
-def first_step_seconds(cache=None):
+def first_step_seconds(cache: str | Path | None = None) -> float:
     """Wall seconds of a new process from its start to the end of its first step.
 
     Parameters
@@ -167,7 +173,7 @@ def first_step_seconds(cache=None):
     return time.perf_counter() - start
 
 
-def run_bench(repeats=30, cold=False):
+def run_bench(repeats: int = 30, cold: bool = False) -> int:
     """Measure and print; returns the exit code."""
     lift = Lift()
     sim, reference = lift.simulator, lift.controller.reference

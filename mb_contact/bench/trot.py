@@ -13,8 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.simulation.simulator import Simulator
 
 LEGS = ("lf", "rf", "lh", "rh")
 HIP = np.array([[0.3735, 0.207, 0.0], [0.3735, -0.207, 0.0], [-0.3735, 0.207, 0.0], [-0.3735, -0.207, 0.0]])  # [m]
@@ -51,7 +54,7 @@ class Trot:
     gait : Gait
     """
 
-    def __init__(self, simulator, gait=None):
+    def __init__(self, simulator: Simulator, gait: Gait | None = None) -> None:
         self._sim = simulator
         self.gait = Gait() if gait is None else gait
         world = simulator.world
@@ -60,10 +63,10 @@ class Trot:
         self._q, self._v = world.joint_q[order].reshape(4, 3), world.joint_v[order].reshape(4, 3)
         self._order = np.array(order).reshape(4, 3)
         self._trunk = world.tree.v_start[world.frames["trunk"].body]
-        self._last = None
+        self._last: Floats | None = None
         self._weight = 9.81 * float(world.tree.mass.sum())
 
-    def efforts(self):
+    def efforts(self) -> Floats:
         """Efforts of all joints in the simulator's order [N m]."""
         gait, sim = self.gait, self._sim
         R = quat_to_matrix(sim.link_pose("trunk")[1])
@@ -83,7 +86,7 @@ class Trot:
         out[self._order] = effort
         return out
 
-    def plan(self, time, velocity):
+    def plan(self, time: float, velocity: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Feet (4, 3) in the axes of the trunk, and which of the legs stand, at a time and a velocity of the trunk."""
         gait = self.gait
         feet = HIP - [0.0, 0.0, gait.height]
@@ -112,7 +115,7 @@ class Trot:
         return out
 
 
-def leg_angles(feet):
+def leg_angles(feet: Floats) -> Floats:
     """Roll, swing and knee angles (4, 3) that bring the feet (4, 3), from their roll axes, where they shall be."""
     x, y, z = feet.T
     roll = np.arctan2(y, -z)
@@ -123,7 +126,7 @@ def leg_angles(feet):
     return np.column_stack([roll, swing, knee])
 
 
-def foot_position(angles):
+def foot_position(angles: Floats) -> Floats:
     """Foot (3,) from its roll axis, in the axes of the trunk."""
     roll, swing, knee = angles
     x = THIGH * np.sin(swing) + SHANK * np.sin(swing + knee)
@@ -131,7 +134,7 @@ def foot_position(angles):
     return np.array([x, down * np.sin(roll), -down * np.cos(roll)])
 
 
-def leg_jacobian(angles):
+def leg_jacobian(angles: Floats) -> Floats:
     """Derivative (3, 3) of ``foot_position``."""
     roll, swing, knee = angles
     x2, d2 = SHANK * np.cos(swing + knee), -SHANK * np.sin(swing + knee)

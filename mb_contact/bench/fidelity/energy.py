@@ -9,15 +9,16 @@ breaks it was not solved.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mb_contact.bench.fidelity.frame import Setting, body, simulator
 from mb_contact.model.scene import Material, Pose, Primitive, SceneModel
+from mb_contact.simulation.simulator import Simulator
 
 #: What moves a scene, one for every four seeds, so that each meets all friction models.
-MOTIONS = (
+MOTIONS: tuple[dict[str, Any], ...] = (
     {}, {"restitution": 0.5}, {"integrator": "rk4"}, {"integrator": "midpoint", "restitution": 0.3},
     {"restitution": 0.8}, {"collision_scheme": "event", "restitution": 0.3},
 )  # fmt: skip
@@ -53,15 +54,15 @@ def _chain(rng, name):
     return SceneModel(text + "</robot>", pose=Pose((*rng.uniform(-0.3, 0.3, 2), rng.uniform(0.2, 0.6))))
 
 
-def random_scene(seed, setting, restitution=0.0):
+def random_scene(seed: int, setting: Setting, restitution: float = 0.0) -> Simulator:
     """A simulator of one to four tumbling bodies above the ground, perhaps with a wall and a limp chain."""
     rng = np.random.default_rng([seed, 17])
     primitives, velocities = [], []
     for i in range(rng.integers(1, 5)):
         shape = str(rng.choice(list(SIZES)))
         place = (*rng.uniform(-0.15, 0.15, 2), 0.3 + 0.4 * i)
-        primitives.append(body(f"body_{i}", shape, rng.uniform(0.08, 0.2, SIZES[shape]), place, rng.uniform(0.3, 3.0),
-                               tuple(rng.uniform(-3, 3, 3))))  # fmt: skip
+        size, mass = tuple(rng.uniform(0.08, 0.2, SIZES[shape])), rng.uniform(0.3, 3.0)
+        primitives.append(body(f"body_{i}", shape, size, place, mass, tuple(rng.uniform(-3, 3, 3))))
         velocities.append(np.r_[rng.normal(scale=4.0, size=3), rng.normal(size=3)])
     if rng.random() < 0.5:
         primitives.append(Primitive("wall", "plane", pose=Pose((-0.6, 0, 0), (0.0, np.pi / 2, 0.0)), material="stuff"))
@@ -73,20 +74,20 @@ def random_scene(seed, setting, restitution=0.0):
     return sim
 
 
-def setting_of(seed, time_step):
+def setting_of(seed: int, time_step: float) -> Setting:
     """Each scene's friction model: pyramids of 4, 8 and 16 directions, and every fourth one the cone."""
     model = "coulomb_cone" if seed % 4 == 3 else "coulomb_polyhedral"
     return Setting(friction_model=model, friction_directions=(4, 8, 16, 8)[seed % 4], time_step=time_step)
 
 
-def motion_of(seed, time_step):
+def motion_of(seed: int, time_step: float) -> tuple[Setting, float]:
     """Each scene's setting and restitution: integrators, collision schemes and friction models."""
     motion = dict(MOTIONS[seed // 4 % len(MOTIONS)])
     restitution = motion.pop("restitution", 0.0)
     return setting_of(seed, time_step)._replace(**motion), restitution
 
 
-def run_scene(seed, seconds=10.0, time_step=1e-3):
+def run_scene(seed: int, seconds: float = 10.0, time_step: float = 1e-3) -> Passive:
     """Run a random passive scene and judge the energy of every step."""
     sim = random_scene(seed, *motion_of(seed, time_step))
     excess, touched, residual, steps = -np.inf, 0, 0.0, round(seconds / time_step)

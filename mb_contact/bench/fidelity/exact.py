@@ -3,11 +3,17 @@
 
 """Exact values that need more than a line: tumbling bodies and tops."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import ellipk, ellipkinc
 
+from mb_contact.checks import Floats
 
-def tumbling_flips(inertia, omega, until):
+
+def tumbling_flips(inertia: Sequence[float], omega: Sequence[float], until: float) -> Floats:
     """Times at which omega_2 of a free body changes its sign, by Jacobi's elliptic functions.
 
     With T2 = sum I w^2, L2 = sum I^2 w^2 and L2 > T2 I2, w2 = A sn(lambda t + phase | m).
@@ -39,7 +45,7 @@ def tumbling_flips(inertia, omega, until):
     return np.arange(first, until, half)
 
 
-def sleeping_tilt(moment, axial, spin, torque, tilt):
+def sleeping_tilt(moment: float, axial: float, spin: float, torque: float, tilt: float) -> float:
     """Largest tilt of a symmetric top that starts at a tilt with nothing but its spin about its axis.
 
     With u = cos(tilt), beta = 2 m g l / I1, a = I3 w3 / I1 and u0 at the start,

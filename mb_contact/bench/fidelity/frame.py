@@ -10,13 +10,14 @@ value of a figure never comes from the simulator: it is a formula, or an ODE sol
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mb_contact.model.scene import CHOICES, Ground, Material, Pose, Primitive, Scene
+from mb_contact.simulation.results import Step
 from mb_contact.simulation.simulator import Simulator
 
 GRAVITY = -Scene.gravity[2]  #: [m/s^2]
@@ -32,7 +33,7 @@ class Setting(NamedTuple):
     friction_directions: int = 8
     friction_frame: str = "slip"
 
-    def label(self):
+    def label(self) -> str:
         """What differs from the defaults, in words for a table."""
         words = ["cone" if self.friction_model == "coulomb_cone" else f"pyramid of {self.friction_directions}"]
         if self.friction_frame != "slip":
@@ -45,7 +46,7 @@ class Setting(NamedTuple):
             words.append(f"{1e3 * self.time_step:g} ms")
         return ", ".join(words)
 
-    def available(self):
+    def available(self) -> bool:
         """Whether this version of the simulator has everything that the setting names."""
         named = ("friction_model", "collision_scheme", "integrator", "friction_frame")
         return all(getattr(self, key) in CHOICES[key] for key in named)
@@ -65,16 +66,16 @@ class Figure:
     tolerance: float | Callable[[Setting], float]
     relative: bool = True
 
-    def bound(self, setting):
+    def bound(self, setting: Setting) -> float:
         """The tolerance under a setting."""
         return self.tolerance(setting) if callable(self.tolerance) else self.tolerance
 
-    def error(self, measured):
+    def error(self, measured: float) -> float:
         """Deviation from the exact value, relative or in the figure's unit."""
         return abs(measured - self.exact) / (abs(self.exact) if self.relative else 1.0)
 
 
-def upper(name, unit, bound):
+def upper(name: str, unit: str, bound: float | Callable[[Setting], float]) -> Figure:
     """A figure that would be zero in exact arithmetic and must not exceed ``bound``."""
     return Figure(name, unit, 0.0, bound, relative=False)
 
@@ -93,7 +94,7 @@ class Case:
     settings: tuple[Setting, ...]
     measure: Callable[[Setting], tuple[float, ...]]
 
-    def runs(self):
+    def runs(self) -> tuple[Setting, ...]:
         """Settings that this version of the simulator has."""
         return tuple(setting for setting in self.settings if setting.available())
 
@@ -110,7 +111,7 @@ class Outcome(NamedTuple):
     seconds: float  #: wall time of the case's run, all its figures together
 
 
-def run_case(case, setting):
+def run_case(case: Case, setting: Setting) -> list[Outcome]:
     """Measure a case under a setting: an Outcome for each figure."""
     start = time.perf_counter()
     values = case.measure(setting)
@@ -129,7 +130,7 @@ def run_case(case, setting):
 # --- settings -------------------------------------------------------------------------------------
 
 
-def coulomb(schemes=("time_stepping", "event"), **options):
+def coulomb(schemes: Sequence[str] = ("time_stepping", "event"), **options: Any) -> tuple[Setting, ...]:
     """Settings of Coulomb's law: the pyramid whose first direction follows the slip, and the exact cone."""
     return tuple(
         Setting(friction_model=model, collision_scheme=scheme, **options)
@@ -138,7 +139,7 @@ def coulomb(schemes=("time_stepping", "event"), **options):
     )
 
 
-def integrators(*names, **options):
+def integrators(*names: str, **options: Any) -> tuple[Setting, ...]:
     """Settings of scenes without contact, one for each integrator."""
     return tuple(Setting(integrator=name, **options) for name in names)
 
@@ -146,19 +147,35 @@ def integrators(*names, **options):
 # --- scenes ---------------------------------------------------------------------------------------
 
 
-def slope_gravity(angle, heading=0.0):
+def slope_gravity(angle: float, heading: float = 0.0) -> tuple[float, float, float]:
     """Gravity seen from a slope that falls by ``angle`` towards ``heading``: the ground stays level instead."""
     down = np.sin(angle)
     return (GRAVITY * down * np.cos(heading), GRAVITY * down * np.sin(heading), -GRAVITY * np.cos(angle))
 
 
-def body(name, shape, size, position, mass=1.0, rpy=None, **options):
+def body(
+    name: str,
+    shape: str,
+    size: tuple[float, ...],
+    position: Sequence[float],
+    mass: float = 1.0,
+    rpy: tuple[float, float, float] | None = None,
+    **options: Any,
+) -> Primitive:
     """A free body of the material ``stuff``."""
+    x, y, z = position
     size = tuple(float(length) for length in np.atleast_1d(size))
-    return Primitive(name, shape, size, Pose(tuple(position), rpy), "free", mass, material="stuff", **options)
+    return Primitive(name, shape, size, Pose((x, y, z), rpy), "free", mass, material="stuff", **options)
 
 
-def simulator(setting, primitives, mu=0.5, ground=Ground(material="stuff"), materials=None, **options):  # noqa: B008
+def simulator(
+    setting: Setting,
+    primitives: Iterable[Primitive],
+    mu: float = 0.5,
+    ground: Ground | None = Ground(material="stuff"),  # noqa: B008
+    materials: dict[str, Material] | None = None,
+    **options: Any,
+) -> Simulator:
     """A Simulator of primitives above a ground (or None), by default all of the one material ``stuff``."""
     materials = {"stuff": Material(mu)} if materials is None else materials
     return Simulator(
@@ -166,12 +183,12 @@ def simulator(setting, primitives, mu=0.5, ground=Ground(material="stuff"), mate
     )
 
 
-def launch(sim, *velocities):
+def launch(sim: Simulator, *velocities: Sequence[float]) -> None:
     """Give the free bodies their initial velocities [omega; v], one after the other."""
     sim.set_state(sim.q, np.concatenate([np.asarray(v, dtype=np.float64) for v in velocities]))
 
 
-def drive(sim, seconds, watch=None):
+def drive(sim: Simulator, seconds: float, watch: Callable[[Step], Any] | None = None) -> float:
     """Step on for a time; ``watch(step)`` sees every step.  Returns the worst residual of contacts and impacts."""
     worst = 0.0
     for _ in range(round(seconds / sim.time_step)):

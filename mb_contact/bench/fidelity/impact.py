@@ -3,6 +3,8 @@
 
 """Collisions and jams: a rod on ice, Painleve's rod, a rimless wheel, drops."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.integrate import solve_ivp
 
@@ -17,6 +19,7 @@ from mb_contact.bench.fidelity.frame import (
     simulator,
     upper,
 )
+from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
 from mb_contact.model.scene import ModelMaterials, Pose, SceneModel
 
@@ -39,7 +42,7 @@ def _tip(steepness):
     return HALF * np.cos(steepness), -HALF * np.sin(steepness) - THIN
 
 
-def rod_compliance(steepness):
+def rod_compliance(steepness: float) -> Floats:
     """Compliance (2, 2) of the tip, normal and along x, 1/m + lever arms over m l^2 / 3 [1/kg]."""
     x, z = _tip(steepness)
     lever = np.array([-x, z])  # of a normal and a tangential force about y
@@ -67,13 +70,13 @@ PAINLEVE_ANGLE = np.arctan(2.0)  #: where the paradox begins first, at mu = 4/3
 PAINLEVE_MU = 1.5
 
 
-def painleve_limit(steepness):
+def painleve_limit(steepness: float) -> float:
     """Friction above which sliding with the tip ahead is inconsistent: (1 + 3 cos^2) / (3 sin cos)."""
     c, s = np.cos(steepness), np.sin(steepness)
     return (1.0 + 3.0 * c * c) / (3.0 * s * c)
 
 
-def painleve_jam(time_step):
+def painleve_jam(time_step: float) -> float:
     """Angular velocity after the step in which the sliding tip (1 m/s) jams: both tip velocities become zero."""
     x, z = _tip(PAINLEVE_ANGLE)
     impulse = np.linalg.solve(rod_compliance(PAINLEVE_ANGLE), [GRAVITY * time_step, -1.0])
@@ -82,7 +85,7 @@ def painleve_jam(time_step):
     return (z * impulse[1] - x * impulse[0]) / ACROSS
 
 
-def painleve_vault(duration):
+def painleve_vault(duration: float) -> float:
     """Angular velocity so long after an instantaneous jam: the rod rolls on over its tip and its energy stays."""
     start = painleve_jam(0.0)
 

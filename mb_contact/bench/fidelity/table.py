@@ -3,12 +3,17 @@
 
 """The fidelity suite as a table: figures beside exact values, and other engines' where they were measured."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
 from mb_contact.bench.fidelity import CASES
-from mb_contact.bench.fidelity.frame import run_case
+from mb_contact.bench.fidelity.frame import Case, Outcome, run_case
 from mb_contact.errors import InputError
 
 
-def chosen(name):
+def chosen(name: str | None) -> list[Case]:
     """All cases, or the one called so."""
     if name is None:
         return list(CASES.values())
@@ -17,14 +22,14 @@ def chosen(name):
     return [CASES[name]]
 
 
-def rows(cases):
+def rows(cases: Iterable[Case]) -> Iterator[Any]:
     """Outcomes of the cases under all their settings, one after the other."""
     for case in cases:
         for setting in case.runs():
             yield from run_case(case, setting)
 
 
-def cells(outcome):
+def cells(outcome: Outcome) -> tuple[str, ...]:
     """Setting, figure, measured, exact, error, tolerance as texts."""
     figure = outcome.figure
     unit = f" {figure.unit}" if figure.unit else ""
@@ -45,7 +50,7 @@ WIDTHS = ("<26", "<30", ">22", ">22", ">11", ">12", ">8")
 HEADER = ("setting", "figure", "measured", "exact", "error", "tolerance", "holds")
 
 
-def markdown(case, outcomes, peers=()):
+def markdown(case: Case, outcomes: Sequence[Outcome], peers: Sequence[Any] = ()) -> str:
     """A section of docs/fidelity.md: ``peers`` are rows (engine, figure name, measured) of the same scene."""
     lines = [f"### {case.name}", "", f"{case.text[0].upper()}{case.text[1:]}.", ""]
     lines += ["| " + " | ".join(HEADER) + " |", "|---" * len(HEADER) + "|"]
@@ -60,7 +65,7 @@ def markdown(case, outcomes, peers=()):
     return "\n".join(lines) + "\n"
 
 
-def run_bench(name=None, as_markdown=False):
+def run_bench(name: str | None = None, as_markdown: bool = False) -> int:
     """Measure and print; the exit code is 1 if a figure misses its tolerance."""
     missed = total = 0
     for case in chosen(name):
