@@ -17,19 +17,8 @@ from mb_contact.surfaces.mass import shell
 from mb_contact.surfaces.motion import SurfaceMotion
 from mb_contact.surfaces.nets import load_net
 from mb_contact.surfaces.scene_build import build_surface_scene
-from mb_contact.surfaces.surface import (
-    Surface,
-    SurfaceDerivatives,
-    SurfaceForms,
-    atlas,
-    bezier,
-    cylinder,
-    ellipsoid,
-    nurbs,
-    plane,
-    sphere,
-    torus,
-)
+from mb_contact.surfaces.shapes import atlas, bezier, cylinder, ellipsoid, nurbs, plane, sphere, torus
+from mb_contact.surfaces.surface import Surface, SurfaceDerivatives, SurfaceForms
 from mb_contact.surfaces.tree import ContactJoint, SurfaceTree
 
 __all__ = [

@@ -13,7 +13,8 @@ import yaml
 
 from mb_contact.errors import InputError, SceneError
 from mb_contact.model.resources import find_resource
-from mb_contact.surfaces.surface import Surface, bezier, nurbs
+from mb_contact.surfaces.shapes import bezier, nurbs
+from mb_contact.surfaces.surface import Surface
 
 KEYS = ("points", "weights", "knots_s", "knots_t")
 

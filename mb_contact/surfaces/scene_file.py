@@ -13,19 +13,8 @@ import yaml
 
 from mb_contact.errors import SceneError
 from mb_contact.model.scene import DEFAULT_RATES, Pose, Velocity
-from mb_contact.model.scene_yaml import (
-    RATES,
-    choice,
-    described,
-    many,
-    named,
-    number,
-    open_scene,
-    pose,
-    record,
-    text,
-    vector,
-)
+from mb_contact.model.scene_yaml import RATES, SCENE_READERS, pose
+from mb_contact.model.yaml_reader import choice, described, many, named, number, open_scene, record, text, vector
 from mb_contact.surfaces.bodies import GRAVITY
 
 KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
@@ -180,7 +169,7 @@ def _kind(root):
 
 def is_surface_scene(path):
     """Whether a scene file has a key that makes it one of smooth surfaces."""
-    return _kind(open_scene(path)[1]) is not None
+    return _kind(open_scene(path, SCENE_READERS)[1]) is not None
 
 
 def load_surface_scene(path):
@@ -191,7 +180,7 @@ def load_surface_scene(path):
     SceneError
         As ``load_scene``.
     """
-    reader, root = open_scene(path)
+    reader, root = open_scene(path, SCENE_READERS)
     kind = _kind(root) or KEY
     values = reader.mapping(root, "", READERS[kind], (kind,))
     contacts = values.pop(kind)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from mb_contact.model.scene_schema import schema_of, schema_text
-from mb_contact.model.scene_yaml import number
+from mb_contact.model.yaml_reader import number
 from mb_contact.surfaces import scene_schema
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import CONFIG, SCENES, SURFACE_SCENES

@@ -9,8 +9,7 @@ import mpmath
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, shell
-from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, shapes, shell
 
 G = 9.81
 KNOTS_S, KNOTS_T = (0, 0, 0, 0, 0.3, 0.6, 1, 1, 1, 1), (0, 0, 0, 0.4, 0.7, 1, 1, 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces import shapes
 from mb_contact.surfaces.contact import SurfaceContact
 from scenes.surface_cases import nets, rotation, surface_of
 

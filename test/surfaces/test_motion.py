@@ -11,8 +11,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion
-from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces import SurfaceBase, SurfaceBody, SurfaceMotion, shapes
 from scenes.surface_cases import G, ball, patch_motion, rolling_reference, rotation
 
 DOWN = (0.0, 0.0, -1.0)

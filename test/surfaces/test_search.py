@@ -10,8 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from mb_contact.errors import DynamicsError
-from mb_contact.surfaces import SurfaceBase, SurfaceMotion
-from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces import SurfaceBase, SurfaceMotion, shapes
 from mb_contact.surfaces.contact import SurfaceContact
 from scenes.surface_cases import ball, rotation
 

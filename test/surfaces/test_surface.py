@@ -13,7 +13,7 @@ from mb_contact.core.surfaces import layout as layout
 from mb_contact.core.surfaces.frames import surface_frame, surface_frame_rate
 from mb_contact.core.surfaces.shapes import surface_derivatives
 from mb_contact.errors import InputError
-from mb_contact.surfaces import surface as shapes
+from mb_contact.surfaces import shapes
 from scenes.surface_cases import KINDS, nets, point_in_many_digits, rotation, surface_of
 
 pytestmark = pytest.mark.nojit
