@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from mb_contact.model.scene import ABSURD_FRICTION, DEFAULT_FRICTION
+from mb_contact.model.scene import ABSURD_FRICTION
+from mb_contact.model.scene_parts import DEFAULT_FRICTION
 from mb_contact.types import FrictionParameters
 
 SWEEP_FROM = 4000  #: pairs from which on the broad phase sorts and sweeps; below, a loop over all rows is quicker

@@ -11,15 +11,13 @@ from mb_contact.model.scene import (
     CHOICES,
     ELASTIC_MODELS,
     FEWEST_DIRECTIONS,
-    HULL_VERTICES,
     LEAST_TOLERANCE,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
-    SHAPE_SIZES,
-    TERRAINS,
     JointProperties,
     Pose,
 )
+from mb_contact.model.scene_parts import HULL_VERTICES, SHAPE_SIZES, TERRAINS
 from mb_contact.types import CLOSURE_NAMES, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 

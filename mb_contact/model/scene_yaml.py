@@ -18,13 +18,9 @@ from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
     FEWEST_DIRECTIONS,
-    HULL_VERTICES,
     LEAST_TOLERANCE,
-    MESH_CHOICES,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
-    SHAPE_SIZES,
-    TERRAINS,
     AnisotropicFriction,
     Closure,
     CollisionFilters,
@@ -42,6 +38,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
+from mb_contact.model.scene_parts import HULL_VERTICES, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.yaml_reader import (
     boolean,

@@ -12,7 +12,8 @@ from typing import Any
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import MESH_CHOICES, MeshChoices
+from mb_contact.model.scene import MeshChoices
+from mb_contact.model.scene_parts import MESH_CHOICES
 from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 

@@ -15,7 +15,8 @@ from mb_contact.checks import as_number
 from mb_contact.model.hulls import MOST_VERTICES, Hull
 from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import ABSURD_FRICTION, kernel_size
+from mb_contact.model.scene import ABSURD_FRICTION
+from mb_contact.model.scene_parts import kernel_size
 from mb_contact.model.xml_reader import ElementReader
 from mb_contact.types import (
     SHAPE_BOX,
