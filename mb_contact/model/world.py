@@ -6,17 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
-from mb_contact.model.height_fields import height_field
-from mb_contact.model.heights import read_heights, terrain
-from mb_contact.model.hulls import MOST_VERTICES
-from mb_contact.model.inertia import RigidInertia, solid, solid_polyhedra
-from mb_contact.model.meshes import convex_bodies
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
     first_rows,
@@ -26,7 +20,7 @@ from mb_contact.model.pairs import (
     pair_means,
     pair_surfaces,
 )
-from mb_contact.model.resources import find_resource
+from mb_contact.model.primitives import free_body, primitive_inertia, scene_file, scene_shapes
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_rules import check_scene
@@ -35,7 +29,6 @@ from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NQ,
-    SHAPE_CONE,
     SHAPE_PLANE,
     WORLD,
     FrictionParameters,
@@ -198,7 +191,7 @@ class _Builder:
         self.adjacent |= model.adjacent_pairs
         self.warnings.extend(model.warnings)
         if entry.srdf is not None:
-            self.rules.append(load_srdf(self._path(entry.srdf, f"{key}.srdf"), model))
+            self.rules.append(load_srdf(scene_file(self.scene, entry.srdf, f"{key}.srdf"), model))
             self.warnings.extend(self.rules[-1].warnings)
         self.models.append(model)
 
@@ -209,7 +202,7 @@ class _Builder:
         )
         source = entry.urdf
         if not str(source).lstrip().startswith("<"):
-            source = self._path(source, f"{key}.urdf")
+            source = scene_file(self.scene, source, f"{key}.urdf")
         return load_urdf(
             source,
             floating=entry.base == "free",
@@ -217,16 +210,6 @@ class _Builder:
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
         )
-
-    def _path(self, address, key):
-        """A file that the scene names, relative to the scene's own."""
-        start = self.scene.path.parent if self.scene.path is not None else Path()
-        try:
-            path = find_resource(address, start=start)
-        except FileNotFoundError as error:
-            raise self.scene.error(key, str(error)) from None
-        self.scene.refuse_if(path.is_dir(), key, f"{path} is a folder; name a file in it")
-        return path
 
     def _append_tree(self, tree, R, p):
         """Bodies that hang on the inertial frame move with the robot; of floating ones, q says where."""
@@ -307,13 +290,12 @@ class _Builder:
     def add_primitive(self, primitive, key):
         """Append an object of one shape, welded to the inertial frame or a free body."""
         R, p = primitive.pose.rotation(), primitive.pose.origin()
-        make = {"mesh": self._hulls, "height_field": self._height_field}.get(primitive.shape)
-        hulls = [None] if make is None else make(primitive, key)
+        hulls = scene_shapes(self.scene, primitive, key)
         body = WORLD
         if primitive.base == "free":
             body = len(self.parents)
-            inertia = self._inertia(primitive, hulls, key)
-            self._append_tree(_free_body(inertia), np.eye(3), np.zeros(3))
+            inertia = primitive_inertia(self.scene, primitive, hulls, key)
+            self._append_tree(free_body(inertia), np.eye(3), np.zeros(3))
             self.q0.extend([*p, *matrix_to_quat(R)])
             self.v0.extend(np.zeros(6) if primitive.velocity is None else _six(primitive.velocity))
             self.body_names.append(primitive.name)
@@ -326,59 +308,6 @@ class _Builder:
             self.geometries.append(
                 Geometry(name, primitive.name, body, primitive.kind(), size, R, at, primitive.material, hull=hull)
             )
-
-    def _hulls(self, primitive, key):
-        """Convex bodies of a mesh."""
-        files = [(f"{key}.mesh", primitive.mesh)] if primitive.mesh is not None else [
-            (f"{key}.pieces[{i}]", piece) for i, piece in enumerate(primitive.pieces)]  # fmt: skip
-        bodies = []
-        for place, file in files:
-            try:
-                bodies += convex_bodies(
-                    self._path(file, place), primitive.scale, primitive.collision_meshes,
-                    primitive.hull_vertices or MOST_VERTICES,
-                )  # fmt: skip
-            except ValueError as error:
-                raise self.scene.error(place, f"'{file}': {error}") from None
-        return bodies
-
-    def _height_field(self, primitive, key):
-        """The height field of a primitive, in place of a hull."""
-        heights, key = primitive.heights, f"{key}.heights"
-        try:
-            if heights.generator is not None:
-                grid = terrain(heights, primitive.size)
-            elif heights.file is not None:
-                key = f"{key}.file"
-                grid = read_heights(self._path(heights.file, key))
-            else:
-                grid = np.array(heights.grid, dtype=np.float64)
-            return [height_field(heights.factor * grid, primitive.size)]
-        except ValueError as error:
-            raise self.scene.error(key, str(error)) from None
-
-    def _inertia(self, primitive, hulls, key):
-        """RigidInertia of a free primitive: the solid's, with the moments that the scene gives instead of its own."""
-        kind, size, mass = primitive.kind(), primitive.kernel_size(), primitive.mass
-        if hulls[0] is not None:
-            body = solid_polyhedra([(hull.vertices + hull.centre, hull.triangles) for hull in hulls], mass)
-        else:
-            com = np.array([0.0, 0.0, -0.5 * size[1] if kind == SHAPE_CONE else 0.0])
-            body = RigidInertia(mass, com, solid(kind, size, mass))
-        if primitive.inertia is None:
-            moments = np.diag(body.inertia)
-            if not (np.isfinite(body.inertia).all() and (moments > 0.0).all()):
-                words = ", ".join(f"{moment:g}" for moment in moments)
-                message = f"this mass and size give moments of {words} kg m^2; no body is so small or so large"
-                raise self.scene.error(f"{key}.mass", message)
-            return body
-        low, middle, high = sorted(primitive.inertia)
-        self.scene.refuse_if(
-            low <= 0.0 or high > (low + middle) * (1.0 + 1e-6), f"{key}.inertia",
-            f"no body has the principal moments {list(primitive.inertia)} kg m^2; each must be "
-            "above zero and at most the sum of the others",
-        )
-        return body._replace(inertia=np.diag(primitive.inertia))
 
     def add_ground(self, ground):
         """Append the half-space below the ground's height."""
@@ -523,15 +452,3 @@ def _moved(frame, R, p, first):
     if frame.body == WORLD:
         return Frame(WORLD, R @ frame.R, p + R @ frame.p)
     return Frame(first + frame.body, frame.R, frame.p)
-
-
-def _free_body(body):
-    """The one-body tree of a free primitive."""
-    return Tree(
-        parent=np.array([WORLD]), joint_type=np.array([JOINT_FLOATING]), q_start=np.zeros(1, dtype=np.int64),
-        v_start=np.zeros(1, dtype=np.int64), nv=np.array([6]), root=np.zeros(1, dtype=np.int64),
-        R_joint=np.eye(3)[None], p_joint=np.zeros((1, 3)), axis=np.zeros((1, 3)), axis2=np.zeros((1, 3)),
-        mass=np.array([body.mass]), com=body.com[None], inertia=body.inertia[None],
-        armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
-        lower=np.full(6, -np.inf), upper=np.full(6, np.inf),
-    )
