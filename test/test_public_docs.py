@@ -22,7 +22,7 @@ import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
 ROOMS = ("dynamics", "errors", "model", "simulation", "solvers", "studies", "surfaces")
-UNFAILING = {"surfaces.surface.plane"}  #: functions without arguments that could be wrong
+UNFAILING = {"surfaces.shapes.plane"}  #: functions without arguments that could be wrong
 COUNTED = (property, classmethod, staticmethod)
 
 
