@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy  # its parts are imported where they are first used
 
 FLAT = 1e-9  #: corners this part of a cell's diagonal off a triangle's plane still lie in it
 MOST_POINTS = 4_000_000  #: of a grid
@@ -110,8 +109,8 @@ def _patches(vertices, triangles, faces, nx, tolerance):
         away = vertices[triangles[there]] - vertices[triangles[here, 0]][:, None, :]
         flat &= np.abs(np.einsum("ijk,ik->ij", away, faces[here])).max(axis=1) <= tolerance
     a, b = pairs[flat].T
-    graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(count, count))
-    label = connected_components(graph, directed=False)[1]
+    graph = scipy.sparse.coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(count, count))
+    label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     _, first = np.unique(label, return_index=True)
     patch = first[label].astype(np.int64)
     away = vertices[triangles] - vertices[triangles[patch, 0]][:, None, :]

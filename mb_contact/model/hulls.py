@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy  # its parts are imported where they are first used: scipy.spatial takes 0.3 s
 
 MOST_VERTICES = 256  #: of a hull unless more are asked for; a support search walks over all of them
 DETAIL = 1e-4  #: vertices that stand out less than this part of the diagonal are left out of larger hulls
@@ -52,11 +52,11 @@ def convex_hull(points, most=MOST_VERTICES):
     if not diagonal > 0.0:
         raise ValueError("all points are in one place")
     points, flat = _thicken(points, diagonal)
-    vertices = points[ConvexHull(points).vertices]
+    vertices = points[scipy.spatial.ConvexHull(points).vertices]
     vertices, loss = _thin(vertices, DETAIL * diagonal, most)
     shift = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
     vertices = np.ascontiguousarray(vertices - shift)
-    hull = ConvexHull(vertices)
+    hull = scipy.spatial.ConvexHull(vertices)
     triangles = _oriented(vertices, hull)
     faces, polygons = _merge(vertices, triangles, hull.neighbors, FLAT * diagonal)
     return Hull(
@@ -75,9 +75,9 @@ def _thicken(points, diagonal):
         raise ValueError("all points are in a line")
     if extent[2] > 1e-6 * diagonal:
         try:
-            ConvexHull(points)
+            scipy.spatial.ConvexHull(points)
             return points, False
-        except QhullError:
+        except scipy.spatial.QhullError:
             pass
     offset = 0.5 * max(THICKNESS, 1e-3 * diagonal) * axes[2]
     return np.concatenate([points - offset, points + offset]), True
@@ -95,7 +95,7 @@ def _thin(vertices, detail, most):
         directions = rng.normal(size=(32, 3))
         chosen[(vertices @ directions.T).argmax(axis=0)] = True
     while True:
-        hull = ConvexHull(vertices[chosen])
+        hull = scipy.spatial.ConvexHull(vertices[chosen])
         height = vertices @ hull.equations[:, :3].T + hull.equations[:, 3]
         room = most - int(chosen.sum())
         loss = max(float(height.max()), 0.0)
@@ -152,4 +152,4 @@ def _polygon(vertices, triangles, normal):
     first = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
     first /= np.linalg.norm(first)
     flat = vertices[corners] @ np.array([first, np.cross(normal, first)]).T
-    return corners[ConvexHull(flat).vertices]  # counterclockwise in two dimensions
+    return corners[scipy.spatial.ConvexHull(flat).vertices]  # counterclockwise in two dimensions

@@ -4,7 +4,7 @@
 """The time at which the first of some gaps closes, along a motion that can be flown from its start to any time."""
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # its parts are imported where they are first used
 
 from mb_contact.errors import DynamicsError
 
@@ -76,7 +76,8 @@ class Crossings:
         if at_b >= 0.0:
             return b
         try:
-            return brentq(lambda time: self._gap_at(i, time), a, b, xtol=1e-16, rtol=8.9e-16, maxiter=100)
+            find = scipy.optimize.brentq
+            return find(lambda time: self._gap_at(i, time), a, b, xtol=1e-16, rtol=8.9e-16, maxiter=100)
         except (ValueError, RuntimeError) as error:
             raise DynamicsError(
                 f"the time of a collision in the step after t = {self._time:.6g} s was not found "
