@@ -28,7 +28,7 @@ CHECK := $(addprefix test/, \
     ros/test_commands.py ros/embedded viewer/test_view.py demo/test_verdict.py bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-all lint clean
+.PHONY: help run check test test-all lint wheel clean
 
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
@@ -37,6 +37,7 @@ help:
 	@echo "make test      set up $(VENV), then run the test suite (ARGS=... goes to pytest, WORKERS=... says how many)"
 	@echo "make test-all  the same with the tests that take long"
 	@echo "make lint      ruff and mypy"
+	@echo "make wheel     a wheel in dist/ that carries compiled kernels, for the Python of $(VENV) and this platform"
 	@echo "make clean     remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
@@ -57,6 +58,10 @@ test-all: $(VENV)/.ready-test
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+wheel: $(VENV)/.ready-run
+	@$(PIP_INSTALL) "setuptools>=70.1"
+	MB_CONTACT_PRECOMPILE=1 $(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) out build dist install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

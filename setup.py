@@ -3,10 +3,14 @@
 
 """Build of the ament_python package; plain pip and colcon both come through here."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-from setuptools import find_packages, setup
+from setuptools import Distribution, find_packages, setup
+from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
 NAME = "mb_contact"
@@ -43,6 +47,32 @@ TEST = PLOT + VIEWER + [
     "ruff>=0.6",
     "setuptools>=70.1",  # test/test_packaging.py builds a wheel; from this release on without the wheel package
 ]
+
+
+#: MB_CONTACT_PRECOMPILE=1: the package carries the compiled kernels of every feature, and belongs to this platform
+PRECOMPILE = os.environ.get("MB_CONTACT_PRECOMPILE", "0") not in ("", "0")
+
+
+class BuildWithKernels(build_py):
+    """Puts compiled kernels beside the modules; needs the libraries that the package needs at run time."""
+
+    def run(self):
+        super().run()
+        if PRECOMPILE and not self.editable_mode:
+            folder = Path(self.build_lib).resolve() / NAME / "kernels"
+            command = [sys.executable, "-m", f"{NAME}.cli", "compile", "--all", "--into", str(folder)]
+            if subprocess.run(command, cwd=HERE, env={**os.environ, "PYTHONPATH": str(HERE)}).returncode:
+                raise SystemExit(
+                    f"MB_CONTACT_PRECOMPILE: {NAME} cannot compile its kernels with {sys.executable}: install its "
+                    "libraries there, and let pip build with --no-build-isolation"
+                )
+
+
+class PlatformDistribution(Distribution):
+    """A wheel with compiled kernels is for one Python and one platform."""
+
+    def has_ext_modules(self):
+        return PRECOMPILE
 
 
 def manifest():
@@ -92,6 +122,8 @@ setup(
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },
     zip_safe=False,
+    cmdclass={"build_py": BuildWithKernels},
+    distclass=PlatformDistribution,
     entry_points={
         "console_scripts": [
             "mb-contact = mb_contact.cli:main",

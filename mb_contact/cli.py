@@ -116,6 +116,13 @@ def _add_commands(commands):
                               "gauss_seidel or auto; with mu: cone (the default and the only one)"}),
         ("--tolerance", {"type": float, "metavar": "T", "help": "residual that is solved (1e-9; cone 1e-8)"}),
     )  # fmt: skip
+    _command(
+        commands, "compile", _compile, "compile kernels ahead: those of every step, of scenes, or of every feature",
+        ("scenes", {"nargs": "*", "metavar": "SCENE", "help": "scene files (YAML) whose kernels are compiled too"}),
+        ("--all", {"action": "store_true", "help": "every feature and every scene of the library"}),
+        ("--into", {"metavar": "DIR", "help": "copy what was compiled into DIR, as a package carries it"}),
+        epilog="Kernels are kept in ~/.cache/mb_contact, or where MB_CONTACT_CACHE_DIR says.",
+    )  # fmt: skip
     add_benches(_command(commands, "bench", run_bench, "measure how long things take here, and how exact they are"))
 
 
@@ -220,6 +227,28 @@ def _demo_lift(arguments):
         view=arguments.view,
     )
     return run_lift(options)
+
+
+# --- compile --------------------------------------------------------------------------------------
+
+
+def _compile(arguments):
+    from mb_contact.model.scene_yaml import load_scene
+    from mb_contact.simulation.warm_up import compile_ahead
+    from mb_contact.surfaces.scene_file import is_surface_scene
+
+    for scene in arguments.scenes:
+        if not is_surface_scene(scene):
+            load_scene(scene)  # what is wrong with a scene comes first
+    compile_ahead(arguments.scenes, arguments.all, arguments.into, _say_in_place)
+    return 0
+
+
+def _say_in_place(line):
+    """A line of progress; on a terminal the next one takes its place."""
+    moving = sys.stderr.isatty() and line.startswith("compiling [")
+    clear = "\x1b[2K" if sys.stderr.isatty() else ""
+    print(f"{clear}mb-contact: {line}", end="\r" if moving else "\n", file=sys.stderr, flush=True)
 
 
 # --- check, info ----------------------------------------------------------------------------------

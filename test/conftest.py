@@ -19,4 +19,4 @@ def pytest_sessionstart(session):
     """In the process that starts the workers, and in no worker."""
     option = session.config.option
     if getattr(option, "numprocesses", None) and not option.collectonly and not os.environ.get("NUMBA_DISABLE_JIT"):
-        subprocess.run([sys.executable, str(ROOT / "test" / "kernels.py")], cwd=ROOT, check=False)
+        subprocess.run([sys.executable, "-m", "mb_contact.cli", "compile", "--all"], cwd=ROOT, check=False)

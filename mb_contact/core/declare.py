@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import types
 from numba.experimental import structref
+from numba.extending import intrinsic
 
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -72,16 +73,36 @@ class HandleType(types.StructRef):
 
 
 def handle(declaration):
-    """(Numba type, class) of a handle with the fields of ``declaration``; both have to become names of its module.
+    """(Numba type, class, maker) of a handle with the fields of ``declaration``; all become names of its module.
 
-    Kernels make one by ``Handle(*fields)``: a cached kernel, because structref's own constructor is compiled anew in
-    every process (4 s).  With NUMBA_DISABLE_JIT the handle is the named tuple itself.
+    A kernel makes a handle by ``maker(arrays)``, which stores the fields as they stand in the tuple; the constructor
+    that structref offers takes them one by one, each array of each, which took 9 s to compile for a step's.  With
+    NUMBA_DISABLE_JIT the handle is the named tuple itself.
     """
     if numba.config.DISABLE_JIT:
-        return None, declaration
+        return None, declaration, lambda arrays: arrays
     name, module = declaration.__name__ + "Handle", {"__module__": declaration.__module__}
     kind = type(name + "Type", (HandleType,), module)
     proxy = type(name, (structref.StructRefProxy,), module)
     structref.register(kind)
-    structref.define_proxy(proxy, kind, list(declaration._fields))
-    return kind, proxy
+    structref.define_boxing(kind, proxy)
+    return kind, proxy, intrinsic(_maker(kind))
+
+
+def _maker(kind):
+    def make(typing_context, arrays):
+        handle_type = kind(list(zip(arrays.fields, arrays.types)))
+        signature, allocate_empty = structref.new._defn(typing_context, types.TypeRef(handle_type))
+
+        def generate(context, builder, _, values):
+            empty = allocate_empty(context, builder, signature, ())
+            fields = structref._Utils(context, builder, handle_type).get_data_struct(empty)
+            for i, (name, field_type) in enumerate(zip(arrays.fields, arrays.types)):
+                value = builder.extract_value(values[0], i)
+                context.nrt.incref(builder, field_type, value)
+                setattr(fields, name, value)
+            return empty
+
+        return handle_type(arrays), generate
+
+    return make

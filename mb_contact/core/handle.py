@@ -68,13 +68,13 @@ class StepArrays(NamedTuple):
     closing: object  #: step.closing.ClosingWork
 
 
-StepArraysHandleType, StepArraysHandle = handle(StepArrays)
+StepArraysHandleType, StepArraysHandle, _step_handle = handle(StepArrays)
 
 
 @entry
 def make_step_handle(arrays):
     """The handle of StepArrays."""
-    return StepArraysHandle(*arrays)
+    return _step_handle(arrays)
 
 
 class TreeArrays(NamedTuple):
@@ -91,13 +91,13 @@ class TreeArrays(NamedTuple):
     screws: Annotated[Reals, 9, "N"]
 
 
-TreeArraysHandleType, TreeArraysHandle = handle(TreeArrays)
+TreeArraysHandleType, TreeArraysHandle, _tree_handle = handle(TreeArrays)
 
 
 @entry
 def make_tree_handle(arrays):
     """The handle of TreeArrays."""
-    return TreeArraysHandle(*arrays)
+    return _tree_handle(arrays)
 
 
 def make_tree_arrays(tree):
@@ -119,10 +119,10 @@ class NodesArrays(NamedTuple):
     compliance: Compliance
 
 
-NodesArraysHandleType, NodesArraysHandle = handle(NodesArrays)
+NodesArraysHandleType, NodesArraysHandle, _nodes_handle = handle(NodesArrays)
 
 
 @entry
 def make_nodes_handle(arrays):
     """The handle of NodesArrays."""
-    return NodesArraysHandle(*arrays)
+    return _nodes_handle(arrays)

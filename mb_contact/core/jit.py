@@ -1,21 +1,22 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The decorators of compiled functions, and the folder their compiled code is cached in.
+"""The decorators of compiled functions, and the hash of the sources that their compiled code belongs to.
 
-Numba checks only the file of the cached function itself: an edited callee in another file
-would go unnoticed and stale code would run.  So the cache folder of a room of ``core`` carries a
-hash of every file of that room and of those it may import (and of ``types.py``, whose constants
-are compiled in); any edit is a new folder for all that is built on it.
+A kernel holds code of the functions that it calls, so the file of a compiled function carries a hash of every file of
+its room of ``core`` and of those that the room may import (and of ``types.py``, whose constants are compiled in); any
+edit is a new hash for all that is built on it.  ``kernel_files.py`` has the files, ``kernel_dispatcher.py`` what calls,
+loads and compiles.
 """
 
 import functools
 import hashlib
-import os
 from pathlib import Path
 
 import numba
-from numba.core import types
+
+from .kernel_dispatcher import KernelDispatcher
+from .kernel_files import choose_target
 
 #: room of kernels -> rooms of core/ that it may import (test_imports.py holds them to it), beside files of core/ itself
 ROOMS = {
@@ -49,21 +50,14 @@ def source_digest(room):
         wanted = {below for above in rooms for below in ROOMS.get(above, ())} - rooms
     for name in rooms - {""}:
         files += (package / (name if name == STUDIES else f"core/{name}")).rglob("*.py")
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.relative_to(package).as_posix().encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def cache_directory(room=""):
-    """Folder of a room's compiled kernels; ``MB_CONTACT_CACHE_DIR`` or the user's cache folder is its parent."""
-    base = os.environ.get("MB_CONTACT_CACHE_DIR")
-    if not base:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mb_contact"
-    return Path(base) / source_digest(room)
-
-
+choose_target()
 DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
 
 
@@ -91,26 +85,10 @@ def entry(function):
 
 
 def _compiled(function, counted, inlined=False, fused=False):
-    """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first.
-
-    Integer constants in a caller are passed as plain int64: Numba would otherwise compile one
-    specialisation for every literal (a sixth of the whole compile time).
-    """
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_directory(room_of(function.__module__)))
-    try:
-        compiled = numba.njit(
-            cache=True, error_model="numpy", _nrt=counted, forceinline=inlined, fastmath=fused
-        )(function)
-    finally:
-        numba.config.CACHE_DIR = previous
-    if compiled is function:
-        return function  # NUMBA_DISABLE_JIT
-    template = compiled.get_call_template
-
-    def without_literals(args, kws):
-        plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
-        return template(tuple(types.unliteral(kind) for kind in args), plain)
-
-    compiled.get_call_template = without_literals
-    return compiled
+    """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first."""
+    if DISABLE_JIT:
+        return function
+    package = __name__.partition(".")[0]
+    inside = function.__module__.partition(".")[0] == package
+    options = {"error_model": "numpy", "_nrt": counted, "forceinline": inlined, "fastmath": fused}
+    return KernelDispatcher(function, options, source_digest(room_of(function.__module__)) if inside else None)

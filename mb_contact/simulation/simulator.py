@@ -29,7 +29,7 @@ from mb_contact.simulation.registry import study
 from mb_contact.simulation.results import State, Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
-from mb_contact.simulation.warm_up import FirstCompilation, in_cache, is_compiled
+from mb_contact.simulation.warm_up import compile_choices, compile_step, in_cache, is_compiled
 
 
 class Simulator(Readings):
@@ -104,7 +104,8 @@ class Simulator(Readings):
         progress = progress or (lambda _line: None)
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.world = build_world(self.scene)
-        first = FirstCompilation(progress) if warm_up and not is_compiled() else None
+        if warm_up and not is_compiled():
+            compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
         context.contact_step = self._make_contact_step()
         context.solver[ONLY_ROWS] = context.contact_step.only_rows
@@ -117,7 +118,7 @@ class Simulator(Readings):
         self._state = SimulationState(context)
         self._stepper = Stepper(self._state)
         if warm_up:
-            self._warm_up(first, progress)
+            self._warm_up(progress)
 
     def _make_contact_step(self):
         """The ContactStep of the scene's formulation."""
@@ -127,22 +128,20 @@ class Simulator(Readings):
         """The Impacts of a scene that needs some."""
         return Impacts(self.context)
 
-    def _warm_up(self, first, progress):
+    def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""
         context = self.context
         self.reset()
-        if first is not None:
-            first.run(context.handle)
-            self.reset()
         parts = {
             f"the contact step of formulation {self.scene.formulation}": context.contact_step,
             f"the integrator {self.scene.integrator}": context.integrator,
             "the impact phase": context.impacts,
             "the event scheme": context.events,
         }
-        for name, part in parts.items():
-            if part is not None and not in_cache(part.kernel):
-                progress(f"{name} is compiled too (first run only)")
+        missing = [name for name, part in parts.items() if part is not None and not in_cache(part.kernel)]
+        if missing:
+            progress(f"compiled too (first run only): {', '.join(missing)}")
+            compile_choices(self.scene, progress)
         if context.impacts is not None:
             context.impacts.warm_up(context.handle)
             self.reset()

@@ -1,126 +1,214 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""First compilation of the kernels, stage by stage with progress, half of it in a second process.
+"""Compilation ahead of time: jobs that compile kernels into the cache, in a process for each processor.
 
-Numba compiles under one lock, so a second core only helps in a second process: it compiles the two
-largest stages into the shared cache on disk, from where the whole step then takes them.
+Numba compiles under one lock, so other processors only help in other processes.  The jobs of a step's own kernels
+have few kernels in common and run side by side; what is built on them follows.  The process that waits takes the
+machine code from the cache, and is free for other things meanwhile.
 """
 
+import itertools
+import json
 import os
+import queue
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-from mb_contact.core.jit import DISABLE_JIT
+from mb_contact.core import kernel_files as files
+from mb_contact.core.jit import DISABLE_JIT, ROOMS, STUDIES, source_digest
 from mb_contact.core.step import problem, step
-from mb_contact.core.step.assemble import assemble
+from mb_contact.errors import InputError
+from mb_contact.model.resources import child_environment, find_resource
+from mb_contact.model.scene import CHOICES
 
-#: (what the user reads, kernel, arguments after the handle), in the order of a step
-STAGES = {
-    "kinematics": (step.refresh, ()),
-    "broad phase": (step.begin_step, ()),
-    "contact manifolds": (step.find_contacts, (0,)),
-    "articulated-body sweeps": (step.smooth_dynamics, ()),
-    "contact rows": (assemble, ()),
-    "operational-space compliance": (problem.assemble_problem, ()),
-    "contact solver": (problem.solve, (False,)),
-    "impulse sweep": (step.settle, ()),
-    "the next state": (step.conclude, ()),
-}
-SECOND_PROCESS = ("contact solver", "contact manifolds")
-_CHILD = "from mb_contact.simulation.warm_up import compile_stages; compile_stages()"
+LIBRARY = "package://mb_contact/config"
+WORKER = "MB_CONTACT_COMPILES"  # in the environment of processes that compile: they start no further ones
+_PROGRAM = "from mb_contact.simulation.kernel_jobs import work; work()"
+
+_WIDTH = 24  #: of the progress bar
+
+
+class Job(NamedTuple):
+    """Something that compiles kernels: its kind and argument, and how many functions it compiles, about."""
+
+    kind: str
+    argument: str = ""
+    functions: int = 1
+
+
+#: kernels of every step; two groups that share little, measured by the number of functions that each compiles
+STEP = (Job("motion", functions=200), Job("contacts", functions=200))
 
 
 def is_compiled():
-    """Whether the kernels of these files and this Python are in the cache (or need no compiling)."""
-    return in_cache(step.conclude)
+    """Whether the kernels of every step can be loaded (or need no compiling)."""
+    return in_cache(step.conclude) and in_cache(step.find_contacts) and in_cache(problem.solve)
 
 
 def in_cache(kernel):
-    """Whether a kernel was compiled by this Python from these files (or needs no compiling)."""
-    if DISABLE_JIT:
-        return True
-    name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"  # as Numba calls it in the cache
-    python = f"py{sys.version_info.major}{sys.version_info.minor}"
-    folder = Path(kernel.stats.cache_path)  # Numba's own, one for each folder of sources
-    return any(folder.glob(f"{name}-*.{python}*.nbi"))
+    """Whether a kernel was compiled for this environment from these files (or needs no compiling)."""
+    return DISABLE_JIT or kernel.is_kept()
 
 
-class FirstCompilation:
-    """Compiles every kernel of the step; make it before the workspaces, ``run`` it with the handle.
+def compile_step(progress):
+    """Compile the kernels of every step.
 
     Parameters
     ----------
     progress : callable
-        Gets one line of text a stage.
+        Gets a line of text now and then.
     """
-
-    def __init__(self, progress):
-        self._progress = progress
-        self._start = time.perf_counter()
-        self._done = 0
-        self._total = len(STAGES) + 1
-        self._tell("workspaces")
-        self._child = _start_child()
-
-    def _tell(self, what):
-        self._done += 1
-        self._progress(f"compiling {self._done}/{self._total}: {what} (first run only)")
-
-    def run(self, handle):
-        """Compile all stages, then the whole step; advances the state that ``handle`` holds."""
-        later = SECOND_PROCESS if self._child is not None else ()
-        for name in STAGES:
-            if name not in later:
-                self._tell(name)
-                run_stage(handle, name)
-        for name in later:
-            self._tell(name)
-        if self._child is not None:
-            self._child.wait()
-        self._progress(f"compiled in {time.perf_counter() - self._start:.0f} s")
+    reason = files.why_compile()
+    if reason:
+        progress(reason)
+    compile_jobs([STEP], progress)
 
 
-def run_stage(handle, name):
-    """Call one stage's kernel; none of them changes the state."""
-    kernel, arguments = STAGES[name]
-    kernel(handle, *arguments)
+def compile_choices(scene, progress):
+    """Compile what a scene's choices need beside the kernels of every step."""
+    chosen = {key: getattr(scene, key) for key in CHOICES if getattr(scene, key) != CHOICES[key][0]}
+    compile_jobs([[Job("choices", json.dumps(chosen), 60)]], progress)
 
 
-def compile_stages(names=SECOND_PROCESS):
-    """What the second process runs: a small world of the same types, and the named stages."""
-    from mb_contact.model.scene import Ground, Scene
-    from mb_contact.model.world import build_world
-    from mb_contact.simulation.context import StepContext
+def compile_ahead(scenes, everything, into, progress):
+    """What ``mb-contact compile`` does.
 
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    scene = Scene(ground=Ground())
-    context = StepContext(scene, build_world(scene))
-    context.allocate()
-    for name in names:
-        run_stage(context.handle, name)
+    Parameters
+    ----------
+    scenes : sequence of path
+    everything : bool
+        Every feature and every scene of the library.
+    into : path or None
+        Folder that gets a copy, as a package carries it.
+    progress : callable
+        Gets lines of text.
+
+    Raises
+    ------
+    InputError
+        ``into`` is asked for, and this process compiles for this CPU alone.
+    """
+    if into and files.target() != files.PORTABLE:
+        raise InputError(f"a package carries kernels for {files.PORTABLE}; this process compiles for {files.target()}")
+    phases = all_jobs() if everything else [STEP]
+    if scenes:
+        phases.append([Job("scene", str(path), 40) for path in scenes])
+    compile_jobs(phases, progress, every=0.02)
+    if into:
+        count, size = files.copy_into(into, [source_digest(room) for room in ("", *ROOMS, STUDIES)])
+        progress(f"{count} files, {size / 1e6:.1f} MB in {into}")
 
 
-def _end_with_the_parent():
-    """The pipe closes when the first process is gone, however it ended."""
-    while os.read(0, 1):
-        pass
-    os._exit(1)
+def all_jobs():
+    """Jobs of every feature: the choices of scenes, contact coordinates, functions of models, the library's scenes."""
+    keys = ("friction_model", "integrator", "collision_scheme")
+    choices = [dict(zip(keys, values)) for values in itertools.product(*(CHOICES[key] for key in keys))]
+    choices += [{"friction_model": "coulomb_polyhedral", "formulation": name} for name in CHOICES["formulation"]]
+    scenes = [str(path) for path in sorted(Path(find_resource(LIBRARY)).glob("*.yaml")) if path.name != "node.yaml"]
+    large = (Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
+             Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("functions", functions=60))  # fmt: skip
+    small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("scene", path, 2) for path in scenes]
+    return [STEP, large, small]
 
 
-def _start_child():
-    if (os.cpu_count() or 1) < 2 or not sys.executable:
-        return None
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        )
-    except OSError:
-        return None  # this process then compiles everything
+# --- processes --------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Share of the work that is done, and the time that is left, as lines of text."""
+
+    def __init__(self, total, progress, every=0.1):
+        self._total, self.say, self._every = total, progress, every
+        self._start, self._said, self.jobs = time.perf_counter(), -1.0, {}
+        self._lock = threading.Lock()
+
+    def tell(self, job, functions):
+        """So many functions of a job are compiled."""
+        with self._lock:
+            self.jobs[job] = min(functions, job.functions)
+            share = min(sum(self.jobs.values()) / self._total, 0.99)
+            if share < self._said + self._every:
+                return
+            self._said = share
+            spent = time.perf_counter() - self._start
+            bar = "#" * round(_WIDTH * share)
+            left = f", {spent * (1.0 / share - 1.0):.0f} s left" if share > 0.03 else ""
+            self.say(f"compiling [{bar:-<{_WIDTH}}] {share:.0%}{left} (first run only)")
+
+
+def compile_jobs(phases, progress, processes=None, every=0.1):
+    """Run jobs, phase after phase, those of a phase side by side; returns how many functions were compiled.
+
+    Parameters
+    ----------
+    phases : sequence of sequences of Job
+    progress : callable
+        Gets lines of text.
+    processes : int, optional
+        As many as there are processors.
+    every : float
+        Share of the work after which a line is due.
+    """
+    if not sys.executable or DISABLE_JIT or WORKER in os.environ or not files.can_write():
+        progress("compiling (first run only)")  # here, whatever is called
+        return 0
+    bar = Progress(sum(job.functions for jobs in phases for job in jobs), progress, every)
+    start, count = time.perf_counter(), 0
+    for jobs in phases:
+        left = queue.SimpleQueue()
+        for job in jobs:
+            left.put(job)
+        workers = [_Worker(left, bar) for _ in range(min(len(jobs), processes or os.cpu_count() or 1))]
+        try:
+            count += sum(worker.wait() for worker in workers)
+        finally:
+            for worker in workers:
+                worker.end()
+    progress(f"compiled {count} functions in {time.perf_counter() - start:.0f} s")
+    return count
+
+
+class _Worker:
+    """A process that runs jobs, and the thread that hands them out."""
+
+    def __init__(self, jobs, bar):
+        self._jobs, self._bar, self._count = jobs, bar, 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, env=child_environment() | {WORKER: "1"},
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            before = self._count
+            self._process.stdin.write(json.dumps([job.kind, job.argument]) + "\n")
+            self._process.stdin.flush()
+            for line in self._process.stdout:
+                answer = json.loads(line)
+                self._count = answer["functions"]
+                self._bar.tell(job, job.functions if "done" in answer else self._count - before)
+                if "done" in answer:
+                    if answer["failure"]:
+                        self._bar.say(f"{job.argument}: {answer['failure']}")
+                    break
+            else:
+                return  # it has died: what it did not compile is compiled when it is called
+
+    def wait(self):
+        self._thread.join()
+        return self._count
+
+    def end(self):
+        self._process.kill()
+        self._process.communicate()

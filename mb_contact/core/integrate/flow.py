@@ -90,12 +90,12 @@ class FlowArrays(NamedTuple):
     root_work: Annotated[Reals, "n"]  #: likewise
 
 
-FlowArraysHandleType, FlowArraysHandle = handle(FlowArrays)
+FlowArraysHandleType, FlowArraysHandle, _flow_handle = handle(FlowArrays)
 
 
 @entry
 def _handle_of(arrays):
-    return FlowArraysHandle(*arrays)
+    return _flow_handle(arrays)
 
 
 def make_flow(n, N, nq, stages, is_free):

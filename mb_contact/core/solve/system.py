@@ -113,13 +113,13 @@ class System(NamedTuple):
     report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
 
-SystemHandleType, SystemHandle = handle(System)
+SystemHandleType, SystemHandle, _system_handle = handle(System)
 
 
 @entry
 def make_system_handle(system):
     """The one reference by which kernels take a System."""
-    return SystemHandle(*system)
+    return _system_handle(system)
 
 
 def make_system(rows, blocks, entries, dense, trees, place):

@@ -1,0 +1,306 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled functions that are compiled once each, whoever calls them, and loaded as machine code.
+
+Numba links the code of a called function into each of its callers and compiles it again there, gives every function a
+wrapper that unpacks Python's arguments, and restores the types of a cached function before it runs.  Here
+
+* a function of more than ``INLINED`` instructions stays where it is: its callers refer to it by its name;
+* a wrapper is made when Python first calls a function, in a file of its own;
+* such a call loads machine code alone: the wrapper's, and that of all that it refers to.
+
+Names are made of the sources and the types, so that what several processes compile fits together.
+"""
+
+import gc
+import hashlib
+import importlib
+from contextlib import contextmanager
+
+from llvmlite import binding
+from numba import _dynfunc
+from numba.core import compiler, itanium_mangler, sigutils, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.core.targetconfig import ConfigStack
+
+from . import kernel_files as files
+
+INLINED = 200  #: instructions up to which a function's code is a part of its callers'; LLVM would not copy larger ones
+COMPILED = []  #: names of what this process compiled, wrappers too
+
+_keys = {}  # symbol of a function -> key of its file, or None
+_loaded = {}  # key -> references to what its machine code needs
+_depth = 0  # of compilations under way; the compiler's lock guards it
+
+
+def short_hash(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def mangle(name, argument_types, *, abi_tags=(), uid=None):
+    """Symbol of a function: Numba writes out all fields of all arguments, 10,000 characters for a step's."""
+    tags = (*abi_tags, short_hash(_names(argument_types)))
+    return itanium_mangler.mangle(name, (), abi_tags=tags, uid=uid)
+
+
+def _names(argument_types):
+    return ",".join(map(str, argument_types))
+
+
+@contextmanager
+def _compilation():
+    """Inside it, functions are compiled for a caller that is compiled, not to be called from Python.
+
+    Garbage is not collected meanwhile: of a compiler's many objects that costs an eighth of its time.
+    """
+    global _depth
+    with global_compiler_lock:
+        collects = gc.isenabled()
+        gc.disable()
+        _depth += 1
+        try:
+            yield
+        finally:
+            _depth -= 1
+            if collects:
+                gc.enable()
+
+
+class _Executable:
+    """Stands for a compiled function among the compiler's definitions; Python calls a wrapper instead."""
+
+
+class CopiedLibrary(JITCodeLibrary):
+    """Code that is copied into all its callers, and therefore never made machine code by itself."""
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class KernelCompiler(compiler.Compiler):
+    """Numba's compiler with symbols that every process finds alike."""
+
+    def _compile_bytecode(self):
+        state, function = self.state, self.state.func_id
+        state.targetctx.mangler = mangle
+        state.targetctx.get_executable = lambda library, *_: library._ensure_finalized() or _Executable()
+        if state.flags.forceinline:
+            state.library = CopiedLibrary(state.targetctx.codegen(), function.func_qualname)
+        digest = getattr(function.func, "kernel_digest", None)
+        if digest is not None:
+            text = f"{digest} {function.modname} {function.func_qualname} {function.firstlineno}"
+            function.unique_id = int(short_hash(text), 16)
+        return super()._compile_bytecode()
+
+
+class KernelDispatcher(CPUDispatcher):
+    """What the decorators of ``jit.py`` make of a function.
+
+    Parameters
+    ----------
+    function : callable
+    options : dict
+        Numba's options.
+    digest : str or None
+        Hash of the sources that the function's code depends on; without it nothing is kept on disk.
+    """
+
+    def __init__(self, function, options, digest):
+        function.kernel_digest = digest
+        options = {**options, "nopython": True, "boundscheck": None}
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(py_func=function, locals={}, targetoptions=options, pipeline_class=KernelCompiler)
+        self._cache = self
+        self._is_copied = bool(options.get("forceinline"))
+        self._entries = {}
+        self.digest = digest
+        inside = function.__module__.partition(".")[2]
+        self.stem = f"{inside}.{function.__qualname__}-{function.__code__.co_firstlineno}"
+
+    def __reduce__(self):
+        return _kernel, (self.__module__, self.py_func.__qualname__)
+
+    def key(self, arguments):
+        """Key of the file of this function for these argument types, or None where none is kept."""
+        names = _names(arguments)
+        if self.digest is None or " at 0x" in names or "<locals>" in self.stem:
+            return None
+        return f"{self.digest}/{self.stem}-{short_hash(names)}"
+
+    def is_kept(self):
+        """Whether some compiled form of this function can be called from Python without compiling."""
+        return self.digest is None or files.find(f"{self.digest}/{self.stem}-*.entry")
+
+    @property
+    def cache_path(self):
+        """Folder that this function's files are written to."""
+        return str(files.folders()[-1] / str(self.digest))
+
+    # --- compiling --------------------------------------------------------------------------
+
+    def get_call_template(self, args, kws):
+        """As Numba's, with integer constants as plain int64: else each literal would be a function of its own."""
+        plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+        with _compilation():
+            return super().get_call_template(tuple(types.unliteral(kind) for kind in args), plain)
+
+    def get_compile_result(self, sig):
+        """As Numba's."""
+        with _compilation():
+            return super().get_compile_result(sig)
+
+    def compile(self, sig):
+        """Compile or load for a signature: for the caller that is being compiled, else for Python."""
+        with global_compiler_lock:
+            if not _depth:
+                return self._entry(tuple(sigutils.normalize_signature(sig)[0]))
+            with _compilation():
+                return super().compile(sig)
+
+    def add_overload(self, cres):
+        """Known to callers that are compiled; Python calls a wrapper (``_entry``)."""
+        arguments = tuple(cres.signature.args)
+        self.overloads[arguments] = cres
+        _keys[cres.fndesc.mangled_name] = self.key(arguments)
+
+    def load_overload(self, sig, context):
+        """A function that was compiled before, for callers that are compiled now."""
+        key = self.key(tuple(sigutils.normalize_signature(sig)[0]))
+        context.refresh()
+        parts = key and files.read(key, second=True)
+        if not parts or not _load(context.codegen(), key):
+            return None
+        name, bitcode, fndesc, environment, signature, reload_init = parts[1]
+        library = context.codegen().create_library(name)
+        library._shared_module = binding.parse_bitcode(bitcode)
+        library._finalized = True
+        return compiler.compile_result(
+            typing_context=context.typing_context, target_context=context, library=library, environment=environment,
+            entry_point=_Executable(), fndesc=fndesc, type_annotation="",
+            signature=signature, objectmode=False, lifted=(), reload_init=reload_init, referenced_envs=[environment],
+        )  # fmt: skip
+
+    def save_overload(self, _sig, cres):
+        """Decide how callers take this function, and keep it."""
+        library, fndesc = cres.library, cres.fndesc
+        COMPILED.append(self.stem)
+        fndesc.typemap = fndesc.calltypes = None
+        environments = (*cres._find_referenced_environments(), cres.environment)
+        if not self._is_copied:
+            for environment in environments:
+                library.codegen.set_env(environment.env_name, environment)
+            if _is_large(library._final_module.get_function(fndesc.mangled_name)):
+                empty = library.codegen._create_empty_module(library.name)
+                library._shared_module = binding.parse_assembly(str(empty))
+        key, needed = self.key(tuple(cres.signature.args)), _needed(library)
+        if key is None or None in needed:
+            _keys[fndesc.mangled_name] = None
+            return
+        code = b"" if self._is_copied else library._get_compiled_object()
+        bitcode, reload_init = library._get_module_for_linking().as_bitcode(), tuple(cres.reload_init)
+        second = (library.name, bitcode, fndesc, cres.environment, cres.signature, reload_init)
+        files.write(key, dumps((code, needed, environments, reload_init)), dumps(second))
+        _loaded[key] = environments
+
+    # --- calls from Python ------------------------------------------------------------------
+
+    def _entry(self, arguments):
+        """What Python calls for these argument types."""
+        entry = self._entries.get(arguments)
+        if entry is None:
+            entry = self._entries[arguments] = self._load_entry(arguments) or self._make_entry(arguments)
+            self._insert([kind._code for kind in arguments], entry, False)
+        return entry
+
+    def _load_entry(self, arguments):
+        codegen, key = self.targetctx.codegen(), self.key(arguments)
+        key = key and key + ".entry"
+        parts = key and files.read(key, second=True)
+        if not parts or not _load(codegen, key):
+            return None
+        symbol, environment = parts[1]
+        self._cache_hits[arguments] += 1
+        return self._function(codegen._engine.get_function_address(symbol), environment, _loaded[key])
+
+    def _make_entry(self, arguments):
+        with _compilation():
+            self.compile(arguments)
+        COMPILED.append(self.stem + ".entry")
+        cres, key = self.overloads[arguments], self.key(arguments)
+        fndesc, flags = cres.fndesc, compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        context = compiler._make_subtarget(self.targetctx, flags)
+        context.mangler = mangle
+        library = context.codegen().create_library(f"entry.{fndesc.mangled_name}")
+        library.enable_object_caching()
+        with ConfigStack().enter(flags), context.push_code_library(library):
+            context.create_cpython_wrapper(library, fndesc, cres.environment, None)
+        for linked in (rtsys.library, cres.library):
+            library.add_linking_library(linked)
+        symbol = fndesc.llvm_cpython_wrapper_name
+        entry = self._function(library.get_pointer_to_function(symbol), cres.environment, (library,))
+        needed = _needed(library)
+        if key is not None and None not in needed:
+            first = (library._get_compiled_object(), needed, (cres.environment,), ())
+            files.write(key + ".entry", dumps(first), dumps((symbol, cres.environment)))
+        return entry
+
+    def _function(self, address, environment, kept):
+        """A function of Python's from the address of a wrapper."""
+        module = importlib.import_module(self.__module__)
+        return _dynfunc.make_function(module, self.__name__, self.__doc__ or "", address, environment, kept)
+
+
+def _kernel(module, name):
+    return getattr(importlib.import_module(module), name)
+
+
+def _is_large(function):
+    """Whether callers refer to a function by its name."""
+    left = INLINED
+    for block in function.blocks:
+        for _ in block.instructions:
+            left -= 1
+            if left < 0:
+                return True
+    return False
+
+
+def _needed(library):
+    """Keys of the functions that this machine code refers to; None among them for one that is not kept."""
+    declared = (function.name for function in library._final_module.functions if function.is_declaration)
+    return [_keys[name] for name in declared if name in _keys]
+
+
+def _load(codegen, key):
+    """Load the machine code of a key and of all that it refers to; False where some of it is missing."""
+    found, wanted = {}, [key]
+    while wanted:
+        key = wanted.pop()
+        if key in _loaded or key in found:
+            continue
+        parts = files.read(key)
+        if parts is None:
+            return False
+        found[key] = parts[0]
+        wanted += parts[0][1]
+    if not _loaded:
+        rtsys.initialize(cpu_target.target_context)  # machine code refers to Numba's runtime by addresses
+    for code, _, _, reload_init in found.values():
+        for initialise in reload_init:
+            initialise()
+        if code:
+            codegen._engine._ee.add_object_file(binding.ObjectFileRef.from_data(code))
+    if found:
+        codegen._engine.finalize_object()
+    for key, (code, _, environments, _) in found.items():
+        for environment in environments if code else ():
+            codegen.set_env(environment.env_name, environment)
+        _loaded[key] = environments
+    return True

@@ -1,0 +1,118 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The jobs of ``warm_up.py``: each compiles or loads kernels by calling what needs them, in a process of its own."""
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+
+import numpy as np
+
+from mb_contact import dynamics, solvers
+from mb_contact.core.kernel_dispatcher import COMPILED
+from mb_contact.core.step import problem, step
+from mb_contact.core.step.assemble import assemble
+from mb_contact.errors import MbContactError
+from mb_contact.model.pendulum import pendulum
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
+from mb_contact.model.urdf import load_urdf
+from mb_contact.model.world import build_world
+from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.surface_simulator import surface_simulator
+from mb_contact.simulation.warm_up import LIBRARY
+from mb_contact.surfaces.scene_file import is_surface_scene
+
+
+def falling_box(**choices):
+    """A scene with the choices, in which everything is compiled: a box that bounces, or falls where nothing may."""
+    restitution = 0.5 if choices.get("friction_model", ELASTIC_MODELS[0]) in ELASTIC_MODELS else 0.0
+    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0.0, 0.0, 0.05)), "free", 1.0, material="rubber")
+    rubber = {"rubber": Material(0.5, restitution=restitution)}
+    return Scene(primitives=(box,), ground=Ground(0.0, "rubber"), materials=rubber, **choices)
+
+
+def _context():
+    scene = Scene(ground=Ground())
+    context = StepContext(scene, build_world(scene))
+    context.allocate()
+    return context
+
+
+def _motion(_):
+    handle = _context().handle
+    stages = step.refresh, step.begin_step, step.smooth_dynamics, assemble, problem.assemble_problem, step.settle
+    for kernel in (*stages, step.conclude):
+        kernel(handle)
+    arm = Simulator(pendulum(2).scene(), warm_up=False)
+    arm.mass_matrix()
+    arm.operational_space(["link_1"])
+
+
+def _contacts(_):
+    handle = _context().handle
+    step.find_contacts(handle, 0)
+    problem.solve(handle, False)
+
+
+def _choices(text):
+    Simulator(falling_box(**json.loads(text))).step()
+
+
+def _surfaces(_):
+    simulator = surface_simulator(find_resource(f"{LIBRARY}/bezier_patch.yaml"))
+    simulator.motion.run_adaptive(0.01)
+
+
+def _scene(path):
+    (surface_simulator(path) if is_surface_scene(path) else Simulator(path)).step()
+
+
+def _functions(_):
+    """Functions of ``dynamics/`` and of ``solvers/``."""
+    model = load_urdf(find_resource("package://mb_contact/urdf/dual_arm.urdf"))
+    q, v = model.neutral_q(), np.zeros(model.N)
+    dynamics.forward_dynamics(model, q, v, v)
+    dynamics.inverse_dynamics(model, q, v, v)
+    dynamics.mass_matrix(model, q)
+    dynamics.energy(model, q, v)
+    dynamics.operational_space(model, q, v, ["left_tcp", dynamics.Point("right_tcp", (0.0, 0.0, 0.1))])
+    dynamics.centroidal(model, q, v)
+    for method in ("lemke", "block_pivoting", "principal_pivoting", "modified_principal_pivoting", "gauss_seidel"):
+        solvers.solve_lcp(np.eye(2), -np.ones(2), method=method)
+    solvers.solve_friction(np.eye(3), [-1.0, 0.5, 0.0], [0.5])
+
+
+KINDS = {kind.__name__[1:]: kind for kind in (_motion, _contacts, _choices, _surfaces, _scene, _functions)}
+
+
+def work():
+    """What a worker runs: jobs as they come on its standard input; its lines say how many functions it compiled."""
+    jobs = queue.Queue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    threading.Thread(target=_count, daemon=True).start()
+    while True:
+        kind, argument = jobs.get()
+        try:
+            KINDS[kind](argument)
+            failure = None
+        except MbContactError as error:
+            failure = str(error) if kind == "scene" else None  # choices may exclude each other
+        print(json.dumps({"functions": len(COMPILED), "done": True, "failure": failure}), flush=True)
+
+
+def _listen(jobs):
+    for line in sys.stdin:
+        jobs.put(json.loads(line))
+    os._exit(0)  # the process that waits needs no more, or is gone
+
+
+def _count():
+    while True:
+        time.sleep(0.5)
+        print(json.dumps({"functions": len(COMPILED)}), flush=True)

@@ -1,0 +1,140 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Functions compiled once, found again in other processes, at other places and under other CPUs' names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from paths import ROOT
+
+KERNELS = '''
+from toy.core.jit import entry, kernel, sweep
+
+
+@sweep
+def halved(x):
+    return 0.5 * x
+
+
+@kernel
+def large(x):
+    """More instructions than a caller takes over."""
+    total = 0.0
+{lines}
+    return total
+
+
+@kernel
+def one(x):
+    return large(x) + halved(x)
+
+
+@kernel
+def other(x):
+    return large(x) - halved(x)
+
+
+@entry
+def doubled(x):
+    return 2.0 * one(x) + other(x)
+'''
+RUN = """
+import json
+import numba
+from numba.core import event
+compiled = event.RecordingListener()
+with event.install_listener("numba:compile", compiled):
+    from toy.core.tree import kernels
+    from toy.core.kernel_dispatcher import COMPILED
+    values = [float(getattr(kernels, name)(2.0)) for name in {names}]
+    total = {more}
+starts = sum(record.is_start for _, record in compiled.buffer)
+print(json.dumps([values, COMPILED, starts, total]))
+"""
+LARGE = sum((2.0 - k) / (2.0 + k) for k in range(1, 150))
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package with our cache mechanism and kernels that call each other; returns its folder."""
+    package = tmp_path / "here" / "toy"
+    folders = [package, package / "core", package / "core" / "tree"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("", encoding="utf-8")
+    for name in ("jit.py", "kernel_dispatcher.py", "kernel_files.py"):
+        shutil.copy(ROOT / "mb_contact" / "core" / name, package / "core" / name)
+    (package / "types.py").write_text("", encoding="utf-8")
+    lines = "\n".join(f"    total += (x - {k}.0) / (x + {k}.0)" for k in range(1, 150))
+    (package / "core" / "tree" / "kernels.py").write_text(KERNELS.format(lines=lines), encoding="utf-8")
+    return package
+
+
+def run(package, names, cache="cache", more="0", **variables):
+    """(values, names of what was compiled, compilations that Numba counts, more) in a fresh process."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    environment |= {"MB_CONTACT_CACHE_DIR": str(package.parents[1] / cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    answer = subprocess.run(
+        [sys.executable, "-c", RUN.format(names=names, more=more)], cwd=package.parent, env=environment | variables,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+@pytest.mark.long
+def test_each_function_is_compiled_once_and_loaded_without_compiling(package):
+    values, compiled, *_ = run(package, ["doubled", "other", "halved"])
+    assert values == pytest.approx([3.0 * LARGE + 1.0, LARGE - 1.0, 1.0])
+    assert len(compiled) == len(set(compiled))
+    again, compiled, starts, _ = run(package, ["doubled", "other", "halved"])
+    assert again == values and compiled == [] and starts == 0
+    assert run(package, ["doubled", "one"])[1] == ["core.tree.kernels.one-166.entry"], "a wrapper alone was missing"
+
+
+@pytest.mark.long
+def test_a_large_function_is_machine_code_in_one_file_only(package):
+    run(package, ["doubled"])
+    sizes = {path.name.split("-")[0]: path.stat().st_size for path in package.parents[1].rglob("*.kernel")}
+    assert sizes["core.tree.kernels.large"] > 1.5 * max(
+        size for name, size in sizes.items() if name != "core.tree.kernels.large"
+    )
+
+
+@pytest.mark.long
+def test_a_packages_kernels_load_at_another_place_and_under_another_cpus_name(package):
+    run(package, ["doubled"])
+    moved = package.parents[1] / "there" / "toy"
+    shutil.copytree(package, moved)
+    shutil.move(package.parents[1] / "cache", moved / "kernels")
+    for name in ("x86-64", "znver4"):
+        values, compiled, starts, _ = run(moved, ["doubled"], cache="empty", NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
+        assert values == pytest.approx([3.0 * LARGE + 1.0]) and compiled == [] and starts == 0
+    assert not (package.parents[1] / "empty").exists(), "kernels that travel with the package are read only"
+
+
+@pytest.mark.long
+def test_what_is_missing_or_damaged_is_compiled_again(package):
+    values = run(package, ["doubled"])[0]
+    (path,) = package.parents[1].rglob("core.tree.kernels.large-*.kernel")
+    whole = path.read_bytes()
+    for damaged in (None, whole[:1000], b""):
+        path.unlink() if damaged is None else path.write_bytes(damaged)
+        again, compiled, *_ = run(package, ["doubled"])
+        assert again == values and "core.tree.kernels.large-10" in compiled
+        assert len(path.read_bytes()) == len(whole), "and kept again"
+
+
+@pytest.mark.long
+def test_another_compiled_function_calls_a_kernel_that_was_loaded(package):
+    run(package, ["doubled"])
+    more = "numba.njit(lambda x: kernels.doubled(x))(2.0)"
+    assert run(package, ["doubled"], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)

@@ -1,0 +1,99 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files of compiled kernels: which are found, which are ignored."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from mb_contact.core import kernel_files
+
+KEY = "0123456789abcdef/core.room.kernel-1-0123456789abcdef"
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch, caplog):
+    """The packaged folder and the user's, both empty."""
+    kernel_files._say_once.cache_clear()
+    packaged, own = tmp_path / "package", tmp_path / "home"
+    monkeypatch.setattr(kernel_files, "folders", lambda: [packaged, own])
+    return packaged, own
+
+
+def write(first=("code", 1), second=("types", 2)):
+    kernel_files.write(KEY, pickle.dumps(first), pickle.dumps(second))
+
+
+@pytest.mark.nojit
+def test_what_is_written_is_read(places):
+    write()
+    assert kernel_files.read(KEY) == [("code", 1)]
+    assert kernel_files.read(KEY, second=True) == [("code", 1), ("types", 2)]
+    assert kernel_files.read(KEY + "0") is None
+    assert kernel_files.find(KEY[:-4] + "*") and not kernel_files.find(KEY[:-4])
+
+
+@pytest.mark.nojit
+def test_kernels_of_the_package_come_first_and_are_never_written(places):
+    packaged, own = places
+    write(first="of the package")
+    own.rename(packaged)
+    assert kernel_files.read(KEY) == ["of the package"]
+    write(first="of the user")
+    assert kernel_files.read(KEY) == ["of the package"]
+    assert len(list(own.rglob("*.kernel"))) == len(list(packaged.rglob("*.kernel"))) == 1
+
+
+@pytest.mark.nojit
+def test_a_truncated_file_is_ignored_with_one_line(places, caplog):
+    write()
+    (path,) = places[1].rglob("*.kernel")
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert kernel_files.read(KEY, second=True) is None, f"{length} of {len(whole)} bytes"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path} is damaged or of another origin: it is compiled again"
+    ]
+
+
+@pytest.mark.nojit
+def test_a_file_of_another_function_is_ignored(places, caplog):
+    write()
+    (path,) = places[1].rglob("*.kernel")
+    path.rename(path.with_name("core.room.other-1-0123456789abcdef.kernel"))
+    assert kernel_files.read(KEY.replace("kernel-1", "other-1")) is None
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.nojit
+def test_where_nothing_can_be_written_nothing_is_kept(places, caplog):
+    places[1].write_text("a file where the folder should be")
+    write()
+    write()
+    assert kernel_files.read(KEY) is None and not kernel_files.can_write()
+    assert len(caplog.records) == 1 and caplog.records[0].getMessage().startswith("compiled kernels are not kept")
+
+
+@pytest.mark.nojit
+def test_another_version_of_a_library_is_another_environment(monkeypatch):
+    here = kernel_files.environment.__wrapped__(kernel_files.PORTABLE)
+    monkeypatch.setattr(kernel_files.llvmlite, "__version__", "0.1.2")
+    assert "llvmlite-0.1.2" in kernel_files.environment.__wrapped__(kernel_files.PORTABLE) != here
+
+
+@pytest.mark.nojit
+def test_it_says_why_kernels_of_the_package_are_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_files, "PACKAGED", tmp_path)
+    kernel_files.folders.cache_clear()
+    try:
+        assert kernel_files.why_compile() == ""
+        (tmp_path / "cpython-311_numba-0.1").mkdir()
+        assert "compiled for cpython-311_numba-0.1, and this is " in kernel_files.why_compile()
+        monkeypatch.setattr(kernel_files, "is_portable", lambda: False)
+        assert "below x86-64-v3" in kernel_files.why_compile()
+    finally:
+        kernel_files.folders.cache_clear()
