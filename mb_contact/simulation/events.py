@@ -10,13 +10,12 @@ bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the cer
 
 import numpy as np
 
-from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.impact import events as _events
 from mb_contact.core.impact.times import normal_velocity
-from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.step import step as _step
-from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.simulation.crossings import SHORTEST, Crossings
+from mb_contact.simulation.gap_watch import GapWatch
+from mb_contact.simulation.step_sums import StepSums
 from mb_contact.types import OK, SHAPE_PLANE, SHAPE_SPHERE, TOO_MANY_CONTACTS, TOUCHING_EVENT, WORLD
 
 THRESHOLD = 1e-6  #: approach speed from which contacts collide [m/s]
@@ -30,7 +29,6 @@ MOST_LOOKS = 40  #: of shorter and shorter substeps; then nothing is left of a s
 MOST_FLIGHTS = 20_000  #: in one step; what is left of it then is one step of time stepping
 CORRECTIONS = 4  #: most times that a substep's contact problem is solved again for the velocities at its end
 CORRECTED = 1e-10  #: change of those velocities at which these corrections end [m/s]
-WORST_TWO = [GAP, INFEASIBLE]  #: entries of a certificate that say how well a step was solved
 
 
 class EventScheme:
@@ -55,21 +53,22 @@ class EventScheme:
             raise context.scene.error("collision_scheme", "'event' needs joint coordinates and formulation: os")
         threshold = context.scene.impact_threshold
         self._threshold = THRESHOLD if threshold is None else float(threshold)
-        self._narrow, self._buffers = make_narrow_phase(geoms), make_buffers(geoms)
-        pairs = len(geoms.pairs)
-        self._contacts = make_contacts(4 * max(pairs, 1))
-        self._kept = np.zeros((4 * max(pairs, 1), 2), np.int64)
-        self._gaps = np.zeros(max(pairs, 1))
-        self._stuck = np.zeros(pairs, np.int64)
+        self._watch = GapWatch(context)
+        self._stuck = np.zeros(len(geoms.pairs), np.int64)
         self._kinds = np.zeros(0, np.int64)
         self._eps = context.world.restitution.copy()
         self._allowed = 0.5 * float(geoms.margin[0])  # of each shape: by this much are its box and reach inflated
         turning = (geoms.kind != SHAPE_SPHERE) & (geoms.kind != SHAPE_PLANE)
         self._arm = np.where(turning, np.linalg.norm(geoms.size, axis=1), 0.0)
         self._moves = geoms.body != WORLD
-        self.loop_impulse = np.zeros(context.world.couplings.rows)  #: of loops and gears, in the last step's substeps
+        self._sums = StepSums(context)
         self.flights = 0  #: flows under trial in the last step, each with its gaps: the measure of the step's work
         self.time_stepped = 0.0  #: end of the last step that was left to time stepping [s]
+
+    @property
+    def loop_impulse(self):
+        """Impulses (loop and gear rows,) of the last step's substeps together [N s, N m s]."""
+        return self._sums.loop_impulse
 
     def run(self, time, dt):
         """One step of length dt [s] from ``time`` on; a status.  Where it is not OK, or raises, all is as before."""
@@ -95,7 +94,8 @@ class EventScheme:
 
     def _run(self, time, dt):
         done, most = 0.0, dt
-        self._time, self._totals, self._counts = time, None, {}
+        self._time, self._counts = time, {}
+        self._sums.clear()
         self._stuck[:] = 0
         self._eps[:] = self._context.world.restitution
         self._context.impacts.begin(time)
@@ -141,7 +141,7 @@ class EventScheme:
         context = self._context
         context.dt = length
         context.integrator.conclude(context.handle)
-        self._count_in(length)
+        self._sums.add(length)
 
     # --- the length of a substep ----------------------------------------------------------------
 
@@ -168,9 +168,8 @@ class EventScheme:
 
     def _path_deviation(self, part):
         """Most that a shape has left its straight path by after flying this part of a substep [m]."""
-        context, b = self._context, self._buffers
-        _events.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
-        start = context.buffers
+        b, start = self._watch.buffers, self._context.buffers
+        self._watch.end_poses()
         aside = b.geom_p - start.geom_p - part * start.travel[:, :3]
         turn = (b.geom_R - start.geom_R).reshape(-1, 9)
         aside, turn = np.sqrt((aside * aside).sum(1)), self._arm * np.sqrt(0.5 * (turn * turn).sum(1))
@@ -222,16 +221,15 @@ class EventScheme:
 
     def _substep(self, rest):
         """Fly on until the next gap closes, ``rest`` [s] at most; the length flown and a status."""
-        context, b, count = self._context, self._buffers, self._count
+        context, watch, count = self._context, self._watch, self._count
         handle, integrator, found = context.handle, context.integrator, context.contacts
         _events.classify(handle, self._threshold, self._stuck, self._kinds)
         self._let_go()
         kinds = self._kinds[: found.count[0]]
         self._leaving = set(found.pair[: found.count[0]][kinds == _events.LEAVING].tolist())
-        self._n_kept = _events.keep_contacts(handle, self._kinds, self._kept)
+        watch.begin(self._kinds, count)
         context.work.row_bias[:] = 0.0
         self._flown = False
-        b.candidates[:count], b.reach[:count] = context.buffers.candidates[:count], context.buffers.reach[:count]
         status = integrator.free(handle)
         if status == OK and self._context.impacts.reaches_limit(handle, rest):
             return 0.0, self._context.impacts.stop_at_limits(handle, rest)
@@ -239,8 +237,8 @@ class EventScheme:
             status = status or context.contact_step.impulses(handle) or integrator.hold(handle)
             if status != OK:
                 return 0.0, status
-            end = self._measure(count) if count else None
-            if not self._n_kept or _events.correct_kept(handle, integrator.flow, self._contacts) <= CORRECTED:
+            end = watch.at_end(count) if count else None
+            if watch.correct() <= CORRECTED:
                 break
         most, end = self._second_look(rest, end)
         length = self._first_crossing(rest, most, end)
@@ -287,41 +285,21 @@ class EventScheme:
 
     def _gaps_at(self, time):
         """Gaps (count,) of all candidates after flying for ``time``; infinite where the flow breaks down."""
-        return self._measure(self._count) if self._fly(time) == OK else np.full(self._count, np.inf)
+        return self._watch.at_end(self._count) if self._fly(time) == OK else np.full(self._count, np.inf)
 
     def _gap_at(self, i, time):
-        """The same of candidate i alone, which stands in the first place for that."""
-        b = self._buffers
-        first = int(b.candidates[0]), float(b.reach[0])
-        b.candidates[0], b.reach[0] = b.candidates[i], b.reach[i]
-        gap = float(self._measure(1)[0]) if self._fly(time) == OK else np.inf
-        b.candidates[0], b.reach[0] = first
-        return gap
-
-    def _measure(self, count):
-        """Gaps (count,) of the first candidates at the end of the flow."""
-        context, b = self._context, self._buffers
-        _events.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
-        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-        return self._watched(b, count)
-
-    def _watched(self, b, count):
-        """Gaps (count,) of candidates whose witness points are in the buffers ``b``."""
-        _events.watched_gaps(
-            self._context.handle, b, count, self._contacts, self._kept, self._n_kept, self._gaps
-        )
-        return self._gaps[:count].copy()
+        """The same of candidate i alone."""
+        return self._watch.one_at_end(i) if self._fly(time) == OK else np.inf
 
     def _first_crossing(self, rest, most, end):
         """Time after which the first gap closes; ``most`` if none does, 0 if a contact has to be kept first.
 
         ``end`` (count,) are the gaps after ``most``, which is a part of the substep ``rest``.
         """
-        context, b, count = self._context, self._buffers, self._count
+        watch, b, count = self._watch, self._watch.buffers, self._count
         if not count:
             return most
-        start = self._watched(context.buffers, count)
-        kept = set(self._kept[: self._n_kept, 0].tolist())
+        start, kept = watch.at_start(count), watch.kept_pairs()
         pairs = b.candidates[:count].tolist()
         slack = SAFETY * 4.0 * self._deviation / rest**2  # two shapes with 2 deviation / rest^2 each
         crossings = Crossings(
@@ -329,7 +307,7 @@ class EventScheme:
             self._gap_at,
             tolerance=np.array([NEW_POINT if pair in kept else 0.0 for pair in pairs]),
             may_dip=np.array([pair not in kept and pair not in self._leaving for pair in pairs]),
-            way=1.5 * (b.reach[:count] - context.world.geoms.margin[0]) / rest + slack * rest,
+            way=1.5 * (b.reach[:count] - self._context.world.geoms.margin[0]) / rest + slack * rest,
             slack=slack,
             time=self._time,
         )
@@ -337,35 +315,7 @@ class EventScheme:
         self._stuck[[pairs[i] for i in crossings.stuck]] = 1
         return most if found is None else found
 
-    # --- sums over a step -------------------------------------------------------------------------
-
-    def _count_in(self, length):
-        """Add up what a substep leaves in the workspaces."""
-        context, work = self._context, self._context.work
-        loops = context.loop_impulses()
-        self.loop_impulse = loops + (0.0 if self._totals is None else self.loop_impulse)
-        now = [array.copy() for array in (*self._sums(), context.solution.residuals, work.info)]
-        now[1] *= length  # efforts are means
-        if self._totals is None:
-            self._totals = now
-            return
-        *totals, residuals, info = self._totals
-        for total, part in zip(totals, now):
-            total += part
-        if now[-2][WORST_TWO].max() > residuals[WORST_TWO].max():
-            residuals[:] = now[-2]
-        info[STAGE] = max(info[STAGE], work.info[STAGE])
-        info[ITERATIONS] += work.info[ITERATIONS]
-
-    def _sums(self):
-        """What a step leaves in the workspaces that is the sum over its substeps."""
-        work = self._context.work
-        return work.geom_impulse, work.joint_effort, work.work_terms, work.contact_energy
-
     def _publish(self, dt):
-        context = self._context
-        self._totals[1] /= dt
-        for array, total in zip((*self._sums(), context.solution.residuals, context.work.info), self._totals):
-            array[:] = total
-        context.dt = dt
+        self._sums.publish(dt)
+        self._context.dt = dt
         self._context.impacts.publish()

@@ -1,0 +1,76 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gaps of the pairs that could touch in a substep, at the end of a flow, without the contacts that are kept."""
+
+import numpy as np
+
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core.impact import events as _events
+
+
+class GapWatch:
+    """A narrow phase of its own on the end of the integrator's flow.
+
+    Parameters
+    ----------
+    context : StepContext
+    """
+
+    def __init__(self, context):
+        geoms = context.world.geoms
+        pairs = max(len(geoms.pairs), 1)
+        self._context = context
+        self._narrow = make_narrow_phase(geoms)
+        self.buffers = make_buffers(geoms)
+        self._contacts = make_contacts(4 * pairs)
+        self._gaps = np.zeros(pairs)
+        self._kept = np.zeros((4 * pairs, 2), np.int64)
+        self.n_kept = 0  #: contacts that are in the problem of the substep
+
+    def begin(self, kinds, count):
+        """Leave those contacts in the problem that are to be kept, and watch the first ``count`` candidates."""
+        b, found = self.buffers, self._context.buffers
+        self.n_kept = _events.keep_contacts(self._context.handle, kinds, self._kept)
+        b.candidates[:count], b.reach[:count] = found.candidates[:count], found.reach[:count]
+
+    def kept_pairs(self):
+        """Set of the pairs of geometries with a kept contact."""
+        return set(self._kept[: self.n_kept, 0].tolist())
+
+    def correct(self):
+        """Change of the kept contacts' velocities at the end of the flow, for which their rows are corrected [m/s]."""
+        context = self._context
+        return _events.correct_kept(context.handle, context.integrator.flow, self._contacts) if self.n_kept else 0.0
+
+    def at_end(self, count):
+        """Gaps (count,) of the first candidates at the end of the flow [m]."""
+        b = self.buffers
+        self.end_poses()
+        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+        return self._watched(b, count)
+
+    def at_start(self, count):
+        """Gaps (count,) at the start of the substep, where the step's own narrow phase has looked [m]."""
+        return self._watched(self._context.buffers, count)
+
+    def end_poses(self):
+        """Poses of the geometries at the end of the flow into the buffers."""
+        context, b = self._context, self.buffers
+        _events.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
+
+    def one_at_end(self, i):
+        """Gap of candidate i alone, which stands in the first place for that [m]."""
+        b = self.buffers
+        first = int(b.candidates[0]), float(b.reach[0])
+        b.candidates[0], b.reach[0] = b.candidates[i], b.reach[i]
+        gap = float(self.at_end(1)[0])
+        b.candidates[0], b.reach[0] = first
+        return gap
+
+    def _watched(self, b, count):
+        """Gaps (count,) of candidates whose witness points are in the buffers ``b``."""
+        _events.watched_gaps(
+            self._context.handle, b, count, self._contacts, self._kept, self.n_kept, self._gaps
+        )
+        return self._gaps[:count].copy()
