@@ -61,6 +61,7 @@ lint: $(VENV)/.ready-test
 
 wheel: $(VENV)/.ready-run
 	@$(PIP_INSTALL) "setuptools>=70.1"
+	rm -rf build
 	MB_CONTACT_PRECOMPILE=1 $(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:

@@ -240,8 +240,7 @@ def _compile(arguments):
     for scene in arguments.scenes:
         if not is_surface_scene(scene):
             load_scene(scene)  # what is wrong with a scene comes first
-    compile_ahead(arguments.scenes, arguments.all, arguments.into, _say_in_place)
-    return 0
+    return 0 if compile_ahead(arguments.scenes, arguments.all, arguments.into, _say_in_place) else 1
 
 
 def _say_in_place(line):

@@ -103,7 +103,12 @@ def work():
             failure = None
         except MbContactError as error:
             failure = str(error) if kind == "scene" else None  # choices may exclude each other
-        print(json.dumps({"functions": len(COMPILED), "done": True, "failure": failure}), flush=True)
+        _answer(done=True, failure=failure)
+
+
+def _answer(**more):
+    """One line in one piece: two threads write."""
+    os.write(1, (json.dumps({"functions": len(COMPILED), **more}) + "\n").encode())
 
 
 def _listen(jobs):
@@ -115,4 +120,4 @@ def _listen(jobs):
 def _count():
     while True:
         time.sleep(0.5)
-        print(json.dumps({"functions": len(COMPILED)}), flush=True)
+        _answer()

@@ -8,6 +8,7 @@ have few kernels in common and run side by side; what is built on them follows. 
 machine code from the cache, and is free for other things meanwhile.
 """
 
+import contextlib
 import itertools
 import json
 import os
@@ -92,16 +93,22 @@ def compile_ahead(scenes, everything, into, progress):
     ------
     InputError
         ``into`` is asked for, and this process compiles for this CPU alone.
+
+    Returns
+    -------
+    bool
+        Whether all went well.
     """
     if into and files.target() != files.PORTABLE:
         raise InputError(f"a package carries kernels for {files.PORTABLE}; this process compiles for {files.target()}")
     phases = all_jobs() if everything else [STEP]
     if scenes:
         phases.append([Job("scene", str(path), 40) for path in scenes])
-    compile_jobs(phases, progress, every=0.02)
+    well = compile_jobs(phases, progress, every=0.02)
     if into:
         count, size = files.copy_into(into, [source_digest(room) for room in ("", *ROOMS, STUDIES)])
         progress(f"{count} files, {size / 1e6:.1f} MB in {into}")
+    return well
 
 
 def all_jobs():
@@ -124,14 +131,15 @@ class Progress:
 
     def __init__(self, total, progress, every=0.1):
         self._total, self.say, self._every = total, progress, every
-        self._start, self._said, self.jobs = time.perf_counter(), -1.0, {}
+        self._start, self._said, self._jobs = time.perf_counter(), -1.0, {}
+        self.failures = []  #: one sentence each
         self._lock = threading.Lock()
 
     def tell(self, job, functions):
         """So many functions of a job are compiled."""
         with self._lock:
-            self.jobs[job] = min(functions, job.functions)
-            share = min(sum(self.jobs.values()) / self._total, 0.99)
+            self._jobs[job] = min(functions, job.functions)
+            share = min(sum(self._jobs.values()) / self._total, 0.99)
             if share < self._said + self._every:
                 return
             self._said = share
@@ -142,7 +150,7 @@ class Progress:
 
 
 def compile_jobs(phases, progress, processes=None, every=0.1):
-    """Run jobs, phase after phase, those of a phase side by side; returns how many functions were compiled.
+    """Run jobs, phase after phase, those of a phase side by side; returns whether all went well.
 
     Parameters
     ----------
@@ -156,7 +164,7 @@ def compile_jobs(phases, progress, processes=None, every=0.1):
     """
     if not sys.executable or DISABLE_JIT or WORKER in os.environ or not files.can_write():
         progress("compiling (first run only)")  # here, whatever is called
-        return 0
+        return False
     bar = Progress(sum(job.functions for jobs in phases for job in jobs), progress, every)
     start, count = time.perf_counter(), 0
     for jobs in phases:
@@ -169,8 +177,10 @@ def compile_jobs(phases, progress, processes=None, every=0.1):
         finally:
             for worker in workers:
                 worker.end()
+    for failure in bar.failures:
+        progress(failure)
     progress(f"compiled {count} functions in {time.perf_counter() - start:.0f} s")
-    return count
+    return not bar.failures
 
 
 class _Worker:
@@ -192,18 +202,19 @@ class _Worker:
             except queue.Empty:
                 return
             before = self._count
-            self._process.stdin.write(json.dumps([job.kind, job.argument]) + "\n")
-            self._process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(json.dumps([job.kind, job.argument]) + "\n")
+                self._process.stdin.flush()
             for line in self._process.stdout:
                 answer = json.loads(line)
                 self._count = answer["functions"]
                 self._bar.tell(job, job.functions if "done" in answer else self._count - before)
                 if "done" in answer:
-                    if answer["failure"]:
-                        self._bar.say(f"{job.argument}: {answer['failure']}")
                     break
             else:
-                return  # it has died: what it did not compile is compiled when it is called
+                answer = {"failure": "the process that compiled it has ended"}
+            if answer["failure"]:
+                self._bar.failures.append(f"{job.argument or job.kind}: {answer['failure']}")
 
     def wait(self):
         self._thread.join()
