@@ -191,15 +191,12 @@ class KernelDispatcher(CPUDispatcher):
         library, fndesc = cres.library, cres.fndesc
         COMPILED.append(self.stem)
         fndesc.typemap = fndesc.calltypes = None
-        environments = (*cres._find_referenced_environments(), cres.environment)
-        if not self._is_copied:
-            for environment in environments:
-                library.codegen.set_env(environment.env_name, environment)
-            if _is_large(library._final_module.get_function(fndesc.mangled_name)):
-                empty = library.codegen._create_empty_module(library.name)
-                library._shared_module = binding.parse_assembly(str(empty))
+        environments = _set_environments(cres, not self._is_copied)
+        if not self._is_copied and _is_large(library._final_module.get_function(fndesc.mangled_name)):
+            empty = library.codegen._create_empty_module(library.name)
+            library._shared_module = binding.parse_assembly(str(empty))
         key, needed = self.key(tuple(cres.signature.args)), _needed(library)
-        if key is None or None in needed:
+        if key is None or None in needed.values():
             _keys[fndesc.mangled_name] = None
             return
         code = b"" if self._is_copied else library._get_compiled_object()
@@ -244,10 +241,12 @@ class KernelDispatcher(CPUDispatcher):
         for linked in (rtsys.library, cres.library):
             library.add_linking_library(linked)
         symbol = fndesc.llvm_cpython_wrapper_name
-        entry = self._function(library.get_pointer_to_function(symbol), cres.environment, (library,))
+        address = library.get_pointer_to_function(symbol)
+        environments = _set_environments(cres._replace(library=library))
+        entry = self._function(address, cres.environment, (library, *environments))
         needed = _needed(library)
-        if key is not None and None not in needed:
-            first = (library._get_compiled_object(), needed, (cres.environment,), ())
+        if key is not None and None not in needed.values():
+            first = (library._get_compiled_object(), needed, environments, ())
             files.write(key + ".entry", dumps(first), dumps((symbol, cres.environment)))
         return entry
 
@@ -272,10 +271,18 @@ def _is_large(function):
     return False
 
 
+def _set_environments(cres, in_engine=True):
+    """The objects that compiled code finds its constants in, its own and those of what was copied into it."""
+    environments = (*cres._find_referenced_environments(), cres.environment)
+    for environment in environments if in_engine else ():
+        cres.codegen.set_env(environment.env_name, environment)
+    return environments
+
+
 def _needed(library):
-    """Keys of the functions that this machine code refers to; None among them for one that is not kept."""
+    """Keys by symbol of the functions that this machine code refers to; None for one that is not kept."""
     declared = (function.name for function in library._final_module.functions if function.is_declaration)
-    return [_keys[name] for name in declared if name in _keys]
+    return {name: _keys.get(name) for name in declared if name in _keys or name.startswith("_ZN")}
 
 
 def _load(codegen, key):
@@ -289,7 +296,8 @@ def _load(codegen, key):
         if parts is None:
             return False
         found[key] = parts[0]
-        wanted += parts[0][1]
+        _keys.update(parts[0][1])
+        wanted += parts[0][1].values()
     if not _loaded:
         rtsys.initialize(cpu_target.target_context)  # machine code refers to Numba's runtime by addresses
     for code, _, _, reload_init in found.values():

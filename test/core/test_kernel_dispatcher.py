@@ -42,6 +42,16 @@ def other(x):
     return large(x) - halved(x)
 
 
+@sweep
+def scaled(x):
+    return 3.0 * large(x)
+
+
+@kernel
+def total(x):
+    return scaled(x)
+
+
 @entry
 def doubled(x):
     return 2.0 * one(x) + other(x)
@@ -97,7 +107,17 @@ def test_each_function_is_compiled_once_and_loaded_without_compiling(package):
     assert len(compiled) == len(set(compiled))
     again, compiled, starts, _ = run(package, ["doubled", "other", "halved"])
     assert again == values and compiled == [] and starts == 0
-    assert run(package, ["doubled", "one"])[1] == ["core.tree.kernels.one-166.entry"], "a wrapper alone was missing"
+    _, compiled, *_ = run(package, ["doubled", "one"])
+    assert compiled == ["core.tree.kernels.one-166.entry"], "a wrapper alone was missing"
+
+
+@pytest.mark.long
+def test_a_loaded_function_that_is_copied_brings_what_it_calls(package):
+    """A wrapper of ``scaled`` is made from its stored code alone, and has to find ``large`` in the next process."""
+    values = run(package, ["total"])[0]
+    assert run(package, ["scaled"])[1] == ["core.tree.kernels.scaled-176.entry"]
+    again, compiled, *_ = run(package, ["scaled"])
+    assert compiled == [] and again == values == pytest.approx([3.0 * LARGE])
 
 
 @pytest.mark.long
