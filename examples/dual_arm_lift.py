@@ -49,6 +49,7 @@ class LiftNode:
         self.done = False
         self.phase = None  #: of the task, None before it begins
         self.last_heard = None  #: wall clock of the last joint state
+        self._told = ""
         self._model = self._box = self._joints = self._command = self._start = None
         self._arrays, self._stamps = {}, {}
         subscribe = node.create_subscription
@@ -57,12 +58,20 @@ class LiftNode:
         for name, topic in self.TOPICS.items():
             subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
         subscribe("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
+        subscribe("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", self._on_report, QoS(10))
         self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", QoS(10))
         self._message = node.message_type("sensor_msgs/msg/JointState")()
 
     def _on_model(self, message):
         if self._model is None:
             self._model = mb.load_urdf(message.data)
+
+    def _on_report(self, message):
+        """Say what a simulator is busy with that sends no states yet: the first run compiles for minutes."""
+        for status in message.status:
+            if self.last_heard is None and status.message != self._told:
+                self._told = status.message
+                print(f"controller: waiting: {status.message}", flush=True)
 
     def _on_tf(self, message):
         for transform in message.transforms:

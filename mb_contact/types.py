@@ -180,16 +180,22 @@ class Gears(NamedTuple):
 
 
 class JointForces(NamedTuple):
-    """What acts in the joints of a world beside its efforts; springs and friction of scalar joints only."""
+    """What acts in the joints of a world beside its efforts; springs, friction and servos of scalar joints only."""
 
     damping: np.ndarray  #: (N,) [N m s/rad, N s/m]
-    total: np.ndarray  #: (N,), damping and dt times stiffness; the step's tree has a read-only view of it
+    total: np.ndarray  #: (N,), damping, and what springs and servos add to it in a step; the tree has a read-only view
     stiffness: np.ndarray  #: (N,) [N m/rad, N/m]
     rest: np.ndarray  #: (N,), position in which the spring is slack [rad, m]
     friction: np.ndarray  #: (N,), Coulomb friction [N m, N]
     velocity_limit: np.ndarray  #: (N,), inf where none is enforced
     rubbing: np.ndarray  #: int64 (f,), bodies whose joint has friction
     sprung: np.ndarray  #: int64 (s,), bodies whose joint has a spring
+    gain: np.ndarray  #: (N,), of position servos [N m/rad, N/m]
+    rate_gain: np.ndarray  #: (N,), of position and velocity servos [N m s/rad, N s/m]
+    target: np.ndarray  #: (N,), position that servos are asked for [rad, m]
+    target_rate: np.ndarray  #: (N,) [rad/s, m/s]
+    saturation: np.ndarray  #: (N,), sign of the limit at which a servo's effort is; 2 or -2 since this step
+    servos: np.ndarray  #: int64 (a,), bodies whose joint has a servo
 
 
 class Contacts(NamedTuple):

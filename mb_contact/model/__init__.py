@@ -7,6 +7,7 @@ from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
+    Actuator,
     CollisionFilters,
     Ground,
     Material,
@@ -23,6 +24,7 @@ from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import World, build_world
 
 __all__ = [
+    "Actuator",
     "CollisionFilters",
     "Frame",
     "Geometry",

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from mb_contact.errors import SceneError, one_line
 from mb_contact.model.scene_parts import (  # noqa: F401  the parts are imported from here too
+    Actuator,
     AnisotropicFriction,
     Closure,
     CollisionFilters,

@@ -24,6 +24,9 @@ from mb_contact.types import (
     SHAPE_SPHERE,
 )
 
+#: Kinds of actuators, and which gains each has, the one that it needs first.
+ACTUATORS = MappingProxyType({"effort": (), "velocity": ("damping",), "position": ("stiffness", "damping")})
+
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
@@ -172,6 +175,35 @@ class JointProperties:
 
 
 @dataclass(frozen=True)
+class Actuator:
+    """What drives a joint: a servo beside the efforts that are commanded, and what its gear and rotor add to the joint.
+
+    All of it is as seen at the joint, but ``rotor_inertia`` and ``rotor_damping``, which the gear multiplies by the
+    square of its ratio.  The effort, the commanded one included, is bounded by the joint's effort limit.
+
+    With ``series_stiffness`` the actuator moves a rotor, which moves the joint through a spring: the joint stands for
+    the rotor, and a joint ``NAME_spring`` behind it for the spring's deflection.
+
+    Examples
+    --------
+    >>> servo = mb.model.Actuator("position", stiffness=1e6, damping=10.0, gear_ratio=100.0, rotor_inertia=1e-5)
+    >>> arm = mb.model.SceneModel(mb.pendulum(2).urdf(), actuators={"hinge_1": servo})
+    >>> mb.build_world(mb.Scene(models=(arm,))).tree.armature
+    array([0. , 0.1])
+    """
+
+    kind: str = "effort"  #: effort, velocity or position
+    stiffness: float = 0.0  #: of a position actuator [N m/rad, N/m]
+    damping: float = 0.0  #: of a position or velocity actuator [N m s/rad, N s/m]
+    gear_ratio: float = 1.0  #: turns of the rotor for one of the joint [1, rad/m]
+    rotor_inertia: float = 0.0  #: [kg m^2]
+    rotor_damping: float = 0.0  #: [N m s/rad]
+    effort_limit: float | None = None  #: instead of the robot file's [N m, N]
+    series_stiffness: float | None = None  #: [N m/rad, N/m]
+    series_damping: float = 0.0  #: [N m s/rad, N s/m]
+
+
+@dataclass(frozen=True)
 class SceneModel:
     """A robot: where its URDF or xacro is, where it stands and how it starts.
 
@@ -194,6 +226,7 @@ class SceneModel:
     joints: dict[str, float] = field(default_factory=dict)
     velocities: dict[str, float] = field(default_factory=dict)
     joint_properties: dict[str, JointProperties] = field(default_factory=dict)
+    actuators: dict[str, Actuator] = field(default_factory=dict)
     velocity: Velocity | None = None
     materials: ModelMaterials = ModelMaterials()
     collision_meshes: str | MeshChoices = "convex_hull"

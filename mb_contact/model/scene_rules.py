@@ -14,10 +14,11 @@ from mb_contact.model.scene import (
     LEAST_TOLERANCE,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
+    Actuator,
     JointProperties,
     Pose,
 )
-from mb_contact.model.scene_parts import HULL_VERTICES, SHAPE_SIZES, TERRAINS
+from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, SHAPE_SIZES, TERRAINS
 from mb_contact.types import CLOSURE_NAMES, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 
@@ -239,9 +240,31 @@ def _model_rules(scene, model, key):
             yield _numbers_rule(f"{place}.{entry.name}", getattr(properties, entry.name), low=low, optional=True)
         senseless = properties.rest_position is not None and not properties.stiffness
         yield senseless, f"{place}.rest_position", "has no meaning without a stiffness above zero; add it"
+    for name, actuator in model.actuators.items():
+        yield from _actuator_rules(actuator, f"{key}.actuators.{name}")
     yield _material_rule(scene, model.materials.default, f"{key}.materials.default")
     for link, material in model.materials.links.items():
         yield _material_rule(scene, material, f"{key}.materials.links.{link}")
+
+
+def _actuator_rules(actuator, key):
+    yield actuator.kind not in ACTUATORS, f"{key}.kind", f"'{actuator.kind}' is none of {', '.join(ACTUATORS)}"
+    for entry in fields(Actuator)[1:]:
+        low = -np.inf if entry.name == "gear_ratio" else 0.0
+        optional = entry.name in ("effort_limit", "series_stiffness")
+        yield _numbers_rule(f"{key}.{entry.name}", getattr(actuator, entry.name), low=low, optional=optional)
+    for name in sorted({"stiffness", "damping"} - set(ACTUATORS.get(actuator.kind, ()))):
+        message = f"a {actuator.kind} actuator has none; leave it out"
+        yield getattr(actuator, name) != 0.0, f"{key}.{name}", message
+    if actuator.kind in ACTUATORS and actuator.kind != "effort":
+        needed = ACTUATORS[actuator.kind][0]
+        yield not getattr(actuator, needed) > 0.0, f"{key}.{needed}", f"a {actuator.kind} actuator needs it above zero"
+    elastic = actuator.series_stiffness is not None
+    yield actuator.series_stiffness == 0.0, f"{key}.series_stiffness", "must be above zero"
+    message = "a rotor on a spring needs inertia: give rotor_inertia above zero"
+    yield elastic and not actuator.gear_ratio * actuator.rotor_inertia, f"{key}.rotor_inertia", message
+    message = "has no meaning without series_stiffness; add it"
+    yield actuator.series_damping and not elastic, f"{key}.series_damping", message
 
 
 def _coupling_rules(scene):

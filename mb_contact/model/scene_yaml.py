@@ -21,6 +21,7 @@ from mb_contact.model.scene import (
     LEAST_TOLERANCE,
     MOST_DIRECTIONS,
     MOST_TOLERANCE,
+    Actuator,
     AnisotropicFriction,
     Closure,
     CollisionFilters,
@@ -38,7 +39,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
-from mb_contact.model.scene_parts import HULL_VERTICES, MESH_CHOICES, SHAPE_SIZES, TERRAINS
+from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.yaml_reader import (
     boolean,
@@ -163,6 +164,11 @@ _model = record(SceneModel, {
         "friction": number(low=0.0), "armature": number(low=0.0), "velocity_limit": number(above=0.0),
         "effort_limit": number(low=0.0),
     })),
+    "actuators": named(record(Actuator, {
+        "kind": choice(*ACTUATORS), "stiffness": number(low=0.0), "damping": number(low=0.0), "gear_ratio": number(),
+        "rotor_inertia": number(low=0.0), "rotor_damping": number(low=0.0), "effort_limit": number(low=0.0),
+        "series_stiffness": number(above=0.0), "series_damping": number(low=0.0),
+    }, required=("kind",))),
     "velocity": _velocity,
     "materials": record(ModelMaterials, {"default": text, "links": named(text)}),
     "collision_meshes": _meshes,

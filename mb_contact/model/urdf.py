@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.scene_parts import MESH_CHOICES
+from mb_contact.model.series_springs import with_series_springs
 from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 
@@ -32,6 +33,7 @@ def load_urdf(
     inertia_errors: str = "error",
     mimic: str = "eliminate",
     xacro_args: Mapping[str, str] | None = None,
+    series_springs: Collection[str] = (),
 ) -> Model:
     """Read a URDF file, a xacro file or URDF text.
 
@@ -57,6 +59,8 @@ def load_urdf(
         the file.
     xacro_args : mapping of str to str, optional
         Arguments of a xacro file.
+    series_springs : collection of str
+        Joints ``NAME`` behind which a link without mass and a joint ``NAME_spring`` of the same axis are put.
 
     Returns
     -------
@@ -86,6 +90,8 @@ def load_urdf(
             allowed = " or ".join(f"'{choice}'" for choice in CHOICES[option])
             raise InputError(f"{option} must be {allowed}, got {value!r}")
     text, name, start = _read(source, package_dirs, xacro_args)
+    if series_springs:
+        text = with_series_springs(text, series_springs)
     reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
     robot, links, joints = reader.parse(text)
     return TreeBuilder(reader, robot, links, joints, floating).model(text.decode("utf-8", errors="replace"))

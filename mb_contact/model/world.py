@@ -24,6 +24,7 @@ from mb_contact.model.primitives import free_body, primitive_inertia, scene_file
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
 from mb_contact.model.urdf import load_urdf
 from mb_contact.types import (
@@ -41,7 +42,10 @@ from mb_contact.types import (
 BODY_ARRAYS = ("joint_type", "nv", "R_joint", "p_joint", "axis", "axis2", "mass", "com", "inertia")
 DOF_ARRAYS = ("armature", "damping", "effort_limit", "lower", "upper")
 #: Arrays of JointForces, and what they hold where nothing is said.
-FORCE_ARRAYS = {"stiffness": 0.0, "rest": 0.0, "friction": 0.0, "velocity_limit": np.inf}
+FORCE_ARRAYS = {
+    "stiffness": 0.0, "rest": 0.0, "friction": 0.0, "velocity_limit": np.inf, "gain": 0.0, "rate_gain": 0.0,
+    "target": 0.0, "target_rate": 0.0, "saturation": 0.0,
+}  # fmt: skip
 EVENT_MARGIN = 1e-3  #: least contact margin of the event scheme, whose substeps would have no length without [m]
 
 
@@ -168,7 +172,9 @@ class _Builder:
         first, q_first, v_first = len(self.parents), len(self.q0), len(self.dofs["lower"])
         self._append_tree(model.tree, R, p)
         self._set_joints(whole, entry, f"{key}.joint_properties", v_first)
-        self.q0.extend(self._initial_q(model, entry, key, R, p))
+        q = self._initial_q(model, entry, key, R, p)
+        self._set_actuators(whole, entry, f"{key}.actuators", v_first, q)
+        self.q0.extend(q)
         self.v0.extend(self._initial_v(model, entry, key))
         for name in model.joint_names:
             self.scene.refuse_if(
@@ -209,6 +215,7 @@ class _Builder:
             collision_meshes=entry.collision_meshes,
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
+            series_springs=[name for name, a in entry.actuators.items() if a.series_stiffness is not None],
         )
 
     def _append_tree(self, tree, R, p):
@@ -238,6 +245,23 @@ class _Builder:
                 value = getattr(properties, source)
                 if value is not None:
                     getattr(self, arrays)[target][d] = value
+
+    def _set_actuators(self, model, entry, key, first, q):
+        """Servos, which hold the initial positions ``q``, gears with their rotors, and springs in series."""
+        for name, actuator in entry.actuators.items():
+            index = self._joint_index(model, name, f"{key}.{name}")
+            d, square = first + model.joint_v[index], actuator.gear_ratio**2
+            self.dofs["armature"][d] += square * actuator.rotor_inertia
+            self.dofs["damping"][d] += square * actuator.rotor_damping
+            if actuator.effort_limit is not None:
+                self.dofs["effort_limit"][d] = actuator.effort_limit
+            self.forces["gain"][d], self.forces["rate_gain"][d] = actuator.stiffness, actuator.damping
+            self.forces["target"][d] = q[model.joint_q[index]]
+            if actuator.series_stiffness is not None:
+                d = first + model.joint_v[self._joint_index(model, spring_joint(name), f"{key}.{name}")]
+                self.forces["stiffness"][d] = actuator.series_stiffness
+                self.dofs["damping"][d] = actuator.series_damping
+                self.dofs["effort_limit"][d] = 0.0
 
     def _initial_q(self, model, entry, key, R, p):
         for name, value in entry.joints.items():
@@ -338,12 +362,17 @@ class _Builder:
         couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics)
         self.adjacent |= joined_pairs(self.scene, self.frames)
         joints = self._forces(tree)
-        more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung)
+        more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung) + len(joints.servos)
         self.scene.refuse_if(
             more and self.scene.formulation != "os", "formulation",
-            f"{self.scene.formulation} knows no mimic joints, gears, joint friction and springs; "
+            f"{self.scene.formulation} knows no mimic joints, gears, joint friction, springs and servos; "
             "leave them out or use os",
         )
+        for key, default in (("integrator", "semi_implicit_euler"), ("collision_scheme", "time_stepping")):
+            self.scene.refuse_if(
+                len(joints.servos) and getattr(self.scene, key) != default, key,
+                f"actuators with stiffness or damping are taken at the end of a step: that needs {default}",
+            )
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()
@@ -402,11 +431,12 @@ class _Builder:
     def _forces(self, tree):
         """JointForces of all degrees of freedom."""
         arrays = {name: np.array(values, dtype=np.float64) for name, values in self.forces.items()}
+        driven = {"rubbing": arrays["friction"], "sprung": arrays["stiffness"]}
+        driven["servos"] = arrays["gain"] + arrays["rate_gain"]
         bodies = {
-            name: np.array([k for k in range(len(tree.nv)) if tree.nv[k] == 1 and arrays[of][tree.v_start[k]] > 0.0],
-                           dtype=np.int64)
-            for name, of in (("rubbing", "friction"), ("sprung", "stiffness"))
-        }  # fmt: skip
+            name: np.array([k for k in np.flatnonzero(tree.nv == 1) if of[tree.v_start[k]] > 0.0], dtype=np.int64)
+            for name, of in driven.items()
+        }
         return JointForces(damping=tree.damping, total=tree.damping.copy(), **arrays, **bodies)
 
     def _geoms(self):

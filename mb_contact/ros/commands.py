@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inbox of effort commands: checked whole, held, timed out, and matched to states in lockstep."""
+"""The inbox of efforts and actuators' targets: checked whole, held, timed out, matched to states in lockstep."""
 
 import threading
 import time
@@ -25,6 +25,8 @@ class CommandInbox:
         Order of the effort vector.
     actuated : array of bool
         Joints that ``effort_commands`` addresses, in order.
+    servos : two arrays of bool, optional
+        Joints whose actuators can be asked for positions, and for velocities; none where left out.
     options : NodeOptions
         ``lockstep``, ``unstamped_commands``.
     logger : object
@@ -38,27 +40,34 @@ class CommandInbox:
         Of the accepted ones: without the stamp of a state, without the run of one.
     """
 
-    def __init__(self, joint_names, actuated, options, logger):
+    def __init__(self, joint_names, actuated, options, logger, servos=None):
         self._options, self._logger = options, logger
         self._index, self._held = {}, np.zeros(0)
         self.changed = threading.Condition()
         self.accepted = self.rejected = self.late = self.unstamped = self.without_run = 0
         self._expected, self._epoch, self._run = 0, 0, 1
         self._answered = False
-        self.set_joints(joint_names, actuated)
+        self._asked = {"positions": {}, "velocities": {}}
+        self.set_joints(joint_names, actuated, servos)
 
-    def set_joints(self, joint_names, actuated):
+    def set_joints(self, joint_names, actuated, servos=None):
         """Take commands for these joints from now on; those that were there keep their effort."""
         with self.changed:
             held = {name: self._held[i] for name, i in self._index.items()}
             self._index = {name: i for i, name in enumerate(joint_names)}
             self._actuated = np.flatnonzero(actuated)
             self._held = np.array([held.get(name, 0.0) for name in joint_names])
+            none = np.zeros(len(joint_names), dtype=bool)
+            self._servos = dict(zip(self._asked, (none, none) if servos is None else servos))
             self._last_names = self._last_rows = None
 
     # --- executor's side ----------------------------------------------------------------------
     def on_joint_command(self, message):
-        """Take a sensor_msgs/JointState with ``name`` and ``effort``; a subset of the joints is allowed."""
+        """Take a sensor_msgs/JointState with ``name`` and ``effort``; a subset of the joints is allowed.
+
+        ``position`` and ``velocity`` are targets of the joints that have an actuator for them, and pass by the others;
+        ``effort`` may be empty where every joint has one.
+        """
         count = len(message.name)
         for field in ("position", "velocity"):
             if len(getattr(message, field)) not in (0, count):
@@ -67,7 +76,7 @@ class CommandInbox:
         with self.changed:  # or robots that come and go would change the rows meanwhile
             rows = self._rows(message.name)
             if not isinstance(rows, str):
-                self._accept("joint_commands", message.effort, rows, message.header)
+                self._accept("joint_commands", message.effort, rows, message.header, self._targets(message, rows))
                 return
         self._reject("joint_commands", rows)
 
@@ -76,6 +85,15 @@ class CommandInbox:
         data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
         with self.changed:
             self._accept("effort_commands", data, self._actuated)
+
+    def _targets(self, message, rows):
+        """Targets in a message: positions and velocities by the places of their joints."""
+        found = {}  # empty where the message has neither
+        for field, values in (("positions", message.position), ("velocities", message.velocity)):
+            if len(values):
+                taken = self._servos[field][rows]
+                found[field] = (rows[taken], np.asarray(values, dtype=np.float64)[taken])
+        return found
 
     def _rows(self, names):
         """Return the rows of these joints, or the reason why not; remembered, names rarely change."""
@@ -90,12 +108,24 @@ class CommandInbox:
         self._last_names, self._last_rows = names, np.array([self._index[n] for n in names], dtype=np.int64)
         return self._last_rows
 
-    def _accept(self, topic, effort, rows, header=None):
+    def _accept(self, topic, effort, rows, header=None, targets=None):
         stamp, run = (0, None) if header is None else (stamp_ns(header.stamp), run_in(header.frame_id))
         effort = np.asarray(effort, dtype=np.float64)
-        if effort.shape[0] != len(rows) or not len(rows):
+        targets = targets or {}
+        if effort.shape[0] == 0 and targets:
+            free = set(rows).difference(*(places for places, _ in targets.values()))
+            if free:
+                name = list(self._index)[min(free)]
+                self._reject(topic, f"joint '{name}' has no actuator for what is asked, and the message has no efforts")
+                return
+            rows = rows[:0]
+        elif effort.shape[0] != len(rows) or not len(rows):
             self._reject(topic, f"{effort.shape[0]} efforts for {len(rows)} joints")
             return
+        for field, (_, values) in targets.items():
+            if not np.isfinite(values).all():
+                self._reject(topic, f"{field} hold NaN or infinity")
+                return
         if not np.isfinite(effort).all():
             self._reject(topic, f"effort[{int(np.flatnonzero(~np.isfinite(effort))[0])}] is not finite")
             return
@@ -110,6 +140,9 @@ class CommandInbox:
                 self.late += 1  # answers a state from before a reset
                 return
             self._held[rows] = effort
+            names = list(self._index) if targets else ()
+            for field, (places, values) in targets.items():
+                self._asked[field].update(zip((names[i] for i in places), values.tolist()))
             self.accepted += 1
             self.unstamped += stamp == 0
             self.without_run += run is None
@@ -160,10 +193,17 @@ class CommandInbox:
         with self.changed:
             return self._held.copy(), self.accepted
 
+    def take_targets(self):
+        """Return ``{"positions": {joint: value}, "velocities": ...}`` asked for since the last call."""
+        with self.changed:
+            asked, self._asked = self._asked, {field: {} for field in self._asked}
+            return asked
+
     def clear(self, epoch, run):
         """Forget the command (a reset); answers to other runs, or stamped before ``epoch`` [ns], are refused."""
         with self.changed:
             self._held[:] = 0.0
+            self._asked = {field: {} for field in self._asked}
             self._epoch, self._run = epoch, run
             self._answered = False
 

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 
 from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
+SETTING_UP_SECONDS = 1.0  #: between two reports of a node that does not simulate yet
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
 
 
@@ -108,35 +111,63 @@ class Diagnostics:
     Parameters
     ----------
     node : object
-    summary : callable
-        Returns the :class:`Summary` so far.
-    schedule : Schedule
     """
 
-    def __init__(self, node, summary, schedule):
+    def __init__(self, node):
         self._node = node
-        self._summary = summary
-        self._schedule = schedule
+        self._summary = self._schedule = None
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = self._over_budget = self._unstamped = 0
 
+    def bind(self, summary, schedule):
+        """Report of a running simulation from now on: ``summary()`` gives its :class:`Summary`."""
+        self._summary, self._schedule = summary, schedule
+
+    @contextlib.contextmanager
+    def setting_up(self):
+        """Tell every second what is going on before a simulation runs; gives the function that takes new lines."""
+        told, ended = ["setting up"], threading.Event()
+
+        def tell(line):
+            told[0] = line
+            self._node.get_logger().info(line)
+
+        def repeat():
+            while not ended.wait(SETTING_UP_SECONDS):
+                status = self._named(self._status_type.WARN)
+                status.message = f"not simulating yet: {told[0]}"
+                self._send(0, status)
+
+        thread = threading.Thread(target=repeat, name="setting up", daemon=True)
+        thread.start()
+        try:
+            yield tell
+        finally:
+            ended.set()
+            thread.join()
+
     def publish(self, step, stamp):
         """Send the counters when they are due."""
         every = self._schedule.diagnostics
-        if not every or step % every:
-            return
+        if every and step % every == 0:
+            self._send(stamp, self._status(self._summary()))
+
+    def _send(self, stamp, status):
         message = self._node.message_type("diagnostic_msgs/msg/DiagnosticArray")()
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 1_000_000_000)
-        message.status = [self._status(self._summary())]
+        message.status = [status]
         self._publisher.publish(message)
 
-    def _status(self, summary):
+    def _named(self, level):
         status = self._status_type()
         status.name = f"{self._node.get_fully_qualified_name()}: simulation"
-        status.hardware_id = "mb_contact"
+        status.level, status.hardware_id = level, "mb_contact"
+        return status
+
+    def _status(self, summary):
         warnings = self._warnings(summary)
-        status.level = self._status_type.WARN if warnings else self._status_type.OK
+        status = self._named(self._status_type.WARN if warnings else self._status_type.OK)
         status.message = "; ".join(warnings) or "running"
         if summary.failure:
             status.level, status.message = self._status_type.ERROR, f"paused: {summary.failure}"

@@ -71,6 +71,10 @@ def _set_joints(simulator, names, positions, velocities):
     simulator.set_joints(names, positions, velocities)
 
 
+def _set_targets(simulator, names, positions=None, velocities=None):
+    simulator.set_targets(names, positions, velocities)
+
+
 def _spawn(simulator, name, uri, text, position, quaternion):
     pose = Pose(tuple(position), quat_xyzw=tuple(quaternion))
     key, entry = object_of(uri, text, name, pose, simulator.scene, _NoCodes())
@@ -81,7 +85,9 @@ def _delete(simulator, names):
     return simulator.rebuilt(without(simulator.scene, simulator.world.robot_models, names))
 
 
-_KINDS = {"push": _push, "set": _set, "joints": _set_joints, "spawn": _spawn, "delete": _delete}
+_KINDS = {
+    "push": _push, "set": _set, "joints": _set_joints, "targets": _set_targets, "spawn": _spawn, "delete": _delete
+}  # fmt: skip
 
 
 class _NoCodes:

@@ -39,7 +39,7 @@ class RunOptions:
     ros_args : sequence of str
         ``--ros-args ...``.
     progress : callable
-        Called with lines of text while setting up; standard error by default.
+        Called with lines of text while setting up; the node's log by default.
     ready : callable, optional
         Called with the SimulatorNode when everything is set up.
     """
@@ -119,15 +119,18 @@ def run_node(scene, options=None):
 
 
 def _run(scene, options, signals):
-    progress = options.progress or _print_progress
     with contextlib.ExitStack() as stack:
         from mb_contact.ros.backend import create_node
+        from mb_contact.ros.diagnostics import Diagnostics
         from mb_contact.ros.node import SimulatorNode
 
         node = create_node(options.name, options.backend, list(options.ros_args), options.namespace)
         stack.callback(node.destroy_node)
-        simulator = _simulator(scene, progress)
-        simulator_node = SimulatorNode(node, simulator, options.node)
+        diagnostics = Diagnostics(node)
+        with diagnostics.setting_up() as tell:  # the first run compiles for minutes
+            progress = options.progress or tell
+            simulator = _simulator(scene, progress)
+        simulator_node = SimulatorNode(node, simulator, options.node, diagnostics)
         if options.record:
             from mb_contact.ros.recorder import Recorder
 
@@ -152,10 +155,6 @@ def _simulator(scene, progress):
     from mb_contact.simulation.simulator import Simulator
 
     return Simulator(scene, progress=progress)
-
-
-def _print_progress(text):
-    print(f"mb-contact: {text}", file=sys.stderr, flush=True)
 
 
 def _seconds(text):

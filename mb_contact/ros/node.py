@@ -41,6 +41,8 @@ class SimulatorNode:
     simulator : AnySimulator
     options : NodeOptions, optional
         Defaults of the node's parameters.
+    diagnostics : Diagnostics, optional
+        Where the node has one already.
 
     Raises
     ------
@@ -48,7 +50,7 @@ class SimulatorNode:
         An impossible option.
     """
 
-    def __init__(self, node, simulator: AnySimulator, options: NodeOptions | None = None):
+    def __init__(self, node, simulator: AnySimulator, options: NodeOptions | None = None, diagnostics=None):
         self.node = node
         self.simulator = simulator
         self.options = (options or NodeOptions()).declared_on(node)
@@ -56,14 +58,17 @@ class SimulatorNode:
         self._dt_ns = round(simulator.time_step * 1e9)
         self._schedule = Schedule(self.options, dict(simulator.scene.rates), simulator.time_step)
         joints = simulator.world.joint_names
-        self._inbox = CommandInbox(joints, simulator.world.effort_limit > 0.0, self.options, self._logger)
+        self._inbox = CommandInbox(
+            joints, simulator.world.effort_limit > 0.0, self.options, self._logger, _servos(simulator)
+        )
         self._policy = TimeoutPolicy(
             self._inbox, self.options, lambda: self.simulator.nonlinear_effects(), self._logger
         )
         self.outputs = Outputs(node, simulator, self._schedule, self.options)
         self.pushes = self._make_pushes()
         self._pacer = Pacer(self.options.real_time_factor, 2.0 * self._schedule.control * simulator.time_step)
-        self._diagnostics = Diagnostics(node, self.summary, self._schedule)
+        self._diagnostics = diagnostics or Diagnostics(node)
+        self._diagnostics.bind(self.summary, self._schedule)
         self._stop = False
         self._interrupt = threading.Event()
         self._requests = []
@@ -274,8 +279,18 @@ class SimulatorNode:
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
+        self._ask_actuators()
         effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
         self._do_steps(effort)
+
+    def _ask_actuators(self):
+        """Hand on the targets that have come in."""
+        for field, values in self._inbox.take_targets().items():
+            values = {name: value for name, value in values.items() if name in self.simulator.world.joint_names}
+            if values:
+                targets = {"names": list(values), field: list(values.values())}
+                self.simulator.set_targets(**targets)
+                self.tell("targets", **targets)
 
     def _do_steps(self, effort):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""
@@ -379,6 +394,7 @@ class SimulatorNode:
 
     def _one_step(self, last):
         """Take one time step while paused; the last one is published in any case."""
+        self._ask_actuators()
         self._take_step(self._policy.effort(self.stamp() * 1e-9))
         self._publish(force=last)
         return self.whereabouts()
@@ -391,7 +407,8 @@ class SimulatorNode:
         """Go on with another simulator, whose time is the same and whose objects and robots may be others."""
         self.simulator = simulator
         self._step = None
-        self._inbox.set_joints(simulator.world.joint_names, simulator.world.effort_limit > 0.0)
+        world = simulator.world
+        self._inbox.set_joints(world.joint_names, world.effort_limit > 0.0, _servos(simulator))
         self.outputs.bind(simulator)
         if self.pushes is not None:
             counts = self.pushes.accepted, self.pushes.rejected
@@ -400,3 +417,8 @@ class SimulatorNode:
             self._listen_for_pushes()
         self._inbox.expect(self.stamp())
         self._publish(force=True)
+
+
+def _servos(simulator):
+    """Joints that can be asked for positions and for velocities; None where none can."""
+    return simulator.servos() if isinstance(simulator, SceneSimulator) else None

@@ -62,7 +62,9 @@ class ContactStep:
 
     def impulses(self, handle):
         """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""
-        status = LIMIT_MISSED
-        while status == LIMIT_MISSED:  # every further round has at least one limit more
+        status, servos = LIMIT_MISSED, len(self.context.joints.servos)
+        while status == LIMIT_MISSED:  # every further round has at least one limit more, or a servo at its limit
             status = self.solve(handle) or _step.settle(handle)
+            if status == OK and servos and _step.saturate(handle):
+                status = self.context.integrator.free(handle) or LIMIT_MISSED
         return status

@@ -70,7 +70,9 @@ class StepContext:
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt])
         self.gravity = np.array(world.gravity, dtype=np.float64)
-        self.joints = world.joints._replace(total=world.joints.damping.copy())
+        joints = world.joints
+        own = {name: getattr(joints, name).copy() for name in ("target", "target_rate", "saturation")}  # what changes
+        self.joints = joints._replace(total=joints.damping.copy(), **own)
         total = self.joints.total.view()
         total.setflags(write=False)
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write

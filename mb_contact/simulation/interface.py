@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats
 
@@ -175,6 +175,14 @@ class SceneSimulator(AnySimulator, Protocol):
         self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
     ) -> None:
         """Put joints of robots to positions [rad, m], with velocities [rad/s, m/s]."""
+
+    def set_targets(
+        self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
+    ) -> None:
+        """Ask the actuators of joints for positions [rad, m] and velocities [rad/s, m/s]."""
+
+    def servos(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of ``world.joint_names`` can be asked for a position, and which for a velocity: (joints,) each."""
 
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Velocity (6,) [rad/s, m/s] and mean acceleration (6,) in the last step of a free object, world axes."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.handle import BUDGET, TOLERANCE
-from mb_contact.simulation.state import NUMBERS
+from mb_contact.simulation.state import NUMBERS, SERVO_ARRAYS
 from mb_contact.types import JOINT_NQ
 
 
@@ -59,6 +59,8 @@ def carry_over(old, new):
     common = [(before[name], slot) for name, slot in after.items() if name in before]
     for a, b in common:
         target.q[b.q], target.v[b.v], target.effort[b.v] = source.q[a.q], source.v[a.v], source.effort[a.v]
+        for name in SERVO_ARRAYS:
+            getattr(target.joints, name)[b.v] = getattr(source.joints, name)[a.v]
     target.gravity[:] = source.gravity
     for entry in (TOLERANCE, BUDGET):
         target.solver[entry] = source.solver[entry]

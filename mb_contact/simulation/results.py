@@ -225,6 +225,9 @@ class State(NamedTuple):
     gravity: Floats
     even_steps: int
     time_before: float
+    target: Floats
+    target_rate: Floats
+    saturation: Floats
     wrenches: tuple = ()
     scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from mb_contact.checks import as_positive, as_vector, shorten
+from mb_contact.checks import as_positive, as_vector
 from mb_contact.core.handle import ONLY_ROWS
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
@@ -23,6 +23,7 @@ from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.events import EventScheme
 from mb_contact.simulation.impacts import Impacts, needs_impacts
 from mb_contact.simulation.integrators import make_integrator
+from mb_contact.simulation.joint_requests import ask_servos, placed
 from mb_contact.simulation.readings import Readings
 from mb_contact.simulation.rebuild import carry_over
 from mb_contact.simulation.registry import study
@@ -89,8 +90,11 @@ class Simulator(Readings):
     >>> arm.q, arm.v, np.isclose(arm.energy(), 9.8 * (9.5 + 9.0))
     (array([0., 1.57079633]), array([0., 0.]), True)
     >>> arm.set_joints(["hinge_1"], positions=[0.5])
-    >>> arm.joint_positions()
-    array([0. , 0.5])
+    >>> servo = {"hinge_1": mb.model.Actuator("position", stiffness=1e6, damping=10.0)}
+    >>> driven = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(mb.pendulum(2).urdf(), actuators=servo),)))
+    >>> driven.set_targets(["hinge_1"], positions=[0.001])
+    >>> driven.servos()
+    (array([False,  True]), array([False,  True]))
     >>> arm.robot_description[:6], "hinge_0" in arm.joint_wrenches.names
     ('<robot', True)
     >>> arm.reset()
@@ -277,24 +281,38 @@ class Simulator(Readings):
         InputError
             No such joint, or impossible numbers; nothing has changed.
         """
-        world, names = self.world, list(names)
-        unknown = [name for name in names if name not in world.joint_names]
-        if unknown:
-            raise InputError(f"no joint '{shorten(unknown[0])}'; known are {', '.join(world.joint_names)}")
-        if len(set(names)) != len(names):
-            raise InputError("a joint is named twice")
-        rows = [world.joint_names.index(name) for name in names]
-        q, v, of = self.q, self.v, world.joint_v[rows]
-        if positions is not None:
-            q[world.joint_q[rows]] = wanted = as_vector(positions, len(rows), "positions")
-            outside = np.flatnonzero((wanted < world.tree.lower[of]) | (wanted > world.tree.upper[of]))
-            if len(outside):
-                i = outside[0]
-                low, high = world.tree.lower[of[i]], world.tree.upper[of[i]]
-                raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[i]:g} is beyond")
-        if velocities is not None:
-            v[of] = as_vector(velocities, len(rows), "velocities")
-        self.set_state(q, v)
+        self.set_state(*placed(self.context, names, positions, velocities))
+
+    def set_targets(
+        self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
+    ) -> None:
+        """Ask the actuators of some joints for positions and velocities, from the next step until they are asked anew.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Joints with a position or velocity actuator; positions with a position actuator.
+        positions : array_like (names,), optional
+            [rad, m]; as they were where left out, in the beginning the joints' own.
+        velocities : array_like (names,), optional
+            [rad/s, m/s]; as they were where left out, in the beginning zero.
+
+        Raises
+        ------
+        InputError
+            No such joint or actuator, or impossible numbers; nothing has changed.
+        """
+        ask_servos(self.context, names, positions, velocities)
+
+    def servos(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of ``world.joint_names`` can be asked for a position, and which for a velocity.
+
+        Returns
+        -------
+        two ndarray (joints,) of bool
+        """
+        joints, of = self.context.joints, self.world.joint_v
+        return joints.gain[of] > 0.0, joints.rate_gain[of] > 0.0
 
     def set_gravity(self, gravity: ArrayLike) -> None:
         """Change gravity from now on; the jump of the potential energy counts as work done.

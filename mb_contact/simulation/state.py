@@ -24,6 +24,9 @@ ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
 NUMBERS = ("step_count", "even_steps", "time_before", "work_done", "energy_start")  #: of a state, named as in State
 
 
+SERVO_ARRAYS = ("target", "target_rate", "saturation")  #: of the joints, which change
+
+
 class LastStep(NamedTuple):
     """What the last step started from."""
 
@@ -88,6 +91,8 @@ class SimulationState:
         context.q[:] = self._assembled
         context.v[:], context.effort[:] = world.v0, 0.0
         context.gravity[:] = world.gravity
+        for name in SERVO_ARRAYS:
+            getattr(context.joints, name)[:] = getattr(world.joints, name)
         context.wrenches.restore()
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
         self.forget()
@@ -130,6 +135,7 @@ class SimulationState:
         return {
             "q": context.q, "v": context.v, "effort": context.effort, "gravity": context.gravity,
             "joint_effort": work.joint_effort, "geom_impulse": work.geom_impulse,
+            **{name: getattr(context.joints, name) for name in SERVO_ARRAYS},
         }  # fmt: skip
 
     def _fingerprint(self):

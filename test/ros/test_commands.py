@@ -5,15 +5,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import mb_contact as mb
+from mb_contact.model.scene import Actuator, Scene, SceneModel
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
+from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.node import SimulatorNode
 from mb_contact.ros.options import NodeOptions
+from mb_contact.ros.recorder import Recorder
+from mb_contact.ros.replay import read_recording, replay
 from ros.support import SET_BOOL, Session
 
 NAMES = ("a", "b", "c")
@@ -181,3 +189,71 @@ def test_no_timeout_when_it_is_zero():
     box.on_joint_command(command(["a"], [4.0]))
     rule.effort(0.0)
     assert rule.effort(1e9)[0] == 4.0
+
+
+def test_targets_go_to_the_joints_that_have_an_actuator_for_them():
+    servos = np.array([True, False, True]), np.array([True, True, False])
+    box = CommandInbox(NAMES, np.array([True] * 3), NodeOptions(), log(), servos)
+    box.on_joint_command(command(["a", "b"], [], velocity=[0.1, 0.2], position=[1.0, math.nan]))
+    assert box.take_targets() == {"positions": {"a": 1.0}, "velocities": {"a": 0.1, "b": 0.2}}
+    assert box.take_targets() == {"positions": {}, "velocities": {}} and not box.held()[0].any()
+    box.on_joint_command(command(["b", "c"], [3.0, 4.0], position=[7.0, 8.0]))
+    assert list(box.held()[0]) == [0.0, 3.0, 4.0] and box.take_targets()["positions"] == {"c": 8.0}
+    assert (box.accepted, box.rejected) == (2, 0)
+    for names, fields, words in (
+        (["a", "b"], {"position": [1.0, 2.0]}, "joint 'b' has no actuator for what is asked"),
+        (["a"], {"position": [math.inf]}, "positions hold NaN or infinity"),
+        (["c"], {"velocity": [1.0]}, "joint 'c' has no actuator"),
+        (["a"], {"position": [1.0, 2.0]}, "must be empty or"),
+    ):  # fmt: skip
+        box.on_joint_command(command(names, [], **fields))
+        assert words in box._logger.lines[-1]
+    assert box.rejected == 4 and box.take_targets() == {"positions": {}, "velocities": {}}
+    box.on_joint_command(command(["a"], [], position=[1.0]))
+    box.clear(epoch=0, run=2)
+    assert box.take_targets()["positions"] == {}
+    box.set_joints(("c",), np.array([True]), (np.array([True]), np.array([False])))
+    box.on_joint_command(command(["c"], [], position=[2.0]))
+    assert box.take_targets()["positions"] == {"c": 2.0}
+
+
+def test_position_commands_move_actuators_and_are_replayed(tmp_path):
+    """joint_commands with positions, over DDS; the recording gives every state again, bit for bit."""
+    urdf = (
+        '<robot name="r"><link name="base"/><link name="arm"><inertial><mass value="1"/><inertia ixx="0.5" iyy="0.5" '
+        'izz="0.5" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/>'
+        '<child link="arm"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="50" velocity="99"/></joint></robot>'
+    )
+    actuators = {"j": Actuator("position", stiffness=1e6, damping=2e3)}
+    scene = Scene(models=(SceneModel(urdf, name="r", actuators=actuators),))
+    with Session() as ros:
+        node = create_recorded(ros, mb.Simulator(scene), tmp_path / "run.mcap")
+        with node as running:
+            peer = ros.peer()
+            states = peer.listen("joint_states")
+            commands = peer.publisher("joint_commands")
+            make = peer.node.message_type("sensor_msgs/msg/JointState")
+            asked = make(name=["j"], position=[0.25])
+            peer.send_until(commands, asked, lambda: states and abs(states[-1].position[0] - 0.25) < 1e-6)
+            assert abs(states[-1].effort[0]) < 50.0 and max(abs(s.effort[0]) for s in states) == 50.0
+            assert running.summary().rejected == 0
+    result = replay(mb.Simulator(scene), read_recording(tmp_path / "run.mcap"))
+    assert result.compared == result.equal > 50
+
+
+@contextlib.contextmanager
+def create_recorded(ros, simulator, path):
+    """A running node whose topics are recorded."""
+    node = EmbeddedNode("sim", environment=ros.env)
+    running = SimulatorNode(node, simulator, NodeOptions(command_timeout=0.0))
+    recorder = Recorder(path, running.stamp)
+    recorder.attach(running)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        yield running
+    finally:
+        running.stop()
+        thread.join()
+        recorder.close()
+        node.destroy_node()

@@ -167,3 +167,15 @@ def test_two_nodes_share_tf_without_sharing_frames():
                 found.setdefault(transform.child_frame_id, []).append(stamp_ns(transform.header.stamp))
         assert set(found) == {"left/box", "right/box"} and wrenches[0].header.frame_id == "left/left_finger"
         assert all((np.diff(times) > 0).all() for times in found.values())
+
+
+def test_a_node_that_does_not_simulate_yet_says_so():
+    """The first run compiles for minutes: whoever waits for states hears why there are none."""
+    with Session() as ros:
+        node = ros.simulator("--setup-seconds", "4", "--joints", "1", ready=False)
+        peer = ros.peer()
+        reports = peer.listen("/diagnostics", REPORT)
+        peer.until(lambda: reports)
+        assert reports[0].status[0].message.startswith("not simulating yet: ")
+        node.wait_for("ready")
+        peer.until(lambda: not reports[-1].status[0].message.startswith("not simulating yet"))

@@ -16,7 +16,7 @@ from mb_contact.core.jit import kernel
 @kernel
 def stiffen(joints, dt):
     """Damping and dt times the stiffness, which is what the step's tree has for damping."""
-    if joints.sprung.shape[0] > 0:
+    if joints.sprung.shape[0] + joints.servos.shape[0] > 0:
         for i in range(joints.total.shape[0]):
             joints.total[i] = joints.damping[i] + dt * joints.stiffness[i]
 

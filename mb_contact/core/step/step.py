@@ -27,6 +27,7 @@ from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
+from mb_contact.core.constraints.servo import change_saturation, finish_servos, servo_damping, servo_forces
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.torsion_rolling import contact_moments
 from mb_contact.core.handle import DT
@@ -61,6 +62,7 @@ def smooth_dynamics(h):
     work = h.work
     dt = h.settings[DT]
     stiffen(h.joints, dt)
+    servo_damping(tree, h.joints, dt)
     status, body = articulated_inertias(tree, h.kin, dt, h.art)
     if status != OK:
         work.info[BAD_BODY] = body
@@ -69,6 +71,7 @@ def smooth_dynamics(h):
         limit = tree.effort_limit[i]
         work.effort[i] = min(max(h.effort[i], -limit), limit)
         work.force[i] = work.effort[i]
+    servo_forces(tree, h.joints, h.q, work.force)
     spring_forces(tree, h.joints, h.q, work.force)
     free_acceleration(tree, h.kin, h.art, h.gravity, work.force, h.v, work.external, work.v_dot)
     for i in range(h.v.shape[0]):
@@ -161,8 +164,15 @@ def settle(h):
 
 
 @entry
+def saturate(h):
+    """Whether servos were taken at their limits, or not, that are otherwise: then the step is solved again."""
+    return change_saturation(h.tree, h.joints, h.q, h.settings[DT], h.work.effort, h.work.v_next)
+
+
+@entry
 def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
+    finish_servos(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort)
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.work)
     remember(h)
