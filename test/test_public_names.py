@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mb_contact as mb
@@ -69,10 +70,21 @@ def test_names_that_changed_work_and_say_the_new_one(package, name, place):
     assert former is getattr(importlib.import_module(module), new)
 
 
+def former_fields():
+    """(object, former name, name) of each field and method that has another name now."""
+    problem = mb.studies.ContactProblem(np.eye(1), np.ones(1), np.zeros(1), np.array([1]), 4, np.zeros(1), np.zeros(1))
+    yield mb.solvers.ConeLayout.contacts([0.5]), "units", "blocks"
+    yield problem, "cones", "blocks"
+    yield mb.studies.certify(problem), "worst_unit", "worst_block"
+    yield mb.studies.FrictionSystem(mb.build_world(mb.pendulum(1).scene())), "judge", "certify"
+
+
 def test_fields_that_changed_work_and_say_the_new_one():
-    layout = mb.solvers.ConeLayout.contacts([0.5])
-    with pytest.warns(DeprecationWarning, match=r"^ConeLayout\.units is now ConeLayout\.blocks$"):
-        assert layout.units is layout.blocks
+    for instance, former, name in former_fields():
+        owner = type(instance).__name__
+        with pytest.warns(DeprecationWarning, match=rf"^{owner}\.{former} is now {owner}\.{name}$") as seen:
+            assert getattr(instance, former) == getattr(instance, name)
+        assert seen[0].filename == __file__
 
 
 def test_the_former_module_of_sko_models_works_and_says_where_it_is():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
@@ -20,7 +21,6 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
-from mb_contact.simulation import crossings
 from mb_contact.simulation import events as event_scheme
 
 COULOMB = ("coulomb_polyhedral", "coulomb_cone")
@@ -415,7 +415,7 @@ def test_a_step_that_breaks_off_leaves_everything(monkeypatch, what):
     other.set_external_wrench("ball", (0, 0, 0, 0, 0, -1.0), duration=1e-4)
     before = everything(sim)
     if what == "brentq":
-        monkeypatch.setattr(crossings, "brentq", raised)
+        monkeypatch.setattr(scipy.optimize, "brentq", raised)
     else:
         monkeypatch.setattr(event_scheme, "MOST_FLIGHTS", 100)
         monkeypatch.setattr(event_scheme.EventScheme, "_publish", raised)
