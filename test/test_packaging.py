@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from email.parser import Parser
 from xml.etree import ElementTree
@@ -123,3 +126,52 @@ def test_the_five_papers_are_cited():
     assert citation["license"] == "Apache-2.0"
     assert len(citation["references"]) == 5
     assert all(entry["title"] and entry["authors"] and entry["year"] for entry in citation["references"])
+
+
+COUNT = """
+import json
+from mb_contact.errors import MbContactError
+from mb_contact.simulation.kernel_jobs import KINDS
+from mb_contact.simulation.warm_up import all_jobs
+from mb_contact.core.kernel_dispatcher import COMPILED
+from numba.core import event
+import mb_contact
+counted, ran, refused = event.RecordingListener(), 0, 0
+with event.install_listener("numba:compile", counted):
+    for job in (job for jobs in all_jobs() for job in jobs):
+        try:
+            KINDS[job.kind](job.argument)
+            ran += 1
+        except MbContactError:
+            refused += 1
+print(json.dumps([mb_contact.__file__, ran, refused, COMPILED, len(counted.buffer)]))
+"""
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_compiles_nothing(tmp_path):
+    """Every friction model, integrator, scheme and scene of the library, in a new environment with an empty home."""
+    source = shutil.copytree(ROOT, tmp_path / "source", ignore=NOT_SOURCE)
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    command += ["--wheel-dir", str(tmp_path), str(source)]
+    answer = subprocess.run(command, env={**os.environ, "MB_CONTACT_PRECOMPILE": "1"}, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "linux" in wheel.name and wheel.stat().st_size < 60e6
+    environment, home = tmp_path / "environment", tmp_path / "home"
+    home.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    (site,) = environment.glob("lib/*/site-packages")
+    libraries = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})"  # and what their .pth files add
+    (site / "libraries.pth").write_text(libraries, encoding="utf-8")
+    python = str(environment / "bin" / "python")
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--quiet", str(wheel)]
+    subprocess.run(command, check=True)
+    answer = subprocess.run(
+        [python, "-c", COUNT], cwd=tmp_path, env={"HOME": str(home), "PATH": ""}, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+    place, ran, refused, compiled, counted = json.loads(answer.stdout.splitlines()[-1])
+    assert place.startswith(str(environment)) and compiled == [] and counted == 0
+    assert ran >= 60 and refused < 20
+    assert not list(home.rglob("*.kernel"))
