@@ -47,21 +47,25 @@ def _context():
 def _motion(_):
     handle = _context().handle
     stages = step.refresh, step.begin_step, step.smooth_dynamics, assemble, problem.assemble_problem, step.settle
-    for kernel in (*stages, step.conclude):
+    for kernel in (*stages, step.saturate, step.conclude):
         kernel(handle)
     arm = Simulator(pendulum(2).scene(), warm_up=False)
     arm.mass_matrix()
     arm.operational_space(["link_1"])
 
 
-def _contacts(_):
-    handle = _context().handle
-    step.find_contacts(handle, 0)
-    problem.solve(handle, False)
+def _manifolds(_):
+    step.find_contacts(_context().handle, 0)
+
+
+def _solver(_):
+    problem.solve(_context().handle, False)
 
 
 def _choices(text):
-    Simulator(falling_box(**json.loads(text))).step()
+    simulator = Simulator(falling_box(**json.loads(text)))
+    simulator.step()
+    simulator.contact_problem()
 
 
 def _surfaces(_):
@@ -81,14 +85,24 @@ def _functions(_):
     dynamics.inverse_dynamics(model, q, v, v)
     dynamics.mass_matrix(model, q)
     dynamics.energy(model, q, v)
-    dynamics.operational_space(model, q, v, ["left_tcp", dynamics.Point("right_tcp", (0.0, 0.0, 0.1))])
+    nodes = ["left_tcp", dynamics.Point("right_tcp", (0.0, 0.0, 0.1))]
+    dynamics.operational_space(model, q, v, nodes)
+    dynamics.operational_compliance(model, q, nodes)
+    for function in (dynamics.jacobian_rate, dynamics.jacobian_bias, dynamics.velocity):
+        function(model, q, v, nodes)
+    dynamics.acceleration(model, q, v, v, nodes)
+    dynamics.frame_pose(model, q, "left_tcp")
+    dynamics.jacobian(model, q, nodes)
+    for function in (dynamics.mass_times, dynamics.mass_solve, dynamics.nonlinear_effects, dynamics.momentum):
+        function(model, q, v)
+    dynamics.mass_log_determinant(model, q)
     dynamics.centroidal(model, q, v)
     for method in ("lemke", "block_pivoting", "principal_pivoting", "modified_principal_pivoting", "gauss_seidel"):
         solvers.solve_lcp(np.eye(2), -np.ones(2), method=method)
     solvers.solve_friction(np.eye(3), [-1.0, 0.5, 0.0], [0.5])
 
 
-KINDS = {kind.__name__[1:]: kind for kind in (_motion, _contacts, _choices, _surfaces, _scene, _functions)}
+KINDS = {kind.__name__[1:]: kind for kind in (_motion, _manifolds, _solver, _choices, _surfaces, _scene, _functions)}
 
 
 def work():

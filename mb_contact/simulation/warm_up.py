@@ -42,8 +42,8 @@ class Job(NamedTuple):
     functions: int = 1
 
 
-#: kernels of every step; two groups that share little, measured by the number of functions that each compiles
-STEP = (Job("motion", functions=200), Job("contacts", functions=200))
+#: kernels of every step, in groups that share little
+STEP = (Job("motion", functions=200), Job("manifolds", functions=130), Job("solver", functions=70))
 
 
 def is_compiled():

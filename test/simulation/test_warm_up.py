@@ -1,0 +1,63 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compilation ahead of time: what the jobs are, what is said meanwhile, what happens when one fails."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mb_contact.core import kernel_files
+from mb_contact.errors import InputError
+from mb_contact.model.scene import CHOICES
+from mb_contact.simulation import kernel_jobs, warm_up
+from mb_contact.simulation.warm_up import Job, Progress, compile_ahead, compile_jobs
+
+
+def test_the_jobs_have_every_choice_and_every_scene_of_the_library():
+    jobs = [job for jobs in warm_up.all_jobs() for job in jobs]
+    assert {job.kind for job in jobs} == set(kernel_jobs.KINDS)
+    text = " ".join(job.argument for job in jobs)
+    for key in ("friction_model", "integrator", "collision_scheme", "formulation"):
+        assert all(f'"{key}": "{choice}"' in text for choice in CHOICES[key])
+    assert sum(job.kind == "scene" for job in jobs) >= 20
+
+
+def test_progress_tells_the_share_done_and_the_time_left():
+    lines, jobs = [], (Job("motion", functions=30), Job("contacts", functions=70))
+    progress = Progress(100, lines.append)
+    for k in range(0, 40):
+        progress.tell(jobs[0], k)
+    for k in range(0, 71):
+        progress.tell(jobs[1], k)
+    shares = [int(re.search(r"(\d+)%", line)[1]) for line in lines]
+    assert shares[0] == 0 and all(10 <= b - a <= 12 for a, b in zip(shares, shares[1:])) and shares[-1] >= 88
+    assert all(" s left (first run only)" in line for line in lines[1:])
+    assert lines[2].startswith("compiling [#####-------------------] 20%, ")
+
+
+@pytest.mark.long
+def test_what_fails_is_told_and_the_rest_is_done(tmp_path):
+    lines = []
+    missing = str(tmp_path / "missing.yaml")
+    jobs = [Job("scene", missing), Job("no such kind"), Job("choices", '{"integrator": "no such integrator"}')]
+    assert not compile_jobs([jobs], lines.append, processes=2)
+    assert any(line.startswith(f"{missing}: ") for line in lines)
+    assert "no such kind: the process that compiled it has ended" in lines
+    assert not [line for line in lines if "integrator" in line], "choices may exclude each other"
+    assert lines[-1].startswith("compiled 0 functions in ")
+
+
+def test_where_nothing_can_be_kept_no_process_is_started(monkeypatch):
+    lines = []
+    monkeypatch.setattr(kernel_files, "can_write", lambda: False)
+    assert not compile_jobs([[Job("no such kind")]], lines.append)
+    assert lines == ["compiling (first run only)"]
+
+
+def test_a_packages_kernels_are_for_a_level_of_cpus(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernel_files, "target", lambda: "znver4-01234567")
+    with pytest.raises(InputError, match="for x86-64-v3; this process compiles for znver4"):
+        compile_ahead([], False, tmp_path, print)
