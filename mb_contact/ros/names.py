@@ -110,20 +110,23 @@ def read_parameter_file(path):
     except (OSError, yaml.YAMLError) as error:
         raise CommunicationError(f"cannot read the parameter file '{path}': {error}") from None
     found = []
-    _collect(document, "", found)
-    if document and not found:
+    if not _collect(document, "", found) and document:
         raise CommunicationError(f"the parameter file '{path}' has no 'ros__parameters' section")
     return found
 
 
 def _collect(tree, prefix, found):
+    """Whether there is a section of parameters, which may be empty: launch writes such."""
     if not isinstance(tree, dict):
-        return
+        return False
+    sections = 0
     for key, value in tree.items():
         if key == "ros__parameters":
             found.extend((prefix or "/**", name, v) for name, v in _flatten(value or {}))
+            sections += 1
         else:
-            _collect(value, f"{prefix}/{key}".replace("//", "/"), found)
+            sections += _collect(value, f"{prefix}/{key}".replace("//", "/"), found)
+    return sections > 0
 
 
 def _flatten(tree, prefix=""):

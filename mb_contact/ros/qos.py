@@ -39,7 +39,7 @@ class QoS:
 MOST = 1000  #: messages that wait in a reader which keeps all
 STATE = QoS(depth=10)  #: outputs of the simulator
 LATCHED = QoS(depth=1, latched=True)  #: robot_description
-COMMAND = QoS(depth=1, reliable=False)  #: commands in real time: only the newest counts
+COMMAND = QoS(depth=100, reliable=False)  #: commands in real time: the newest acts, and all that came in are taken
 COMMAND_LOCKSTEP = QoS(depth=10, keep_all=True)  #: commands in lockstep: none may be lost
 SERVICE = QoS(depth=10)
 

@@ -22,7 +22,8 @@ from mb_contact.ros.node import SimulatorNode
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.recorder import Recorder
 from mb_contact.ros.replay import read_recording, replay
-from ros.support import SET_BOOL, Session
+from ros.fake_simulator import FakeSimulator
+from ros.support import SET_BOOL, Session, wait_until
 
 NAMES = ("a", "b", "c")
 BAD = {
@@ -257,3 +258,16 @@ def create_recorded(ros, simulator, path):
         thread.join()
         recorder.close()
         node.destroy_node()
+
+
+def test_a_burst_of_commands_is_taken_up_whole():
+    """A reader that keeps one message alone takes up a few of them on a busy machine."""
+    with Session() as ros, ros.running(FakeSimulator(1)) as running:
+        peer = ros.peer()
+        commands = peer.publisher("joint_commands")
+        peer.send_until(commands, peer.joint_command(["joint_0"], [0.5]), lambda: running.summary().accepted > 0)
+        before = running.summary().accepted
+        for k in range(80):
+            commands.publish(peer.joint_command(["joint_0"], [float(k)]))
+        wait_until(lambda: running.summary().accepted >= before + 80, "all of the burst")
+        assert running._inbox.held()[0][0] == 79.0

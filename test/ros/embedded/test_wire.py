@@ -233,3 +233,15 @@ def test_foxglove_decodes_what_the_node_publishes(foxglove_peer):
     assert len(jacobian["data"]) == 38 and jacobian["data"][2:] == [1.0] * 36
     assert any(p["key"] == "solver" for p in decoded["/certificate"][0]["values"])
     assert decoded["/robot_description"][0]["data"].startswith("<robot")
+
+
+def test_a_parameter_file_may_have_an_empty_section(tmp_path):
+    """As launch writes one for a node without parameters of its own."""
+    from mb_contact.ros.names import read_parameter_file
+
+    file = tmp_path / "launch_params"
+    file.write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
+    assert read_parameter_file(file) == []
+    file.write_text("/**:\n  parameters: {a: 1}\n", encoding="utf-8")
+    with pytest.raises(CommunicationError, match="no 'ros__parameters' section"):
+        read_parameter_file(file)
