@@ -3,15 +3,19 @@
 
 """Choose a backend and run its nodes."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mb_contact.errors import CommunicationError, MbContactError
 
 BACKENDS = ("auto", "rclpy", "embedded")
 
 
-def create_node(name, backend="auto", args=None, namespace=""):
+def create_node(name: str, backend: str = "auto", args: Sequence[str] | None = None, namespace: str = "") -> Any:
     """Return a node on the ROS graph.
 
     Parameters
@@ -53,18 +57,18 @@ def create_node(name, backend="auto", args=None, namespace=""):
     return EmbeddedNode(name, namespace, args)
 
 
-def spin_once(node, timeout_sec=None):
+def spin_once(node: Any, timeout_sec: float | None = None) -> None:
     """Wait for work at most ``timeout_sec`` seconds and do it."""
     node.spin_once(timeout_sec)
 
 
-def spin(node, stop=None):
+def spin(node: Any, stop: Callable[[], bool] | None = None) -> None:
     """Work until ``stop()`` is true (asked after every round) or KeyboardInterrupt arrives."""
     while stop is None or not stop():
         node.spin_once(0.1)
 
 
-def spin_safely(node, timeout_sec):
+def spin_safely(node: Any, timeout_sec: float | None) -> None:
     """As :func:`spin_once`, but what fails is logged: a callback's bug must not silence the node."""
     try:
         node.spin_once(timeout_sec)
@@ -73,6 +77,6 @@ def spin_safely(node, timeout_sec):
         node.get_logger().error(text, throttle_duration_sec=1.0)
 
 
-def shutdown(node):
+def shutdown(node: Any) -> None:
     """Take the node off the graph."""
     node.destroy_node()

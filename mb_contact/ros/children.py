@@ -3,13 +3,17 @@
 
 """Programs that run beside a node as its children: how they are started, heard and ended."""
 
+from __future__ import annotations
+
 import subprocess
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 from mb_contact.model.resources import child_environment
 
 
-def end_child(process, grace):
+def end_child(process: subprocess.Popen, grace: float) -> None:
     """SIGTERM if it still runs, SIGKILL after ``grace`` seconds; returns when it has ended."""
     if process.poll() is None:
         process.terminate()
@@ -26,11 +30,12 @@ class Child:
     It leads a session of its own: Ctrl-C reaches this process alone, which then ends the child.
     """
 
-    def __init__(self, command, grace):
+    def __init__(self, command: Sequence[str], grace: float) -> None:
         self._command, self._grace = command, grace
-        self._process = self._thread = None
+        self._process: Any = None
+        self._thread: Any = None
 
-    def launch(self, **streams):
+    def launch(self, **streams: Any) -> None:
         """Start it; of ``stdout`` and ``stderr`` one is a pipe."""
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, text=True, errors="replace", env=child_environment(),
@@ -44,7 +49,7 @@ class Child:
             self.heard(line.rstrip())
         self.ended(self._process.wait())
 
-    def stop(self):
+    def stop(self) -> None:
         """End it if it still runs, and wait for it."""
         if self._process is not None:
             end_child(self._process, self._grace)

@@ -3,13 +3,19 @@
 
 """The inbox of efforts and actuators' targets: checked whole, held, timed out, matched to states in lockstep."""
 
+from __future__ import annotations
+
 import threading
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mb_contact.checks import shorten
+from mb_contact.checks import Floats, shorten
 from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.runs import run_in
 
 _THROTTLE = 1.0  #: wall seconds between two warnings about rejected commands
@@ -40,7 +46,14 @@ class CommandInbox:
         Of the accepted ones: without the stamp of a state, without the run of one.
     """
 
-    def __init__(self, joint_names, actuated, options, logger, servos=None):
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        actuated: ArrayLike,
+        options: NodeOptions,
+        logger: Any,
+        servos: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> None:
         self._options, self._logger = options, logger
         self._index, self._held = {}, np.zeros(0)
         self.changed = threading.Condition()
@@ -50,7 +63,9 @@ class CommandInbox:
         self._asked = {"positions": {}, "velocities": {}}
         self.set_joints(joint_names, actuated, servos)
 
-    def set_joints(self, joint_names, actuated, servos=None):
+    def set_joints(
+        self, joint_names: Sequence[str], actuated: ArrayLike, servos: tuple[ArrayLike, ArrayLike] | None = None
+    ) -> None:
         """Take commands for these joints from now on; those that were there keep their effort."""
         with self.changed:
             held = {name: self._held[i] for name, i in self._index.items()}
@@ -62,7 +77,7 @@ class CommandInbox:
             self._last_names = self._last_rows = None
 
     # --- executor's side ----------------------------------------------------------------------
-    def on_joint_command(self, message):
+    def on_joint_command(self, message: Any) -> None:
         """Take a sensor_msgs/JointState with ``name`` and ``effort``; a subset of the joints is allowed.
 
         ``position`` and ``velocity`` are targets of the joints that have an actuator for them, and pass by the others;
@@ -80,7 +95,7 @@ class CommandInbox:
                 return
         self._reject("joint_commands", rows)
 
-    def on_effort_command(self, message):
+    def on_effort_command(self, message: Any) -> None:
         """Take a std_msgs/Float64MultiArray: the actuated joints in the model's order, never stamped."""
         data = np.asarray(message.data, dtype=np.float64)[message.layout.data_offset :]
         with self.changed:
@@ -162,14 +177,14 @@ class CommandInbox:
         )
 
     # --- physics' side ------------------------------------------------------------------------
-    def expect(self, stamp):
+    def expect(self, stamp: int) -> None:
         """From now on wait for the answer to the state stamped ``stamp`` [ns]; call before publishing it."""
         with self.changed:
             if stamp != self._expected:
                 self._expected = stamp
                 self._answered = False
 
-    def wait(self, timeout, interrupted):
+    def wait(self, timeout: float, interrupted: Callable[[], bool]) -> bool:
         """Wait until the expected state is answered; returns whether it is.
 
         Parameters
@@ -188,18 +203,18 @@ class CommandInbox:
                 self.changed.wait(min(_SLICE, remaining))
             return self._answered
 
-    def held(self):
+    def held(self) -> tuple[Floats, int]:
         """Return the newest good command (a copy) and how many were accepted so far."""
         with self.changed:
             return self._held.copy(), self.accepted
 
-    def take_targets(self):
+    def take_targets(self) -> dict[str, dict[str, float]]:
         """Return ``{"positions": {joint: value}, "velocities": ...}`` asked for since the last call."""
         with self.changed:
             asked, self._asked = self._asked, {field: {} for field in self._asked}
             return asked
 
-    def clear(self, epoch, run):
+    def clear(self, epoch: int, run: int) -> None:
         """Forget the command (a reset); answers to other runs, or stamped before ``epoch`` [ns], are refused."""
         with self.changed:
             self._held[:] = 0.0
@@ -220,7 +235,7 @@ class TimeoutPolicy:
     logger : object
     """
 
-    def __init__(self, inbox, options, gravity, logger):
+    def __init__(self, inbox: Any, options: NodeOptions, gravity: Callable[[], Floats], logger: Any) -> None:
         self._inbox = inbox
         self.configure(options)
         self._gravity = gravity
@@ -230,12 +245,12 @@ class TimeoutPolicy:
         self.active = False  #: whether the policy applies now
         self.activations = 0
 
-    def configure(self, options):
+    def configure(self, options: NodeOptions) -> None:
         """Take the timeout and policy of (changed) options."""
         self._timeout = options.command_timeout
         self._policy = options.command_timeout_policy
 
-    def effort(self, now, force=False):
+    def effort(self, now: float, force: bool = False) -> Floats:
         """Return the effort (n_joints,) at simulated time ``now`` [s]; ``force`` applies the policy now."""
         held, accepted = self._inbox.held()
         if accepted != self._seen:
@@ -258,7 +273,7 @@ class TimeoutPolicy:
                 f"no command for {now - self._last:.3f} s of simulated time; policy '{self._policy}' applies"
             )
 
-    def restart(self, now):
+    def restart(self, now: float) -> None:
         """Start counting anew (a reset)."""
         self._last = now
         self.active = False

@@ -8,8 +8,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from mb_contact.ros.options import Schedule
 from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
@@ -80,7 +83,7 @@ class Summary:
     accepted_wrenches: int = 0
     rejected_wrenches: int = 0
 
-    def add(self, step, time_step):
+    def add(self, step: Any, time_step: float) -> None:
         """Count one step."""
         self.steps += 1
         self.simulated = self.steps * time_step
@@ -93,7 +96,7 @@ class Summary:
         self.solvers[str(certificate.solver)] += 1
         self.contacts = max(self.contacts, int(certificate.contacts))
 
-    def text(self):
+    def text(self) -> str:
         """Return a few lines for a terminal."""
         worst = ", ".join(f"{name.replace('_', ' ')} {getattr(self, name):.2e}" for name in WORST)
         return (
@@ -113,19 +116,20 @@ class Diagnostics:
     node : object
     """
 
-    def __init__(self, node):
+    def __init__(self, node: Any) -> None:
         self._node = node
-        self._summary = self._schedule = None
+        self._summary: Any = None
+        self._schedule: Any = None
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = self._over_budget = self._unstamped = 0
 
-    def bind(self, summary, schedule):
+    def bind(self, summary: Callable[[], Summary], schedule: Schedule) -> None:
         """Report of a running simulation from now on: ``summary()`` gives its :class:`Summary`."""
         self._summary, self._schedule = summary, schedule
 
     @contextlib.contextmanager
-    def setting_up(self):
+    def setting_up(self) -> Any:
         """Tell every second what is going on before a simulation runs; gives the function that takes new lines."""
         told, ended = ["setting up"], threading.Event()
 
@@ -147,7 +151,7 @@ class Diagnostics:
             ended.set()
             thread.join()
 
-    def publish(self, step, stamp):
+    def publish(self, step: Any, stamp: int) -> None:
         """Send the counters when they are due."""
         every = self._schedule.diagnostics
         if every and step % every == 0:

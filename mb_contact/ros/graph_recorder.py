@@ -9,7 +9,9 @@ import contextlib
 import fnmatch
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import deserialize, fields_of, stamp_ns
@@ -51,7 +53,7 @@ class RecordOptions:
 class GraphRecorder:
     """Subscribes to topics as they appear and writes what they carry."""
 
-    def __init__(self, node, options):
+    def __init__(self, node: Any, options: Any) -> None:
         self._node, self._options = node, options
         self._now = 0
         self._recorder = Recorder(options.path, self._time)
@@ -67,7 +69,7 @@ class GraphRecorder:
     def _on_clock(self, data):
         self._now = stamp_ns(deserialize(data, _CLOCK_TYPE).clock)
 
-    def look(self):
+    def look(self) -> Any:
         """Subscribe to what is new on the graph; returns the new names."""
         new = []
         for name, types in self._look():
@@ -103,11 +105,11 @@ class GraphRecorder:
         self.topics[name] = type_name
 
     @property
-    def count(self):
+    def count(self) -> Any:
         """Messages written so far."""
         return self._recorder.count
 
-    def close(self):
+    def close(self) -> None:
         """Finish the file."""
         self._recorder.close()
 
@@ -121,7 +123,7 @@ def _looker(node):
     return Topics(node).names_and_types
 
 
-def record_graph(options, ros_args=()):
+def record_graph(options: Any, ros_args: Sequence[str] = ()) -> Any:
     """Record until the duration is over, Ctrl-C or SIGTERM; the exit code.
 
     Raises

@@ -10,6 +10,8 @@ the same again.  ``NODE/applied_events``, std_msgs/String: ``{"stamp": ns, "kind
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +23,12 @@ from mb_contact.simulation.interface import SceneSimulator
 EVENTS = "applied_events"  #: private name of the recorded topic
 
 
-def encode(stamp, kind, fields):
+def encode(stamp: int, kind: str, fields: Any) -> Any:
     """One line about what happened at published time ``stamp`` [ns]."""
     return json.dumps({"stamp": stamp, "kind": kind, **fields}, default=lambda array: np.asarray(array).tolist())
 
 
-def decode(line):
+def decode(line: str) -> Any:
     """``(stamp, kind, fields)`` of a line.
 
     Raises
@@ -85,7 +87,7 @@ def _delete(simulator, names):
     return simulator.rebuilt(without(simulator.scene, simulator.world.robot_models, names))
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[..., Any]] = {
     "push": _push, "set": _set, "joints": _set_joints, "targets": _set_targets, "spawn": _spawn, "delete": _delete
 }  # fmt: skip
 

@@ -3,10 +3,13 @@
 
 """The arguments that the launch files take, and the scene around anybody's robot; no ROS 2 is needed here."""
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -43,7 +46,7 @@ ARGUMENTS = {
 }
 
 
-def chosen_backend(asked):
+def chosen_backend(asked: str) -> Any:
     """The backend of a launched simulator: embedded only where ROS 2's own processes can call its services.
 
     Raises
@@ -59,7 +62,7 @@ def chosen_backend(asked):
     return "embedded" if same_vendor and importlib.util.find_spec("cyclonedds") else "rclpy"
 
 
-def write_scene(urdf, base="weld", height=0.0):
+def write_scene(urdf: str, base: str = "weld", height: float = 0.0) -> Any:
     """Write a scene of one robot on a ground plane and return its path.
 
     Raises

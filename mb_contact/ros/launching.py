@@ -6,9 +6,13 @@
 Only launch files import this: it needs a sourced ROS 2 (launch, launch_ros).
 """
 
+from __future__ import annotations
+
 import importlib.util
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, EmitEvent, ExecuteProcess, LogInfo, RegisterEventHandler
@@ -24,7 +28,7 @@ STATE_PUBLISHER = "robot_state_publisher"
 _END_SECONDS = "15"  #: SIGINT to SIGTERM to SIGKILL: writers wait some seconds for readers that have gone
 
 
-def declare(*names, **defaults):
+def declare(*names: str, **defaults: str) -> Any:
     """Return the declarations of these arguments, some with another default."""
     return [
         DeclareLaunchArgument(name, default_value=defaults.get(name, default), description=text)
@@ -32,12 +36,12 @@ def declare(*names, **defaults):
     ]
 
 
-def text_of(context, name):
+def text_of(context: Any, name: str) -> Any:
     """The value of an argument; its default where the launch file does not take it."""
     return LaunchConfiguration(name, default=ARGUMENTS[name][0]).perform(context).strip()
 
 
-def truth_of(context, name):
+def truth_of(context: Any, name: str) -> bool:
     """Whether an argument is true.
 
     Raises
@@ -51,7 +55,7 @@ def truth_of(context, name):
     return text in ("true", "1")
 
 
-def number_of(context, name):
+def number_of(context: Any, name: str) -> Any:
     """An argument that is a number.
 
     Raises
@@ -66,7 +70,7 @@ def number_of(context, name):
         raise RuntimeError(f"{name}:={text} must be a number") from None
 
 
-def scene_of(context):
+def scene_of(context: Any) -> Any:
     """The scene file: the one asked for, or one written around the robot of ``urdf``.
 
     Raises
@@ -80,7 +84,7 @@ def scene_of(context):
     return scene if scene else write_scene(urdf, text_of(context, "base"), number_of(context, "height"))
 
 
-def refuse_lockstep(context):
+def refuse_lockstep(context: Any) -> None:
     """For controllers that cannot answer state by state.
 
     Raises
@@ -92,7 +96,14 @@ def refuse_lockstep(context):
         raise RuntimeError("lockstep:=true does not work with ros2_control: its commands answer no particular state")
 
 
-def simulation(context, scene, controller=None, remappings=None, state_publisher=None, parameters=None):
+def simulation(
+    context: Any,
+    scene: Any,
+    controller: Sequence[str] | None = None,
+    remappings: Mapping[str, str] | None = None,
+    state_publisher: bool | None = None,
+    parameters: Any = None,
+) -> Any:
     """The processes of one simulation.
 
     Parameters
@@ -123,7 +134,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
         actions += _state_publisher(scene, namespace, text_of(context, "frame_prefix"))
     elif truth_of(context, "state_publisher"):
         actions.append(LogInfo(msg=f"{STATE_PUBLISHER} is not installed: the node puts the links into /tf itself"))
-    if with_controller:
+    if with_controller and controller is not None:
         command = [*controller, *(["--namespace", namespace] if namespace else [])]
         name = Path(controller[1]).stem
         process = ExecuteProcess(cmd=command, name=name, output="screen", sigterm_timeout=_END_SECONDS)
@@ -135,7 +146,7 @@ def simulation(context, scene, controller=None, remappings=None, state_publisher
     return actions
 
 
-def example(script):
+def example(script: str) -> Any:
     """The command that runs an example controller."""
     return [sys.executable, str(find_resource(f"package://mb_contact/examples/{script}"))]
 
@@ -172,7 +183,7 @@ def _ends_the_launch(process):
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=done))
 
 
-def has_package(name):
+def has_package(name: str) -> bool:
     """Whether a ROS package is installed."""
     try:
         get_package_prefix(name)

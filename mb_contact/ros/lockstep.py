@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from mb_contact.ros.options import NodeOptions
+
 SLICE = 0.1  #: longest wait before interruptions are looked at [s]
 
 
@@ -30,7 +35,15 @@ class Lockstep:
         How often no command came in time.
     """
 
-    def __init__(self, options, inbox, interrupted, resume, repeat, logger):
+    def __init__(
+        self,
+        options: NodeOptions,
+        inbox: Any,
+        interrupted: Callable[[], bool],
+        resume: Callable[[], None],
+        repeat: Callable[[], None],
+        logger: Any,
+    ) -> None:
         self._options, self._inbox, self._logger = options, inbox, logger
         self._interrupted, self._resume, self._repeat = interrupted, resume, repeat
         self._started = False  # whether the first command has come
@@ -38,11 +51,11 @@ class Lockstep:
         self.timeouts = 0
 
     @property
-    def given_up(self):
+    def given_up(self) -> bool:
         """Whether the simulation goes on in real time, by the policy for missing commands, until commands come."""
         return self._alone is not None
 
-    def await_command(self, stamp):
+    def await_command(self, stamp: int) -> Any:
         """Wait for the answer to the state of ``stamp`` [ns]; False when something else has to be done first."""
         if not self._started and self._options.wait_for_controller:
             return self._await_first()

@@ -12,7 +12,9 @@ import math
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mb_contact.errors import MbContactError
 from mb_contact.ros.options import NodeOptions
@@ -87,7 +89,7 @@ class _Signals:
         self.target.stop()
 
 
-def run_node(scene, options=None):
+def run_node(scene: Any, options: RunOptions | None = None) -> Any:
     """Run a scene as a node until its duration ends or SIGINT or SIGTERM comes.
 
     Parameters
@@ -182,13 +184,13 @@ RUN_OPTIONS = (
 )
 
 
-def add_run_arguments(parser):
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN_OPTIONS to a parser."""
     for flag, settings in RUN_OPTIONS:
         parser.add_argument(flag, **settings)
 
 
-def options_from_arguments(arguments, ros_args=()):
+def options_from_arguments(arguments: Any, ros_args: Sequence[str] = ()) -> Any:
     """Return the RunOptions of parsed arguments."""
     node = NodeOptions(
         lockstep=arguments.lockstep, real_time_factor=0.0 if arguments.as_fast_as_possible else 1.0
@@ -205,7 +207,7 @@ def options_from_arguments(arguments, ros_args=()):
     )
 
 
-def split_ros_arguments(argv):
+def split_ros_arguments(argv: Sequence[str]) -> Any:
     """Return ``(own, ros)``: everything from ``--ros-args`` on is ROS's, up to a ``--``."""
     if "--ros-args" not in argv:
         return list(argv), []
@@ -214,7 +216,7 @@ def split_ros_arguments(argv):
     return [*argv[:start], *argv[end:]], list(argv[start:end])
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> Any:
     """``simulator_node SCENE [options] [--ros-args ...]``; returns the exit code.
 
     0 after a clean end (duration over, Ctrl-C or SIGTERM), 1 when the simulation failed, 2 for bad input.
@@ -226,7 +228,7 @@ def main(argv=None):
     return run_and_report(arguments.scene, options_from_arguments(arguments, ros_args))
 
 
-def run_and_report(scene, options):
+def run_and_report(scene: Any, options: RunOptions) -> Any:
     """Run, print the summary or one line about what is wrong, and return the exit code."""
     ending = _Ending()
     try:

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import yaml
 
@@ -32,7 +34,7 @@ class RosArguments:
     rest: list = field(default_factory=list)
 
 
-def parse_ros_arguments(args):
+def parse_ros_arguments(args: Sequence[str] | None) -> Any:
     """Read ``--ros-args -r a:=b -p x:=1 --params-file f [--]`` out of ``args``.
 
     Raises
@@ -96,7 +98,7 @@ def _yaml_value(text):
         return text
 
 
-def read_parameter_file(path):
+def read_parameter_file(path: str) -> Any:
     """Return ``[(node pattern, name, value)]`` of a ROS 2 parameter file.
 
     Raises
@@ -148,7 +150,7 @@ class NodeNames:
     arguments : RosArguments
     """
 
-    def __init__(self, name, namespace, arguments):
+    def __init__(self, name: str, namespace: str, arguments: Any) -> None:
         for node, source, target in arguments.rules:
             if node not in (None, name):
                 continue
@@ -176,14 +178,14 @@ class NodeNames:
             return self.full + text[1:]
         return text if text.startswith("/") else f"{self.namespace.rstrip('/')}/{text}"
 
-    def resolve(self, text):
+    def resolve(self, text: str) -> Any:
         """Return the absolute name of a topic or service after remapping."""
         full = self._expand(text)
         full = self._rules.get(full, full)
         _check(full, "name")
         return full
 
-    def matches(self, pattern):
+    def matches(self, pattern: str) -> bool:
         """Whether a parameter file's node pattern (``/**``, ``/*/name``, ``name``) means this node."""
         if not pattern.startswith("/"):
             pattern = f"/{pattern}" if "/" in pattern else f"/**/{pattern}"
@@ -198,12 +200,12 @@ def _check(name, what):
         )
 
 
-def sanitise(text):
+def sanitise(text: str) -> Any:
     """Return ``text`` as one part of a topic name: foreign characters become '_'."""
     clean = re.sub(r"[^A-Za-z0-9_]", "_", text)
     return f"_{clean}" if not clean or clean[0].isdigit() else clean
 
 
-def snake_case(name):
+def snake_case(name: str) -> Any:
     """Return ``GetEntityState`` as ``get_entity_state``."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +52,9 @@ class SimulatorNode:
         An impossible option.
     """
 
-    def __init__(self, node, simulator: AnySimulator, options: NodeOptions | None = None, diagnostics=None):
+    def __init__(
+        self, node: Any, simulator: AnySimulator, options: NodeOptions | None = None, diagnostics: Any = None
+    ) -> None:
         self.node = node
         self.simulator = simulator
         self.options = (options or NodeOptions()).declared_on(node)
@@ -163,11 +167,11 @@ class SimulatorNode:
             self._logger.error(f"parameters {', '.join(values)} were set but do not act: {error}")
 
     # --- from any thread ------------------------------------------------------------------------
-    def stop(self):
+    def stop(self) -> None:
         """End :meth:`run` soon; safe in a signal handler."""
         self._stop = True
 
-    def summary(self):
+    def summary(self) -> Any:
         """Return the :class:`~mb_contact.ros.diagnostics.Summary` so far."""
         record = self._record
         record.real_time_factor = self._pacer.factor_overall
@@ -184,14 +188,14 @@ class SimulatorNode:
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
         return record
 
-    def stamp(self):
+    def stamp(self) -> Any:
         """Published time of the current state [ns]; never runs backwards."""
         return self._first_ns + self._steps() * self._dt_ns
 
     def _steps(self):
         return int(self.simulator.step_count)
 
-    def ask(self, action):
+    def ask(self, action: Callable[[], Any]) -> Any:
         """Have the physics thread do ``action()`` between two steps and return its value.
 
         Raises
@@ -212,7 +216,7 @@ class SimulatorNode:
             self._inbox.changed.notify_all()
 
     # --- physics thread -------------------------------------------------------------------------
-    def run(self, duration=None):
+    def run(self, duration: float | None = None) -> Any:
         """Simulate until :meth:`stop`, or for ``duration`` simulated seconds; returns the summary.
 
         Raises
@@ -333,7 +337,7 @@ class SimulatorNode:
         return self._stop or bool(self._requests)
 
     # --- what services ask for, on the physics thread ---------------------------------------------
-    def tell(self, kind, **fields):
+    def tell(self, kind: str, **fields: Any) -> None:
         """Something other than efforts acts on the state of now: see :mod:`mb_contact.ros.interventions`."""
         if self.happened is not None:
             self.happened(self.stamp(), kind, fields)
@@ -343,7 +347,7 @@ class SimulatorNode:
         while self._requests:
             self._requests.pop(0).run()
 
-    def do_reset(self, rewind=None):
+    def do_reset(self, rewind: bool | None = None) -> str:
         """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
         self._publish()  # the last state of this run
         stamp = self.stamp()
@@ -362,7 +366,7 @@ class SimulatorNode:
         self._begin_run()
         return f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
 
-    def rewind(self):
+    def rewind(self) -> None:
         """Let published time begin again at zero, in the present state."""
         self._publish()
         self._first_ns = -self._steps() * self._dt_ns
@@ -373,7 +377,7 @@ class SimulatorNode:
         self.outputs.begin_run()
         self.state_changed()
 
-    def state_changed(self):
+    def state_changed(self) -> None:
         """The state is another than steps have made it: old commands do not answer it; publish it."""
         self._inbox.clear(self.stamp(), self.outputs.run)
         self._policy.restart(self.stamp() * 1e-9)
@@ -382,7 +386,7 @@ class SimulatorNode:
         self._inbox.expect(self.stamp())
         self._publish(force=True)
 
-    def do_pause(self, paused):
+    def do_pause(self, paused: bool) -> Any:
         """Pause, or go on."""
         self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused, self._failure = bool(paused), ""
@@ -399,11 +403,11 @@ class SimulatorNode:
         self._publish(force=last)
         return self.whereabouts()
 
-    def whereabouts(self):
+    def whereabouts(self) -> str:
         """Published time as a sentence."""
         return f"at {self.stamp() * 1e-9:.6f} s"
 
-    def replace_simulator(self, simulator):
+    def replace_simulator(self, simulator: AnySimulator) -> None:
         """Go on with another simulator, whose time is the same and whose objects and robots may be others."""
         self.simulator = simulator
         self._step = None

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.parameters import Description
@@ -142,7 +144,7 @@ class NodeOptions:
     marker_scale: float = 0.005
     marker_cones: bool = False
 
-    def declared_on(self, node):
+    def declared_on(self, node: Any) -> Any:
         """Return these options with the node's parameter overrides.
 
         Raises
@@ -156,7 +158,7 @@ class NodeOptions:
         }
         return NodeOptions(**values).checked()
 
-    def checked(self):
+    def checked(self) -> Any:
         """Return self; raise CommunicationError naming the first impossible option."""
         for f in fields(self):
             reason = DESCRIPTIONS[f.name].reason_against(f.name, getattr(self, f.name))
@@ -164,7 +166,7 @@ class NodeOptions:
                 raise CommunicationError(reason)
         return self
 
-    def changed(self, values):
+    def changed(self, values: Any) -> None:
         """Take new values of live options (dict); others are not ours."""
         for name, value in values.items():
             if name in DESCRIPTIONS:
@@ -185,7 +187,7 @@ class Schedule:
     time_step : float
     """
 
-    def __init__(self, options, rates, time_step):
+    def __init__(self, options: NodeOptions, rates: Mapping[str, float], time_step: float) -> None:
         self.time_step = time_step
         period = options.control_period or rates.get("control_period", time_step)
         self.control = round(period / time_step)
@@ -196,7 +198,7 @@ class Schedule:
         self._rates = rates
         self.configure(options)
 
-    def configure(self, options):
+    def configure(self, options: NodeOptions) -> None:
         """Take the rates of (changed) options."""
         for name in RATES:
             rate = getattr(options, f"{name}_rate")

@@ -3,6 +3,8 @@
 
 """Keep simulated time in step with the wall clock, and measure how well that works."""
 
+from __future__ import annotations
+
 import time
 
 _GIVE_UP = 0.2  #: seconds behind before the reference is moved instead of sprinting to catch up
@@ -27,7 +29,7 @@ class Pacer:
         behind on, time is not made up, the simulation is just slower.
     """
 
-    def __init__(self, factor, tolerance):
+    def __init__(self, factor: float, tolerance: float) -> None:
         self._factor = factor
         self._tolerance = tolerance
         self.missed = 0
@@ -37,18 +39,18 @@ class Pacer:
         self._simulated = self._wall = 0.0
         self.resume(0.0)
 
-    def set_factor(self, factor, simulated):
+    def set_factor(self, factor: float, simulated: float) -> None:
         """Pace at another factor from this simulated time on."""
         if factor != self._factor:
             self._factor = factor
             self.resume(simulated)
 
-    def resume(self, simulated):
+    def resume(self, simulated: float) -> None:
         """Start (again) from this simulated time: after a pause, a reset, or a wait."""
         now = time.perf_counter()
         self._anchor = self._window = self._mark = (now, simulated)
 
-    def delay(self, simulated, factor=None):
+    def delay(self, simulated: float, factor: float | None = None) -> float:
         """Return the seconds to wait before simulated time ``simulated`` is due (0: it is due).
 
         Parameters
@@ -85,11 +87,11 @@ class Pacer:
         return news
 
     @property
-    def wall(self):
+    def wall(self) -> float:
         """Wall seconds spent running."""
         return self._wall
 
     @property
-    def factor_overall(self):
+    def factor_overall(self) -> float:
         """Real-time factor of the whole run."""
         return self._simulated / self._wall if self._wall > 0.0 else 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Description:
     high: float | None = None
     choices: tuple[str, ...] = ()
 
-    def reason_against(self, name, value):
+    def reason_against(self, name: str, value: Any) -> str:
         """Why ``value`` is impossible, in one clause; empty where it is not."""
         if self.choices and value not in self.choices:
             return f"{name} is '{value}'; it must be one of {', '.join(self.choices)}"
@@ -45,6 +46,6 @@ class Description:
         return ""
 
     @property
-    def constraints(self):
+    def constraints(self) -> Any:
         """What the range cannot say."""
         return f"one of {', '.join(self.choices)}" if self.choices else ""

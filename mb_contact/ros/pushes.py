@@ -3,13 +3,18 @@
 
 """external_wrench/<link>: pushes from outside, checked whole, held for a while."""
 
+from __future__ import annotations
+
 import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from mb_contact.checks import shorten
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
+from mb_contact.ros.options import NodeOptions
 from mb_contact.types import WORLD
 
 WRENCH = "geometry_msgs/msg/WrenchStamped"
@@ -39,7 +44,9 @@ class PushInbox:
         A link that does not exist or cannot move, or two with one topic.
     """
 
-    def __init__(self, world, links, near, options, logger):
+    def __init__(
+        self, world: Any, links: Sequence[str], near: Sequence[str], options: NodeOptions, logger: Any
+    ) -> None:
         self._options, self._logger = options, logger
         self._lock = threading.Lock()
         self._waiting = {}
@@ -51,7 +58,7 @@ class PushInbox:
                 raise CommunicationError(f"external_wrench_links: '{link}' and '{self.topics[topic]}' share {topic}")
             self.topics[topic] = link
 
-    def take(self, topic, message):
+    def take(self, topic: str, message: Any) -> None:
         """Take a geometry_msgs/WrenchStamped; its frame is the world (or empty), or the link itself."""
         link, frame = self.topics.get(topic), message.header.frame_id
         if link is None:
@@ -79,7 +86,7 @@ class PushInbox:
             f"rejected a message on {topic}: {reason} ({self.rejected} rejected so far)", throttle_duration_sec=1.0
         )
 
-    def apply(self, simulator, tell):
+    def apply(self, simulator: Any, tell: Callable[..., None]) -> None:
         """Hand the newest wrenches to the simulator and ``tell`` so; on the physics thread, before a step."""
         if not self._waiting:
             return
@@ -91,7 +98,7 @@ class PushInbox:
                 simulator.set_external_wrench(link, wrench, duration, axes)
                 tell("push", link=link, wrench=wrench, duration=duration, axes=axes)
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget what waits (a reset)."""
         with self._lock:
             self._waiting = {}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 
@@ -49,12 +50,12 @@ HISTORY = {"keep_all": True, "keep_last": False}
 DURABILITY = {"transient_local": True, "volatile": False}
 
 
-def as_qos(value):
+def as_qos(value: Any) -> Any:
     """Return ``value`` as a :class:`QoS`; an integer means its depth, as in rclpy."""
     return QoS(depth=value) if isinstance(value, int) else value
 
 
-def policies(qos):
+def policies(qos: Any) -> Any:
     """Return the overridable policies as parameter values."""
     return {
         "depth": qos.depth,
@@ -64,7 +65,7 @@ def policies(qos):
     }
 
 
-def overridden(qos, values, prefix):
+def overridden(qos: Any, values: Any, prefix: str) -> Any:
     """Return ``qos`` with the policies in ``values``, checked; ``prefix`` begins the parameters' names.
 
     Raises

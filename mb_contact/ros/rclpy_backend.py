@@ -3,12 +3,16 @@
 
 """The real rclpy behind the calls that the package uses, for a sourced ROS 2."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.prepared import Prepared
@@ -36,7 +40,7 @@ except ImportError as _error:
 
 
 @cache
-def message_class(type_name):
+def message_class(type_name: str) -> Any:
     """Return rclpy's class of ``package/msg/Name`` (or srv).
 
     Raises
@@ -88,7 +92,7 @@ def _descriptor(about, value):
     return descriptor
 
 
-def create_rclpy_node(name, namespace="", args=None):
+def create_rclpy_node(name: str, namespace: str = "", args: Sequence[str] | None = None) -> Any:
     """Return an :class:`RclpyNode` in a context of its own.
 
     Raises
@@ -115,14 +119,14 @@ class RclpyNode(Node):
 
     backend = "rclpy"
 
-    def __init__(self, name, namespace, context):
+    def __init__(self, name: str, namespace: str, context: Any) -> None:
         self._log = None
         super().__init__(name, namespace=namespace or None, context=context)
         self._log, self._subscribed = RclpyLogger(super().get_logger()), set()
         self._turns = Turns(self)
         self._closed = False
 
-    def get_logger(self):
+    def get_logger(self) -> Any:
         """Return the logger; what is throttled does not reach rclpy's, which walks the stack first."""
         return self._log or super().get_logger()
 
@@ -133,11 +137,13 @@ class RclpyNode(Node):
         return QoSOverridingOptions([getattr(QoSPolicyKind, name.upper()) for name in names])
 
     @staticmethod
-    def message_type(type_name):
+    def message_type(type_name: str) -> Any:
         """Return the class of ``package/msg/Name``."""
         return message_class(type_name)
 
-    def declare_parameter(self, name, value=None, descriptor=None, ignore_override=False):
+    def declare_parameter(
+        self, name: str, value: Any = None, descriptor: Any = None, ignore_override: bool = False
+    ) -> Any:
         """Declare a parameter; ``descriptor`` is rclpy's or our Description, without one it is read only."""
         if descriptor is None and name != "use_sim_time":
             descriptor = ParameterDescriptor(read_only=True)
@@ -147,7 +153,7 @@ class RclpyNode(Node):
             self._parameter_overrides[name] = _as_double(self._parameter_overrides[name])
         return super().declare_parameter(name, value, descriptor or ParameterDescriptor(), ignore_override)
 
-    def add_on_set_parameters_callback(self, callback):
+    def add_on_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
         """Ask ``callback`` before parameters change; ours takes a dict and returns the reason against it, or ''."""
 
         def asked(parameters):
@@ -158,7 +164,7 @@ class RclpyNode(Node):
         own = callback.__module__.startswith("rclpy")
         super().add_on_set_parameters_callback(callback if own else asked)
 
-    def set_parameters_atomically(self, parameter_list):
+    def set_parameters_atomically(self, parameter_list: Any) -> Any:
         """Change parameters together; an integer may stand for a double."""
         doubles = {
             p.name for p in parameter_list
@@ -166,11 +172,11 @@ class RclpyNode(Node):
         }  # fmt: skip
         return super().set_parameters_atomically([_as_double(p) if p.name in doubles else p for p in parameter_list])
 
-    def resolve(self, name):
+    def resolve(self, name: str) -> Any:
         """Return the absolute name of a topic."""
         return self.resolve_topic_name(name)
 
-    def create_publisher(self, msg_type, topic, qos_profile, **more):
+    def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, **more: Any) -> Any:
         """Return a publisher with ``prepare`` and ``tap``, or rclpy's own for rclpy's internal calls."""
         if isinstance(msg_type, str):
             more.setdefault("qos_overriding_options", self._overridable(topic, "publisher"))
@@ -178,7 +184,9 @@ class RclpyNode(Node):
         publisher = super().create_publisher(_type(msg_type), topic, _profile(qos_profile), **more)
         return RclpyPublisher(publisher, msg_type) if isinstance(msg_type, str) else publisher
 
-    def create_subscription(self, msg_type, topic, callback, qos_profile, **more):
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any, **more: Any
+    ) -> Any:
         """Subscribe; ``msg_type`` may be a type name."""
         if isinstance(msg_type, str):
             first = self.resolve(topic) not in self._subscribed
@@ -188,7 +196,7 @@ class RclpyNode(Node):
             more |= {"event_callbacks": _silent("Subscription"), "callback_group": self._turns.group}
         return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
 
-    def create_service(self, srv_type, srv_name, callback, **more):
+    def create_service(self, srv_type: Any, srv_name: str, callback: Callable[..., Any], **more: Any) -> Any:
         """Serve; ``srv_type`` may be a type name, ``callback`` a coroutine that lets the others work meanwhile."""
         if inspect.iscoroutinefunction(callback):
             more.setdefault("callback_group", ReentrantCallbackGroup())
@@ -207,21 +215,21 @@ class RclpyNode(Node):
 
         return counted
 
-    def create_client(self, srv_type, srv_name, **more):
+    def create_client(self, srv_type: Any, srv_name: str, **more: Any) -> Any:
         """Return a client; ``srv_type`` may be a type name."""
         return super().create_client(_type(srv_type), srv_name, **more)
 
-    def spin_once(self, timeout_sec=None):
+    def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait for work at most ``timeout_sec`` seconds and do it."""
         if not self._closed and self.context.ok():
             self._turns.turn(timeout_sec)
 
-    def wake(self):
+    def wake(self) -> None:
         """Make a waiting :meth:`spin_once` return."""
         if not self._closed:
             self._turns.wake()
 
-    def destroy_node(self):
+    def destroy_node(self) -> None:
         """Leave the graph and end the context."""
         if self._closed:
             return
@@ -235,17 +243,17 @@ class RclpyNode(Node):
 class RclpyPublisher:
     """rclpy's publisher with the two extras of the embedded one: ``prepare`` and ``tap``."""
 
-    def __init__(self, publisher, type_name):
+    def __init__(self, publisher: Any, type_name: str) -> None:
         self._publisher = publisher
         self.type_name = type_name
         self.tap = None
 
     @property
-    def topic_name(self):
+    def topic_name(self) -> Any:
         """Absolute topic name."""
         return self._publisher.topic_name
 
-    def publish(self, message):
+    def publish(self, message: Any) -> None:
         """Send a message."""
         self._publisher.publish(message)
         if self.tap is not None and isinstance(message, bytes):
@@ -253,11 +261,11 @@ class RclpyPublisher:
         elif self.tap is not None:
             self.tap(bytes(serialize_message(message)))
 
-    def get_subscription_count(self):
+    def get_subscription_count(self) -> Any:
         """Return how many subscriptions are matched."""
         return self._publisher.get_subscription_count()
 
-    def prepare(self, message):
+    def prepare(self, message: Any) -> Any:
         """Return a message of this shape that is kept and filled in place."""
         return RclpyPrepared(self, message, bytes(serialize_message(message)))
 
@@ -265,7 +273,7 @@ class RclpyPublisher:
 class RclpyPrepared(Prepared):
     """A message encoded once; its numbers are patched in place before each ``publish()``."""
 
-    def publish(self):
+    def publish(self) -> None:
         """Send it."""
         self._publisher.publish(bytes(memoryview(self._template.data)[: self._template.size]))
 
@@ -273,7 +281,7 @@ class RclpyPrepared(Prepared):
 class RclpyLogger:
     """rclpy's logger; ``throttle_duration_sec`` counts per call site, before rclpy is asked."""
 
-    def __init__(self, logger):
+    def __init__(self, logger: Any) -> None:
         self._logger, self._last, self._lock = logger, {}, threading.Lock()
 
     def __getattr__(self, name):
@@ -289,15 +297,15 @@ class RclpyLogger:
             self._last[site] = now if passes else self._last[site]
         return passes
 
-    def info(self, text, throttle_duration_sec=None, **more):
+    def info(self, text: str, throttle_duration_sec: float | None = None, **more: Any) -> Any:
         """Log progress."""
         return self._passes(throttle_duration_sec) and self._logger.info(text, **more)
 
-    def warning(self, text, throttle_duration_sec=None, **more):
+    def warning(self, text: str, throttle_duration_sec: float | None = None, **more: Any) -> Any:
         """Log something the user should know."""
         return self._passes(throttle_duration_sec) and self._logger.warning(text, **more)
 
-    def error(self, text, throttle_duration_sec=None, **more):
+    def error(self, text: str, throttle_duration_sec: float | None = None, **more: Any) -> Any:
         """Log a failure."""
         return self._passes(throttle_duration_sec) and self._logger.error(text, **more)
 

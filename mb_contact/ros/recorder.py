@@ -9,11 +9,14 @@ Messages are stamped with simulated time.  A thread of its own writes: a slow di
 disturb the physics.
 """
 
+from __future__ import annotations
+
 import contextlib
 import queue
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +47,7 @@ class Recorder:
         The file cannot be written.
     """
 
-    def __init__(self, path, clock):
+    def __init__(self, path: str, clock: Any) -> None:
         type_store()  # names the remedy where rosbags is missing
         from rosbags.rosbag2 import StoragePlugin, Writer
 
@@ -60,14 +63,14 @@ class Recorder:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._writer = Writer(self._folder, version=9, storage_plugin=StoragePlugin.MCAP)
+            self._writer: Any = Writer(self._folder, version=9, storage_plugin=StoragePlugin.MCAP)
             self._writer.open()
         except OSError as error:
             raise CommunicationError(f"cannot record to '{self.path}': {error}") from None
         self._thread = threading.Thread(target=self._work, name="mcap recorder", daemon=True)
         self._thread.start()
 
-    def add_topic(self, topic, type_name, qos=STATE):
+    def add_topic(self, topic: str, type_name: str, qos: Any = STATE) -> Any:
         """Return the function that records CDR bytes of this topic."""
         if topic not in self._connections:
             self._connections[topic] = self._writer.add_connection(
@@ -80,7 +83,7 @@ class Recorder:
 
         return record
 
-    def attach(self, simulator_node, bulky=False):
+    def attach(self, simulator_node: Any, bulky: bool = False) -> None:
         """Record what a :class:`SimulatorNode` publishes and the commands it receives.
 
         Parameters
@@ -137,7 +140,7 @@ class Recorder:
                 self._error = error
                 return
 
-    def close(self):
+    def close(self) -> None:
         """Finish the file.
 
         Raises

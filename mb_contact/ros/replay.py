@@ -12,8 +12,10 @@ marks a reset.  Pushes, entities that came and went and states that were set sta
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +74,7 @@ class Comparison:
     first: int | None = None
     source: str = ""
 
-    def text(self):
+    def text(self) -> Any:
         """Return one or two lines."""
         lines = f"replayed {self.steps} steps from {self.source}: {self.equal} of {self.compared} states bit for bit"
         if self.first is not None:
@@ -80,7 +82,7 @@ class Comparison:
         return lines
 
 
-def read_recording(path):
+def read_recording(path: str) -> Any:
     """Read the joint states and efforts of an MCAP file or bag folder.
 
     Raises
@@ -232,7 +234,7 @@ def _compare(result, simulator, state, stamp):
         result.first = stamp
 
 
-def replay_file(scene, path, progress=None):
+def replay_file(scene: Any, path: str, progress: Callable[[str], Any] | None = None) -> Any:
     """Replay a recording of a scene and print how it compares; 0 where all states are equal, else 1.
 
     Raises
@@ -243,6 +245,7 @@ def replay_file(scene, path, progress=None):
     from mb_contact.simulation.simulator import Simulator
 
     recording = read_recording(path)
-    result = replay(Simulator(scene, progress=progress), recording)
+    simulator: Any = Simulator(scene, progress=progress)
+    result = replay(simulator, recording)
     print(result.text(), flush=True)
     return 0 if result.equal == result.compared else 1

@@ -3,13 +3,16 @@
 
 """SIGINT and SIGTERM, what ends a program: taken and given back; outside of the main thread the caller owns them."""
 
+from __future__ import annotations
+
 import contextlib
 import signal
+from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-def take_signals(handler, numbers=ENDING):
+def take_signals(handler: Any, numbers: Any = ENDING) -> Any:
     """Let ``handler`` have these signals.
 
     Returns
@@ -24,7 +27,7 @@ def take_signals(handler, numbers=ENDING):
     return old
 
 
-def give_back(old):
+def give_back(old: Any) -> None:
     """Install the old handlers again."""
     for number, handler in old.items():
         signal.signal(number, handler)

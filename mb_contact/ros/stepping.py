@@ -3,7 +3,11 @@
 
 """Steps that are taken while paused: one after the other, with everything else served between them."""
 
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.services.requests import Request, outcome
@@ -21,7 +25,7 @@ class Stepping:
         Takes one time step and returns a sentence; called with whether it is the last one.
     """
 
-    def __init__(self, simulator_node, hand_over, step):
+    def __init__(self, simulator_node: Any, hand_over: Callable[[Any], None], step: Any) -> None:
         self._node, self._hand_over, self._step = simulator_node, hand_over, step
         self._queue = deque()
         self.awaited = 0  #: services that wait for an answer
@@ -29,7 +33,7 @@ class Stepping:
     def __bool__(self):
         return bool(self._queue)
 
-    async def take(self, count):
+    async def take(self, count: int) -> Any:
         """Have so many time steps taken; the sentence about the last.  For coroutines on the executor's thread.
 
         Raises
@@ -54,7 +58,7 @@ class Stepping:
         else:
             self._queue.append(steps)
 
-    def advance(self):
+    def advance(self) -> None:
         """Take the next step."""
         steps = self._queue[0]
         steps.left -= 1
@@ -63,7 +67,7 @@ class Stepping:
             self._queue.popleft()
             steps.finish(sentence, error)
 
-    def end(self, reason):
+    def end(self, reason: str) -> None:
         """Answer all who wait: nothing more comes."""
         while self._queue:
             steps = self._queue.popleft()

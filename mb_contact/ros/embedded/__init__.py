@@ -2,3 +2,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """A ROS 2 node without ROS 2: its wire on Eclipse Cyclone DDS from PyPI."""
+
+from __future__ import annotations

@@ -7,10 +7,14 @@ Any ROS 2 machine in reach sees an ordinary node.  Messages move as encoded byte
 waiting is event-driven (a DDS wait set), never polling.
 """
 
+from __future__ import annotations
+
 import itertools
 import signal
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cyclonedds.core import GuardCondition, WaitSet
 
@@ -51,7 +55,13 @@ class EmbeddedNode:
 
     backend = "embedded"
 
-    def __init__(self, name, namespace="", args=None, environment=None):
+    def __init__(
+        self,
+        name: str,
+        namespace: str = "",
+        args: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         arguments = parse_ros_arguments(args)
         self._names = NodeNames(name, namespace, arguments)
         self._parameters = Parameters(self._names, arguments)
@@ -82,34 +92,34 @@ class EmbeddedNode:
         self.context.add(self)
 
     # --- names, parameters, clock, log ------------------------------------------------------
-    def get_name(self):
+    def get_name(self) -> Any:
         """Return the node's name after remapping."""
         return self._names.name
 
-    def get_namespace(self):
+    def get_namespace(self) -> Any:
         """Return the namespace, '/' at least."""
         return self._names.namespace
 
-    def get_fully_qualified_name(self):
+    def get_fully_qualified_name(self) -> Any:
         """Return namespace and name."""
         return self._names.full
 
-    def resolve(self, name):
+    def resolve(self, name: str) -> Any:
         """Return the absolute name of a topic or service."""
         return self._names.resolve(name)
 
-    def declare_parameter(self, name, value=None, descriptor=None):
+    def declare_parameter(self, name: str, value: Any = None, descriptor: Any = None) -> Any:
         """Declare a parameter; overrides from the command line win.  Returns it (``.value``).
 
         ``descriptor`` is a :class:`~mb_contact.ros.parameters.Description`; without one it is read only.
         """
         return self._parameters.declare(name, value, descriptor)
 
-    def add_on_set_parameters_callback(self, callback):
+    def add_on_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
         """Ask ``callback(dict)`` before parameters change; it returns the reason against it, or ''."""
         self._parameters.on_set(callback)
 
-    def set_parameters(self, values):
+    def set_parameters(self, values: Any) -> Any:
         """Change parameters (dict) together; returns why not, or ''."""
         return self._parameters.set(values)
 
@@ -128,25 +138,25 @@ class EmbeddedNode:
     def _on_clock(self, message):
         self._clock.simulated = stamp_ns(message.clock)
 
-    def get_parameter(self, name):
+    def get_parameter(self, name: str) -> Any:
         """Return a declared parameter (``.value``)."""
         return self._parameters.get(name)
 
-    def get_clock(self):
+    def get_clock(self) -> Any:
         """Return the node's clock: wall time, or with ``use_sim_time`` that of /clock; timers go by it too."""
         return self._clock
 
-    def get_logger(self):
+    def get_logger(self) -> Any:
         """Return the logger (standard error in ROS's format, and /rosout)."""
         return self._logger
 
     @staticmethod
-    def message_type(type_name):
+    def message_type(type_name: str) -> Any:
         """Return the class of ``package/msg/Name``."""
         return message_class(type_name)
 
     # --- entities ---------------------------------------------------------------------------
-    def create_publisher(self, msg_type, topic, qos_profile, *, overridable=True):
+    def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, *, overridable: bool = True) -> Any:
         """Return a :class:`Publisher`; ``msg_type`` is a class or ``package/msg/Name``.
 
         ``overridable``: ROS's ``qos_overrides.TOPIC.publisher.*`` parameters may change its quality of service.
@@ -179,21 +189,23 @@ class EmbeddedNode:
         if not self._silent:
             self.context.announce()
 
-    def create_subscription(self, msg_type, topic, callback, qos_profile, *, raw=False):
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any, *, raw: bool = False
+    ) -> Any:
         """Return a :class:`Subscription`; ``raw`` hands over the CDR bytes."""
         type_name, topic = type_name_of(msg_type), self.resolve(topic)
         qos = self._qos(topic, "subscription", as_qos(qos_profile), topic != "/clock")
         return self._add(Subscription(self, type_name, topic, callback, qos, raw))
 
-    def create_service(self, srv_type, srv_name, callback):
+    def create_service(self, srv_type: Any, srv_name: str, callback: Callable[..., Any]) -> Any:
         """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
         return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
 
-    def create_client(self, srv_type, srv_name):
+    def create_client(self, srv_type: Any, srv_name: str) -> Any:
         """Return a :class:`Client`."""
         return self._add(Client(self, type_name_of(srv_type), srv_name))
 
-    def create_timer(self, timer_period_sec, callback):
+    def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
         timer = Timer(timer_period_sec, callback, self._clock)
         self._timers.append(timer)
@@ -207,16 +219,16 @@ class EmbeddedNode:
         self.wake()
         return source
 
-    def dds_readers(self):
+    def dds_readers(self) -> Any:
         """The DDS readers of this node, for the discovery message."""
         return [source.reader for source in self._sources]
 
-    def dds_writers(self):
+    def dds_writers(self) -> Any:
         """The DDS writers of this node, for the discovery message."""
         writers = [publisher.writer for publisher in self._publishers]
         return writers + [source.writer for source in self._sources if hasattr(source, "writer")]
 
-    def destroy_subscription(self, subscription):
+    def destroy_subscription(self, subscription: Any) -> None:
         """Unsubscribe, from any thread; done when the node is spun next."""
         self._retired.append(subscription)
         self.wake()
@@ -227,12 +239,11 @@ class EmbeddedNode:
             self._sources = [other for other in self._sources if other is not source]
             self._ready = deque(item for item in self._ready if item[2] is not source)
             self._waitset.detach(source.condition)
-            for entity in (source.condition, source.reader):
-                dds_raw.delete(entity)
+            self.context.close_reader(source.reader, source.condition)
             self._announce()
 
     # --- execution --------------------------------------------------------------------------
-    def spin_once(self, timeout_sec=None):
+    def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait for work at most ``timeout_sec`` seconds (None: until :meth:`wake`) and do all of it.
 
         Messages that are ready together are handed over in the order in which they were
@@ -257,7 +268,7 @@ class EmbeddedNode:
         self._resume()
         self._fire_timers()
 
-    def await_later(self, coroutine, done):
+    def await_later(self, coroutine: Any, done: Callable[[Any], Any]) -> None:
         """Go on with a coroutine whenever the node is spun; its value goes to ``done``."""
         self._coroutines.append((coroutine, done))
 
@@ -271,7 +282,7 @@ class EmbeddedNode:
             else:
                 self._coroutines.append((coroutine, done))
 
-    def wake(self):
+    def wake(self) -> None:
         """Make a waiting :meth:`spin_once` return, from any thread."""
         if not self._closed:
             self._guard.set(True)
@@ -316,7 +327,7 @@ class EmbeddedNode:
                 fired = True
         return fired
 
-    def destroy_node(self):
+    def destroy_node(self) -> None:
         """Leave the graph; peers see it at once."""
         if self._closed:
             return

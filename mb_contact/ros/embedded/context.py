@@ -3,7 +3,12 @@
 
 """One DDS participant for all embedded nodes of the process, and what it tells ROS 2 about them."""
 
+from __future__ import annotations
+
 import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from cyclonedds.core import DDSException, Policy, Qos, ReadCondition
 from cyclonedds.domain import Domain, DomainParticipant
@@ -25,7 +30,7 @@ _contexts = {}
 _lock = threading.Lock()
 
 
-def acquire_context(environment=None):
+def acquire_context(environment: Mapping[str, str] | None = None) -> Any:
     """Return the context of the environment's domain, joining it first if need be.
 
     Raises
@@ -45,12 +50,14 @@ def acquire_context(environment=None):
 class Context:
     """A DDS participant, its topics, and the writer of ``ros_discovery_info``."""
 
-    def __init__(self, number, configuration):
+    def __init__(self, number: int, configuration: str) -> None:
         self.domain_id = number
         self.users = 0
         self._nodes = []
         self._topics = {}
-        self._domain = self.participant = None
+        self._uses: Counter = Counter()  #: of each topic, by readers and writers
+        self._domain: Any = None
+        self.participant: Any = None
         try:
             self._domain = Domain(number, configuration) if configuration else None
             self.participant = DomainParticipant(number, Qos(Policy.Userdata(b"enclave=/;")))
@@ -67,28 +74,40 @@ class Context:
             "ros_discovery_info", idl_struct(self._info_type), writer_qos(LATCHED, self._info_type)
         )
 
-    def topic(self, name, struct):
+    def topic(self, name: str, struct: Any) -> Any:
         """Return the DDS topic, made once per name and type."""
         key = (name, struct)
         if key not in self._topics:
             self._topics[key] = Topic(self.participant, name, struct)
+        self._uses[key] += 1
         return self._topics[key]
 
-    def writer(self, name, struct, qos):
+    def close_reader(self, reader: Any, condition: Any) -> None:
+        """Close a reader and its condition, and the topic that nothing else uses."""
+        for key, topic in list(self._topics.items()):
+            if topic is reader.topic:
+                self._uses[key] -= 1
+                ended = [topic] if not self._uses[key] else []
+                if ended:
+                    del self._topics[key]
+                for entity in (condition, reader, *ended):
+                    dds_raw.delete(entity)
+
+    def writer(self, name: str, struct: Any, qos: Any) -> Any:
         """Return a writer of a topic."""
         return DataWriter(self.participant, self.topic(name, struct), qos)
 
-    def reader(self, name, struct, qos):
+    def reader(self, name: str, struct: Any, qos: Any) -> Any:
         """Return a reader of a topic, and the condition that wakes a waitset for it."""
         reader = DataReader(self.participant, self.topic(name, struct), qos)
         return reader, ReadCondition(reader, dds_raw.ANY_STATE)
 
-    def add(self, node):
+    def add(self, node: Any) -> None:
         """Announce a node."""
         self._nodes.append(node)
         self.announce()
 
-    def announce(self):
+    def announce(self) -> None:
         """Publish which nodes exist and which endpoints are theirs."""
         info = message_class(self._info_type)()
         info.gid.data = list(self.participant.guid.bytes)
@@ -101,7 +120,7 @@ class Context:
         data = serialize(info, self._info_type)
         dds_raw.write(self._info_writer, data.ljust((len(data) + 3) & ~3, b"\0"))
 
-    def release(self, node):
+    def release(self, node: Any) -> None:
         """Forget a node; the last one takes the participant down, so that peers see it leave at once."""
         if node in self._nodes:
             self._nodes.remove(node)
@@ -122,7 +141,7 @@ def _gid(entity):
     return gid
 
 
-def endpoint_qos(qos, type_name, extra=""):
+def endpoint_qos(qos: Any, type_name: str, extra: str = "") -> Any:
     """Return the DDS policies of one endpoint: those of rmw_cyclonedds, with the type hash in user data."""
     policies = [
         Policy.Reliability.Reliable(dds_raw.nanoseconds(_BLOCKING_SECONDS))
@@ -137,9 +156,9 @@ def endpoint_qos(qos, type_name, extra=""):
     return Qos(*policies)
 
 
-def writer_qos(qos, type_name, extra=""):
+def writer_qos(qos: Any, type_name: str, extra: str = "") -> Any:
     """Return the policies of a writer: no dispose on leaving, late joiners get ``depth`` messages."""
-    more = [Policy.WriterDataLifecycle(autodispose=False)]
+    more: list[Any] = [Policy.WriterDataLifecycle(autodispose=False)]
     if qos.latched:
         history = Policy.History.KeepLast(qos.depth)
         more.append(Policy.DurabilityService(0, history, -1, -1, -1))

@@ -8,6 +8,10 @@ Cyclone against the declared type.  Where a wheel lacks these entry points, the 
 functions go through its public IdlStruct classes, ten times slower.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from mb_contact.errors import CommunicationError
 
 try:
@@ -26,7 +30,7 @@ ANY_STATE = SampleState.Any | ViewState.Any | InstanceState.Any
 TIMEOUT = -10  #: DDS_RETCODE_TIMEOUT: a reliable reader does not keep up
 
 
-def write(writer, data):
+def write(writer: Any, data: Any) -> bool:
     """Write CDR bytes padded to a multiple of 4.
 
     Returns
@@ -50,7 +54,7 @@ def write(writer, data):
     raise CommunicationError(f"Cyclone DDS refused a message on '{writer.topic.name}' (code {code})")
 
 
-def take(reader, limit):
+def take(reader: Any, limit: int) -> Any:
     """Take up to ``limit`` samples as ``[(cdr bytes, source time in ns, writer handle)]``.
 
     Notices without data (a writer left) are skipped.
@@ -70,7 +74,7 @@ def take(reader, limit):
     ]
 
 
-def matched_readers(writer):
+def matched_readers(writer: Any) -> Any:
     """Return how many readers a writer has matched (0.8 microseconds)."""
     count = getattr(writer, "_get_matched_subscriptions", None)
     if count is None:
@@ -78,16 +82,16 @@ def matched_readers(writer):
     return max(0, count(writer._ref, None, 0))
 
 
-def matched_writers(reader):
+def matched_writers(reader: Any) -> Any:
     """Return how many writers a reader has matched."""
     return len(reader.get_matched_publications())
 
 
-def delete(entity):
+def delete(entity: Any) -> None:
     """Delete a DDS entity now rather than when it is collected; a second call does nothing."""
     entity.__del__()
 
 
-def nanoseconds(seconds):
+def nanoseconds(seconds: float) -> Any:
     """Return a DDS duration."""
     return duration(seconds=max(0.0, seconds))

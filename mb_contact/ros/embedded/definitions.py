@@ -7,7 +7,10 @@ Facts of the public interface packages (rcl_interfaces, type_description_interfa
 ros_gz_interfaces 1, simulation_interfaces 1.5 and 2.1), field by field; a service is (request, response).
 """
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 
@@ -143,7 +146,7 @@ def _simulation_services(release):
     }  # fmt: skip
 
 
-def simulation_release():
+def simulation_release() -> Any:
     """Release of simulation_interfaces that this process speaks, from the environment.
 
     Raises
@@ -157,12 +160,12 @@ def simulation_release():
     return int(text)
 
 
-def messages():
+def messages() -> Any:
     """Name to text of all messages here."""
     return {**GAZEBO_MESSAGES, **SIMULATION_MESSAGES}
 
 
-def services():
+def services() -> Any:
     """Name to (request, response) of all services here."""
     own = {f"{_SI}/srv/{name}": texts for name, texts in _simulation_services(simulation_release()).items()}
     return {**STD_SERVICES, **PARAMETER_SERVICES, **own}

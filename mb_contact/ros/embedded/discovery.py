@@ -14,7 +14,11 @@ Without any of them the node stays on this machine, on the loopback interface: n
 the network may move a robot by default.
 """
 
+from __future__ import annotations
+
 import os
+from collections.abc import Mapping
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from mb_contact.errors import CommunicationError
@@ -23,7 +27,7 @@ RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
 
 
-def domain_id(environment=None):
+def domain_id(environment: Mapping[str, str] | None = None) -> Any:
     """Return the domain from ``ROS_DOMAIN_ID``.
 
     Raises
@@ -43,7 +47,7 @@ def domain_id(environment=None):
     return value
 
 
-def domain_configuration(environment=None):
+def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
     """Return the Cyclone DDS configuration text of this environment (empty: its defaults).
 
     Raises

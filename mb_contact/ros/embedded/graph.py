@@ -3,6 +3,10 @@
 
 """Which topics there are on the graph, from what DDS discovery has heard."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 
 
@@ -14,11 +18,11 @@ class Topics:
     node : EmbeddedNode
     """
 
-    def __init__(self, node):
+    def __init__(self, node: Any) -> None:
         self._reader = BuiltinDataReader(node.context.participant, BuiltinTopicDcpsPublication)
         self._known = {}
 
-    def names_and_types(self):
+    def names_and_types(self) -> Any:
         """Return ``[(absolute topic, [type name])]`` of all that was ever heard of, as rclpy's call of that kind."""
         for sample in self._reader.take(1000):
             name, type_name = getattr(sample, "topic_name", None), getattr(sample, "type_name", "")

@@ -3,7 +3,10 @@
 
 """What other ROS 2 programs expect of every node: /rosout, and descriptions of the types it uses."""
 
+from __future__ import annotations
+
 import time
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import fields_of, message_class, type_hash, type_store
@@ -24,7 +27,7 @@ _ARRAY, _BOUNDED_SEQUENCE, _SEQUENCE = 48, 96, 144
 class RosOut:
     """Sends what a node logs to /rosout."""
 
-    def __init__(self, node, logger):
+    def __init__(self, node: Any, logger: Any) -> None:
         self._name = logger.name
         self._publisher = node.create_publisher("rcl_interfaces/msg/Log", "/rosout", ROSOUT, overridable=False)
         logger.sink = self._send
@@ -40,7 +43,7 @@ class RosOut:
             pass  # the node is closing; the line is on standard error
 
 
-def type_description(type_name):
+def type_description(type_name: str) -> Any:
     """Return the type_description_interfaces/TypeDescription of a message type.
 
     Raises
@@ -92,7 +95,7 @@ def _fill(target, descriptor, found):
 class TypeDescriptions:
     """``~/get_type_description``."""
 
-    def __init__(self, node):
+    def __init__(self, node: Any) -> None:
         name = "type_description_interfaces/srv/GetTypeDescription"
         node.create_service(name, "~/get_type_description", self._answer)
 

@@ -9,9 +9,12 @@ and fields of numbers accept lists, ``array.array`` and NumPy arrays (they read 
 NumPy arrays, where rclpy gives ``array.array``).
 """
 
+from __future__ import annotations
+
 import dataclasses
 import struct
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +27,7 @@ _DTYPES |= {"float32": np.float32, "float64": np.float64}
 
 
 @cache
-def type_store():
+def type_store() -> Any:
     """Return the ROS 2 Jazzy type store, with the service types that this package serves.
 
     Raises
@@ -49,7 +52,7 @@ def type_store():
     return store
 
 
-def fields_of(type_name):
+def fields_of(type_name: str) -> Any:
     """Return the fields of a message type as ``[(name, descriptor)]`` in wire order."""
     definition = type_store().fielddefs.get(type_name)
     if definition is None:
@@ -64,7 +67,7 @@ def _empty_structure():
 
 
 @cache
-def message_class(type_name):
+def message_class(type_name: str) -> Any:
     """Return the class of a message type, such as ``sensor_msgs/msg/JointState``.
 
     Raises
@@ -127,7 +130,7 @@ def _default(descriptor):
     return (lambda: [make() for _ in range(count)]), None
 
 
-def type_name_of(message_type):
+def type_name_of(message_type: Any) -> Any:
     """Return ``package/kind/Name`` of a type given as that text, our class or an rclpy class."""
     if isinstance(message_type, str):
         parts = message_type.split("/")
@@ -140,13 +143,13 @@ def type_name_of(message_type):
     return name
 
 
-def serialize(message, type_name):
+def serialize(message: Any, type_name: str) -> Any:
     """Return the CDR bytes (with encapsulation header) of a message."""
     message_class(type_name)
     return bytes(type_store().serialize_cdr(message, type_name))
 
 
-def deserialize(data, type_name):
+def deserialize(data: Any, type_name: str) -> Any:
     """Return the message of CDR bytes.
 
     Raises
@@ -164,11 +167,11 @@ def deserialize(data, type_name):
 
 
 @cache
-def type_hash(type_name):
+def type_hash(type_name: str) -> Any:
     """Return the RIHS01 hash of a type, as endpoints announce it."""
     return type_store().hash_rihs01(type_name)
 
 
-def stamp_ns(stamp):
+def stamp_ns(stamp: Any) -> Any:
     """Return a ``builtin_interfaces/Time`` in nanoseconds."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec

@@ -3,10 +3,14 @@
 
 """Parameters of an embedded node: declared values, overrides, changes, and the services that other nodes use."""
 
+from __future__ import annotations
+
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +31,7 @@ _ARRAYS = {
 _FIELDS = {code: field for table in (_SCALARS, _ARRAYS) for code, field in table.values()} | {5: "byte_array_value"}
 
 
-def type_code(value):
+def type_code(value: Any) -> Any:
     """ParameterType of a Python value; an empty list counts as one of texts."""
     if value is None:
         return NOT_SET
@@ -36,7 +40,7 @@ def type_code(value):
     return _SCALARS[type(value)][0]
 
 
-def to_message(value):
+def to_message(value: Any) -> Any:
     """Return a rcl_interfaces/ParameterValue."""
     message = message_class("rcl_interfaces/msg/ParameterValue")()
     message.type = type_code(value)
@@ -45,7 +49,7 @@ def to_message(value):
     return message
 
 
-def from_message(message):
+def from_message(message: Any) -> Any:
     """Return the Python value of a rcl_interfaces/ParameterValue.
 
     Raises
@@ -67,7 +71,7 @@ def from_message(message):
 class Parameter:
     """A declared parameter."""
 
-    def __init__(self, name, value, description):
+    def __init__(self, name: str, value: Any, description: Any) -> None:
         self.name = name
         self.value = value
         self.description = description
@@ -76,7 +80,7 @@ class Parameter:
 class Parameters:
     """Declared parameters, the overrides of the command line, and changes while the node runs."""
 
-    def __init__(self, names, arguments):
+    def __init__(self, names: Any, arguments: Any) -> None:
         self._overrides = {
             name: value for pattern, name, value in arguments.parameters if names.matches(pattern)
         }
@@ -85,11 +89,11 @@ class Parameters:
         self.changed = None  #: called with the list of (name, value) that have changed, and whether they are new
         self.lock = threading.RLock()
 
-    def override(self, name, default=None):
+    def override(self, name: str, default: Any = None) -> Any:
         """The command line's value of a parameter, declared or not."""
         return self._overrides.get(name, default)
 
-    def declare(self, name, default, description=None):
+    def declare(self, name: str, default: Any, description: Any = None) -> Any:
         """Declare one; an override must have the default's type.
 
         Raises
@@ -111,25 +115,25 @@ class Parameters:
             self.changed([(name, value)], True)
         return self._declared[name]
 
-    def get(self, name):
+    def get(self, name: str) -> Any:
         """Return a declared parameter."""
         if name not in self._declared:
             raise CommunicationError(f"the parameter '{name}' is not declared")
         return self._declared[name]
 
-    def find(self, name):
+    def find(self, name: str) -> Any:
         """Return a declared parameter or None."""
         return self._declared.get(name)
 
-    def names(self):
+    def names(self) -> Any:
         """Names of all declared parameters, sorted."""
         return sorted(self._declared)
 
-    def on_set(self, callback):
+    def on_set(self, callback: Callable[..., Any]) -> None:
         """Ask ``callback(dict)`` before every change; what it returns, if not empty, is the reason against it."""
         self._callbacks.append(callback)
 
-    def set(self, values):
+    def set(self, values: Any) -> Any:
         """Change declared parameters together, or none of them.
 
         Parameters
@@ -172,7 +176,7 @@ class Parameters:
         return parameter.description.reason_against(name, value), value
 
 
-def converted(name, value, default):
+def converted(name: str, value: Any, default: Any) -> Any:
     """``value`` in the type of ``default``; an integer may stand for a float.
 
     Raises
@@ -194,7 +198,7 @@ def converted(name, value, default):
 class ParameterServices:
     """The six parameter services of a node, and /parameter_events."""
 
-    def __init__(self, node, parameters):
+    def __init__(self, node: Any, parameters: Any) -> None:
         self._node, self._parameters = node, parameters
         for name, field, make in (
             ("DescribeParameters", "descriptors", lambda request: [self._descriptor(entry) for entry in request.names]),

@@ -3,9 +3,13 @@
 
 """Small parts of the embedded node: clock, logger, timer."""
 
+from __future__ import annotations
+
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class
@@ -14,10 +18,10 @@ from mb_contact.ros.embedded.messages import message_class
 class Time:
     """A point in time in nanoseconds, as rclpy's."""
 
-    def __init__(self, nanoseconds):
+    def __init__(self, nanoseconds: int) -> None:
         self.nanoseconds = nanoseconds
 
-    def to_msg(self):
+    def to_msg(self) -> Any:
         """Return it as builtin_interfaces/Time."""
         seconds, rest = divmod(self.nanoseconds, 1_000_000_000)
         return message_class("builtin_interfaces/msg/Time")(seconds, rest)
@@ -26,11 +30,11 @@ class Time:
 class Clock:
     """The wall clock, or simulated time while ``follow`` is set: then the last /clock message, zero before it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.follow = False
         self.simulated = 0  #: [ns]
 
-    def now(self):
+    def now(self) -> Any:
         """Return the current time."""
         return Time(self.simulated if self.follow else time.time_ns())
 
@@ -42,7 +46,7 @@ class Timer:
     and begins a new period where time goes back.
     """
 
-    def __init__(self, period, callback, clock):
+    def __init__(self, period: float, callback: Callable[..., Any], clock: Any) -> None:
         if not period > 0.0:
             raise CommunicationError(f"a timer's period must be greater than zero, got {period}")
         self._period, self._clock = round(period * 1e9), clock
@@ -56,7 +60,7 @@ class Timer:
         self._follows, self._last = self._clock.follow, self._now()
         self._next = self._last + self._period
 
-    def due(self):
+    def due(self) -> bool:
         """Whether to call now; schedules the next call."""
         now = self._now()
         if self._follows != self._clock.follow or now < self._last:
@@ -68,7 +72,7 @@ class Timer:
         self._next += self._period * (1 + (now - self._next) // self._period)
         return True
 
-    def seconds(self):
+    def seconds(self) -> Any:
         """Wall seconds until it is due: infinite by simulated time, since a /clock message comes first."""
         return float("inf") if self._clock.follow else 1e-9 * (self._next - time.monotonic_ns())
 
@@ -79,7 +83,7 @@ class Logger:
     ``sink``, where set, gets every line too: (level, text, code and line number of the caller).
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
         self.sink = None
         self._last = {}
@@ -98,17 +102,17 @@ class Logger:
         if self.sink is not None:
             self.sink(level, text, caller.f_code, caller.f_lineno)
 
-    def debug(self, text, throttle_duration_sec=None):
+    def debug(self, text: str, throttle_duration_sec: float | None = None) -> None:
         """Nothing: debug output is off."""
 
-    def info(self, text, throttle_duration_sec=None):
+    def info(self, text: str, throttle_duration_sec: float | None = None) -> None:
         """Log progress."""
         self._log("INFO", text, throttle_duration_sec)
 
-    def warning(self, text, throttle_duration_sec=None):
+    def warning(self, text: str, throttle_duration_sec: float | None = None) -> None:
         """Log something the user should know."""
         self._log("WARN", text, throttle_duration_sec)
 
-    def error(self, text, throttle_duration_sec=None):
+    def error(self, text: str, throttle_duration_sec: float | None = None) -> None:
         """Log a failure."""
         self._log("ERROR", text, throttle_duration_sec)

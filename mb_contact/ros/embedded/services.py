@@ -8,12 +8,16 @@ A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; bot
 another header and never gets its answer, exactly as from a real rmw_cyclonedds server.
 """
 
+from __future__ import annotations
+
 import inspect
 import itertools
 import struct
 import threading
 import time
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
@@ -27,13 +31,13 @@ _ENCAPSULATION = b"\x00\x01\x00\x00"
 _CLIENT_SECONDS = 1.0  #: how long an answer waits for its client's reader to be discovered
 
 
-def pack(header, body):
+def pack(header: tuple[int, int], body: bytes) -> Any:
     """Return the CDR of a request or answer: 16 header bytes keep the alignment of ``body``."""
     data = _ENCAPSULATION + _HEADER.pack(*header) + body[4:]
     return data.ljust((len(data) + 3) & ~3, b"\0")
 
 
-def unpack(data):
+def unpack(data: Any) -> Any:
     """Return ``((guid, sequence), cdr of the body)``."""
     if len(data) < 4 + _HEADER.size or data[1] != 1:
         raise CommunicationError("a service message is too short or not little-endian")
@@ -63,11 +67,11 @@ class _Endpoint:
 class Service(_Endpoint):
     """Server side; ``callback(request, response) -> response``, which may be a coroutine."""
 
-    def __init__(self, node, service_type, name, callback):
+    def __init__(self, node: Any, service_type: str, name: str, callback: Callable[..., Any]) -> None:
         super().__init__(node, service_type, name, is_service=True)
         self._callback, self._node = callback, node
 
-    def handle(self, data, writer_handle):
+    def handle(self, data: Any, writer_handle: Any) -> None:
         """Answer one request, at the end of a coroutine where the callback is one."""
         header, body = unpack(data)
         request = deserialize(body, self._incoming)
@@ -98,18 +102,18 @@ class Service(_Endpoint):
 class Client(_Endpoint):
     """Calling side, with rclpy's ``call_async`` and ``wait_for_service``."""
 
-    def __init__(self, node, service_type, name):
+    def __init__(self, node: Any, service_type: str, name: str) -> None:
         super().__init__(node, service_type, name, is_service=False)
         self._guid = self.writer.get_instance_handle() & 0xFFFFFFFFFFFFFFFF  # the wheel gives it signed
         self._sequence = itertools.count(1)
         self._pending = {}
         self.Request = message_class(self._outgoing)
 
-    def service_is_ready(self):
+    def service_is_ready(self) -> bool:
         """Whether a server is matched in both directions."""
         return dds_raw.matched_readers(self.writer) > 0 and dds_raw.matched_writers(self.reader) > 0
 
-    def wait_for_service(self, timeout_sec=None):
+    def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait for a server; returns whether there is one."""
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         while not self.service_is_ready():
@@ -118,14 +122,14 @@ class Client(_Endpoint):
             time.sleep(0.005)
         return True
 
-    def call_async(self, request):
+    def call_async(self, request: Any) -> Any:
         """Send a request and return its :class:`Future`."""
         header = (self._guid, next(self._sequence))
         future = self._pending[header] = Future()
         dds_raw.write(self.writer, pack(header, serialize(request, self._outgoing)))
         return future
 
-    def handle(self, data, writer_handle):
+    def handle(self, data: Any, writer_handle: Any) -> None:
         """Complete the future of an answer; answers to other clients pass by on the same topic."""
         header, body = unpack(data)
         future = self._pending.pop(header, None)
@@ -136,24 +140,24 @@ class Client(_Endpoint):
 class Future:
     """The answer to come."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._event = threading.Event()
         self._result = None
 
-    def done(self):
+    def done(self) -> bool:
         """Whether the answer is there."""
         return self._event.is_set()
 
-    def result(self):
+    def result(self) -> Any:
         """The answer, None before it came."""
         return self._result
 
-    def set_result(self, value):
+    def set_result(self, value: Any) -> None:
         """Deliver the answer."""
         self._result = value
         self._event.set()
 
-    def wait(self, timeout=None):
+    def wait(self, timeout: float | None = None) -> Any:
         """Block until the answer is there (another thread spins); returns whether it is."""
         return self._event.wait(timeout)
 

@@ -3,6 +3,11 @@
 
 """Publishers and subscriptions of the embedded node: encoded messages in and out of DDS."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from mb_contact.ros.embedded import dds_raw
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
 from mb_contact.ros.embedded.messages import deserialize, serialize
@@ -14,7 +19,7 @@ from mb_contact.ros.qos import MOST
 class Publisher:
     """One writer; ``publish(message)``, or :meth:`prepare` for messages that never change shape."""
 
-    def __init__(self, node, type_name, topic_name, qos):
+    def __init__(self, node: Any, type_name: str, topic_name: str, qos: Any) -> None:
         self.topic_name = topic_name
         self.type_name = type_name
         self.qos = qos
@@ -22,23 +27,23 @@ class Publisher:
         self.dropped = 0  #: messages given up because a reliable reader hangs
         self.writer = node.context.writer(f"rt{topic_name}", idl_struct(type_name), writer_qos(qos, type_name))
 
-    def publish(self, message):
+    def publish(self, message: Any) -> None:
         """Encode and send a message."""
         data = serialize(message, self.type_name)
         self.send(data.ljust((len(data) + 3) & ~3, b"\0"), len(data))
 
-    def send(self, data, size):
+    def send(self, data: Any, size: int) -> None:
         """Send CDR bytes, padded to a multiple of 4; ``size`` without the padding."""
         if not dds_raw.write(self.writer, data):
             self.dropped += 1
         if self.tap is not None:
             self.tap(bytes(data[:size]))
 
-    def get_subscription_count(self):
+    def get_subscription_count(self) -> Any:
         """Return how many subscriptions are matched."""
         return dds_raw.matched_readers(self.writer)
 
-    def prepare(self, message):
+    def prepare(self, message: Any) -> Any:
         """Return a :class:`Prepared` message of this shape."""
         return Prepared(self, message)
 
@@ -46,7 +51,9 @@ class Publisher:
 class Subscription:
     """One reader and its callback."""
 
-    def __init__(self, node, type_name, topic_name, callback, qos, raw):
+    def __init__(
+        self, node: Any, type_name: str, topic_name: str, callback: Callable[..., Any], qos: Any, raw: bool
+    ) -> None:
         self.topic_name = topic_name
         self.type_name = type_name
         self.depth = MOST if qos.keep_all else max(1, qos.depth)
@@ -55,10 +62,10 @@ class Subscription:
             f"rt{topic_name}", idl_struct(type_name), endpoint_qos(qos, type_name)
         )
 
-    def get_publisher_count(self):
+    def get_publisher_count(self) -> Any:
         """Return how many publishers are matched."""
         return dds_raw.matched_writers(self.reader)
 
-    def handle(self, data, _writer_handle):
+    def handle(self, data: Any, _writer_handle: Any) -> None:
         """Decode a sample and call back."""
         self._callback(data if self._raw else deserialize(data, self.type_name))

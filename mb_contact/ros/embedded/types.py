@@ -7,25 +7,28 @@ They are final (the wheel's default) and carry no keys; ``char`` and ``byte`` ar
 service types are led by rmw_cyclonedds' request header (guid, sequence number).
 """
 
+from __future__ import annotations
+
 from functools import cache
+from typing import Any
 
 from mb_contact.ros.embedded.messages import fields_of
 
 
-def dds_type_name(type_name):
+def dds_type_name(type_name: str) -> str:
     """Return the name of a ROS type on the wire: ``pkg::msg::dds_::Name_``."""
     package, kind, name = type_name.split("/")
     return f"{package}::{kind}::dds_::{name}_"
 
 
 @cache
-def idl_struct(type_name):
+def idl_struct(type_name: str) -> Any:
     """Return the IdlStruct class of a message type."""
     return _make(type_name, {})
 
 
 @cache
-def idl_service_struct(type_name):
+def idl_service_struct(type_name: str) -> Any:
     """Return the IdlStruct class of a service request or response, header first."""
     from cyclonedds.idl import types
 

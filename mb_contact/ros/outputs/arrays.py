@@ -3,12 +3,16 @@
 
 """The model as arrays: operational space, mass matrix, nonlinear effects."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 _AXES = "axes=world;origin=frame;order=wx,wy,wz,vx,vy,vz"  #: key=value pairs, angular first
 
 
-def wanted(publisher):
+def wanted(publisher: Any) -> bool:
     """Whether somebody listens to a publisher, or a recording does."""
     return publisher.tap is not None or publisher.get_subscription_count() > 0
 
@@ -20,7 +24,7 @@ class ModelArrays:
     joint state with the same stamp; the labels of ``layout.dim`` say what the rows and columns are.
     """
 
-    def __init__(self, make, simulator):
+    def __init__(self, make: Any, simulator: Any) -> None:
         self._simulator = simulator
         self._frames = tuple(simulator.scene.operational_frames)
         count, joints = 6 * len(self._frames), len(simulator.world.joint_names)
@@ -40,7 +44,7 @@ class ModelArrays:
         self._mass = _FloatArray(make, "mass_matrix", (joint, joint))
         self._nonlinear = _FloatArray(make, "nonlinear_effects", (joint,))
 
-    def publish(self, stamp):
+    def publish(self, stamp: int) -> None:
         """Send what somebody listens to."""
         wanted = [(name, array) for name, array in self._task if array.wanted()]
         if wanted:

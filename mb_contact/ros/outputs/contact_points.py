@@ -3,11 +3,15 @@
 
 """The contact points of the last step: for programs (ros_gz_interfaces/Contacts) and for rviz (markers)."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
 from mb_contact.model.pairs import link_frictions
+from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import wanted
 from mb_contact.ros.outputs.fields import filled, put_stamp
 from mb_contact.simulation.interface import SceneSimulator
@@ -28,12 +32,12 @@ class Contacts:
     mean of the last step; impacts of the step are not in it.
     """
 
-    def __init__(self, make, simulator, options):
+    def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._options = make, options
         self._dt = simulator.time_step
         self._publisher = make.publisher(CONTACTS, "contacts") if make.has(CONTACTS) else None
 
-    def publish(self, stamp, last):
+    def publish(self, stamp: int, last: Any) -> None:
         """Send the contacts of the step that led to the state stamped ``stamp``."""
         if self._publisher is None or not wanted(self._publisher):
             return
@@ -68,14 +72,14 @@ class ContactMarkers:
     Green: sticks, orange: slips, grey: separates.  Arrows begin at the point and show the force on the first link.
     """
 
-    def __init__(self, make, simulator, options):
+    def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._options = make, options
         self._dt = simulator.time_step
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "contact_markers")
         self._drawn = {}  # markers on the screen by namespace
         self._friction = link_frictions(simulator.world) if isinstance(simulator, SceneSimulator) else {}
 
-    def publish(self, stamp, last):
+    def publish(self, stamp: int, last: Any) -> None:
         """Send the contacts of the step that led to the state stamped ``stamp``."""
         if not wanted(self._publisher):
             return

@@ -3,12 +3,16 @@
 
 """The contacts: wrenches on links, and the certificate."""
 
+from __future__ import annotations
+
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.names import sanitise
+from mb_contact.ros.options import NodeOptions, Schedule
 from mb_contact.ros.outputs.arrays import wanted
 
 
@@ -26,7 +30,7 @@ class Wrenches:
         A joint that no robot has.
     """
 
-    def __init__(self, make, simulator, schedule, options):
+    def __init__(self, make: Any, simulator: Any, schedule: Schedule, options: NodeOptions) -> None:
         self._outputs, prefix = [], options.frame_prefix
         for link in simulator.scene.contact_wrench_links:
             topic, take = f"contact_wrenches/{sanitise(link)}", partial(simulator.contact_impulse, link)
@@ -38,17 +42,17 @@ class Wrenches:
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
             self._outputs.append(_MeanWrench(make, topic, prefix + simulator.joint_wrenches.child_link(name), take))
 
-    def accumulate(self):
+    def accumulate(self) -> None:
         """Add the wrenches of the step just taken."""
         for output in self._outputs:
             output.accumulate()
 
-    def clear(self):
+    def clear(self) -> None:
         """Start a new interval."""
         for output in self._outputs:
             output.clear()
 
-    def publish(self, stamp):
+    def publish(self, stamp: int) -> None:
         """Send the means of the interval."""
         for output in self._outputs:
             output.publish(stamp)
@@ -91,13 +95,13 @@ class _MeanWrench:
 class Certificate:
     """certificate: how well the contact problem of the step was solved, and every contact's state."""
 
-    def __init__(self, make, node, simulator):
+    def __init__(self, make: Any, node: Any, simulator: Any) -> None:
         self._make = make
         self._publisher = make.publisher("diagnostic_msgs/msg/DiagnosticStatus", "certificate")
         self._type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._name = f"{node.get_fully_qualified_name()}: contact certificate"
 
-    def publish(self, stamp, last):
+    def publish(self, stamp: int, last: Any) -> None:
         """Send the certificate of the step that led to the state stamped ``stamp``."""
         if not wanted(self._publisher):
             return
@@ -115,12 +119,12 @@ class Certificate:
         self._publisher.publish(status)
 
 
-def contact_text(contact):
+def contact_text(contact: Any) -> str:
     """Return one contact as text: the two links, its state, sigma."""
     return f"{contact['link_a']} {contact['link_b']} {contact['state']} sigma={float(contact['sigma']):.6g}"
 
 
-def key_value(message, key, value):
+def key_value(message: Any, key: str, value: Any) -> Any:
     """Return a diagnostic_msgs/KeyValue."""
     pair = message("diagnostic_msgs/msg/KeyValue")
     pair.key, pair.value = key, value

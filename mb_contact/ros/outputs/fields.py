@@ -3,19 +3,23 @@
 
 """Numbers into the fields of messages."""
 
+from __future__ import annotations
 
-def put(target, values):
+from typing import Any
+
+
+def put(target: Any, values: Any) -> None:
     """Set the fields x, y, z and, of four values, w."""
     for axis, value in zip("xyzw", values):
         setattr(target, axis, float(value))
 
 
-def filled(message, values):
+def filled(message: Any, values: Any) -> Any:
     """The message itself, with these values in its fields x, y, z."""
     put(message, values)
     return message
 
 
-def put_stamp(stamp, nanoseconds):
+def put_stamp(stamp: Any, nanoseconds: int) -> None:
     """Set a builtin_interfaces/Time."""
     stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)

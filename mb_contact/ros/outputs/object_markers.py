@@ -3,10 +3,15 @@
 
 """The shapes of the scene's objects for rviz; robots it draws from robot_description."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import filled, put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.types import (
@@ -31,13 +36,13 @@ _FREE, _FIXED = (0.80, 0.60, 0.35, 1.0), (0.55, 0.57, 0.60, 0.6)  #: colours of 
 class ObjectMarkers:
     """object_markers (visualization_msgs/MarkerArray), latched: each shape once, locked to the frame in /tf."""
 
-    def __init__(self, make, simulator, options):
+    def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._make, self._world = make, simulator.world
         self._frame, self._prefix = options.world_frame, options.frame_prefix
         self._publisher = make.publisher("visualization_msgs/msg/MarkerArray", "object_markers", LATCHED)
         self.publish()
 
-    def publish(self):
+    def publish(self) -> None:
         """Send all shapes (again: a recording has begun, or objects have come or gone)."""
         message = self._make.message("visualization_msgs/msg/MarkerArray")
         gone = self._make.message("visualization_msgs/msg/Marker")

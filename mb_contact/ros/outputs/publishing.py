@@ -10,7 +10,10 @@ Costly quantities are computed only while somebody listens.
 
 from __future__ import annotations
 
+from typing import Any
+
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
@@ -40,11 +43,12 @@ class Outputs:
         Stamp of the last joint states [ns].
     """
 
-    def __init__(self, node, simulator: AnySimulator, schedule, options):
+    def __init__(self, node: Any, simulator: AnySimulator, schedule: Any, options: NodeOptions) -> None:
         self._node, self._schedule, self._options = node, schedule, options
         self.publishers = []
         self._make = _Maker(node, self.publishers)
-        self.run, self.told = 1, None
+        self.run = 1
+        self.told: int | None = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)
@@ -62,30 +66,30 @@ class Outputs:
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
         self._description = Description(make, simulator)
-        self._sent = None
+        self._sent: int | None = None
 
-    def accumulate(self):
+    def accumulate(self) -> None:
         """Take up what the step just taken adds to means over an interval."""
         self._wrenches.accumulate()
 
-    def clear(self):
+    def clear(self) -> None:
         """Begin new intervals."""
         self._wrenches.clear()
 
-    def begin_run(self):
+    def begin_run(self) -> None:
         """Count a reset: the states that come now belong to another run."""
         self.run += 1
         self._runs.publish(self.run)
         self._joints.begin_run(self.run)
 
-    def describe(self):
+    def describe(self) -> None:
         """Publish the latched topics (again: a recording has just begun)."""
         self._runs.publish(self.run)
         self._description.publish()
         self._frames.publish_static()
         self._objects.publish()
 
-    def publish(self, step, stamp, last=None, force=False):
+    def publish(self, step: Any, stamp: int, last: Any = None, force: bool = False) -> None:
         """Publish all that is due at this time step.
 
         Parameters

@@ -3,6 +3,11 @@
 
 """The robots and objects: description, clock, joint states, frames."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.runs import run_frame
@@ -13,13 +18,13 @@ from mb_contact.types import WORLD
 class Description:
     """robot_description, latched."""
 
-    def __init__(self, make, simulator):
+    def __init__(self, make: Any, simulator: Any) -> None:
         self._publisher = make.publisher("std_msgs/msg/String", "robot_description", LATCHED)
         self._message = make.message("std_msgs/msg/String")
         self._message.data = simulator.robot_description
         self.publish()
 
-    def publish(self):
+    def publish(self) -> None:
         """Send the URDF text."""
         self._publisher.publish(self._message)
 
@@ -27,11 +32,11 @@ class Description:
 class Clock:
     """/clock."""
 
-    def __init__(self, make):
+    def __init__(self, make: Any) -> None:
         type_name = "rosgraph_msgs/msg/Clock"
         self._message, _ = make.prepared(type_name, "/clock", make.message(type_name))
 
-    def publish(self, stamp):
+    def publish(self, stamp: int) -> None:
         """Send the time."""
         self._message.stamp("clock", stamp)
         self._message.publish()
@@ -42,11 +47,11 @@ class Run:
 
     TYPE = "std_msgs/msg/UInt64"
 
-    def __init__(self, make):
+    def __init__(self, make: Any) -> None:
         self._publisher = make.publisher(self.TYPE, "run", LATCHED)
         self._message = make.message(self.TYPE)
 
-    def publish(self, number):
+    def publish(self, number: int) -> None:
         """Send the number of the run."""
         self._message.data = number
         self._publisher.publish(self._message)
@@ -60,7 +65,7 @@ class JointStates:
 
     TYPE = "sensor_msgs/msg/JointState"
 
-    def __init__(self, make, simulator, run):
+    def __init__(self, make: Any, simulator: Any, run: int) -> None:
         self._make, self._prototype = make, make.message(self.TYPE)
         prototype = self._prototype
         self._own = len(simulator.world.joint_names)
@@ -70,13 +75,13 @@ class JointStates:
         self._simulator = simulator
         self.begin_run(run)
 
-    def begin_run(self, number):
+    def begin_run(self, number: int) -> None:
         """States that come now are of this run."""
         self._prototype.header.frame_id = run_frame(number)
         self._message, _ = self._make.prepared(self.TYPE, "joint_states", self._prototype)
         self._arrays = [self._message.array(field) for field in ("position", "velocity", "effort")]
 
-    def publish(self, stamp):
+    def publish(self, stamp: int) -> None:
         """Send the state."""
         position, velocity, effort = self._arrays
         own = self._own
@@ -114,7 +119,7 @@ def _name_frames(transform, options, name):
 class ObjectFrames:
     """/tf of the free objects and, with ``link_tf``, of the robots' links; /tf_static of the welded robots."""
 
-    def __init__(self, make, simulator, options):
+    def __init__(self, make: Any, simulator: Any, options: NodeOptions) -> None:
         self._simulator, self._options = simulator, options
         self._has_links = isinstance(simulator, SceneSimulator)
         self._messages = {}
@@ -140,12 +145,12 @@ class ObjectFrames:
             self._messages[names] = self._publisher.prepare(prototype)
         return self._messages[names]
 
-    def publish_static(self):
+    def publish_static(self) -> None:
         """Send /tf_static (again: a recording has just begun)."""
         publisher, message = self._static
         publisher.publish(message)
 
-    def publish(self, stamp):
+    def publish(self, stamp: int) -> None:
         """Send the poses."""
         names = self._names()
         if not names:

@@ -3,6 +3,8 @@
 
 """What the simulator node serves: std_srvs always, simulation_interfaces where its types are."""
 
+from __future__ import annotations
+
 from mb_contact.ros.services.entities import EntityServices
 from mb_contact.ros.services.simulation import SimulationServices
 from mb_contact.ros.services.standard import StandardServices

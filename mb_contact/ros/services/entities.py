@@ -3,6 +3,10 @@
 
 """simulation_interfaces: entities of the scene, their states, spawning and deleting (releases 1.x and 2.x)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from mb_contact.checks import shorten
@@ -26,7 +30,7 @@ class EntityServices:
     Entities are the robots by their names in the scene, the free objects, and the welded primitives.
     """
 
-    def __init__(self, simulator_node):
+    def __init__(self, simulator_node: Any) -> None:
         self._control = simulator_node
         self._node = node = simulator_node.node
         self._codes = node.message_type(RESULT)
@@ -39,16 +43,16 @@ class EntityServices:
             node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
     @property
-    def can_rebuild(self):
+    def can_rebuild(self) -> bool:
         """Whether bodies can be added to this simulator and taken away."""
         return isinstance(self._control.simulator, SceneSimulator)
 
     # --- what there is --------------------------------------------------------------------------
-    def entities(self):
+    def entities(self) -> Any:
         """Name to (root link, category) of everything, in the scene's order."""
         simulator, kinds = self._control.simulator, self._categories
         world, found = simulator.world, {}
-        scene = simulator.scene if isinstance(simulator, SceneSimulator) else Scene()
+        scene: Any = simulator.scene if isinstance(simulator, SceneSimulator) else Scene()
         for entry, model in zip(scene.models, world.robot_models):
             free = model.link_names[0] in world.objects and not model.joint_names
             found[entry.name or model.name] = (
@@ -223,14 +227,14 @@ class EntityServices:
     def _rebuild(self, scene):
         self._control.replace_simulator(self._control.simulator.rebuilt(scene))
 
-    def restore(self):
+    def restore(self) -> None:
         """Delete what was spawned and bring back what was deleted of the scene; on the physics thread."""
         if self._control.simulator.scene is not self._scene:
             self._rebuild(self._scene)
             self._control.tell("restore")
             self._spawned = []
 
-    def remove_spawned(self):
+    def remove_spawned(self) -> None:
         """Delete everything that was spawned; on the physics thread."""
         if self._spawned:
             self._remove(list(self._spawned))

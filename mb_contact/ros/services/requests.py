@@ -3,8 +3,12 @@
 
 """Requests from the executor's thread that the physics thread does between two steps."""
 
+from __future__ import annotations
+
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from mb_contact.errors import CommunicationError, MbContactError
 
@@ -15,15 +19,16 @@ _POLL = 0.002  #: seconds for which a waiting service keeps the executor from it
 class Request:
     """One action and what became of it."""
 
-    def __init__(self, action):
+    def __init__(self, action: Callable[[], Any]) -> None:
         self._action = action
         self._lock = threading.Lock()
         self._state = "waiting"
         self._made = time.monotonic()
         self._done = threading.Event()
-        self._value = self._error = None
+        self._value: Any = None
+        self._error: BaseException | None = None
 
-    def run(self):
+    def run(self) -> None:
         """Do it, unless its caller has given up; on the physics thread."""
         if self._begin():
             self.finish(*outcome(self._action))
@@ -35,26 +40,26 @@ class Request:
             self._state = "running" if begins else self._state
         return begins
 
-    def finish(self, value=None, error=None):
+    def finish(self, value: Any = None, error: BaseException | None = None) -> None:
         """It is done, or has failed."""
         self._value, self._error = value, error
         self._state = "done"
         self._done.set()
 
-    def cancel(self):
+    def cancel(self) -> None:
         """The simulation ends, or the caller gives up: it is not to be begun any more."""
         with self._lock:
             if self._state == "waiting":
                 self._state = "cancelled"
                 self._done.set()
 
-    def wait(self, seconds):
+    def wait(self, seconds: float) -> Any:
         """Wait at most so long; whether it is over (given up when nothing begins for ANSWER_SECONDS)."""
         if not self._done.wait(seconds) and time.monotonic() - self._made > ANSWER_SECONDS:
             self.cancel()  # unless it has begun: do not do it behind the caller's back later
         return self._done.is_set()
 
-    def result(self):
+    def result(self) -> Any:
         """Wait for the action's value.
 
         Raises
@@ -70,14 +75,14 @@ class Request:
             raise self._error
         return self._value
 
-    async def later(self):
+    async def later(self) -> Any:
         """As :meth:`result`, for a service that lets its executor work on while it waits."""
         while not self.wait(_POLL):
             await _Yield()
         return self.result()
 
 
-def outcome(action):
+def outcome(action: Callable[[], Any]) -> Any:
     """What ``action()`` returns, and None; or None, and the error that it raised."""
     try:
         return action(), None

@@ -3,10 +3,13 @@
 
 """What can be spawned: a primitive in the words of a scene file, or a URDF, of an object or of a robot."""
 
+from __future__ import annotations
+
 import dataclasses
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import yaml
@@ -21,7 +24,7 @@ from mb_contact.ros.services.simulation import Refusal, refuse_if
 MOST_BYTES = 10_000_000  #: of a resource
 
 
-def object_of(uri, text, name, pose, scene, codes):
+def object_of(uri: str, text: str, name: str, pose: Any, scene: Any, codes: Any) -> Any:
     """The scene entry of a resource.
 
     Parameters
@@ -140,17 +143,17 @@ def _renamed(root, name, start):
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def with_entry(scene, key, entry):
+def with_entry(scene: Any, key: str, entry: Any) -> Any:
     """The scene with one more model or primitive."""
     return dataclasses.replace(scene, **{key: (*getattr(scene, key), entry)})
 
 
-def entries(scene, robots):
+def entries(scene: Any, robots: Any) -> Any:
     """Name to SceneModel of the robots, whose models are ``robots``."""
     return {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
 
 
-def without(scene, robots, names):
+def without(scene: Any, robots: Any, names: Any) -> Any:
     """The scene without these entities."""
     return dataclasses.replace(
         scene,

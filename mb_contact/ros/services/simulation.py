@@ -3,6 +3,11 @@
 
 """simulation_interfaces: reset, step, state and features of the simulation (releases 1.x and 2.x)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from mb_contact.errors import CommunicationError, MbContactError
 from mb_contact.ros.names import snake_case
 
@@ -22,18 +27,18 @@ FORMATS = ("urdf", "yaml")
 class Refusal(CommunicationError):
     """A request that fails with a code of its own."""
 
-    def __init__(self, code, message):
+    def __init__(self, code: int, message: Any) -> None:
         super().__init__(message)
         self.code = code
 
 
-def refuse_if(broken, code, message):
+def refuse_if(broken: Any, code: int, message: Any) -> None:
     """Raise a Refusal where a rule is broken."""
     if broken:
         raise Refusal(code, message)
 
 
-def available(node):
+def available(node: Any) -> bool:
     """Whether this ROS has simulation_interfaces."""
     try:
         node.message_type(RESULT)
@@ -42,7 +47,7 @@ def available(node):
     return True
 
 
-def answered(node, answer, action):
+def answered(node: Any, answer: Any, action: Callable[[], Any]) -> Any:
     """Fill in ``answer.result`` with the outcome of ``action()``; returns the answer.
 
     A :class:`Refusal` gives its code, any other error RESULT_OPERATION_FAILED; the sentence goes to error_message.
@@ -61,7 +66,7 @@ def answered(node, answer, action):
 class SimulationServices:
     """Five services of a :class:`~mb_contact.ros.node.SimulatorNode`."""
 
-    def __init__(self, simulator_node, entities):
+    def __init__(self, simulator_node: Any, entities: Any) -> None:
         self._control, self._entities = simulator_node, entities
         self._node = node = simulator_node.node
         self._states = node.message_type(f"{PACKAGE}/msg/SimulationState")
@@ -73,7 +78,7 @@ class SimulationServices:
         ):  # fmt: skip
             node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
-    def state(self):
+    def state(self) -> Any:
         """STATE_STOPPED, STATE_PLAYING or STATE_PAUSED."""
         if not self._control.paused:
             self._stopped = False

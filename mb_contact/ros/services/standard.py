@@ -3,6 +3,10 @@
 
 """~/reset, ~/pause and ~/step by std_srvs, which every ROS 2 has."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from mb_contact.errors import MbContactError
 
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
@@ -11,7 +15,7 @@ TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
 class StandardServices:
     """Three services of a :class:`~mb_contact.ros.node.SimulatorNode`."""
 
-    def __init__(self, simulator_node):
+    def __init__(self, simulator_node: Any) -> None:
         self._control = control = simulator_node
         make = control.node.create_service
         make(TRIGGER, "~/reset", lambda _, answer: self._answer(answer, control.do_reset))
