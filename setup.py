@@ -58,7 +58,7 @@ class BuildWithKernels(build_py):
 
     def run(self):
         super().run()
-        if PRECOMPILE and not self.editable_mode:
+        if PRECOMPILE and not getattr(self, "editable_mode", False):  # which setuptools before 64 lacks
             folder = Path(self.build_lib).resolve() / NAME / "kernels"
             command = [sys.executable, "-m", f"{NAME}.cli", "compile", "--all", "--into", str(folder)]
             if subprocess.run(command, cwd=HERE, env={**os.environ, "PYTHONPATH": str(HERE)}).returncode:

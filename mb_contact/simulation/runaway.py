@@ -28,7 +28,9 @@ def watch(state, dt):
     dt : float
     """
     context = state.context
-    if not (context.N and dt * math.sqrt(context.v.dot(context.v)) > TURN):
+    with np.errstate(over="ignore"):
+        speed = math.sqrt(context.v.dot(context.v))
+    if not dt * speed > TURN:
         return None
     return state.save(), dt, context.work.energy.tolist()
 
