@@ -21,6 +21,7 @@ from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
 from mb_contact.ros.diagnostics import Diagnostics, Summary
 from mb_contact.ros.lockstep import SLICE, Lockstep
+from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
 from mb_contact.ros.pacing import Pacer
@@ -76,6 +77,7 @@ class SimulatorNode:
         self._stop = False
         self._interrupt = threading.Event()
         self._requests = []
+        self._rebuilt = 0  #: how many simulators have been replaced
         self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
         self._first_ns = 0  #: published time of the state after the last reset
@@ -421,6 +423,9 @@ class SimulatorNode:
             self._listen_for_pushes()
         self._inbox.expect(self.stamp())
         self._publish(force=True)
+        self._rebuilt += 1
+        if self._rebuilt % REBUILDS == 0:
+            give_memory_back()
 
 
 def _servos(simulator):
