@@ -210,3 +210,4 @@ class Contacts(NamedTuple):
     point: np.ndarray  #: (c, 3), between the two surfaces, world [m]; those of a flat face at one height
     normal: np.ndarray  #: (c, 3), unit, world
     gap: np.ndarray  #: (c,) [m]
+    spread: np.ndarray  #: (c, 3), from the point to A's own, and back to B's: zero but for impacts ahead, world [m]

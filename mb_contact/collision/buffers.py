@@ -103,4 +103,5 @@ def make_contacts(capacity: int) -> Contacts:
         point=np.zeros((capacity, 3)),
         normal=np.zeros((capacity, 3)),
         gap=np.zeros(capacity),
+        spread=np.zeros((capacity, 3)),
     )

@@ -12,6 +12,7 @@ from mb_contact.core.jit import entry
 from mb_contact.core.workspace import (
     Articulated,
     Compliance,
+    ContactEnds,
     Frames,
     Kinematics,
     Memory,
@@ -51,6 +52,7 @@ class StepArrays(NamedTuple):
     compliance: Compliance
     rows: Rows
     frames: Frames
+    end: ContactEnds
     memory: Memory
     blocks: RowBlocks
     sol: Solution

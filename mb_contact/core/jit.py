@@ -27,7 +27,7 @@ ROOMS = {
     "surfaces": ("tree", "lcp"),
     "solve": ("tree", "lcp", "constraints"),
     "step": ("tree", "collision", "constraints", "solve"),
-    "integrate": ("tree", "constraints", "step"),
+    "integrate": ("tree", "collision", "constraints", "solve", "step"),
     "impact": ("tree", "collision", "constraints", "solve", "step"),
 }
 STUDIES = "studies"  #: may import every room

@@ -15,7 +15,7 @@ from mb_contact.types import JOINT_ROWS
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
-GAINED, PUSHED_OUT = range(2)  #: of StepWork.contact_energy
+GAINED, PUSHED_OUT, UNLAWFUL = range(3)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 POINT, NORMAL, IMPULSE = 0, 3, 6  #: columns of StepWork.report: three each,
@@ -134,6 +134,17 @@ class Frames(NamedTuple):
     aligned: Annotated[Integers, "c"]  #: 1 where t1 follows the slip
 
 
+class ContactEnds(NamedTuple):
+    """Contacts of the current step where its flow ends (``core/integrate/kept_contacts.py``)."""
+
+    normal: Annotated[Reals, "c", 3]
+    t1: Annotated[Reals, "c", 3]
+    t2: Annotated[Reals, "c", 3]
+    arm_a: Annotated[Reals, "c", 3]  #: from the bodies' origins there to the point [m]
+    arm_b: Annotated[Reals, "c", 3]
+    ahead: Annotated[Reals, "c", 3]  #: what velocities there have beyond those of the step's rows [m/s]
+
+
 class StepWork(NamedTuple):
     """Vectors of one step."""
 
@@ -152,9 +163,14 @@ class StepWork(NamedTuple):
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
     work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
-    contact_energy: Annotated[Reals, 2]  #: T(v+) - T(v_free) and sum p_n v_push of this step [J]
+    contact_energy: Annotated[Reals, 3]  #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws [J]
     report: Annotated[Reals, "c", 14]  #: see step.report
+    group_energy: Annotated[Reals, "n"]  #: of trees that rows couple, for passivity.py: kinetic energy [J]
+    group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity, then the factor on velocities
+    group_mass: Annotated[Reals, "n"]
+    group_velocity: Annotated[Reals, "n", 3]  #: momentum, then velocity of the centre of mass
     energy: Annotated[Reals, 2]  #: kinetic and potential energy of the current state [J]
+    falling: Annotated[Reals, 1]  #: power of gravity in it [W]
     info: Annotated[Integers, 4]  #: solver (SOLVER_*), Newton steps, singular body, contacts that the step stopped
     row_bias: Annotated[Reals, "c", 3]  #: what the rows' velocities after the step have beyond the linear model [m/s]
     shift: Annotated[Reals, "N"]  #: by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]
@@ -193,6 +209,10 @@ def make_memory(capacity, N, loops):
 
 def make_frames(capacity):
     return allocate(Frames, c=capacity)
+
+
+def make_ends(capacity):
+    return allocate(ContactEnds, c=capacity)
 
 
 def make_step_work(n, N, g, capacity):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
+from mb_contact.simulation.ahead import ImpactsAhead
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
 
 
@@ -28,6 +29,7 @@ class ContactStep:
 
     def __init__(self, context):
         self.context = context
+        self._ahead = ImpactsAhead(context)
 
     def allocate(self):
         """Workspaces of its own, for the contacts, rows and blocks of the context's."""
@@ -42,10 +44,14 @@ class ContactStep:
 
         Where it fails, with a status or with an exception of ``solve``, the state is the one before.
         """
-        status, integrator, impacts = None, self.context.integrator, self.context.impacts
+        status, integrator, impacts = None, self.context.integrator, None
         try:
+            status = _step.find_contacts(handle, candidates)
+            if status == OK:
+                self._ahead.find(handle)
+            impacts = self.context.impacts
             status = (
-                _step.find_contacts(handle, candidates)
+                status
                 or integrator.free(handle)
                 or (OK if impacts is None else impacts.resolve(handle))
                 or self.impulses(handle)
@@ -68,3 +74,9 @@ class ContactStep:
             if status == OK and servos and _step.saturate(handle):
                 status = self.context.integrator.free(handle) or LIMIT_MISSED
         return status
+
+    def impulses_again(self, handle):
+        """Solve the problem once more, with other velocities ``sol.q``, from its impulses; a status."""
+        _problem.start(handle)
+        status = _problem.solve(handle, False) or _step.settle(handle)
+        return self.impulses(handle) if status == LIMIT_MISSED else status

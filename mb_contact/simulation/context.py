@@ -56,7 +56,7 @@ class StepContext:
     handle
         All of these, as kernels take them.
     contact_step, integrator, impacts, events
-        Who solves, moves and collides; ``impacts`` and ``events`` are None where a scene has none.
+        Who solves, moves and collides; ``impacts`` and ``events`` are None where a scene has none (yet).
     """
 
     def __init__(self, scene, world):
@@ -89,6 +89,8 @@ class StepContext:
         self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
+        self.candidates = 0  #: pairs that could touch in the step
+        self.time = 0.0  #: at its start [s]
 
     @property
     def dt(self):
@@ -102,9 +104,9 @@ class StepContext:
     def find_candidates(self):
         """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""
         b = self.buffers
-        count = _step.begin_step(self.handle)
-        self.narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-        return count
+        self.candidates = _step.begin_step(self.handle)
+        self.narrow.query(b.candidates, self.candidates, b.reach, b.geom_R, b.geom_p, b.witness)
+        return self.candidates
 
     def loop_impulses(self):
         """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
@@ -129,14 +131,16 @@ class StepContext:
         self.contacts = make_contacts(capacity)
         self.rows = _workspace.make_rows(self.n, rows)
         self.frames = _workspace.make_frames(capacity)
+        self.end = _workspace.make_ends(capacity)
         self.blocks = _workspace.make_row_blocks(blocks, n_f)
         self.solution = _workspace.make_solution(rows)
         self.loop = make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
         self.system, self.draft = self._make_system(rows, blocks + bilateral)
         self.closing = make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:])
+        halves = 2 if self.scene.integrator == "semi_implicit_euler" else 1
         self.friction = _draft.make_friction(
-            FRICTION_MODELS[self.scene.friction_model], n_f, world.viscous, surfaces, capacity
+            FRICTION_MODELS[self.scene.friction_model], n_f, halves, world.viscous, surfaces, capacity
         )
         work = _workspace.make_step_work(self.n, self.N, len(world.geoms.kind), capacity)
         memory = _workspace.make_memory(capacity, self.N, bilateral)

@@ -10,8 +10,8 @@ bounded: after MOST_FLIGHTS its rest is one step of time stepping, which the cer
 
 import numpy as np
 
+from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.impact import events as _events
-from mb_contact.core.impact.times import normal_velocity
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.simulation.gap_watch import GapWatch
@@ -123,7 +123,6 @@ class EventScheme:
         self.time_stepped = rest
         status = self._find(rest)
         handle, integrator = context.handle, context.integrator
-        context.work.row_bias[:] = 0.0
         status = (
             status
             or integrator.free(handle)
@@ -228,13 +227,14 @@ class EventScheme:
         kinds = self._kinds[: found.count[0]]
         self._leaving = set(found.pair[: found.count[0]][kinds == _events.LEAVING].tolist())
         watch.begin(self._kinds, count)
-        context.work.row_bias[:] = 0.0
         self._flown = False
         status = integrator.free(handle)
         if status == OK and self._context.impacts.reaches_limit(handle, rest):
             return 0.0, self._context.impacts.stop_at_limits(handle, rest)
+        solve = context.contact_step.impulses
         for _ in range(1 + CORRECTIONS):
-            status = status or context.contact_step.impulses(handle) or integrator.hold(handle)
+            status = status or solve(handle) or integrator.flow_with_impulses(handle)
+            solve = context.contact_step.impulses_again
             if status != OK:
                 return 0.0, status
             end = watch.at_end(count) if count else None

@@ -7,6 +7,7 @@ import numpy as np
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.impact import events as _events
+from mb_contact.core.integrate import kept_contacts as _kept
 
 
 class GapWatch:
@@ -41,7 +42,7 @@ class GapWatch:
     def correct(self):
         """Change of the kept contacts' velocities at the end of the flow, for which their rows are corrected [m/s]."""
         context = self._context
-        return _events.correct_kept(context.handle, context.integrator.flow, self._contacts) if self.n_kept else 0.0
+        return _kept.correct_kept(context.handle, context.integrator.flow, self._contacts) if self.n_kept else 0.0
 
     def at_end(self, count):
         """Gaps (count,) of the first candidates at the end of the flow [m]."""
@@ -57,7 +58,7 @@ class GapWatch:
     def end_poses(self):
         """Poses of the geometries at the end of the flow into the buffers."""
         context, b = self._context, self.buffers
-        _events.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
+        _kept.end_poses(context.handle, context.integrator.flow, b.geom_R, b.geom_p)
 
     def one_at_end(self, i):
         """Gap of candidate i alone, which stands in the first place for that [m]."""

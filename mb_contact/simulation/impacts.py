@@ -74,7 +74,7 @@ class Impacts:
         self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.loop_impulse = np.zeros(world.couplings.rows)  #: of loops and gears, by the impacts of this step
-        self.time = 0.0
+        self.time = context.time
         self._clear()
 
     def allocate(self):
@@ -323,7 +323,7 @@ class Impacts:
         vectors = [np.zeros((count, 3)) for _ in range(2)]
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _phases.impulse_vectors(picked, frames, p, out)
-        _phases.add_impulses(handle, picked, vectors[0] + vectors[1], imp.arm, self._total)
+        _phases.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
         add_moments(world.surfaces, world.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in blocks.start[count : int(blocks.count[0])].tolist():
             dof = int(rows.dof[row])

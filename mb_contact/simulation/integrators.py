@@ -4,13 +4,15 @@
 """How a step moves the state: a scene's integrator, in three calls around the contact problem.
 
 ``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the solved
-impulses as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
+impulses held as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
 that choose their own steps.
 """
 
 import numpy as np
 
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.integrate import flow as _flow
+from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.integrate import midpoint as _midpoint
 from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.integrate.tableaux import RK4, RK54
@@ -22,6 +24,8 @@ class SemiImplicitEuler:
     """v+ = v + dt v_dot(q, v) with implicit damping, then q+ = q o exp(dt v+)."""
 
     kernel = _step.conclude  #: compiled last of what it needs
+    lag = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
+    gain = 1e-3  #: part of its kinetic energy that a step may gain: by a turn of phi in a step it swings by about phi^2
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
@@ -45,21 +49,24 @@ class Flow:
     """
 
     kernel = None  #: compiled last of what it needs
+    lag = 0.0
+    gain = 1e-6
     tableau = None  #: whose stages' rates are kept
 
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; constant: forces on
-        #: its way; work: of efforts, damping, constant forces of contacts, of limits, wrenches; count: steps, rates
+        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; held: constant forces on
+        #: its way; work: of efforts, damping, held forces of contacts and limits, wrenches; count: steps, evaluations
+        self._narrow = self._buffers = self._end_contacts = None
         self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
 
     def begin(self, handle):
-        """Put the start of the flow at the handle's state, with its efforts and no constant forces."""
+        """Put the start of the flow at the handle's state, with its efforts and nothing held."""
         _flow.begin_flow(handle, self.flow)
 
     def advance(self, handle, dt):
-        """Flow for dt [s] from ``q_start``, ``v_start`` under ``constant`` to ``q_end``, ``v_end``; returns a status.
+        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; returns a status.
 
         The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
         """
@@ -67,18 +74,45 @@ class Flow:
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
+        _flow.forget_ends(handle, self.flow)
         self.begin(handle)
         return self.advance(handle, self._context.dt) or _flow.free_velocity(handle, self.flow)
 
     def hold(self, handle):
-        """The step again from its start, with the solved impulses as constant forces; returns a status."""
+        """The step again from its start, with the solved impulses as forces; returns a status.
+
+        Where its contacts wander, their problem is solved once more, with their rows of the end (``kept_contacts.py``).
+        """
+        status = self.flow_with_impulses(handle)
+        if status == OK and _kept.wander(handle):
+            self._find_end(handle)
+            _kept.correct_kept(handle, self.flow, self._end_contacts)
+            status = self._context.contact_step.impulses_again(handle) or self.flow_with_impulses(handle)
+        return status
+
+    def flow_with_impulses(self, handle):
+        """The flow of the step with the solved impulses, from its start; returns a status."""
         self.begin(handle)
-        if not _flow.hold_impulses(handle, self.flow):
+        if not _kept.hold_impulses(handle, self.flow):
             return OK  # nothing acts: the free flow is the step
         status = self.advance(handle, self._context.dt)
         if status == OK and not _flow.end_is_finite(self.flow):
             return NOT_FINITE
         return status
+
+    def _find_end(self, handle):
+        """The contacts of kept pairs where the flow has ended."""
+        context = self._context
+        if self._narrow is None or len(self._end_contacts.pair) < context.capacity:
+            geoms = context.world.geoms
+            self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
+            self._buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
+            self._end_contacts = make_contacts(context.capacity)
+        b = self._buffers
+        count = _kept.kept_pairs(handle, context.candidates, b.candidates, b.reach)
+        _kept.end_poses(handle, self.flow, b.geom_R, b.geom_p)
+        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+        _kept.end_contacts(handle, b, count, self._end_contacts)
 
     def conclude(self, handle):
         """Books, report and the new state."""

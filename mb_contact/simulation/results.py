@@ -59,6 +59,8 @@ class Certificate(NamedTuple):
     kinetic_energy: float  #: part of ``energy`` [J]
     contact_energy: float  #: kinetic energy that this step's impulses add to the free motion, T(v+) - T(v_free) [J]
     push_out_energy: float  #: bound of ``contact_energy``: sum of normal impulse times push-out velocity [J]
+    contact_error: float = 0.0  #: work of this step's contacts and loops beyond what their laws allow [J]
+    energy_removed: float = 0.0  #: what this step had gained without any work, and was slowed down by [J]
     loop_residual: float = 0.0  #: worst residual of the rows of loops and gears after the step [sqrt(N s m/s)]
     loop_velocity: float = 0.0  #: the same without the scale: how far G v+ + k is from zero [m/s, rad/s]
     closure_error: float = 0.0  #: worst closure error of loops and gears at the new positions [m, rad]

@@ -7,7 +7,8 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, LANDED
+from mb_contact.core.step.passivity import remove_gain
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, PUSHED_OUT
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
@@ -27,6 +28,7 @@ class Stepper:
 
     def __init__(self, state):
         self._state, self._context = state, state.context
+        self._removed = 0.0  # by the last step [J]
 
     def step(self, dt, command):
         """Advance by dt [s] under commanded efforts (joints,); the Step.
@@ -54,7 +56,7 @@ class Stepper:
         context, time = self._context, self._state.time
         wrenches, effort, length = context.wrenches, context.effort.copy(), context.settings[DT]
         acting, applied, external = wrenches.save(), wrenches.applied, context.work.external.copy()
-        start = watch(self._state, dt)
+        start, before, falling = watch(self._state, dt), context.work.energy.tolist(), float(context.work.falling[0])
         try:
             context.effort[:] = 0.0
             context.effort[context.world.joint_v] = command
@@ -67,6 +69,7 @@ class Stepper:
             work = sum(context.work.work_terms.tolist()) + impacts
             if start is not None:
                 refuse_runaway(self._state, start, work)
+            self._remove_gain(dt, work, before, falling)
             return work
         except BaseException:
             context.effort[:], context.dt, context.work.external[:] = effort, length, external
@@ -74,11 +77,26 @@ class Stepper:
             wrenches.applied = applied
             raise
 
+    def _remove_gain(self, dt, work, before, falling):
+        """Slow down what the finished step of dt [s] has gained without ``work`` [J] (``core/step/passivity.py``).
+
+        Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
+        Contacts and limits can add no more than their push-out does.
+        """
+        arrays, integrator = self._context.work, self._context.integrator
+        touch = float(arrays.work_terms[CONTACTS] + arrays.work_terms[LIMITS])
+        gain = self._state.energy() - sum(before) - work + max(0.0, touch - float(arrays.contact_energy[PUSHED_OUT]))
+        gain += integrator.lag * dt * (float(arrays.falling[0]) - falling)
+        self._removed = 0.0
+        if gain > integrator.gain * before[KINETIC]:
+            self._removed = remove_gain(self._context.handle, gain)
+
     def _move(self):
         """Detect, solve and move once; returns a status."""
         context = self._context
+        context.time = self._state.time
         if context.impacts is not None:
-            context.impacts.begin(self._state.time)
+            context.impacts.begin(context.time)
         count = context.find_candidates()
         status = context.contact_step.finish(context.handle, count)
         while status in (TOO_MANY_CONTACTS, SYSTEM_TOO_SMALL):
@@ -95,7 +113,7 @@ class Stepper:
         gap, infeasible, cone, *_ = solution.residuals.tolist()
         stage, iterations, *_ = work.info.tolist()
         kinetic, potential = work.energy.tolist()
-        gained, pushed = work.contact_energy.tolist()
+        gained, pushed, unlawful = work.contact_energy.tolist()
         ray, gain = solution.proof.tolist()
         rows = int(bilateral.info[COUNT])
         residual, closure, speed = bilateral.residuals.tolist() if rows else (0.0, 0.0, 0.0)
@@ -113,6 +131,8 @@ class Stepper:
             kinetic_energy=kinetic,
             contact_energy=gained,
             push_out_energy=pushed,
+            contact_error=unlawful,
+            energy_removed=self._removed,
             loop_residual=residual,
             loop_velocity=speed,
             closure_error=closure,

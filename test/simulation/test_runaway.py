@@ -21,25 +21,15 @@ def assert_same_state(sim, before):
     assert (after.step_count, after.work_done, after.wrenches) == (before.step_count, before.work_done, before.wrenches)
 
 
-def run_away(sim, steps):
-    """The error that ends the steps, and the state before the step that raised it."""
-    for _ in range(steps):
-        before = sim.save()
-        try:
-            sim.step()
-        except mb.DynamicsError as error:
-            return str(error), before
-    raise AssertionError(f"no error in {steps} steps, energy {sim.energy():.3g} J")
-
-
-def test_a_pendulum_of_100_links_is_stopped_before_its_energy_is_nonsense():
-    """2 ms do not resolve the waves of the stretched chain (docs/pendulum.md): its energy left by powers of ten."""
+def test_a_pendulum_of_100_links_does_not_run_away():
+    """2 ms do not resolve the waves of the stretched chain (docs/pendulum.md): what a step gains there is removed."""
     sim = mb.Simulator(mb.pendulum(100, "first_impact", time_step=2e-3).scene())
-    energy = sim.energy()
-    message, before = run_away(sim, 2500)
-    assert "the state runs away: joint 'hinge_" in message and "integrator: rk4 or midpoint" in message
-    assert sim.energy() < 100.0 * energy
-    assert_same_state(sim, before)
+    start = sim.energy()
+    removed = 0.0
+    for _ in range(2500):
+        removed += sim.step().certificate.energy_removed
+        assert sim.energy() <= start * (1.0 + 5e-2)  # Euler's velocities are half a step behind its positions
+    assert removed > 0.0
 
 
 def whirl(rate, **settings):
@@ -54,7 +44,7 @@ def whirl(rate, **settings):
     [{}, {"integrator": "rk4"}, {"collision_scheme": "event", "contact_margin": 50.0}],  # a margin that cuts no step
 )
 def test_every_scheme_and_integrator_is_watched(settings):
-    sim = whirl(1000.0, **settings)
+    sim = whirl(2000.0, **settings)
     before = sim.save()
     with pytest.raises(mb.DynamicsError, match="joint 'hinge_1' turns by .* rad in the step of 0.001 s after t = 0"):
         for _ in range(20):

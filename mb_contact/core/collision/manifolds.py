@@ -88,6 +88,7 @@ def append(contacts, row, points, name, j, sign, n):
     contacts.feature[at] = name
     contacts.gap[at] = points[j, 3]
     put_vector(contacts.point, at, vector(points, j))
+    put_vector(contacts.spread, at, ZERO)
     put_vector(contacts.normal, at, vector_sum(ZERO, sign, n))  # from zero: no -0.0
     contacts.count[0] = at + 1
     return OK

@@ -9,9 +9,13 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.rows import gap_velocity, two_sides
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
+    ZERO,
     body_vector,
     point_velocity,
+    put_spatial,
     put_vector,
+    spatial,
+    spatial_sum,
     vector,
     vector_dot,
     vector_product,
@@ -82,6 +86,22 @@ def tangential(a, n):
 
 
 @kernel
+def normal_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i along its normal [m/s]."""
+    return vector_dot(relative_velocity(geoms, contacts, origin, V, i), vector(contacts.normal, i))
+
+
+@kernel
+def relative_velocity(geoms, contacts, origin, V, i):
+    """Velocity of A against B at contact i, world axes [m/s]."""
+    pair = contacts.pair[i]
+    point, spread = vector(contacts.point, i), vector(contacts.spread, i)
+    on_a = point_velocity(V, origin, geoms.body[geoms.pairs[pair, 0]], vector_sum(point, 1.0, spread))
+    on_b = point_velocity(V, origin, geoms.body[geoms.pairs[pair, 1]], vector_sum(point, -1.0, spread))
+    return vector_sum(on_a, -1.0, on_b)
+
+
+@kernel
 def find_previous(count, pairs, features, pair, feature):
     for j in range(count):
         if pairs[j] == pair and features[j] == feature:
@@ -105,8 +125,24 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
         two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
         two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
         two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
+        for a in range(3):
+            if contacts.spread[i, a] != 0.0:
+                _spread_row(rows, row, vector(contacts.spread, i), vector(contacts.normal, i))
+                _spread_row(rows, row + 1, vector(contacts.spread, i), vector(frames.t1, i))
+                _spread_row(rows, row + 2, vector(contacts.spread, i), vector(frames.t2, i))
+                break
         rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed)
         blocks.start[i] = row
         blocks.dim[i] = 3
     blocks.count[0] = c
     blocks.rows[0] = 3 * c
+
+
+@kernel
+def _spread_row(rows, row, spread, d):
+    """The row of direction d acts on each body at its own point: (x +- spread) x d on either side."""
+    moment = vector_product(spread, d)
+    if rows.body_a[row] >= 0:
+        put_spatial(rows.on_a, row, spatial_sum(spatial(rows.on_a, row), 1.0, moment + ZERO))
+    if rows.body_b[row] >= 0:
+        put_spatial(rows.on_b, row, spatial_sum(spatial(rows.on_b, row), 1.0, moment + ZERO))

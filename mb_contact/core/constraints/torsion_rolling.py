@@ -73,12 +73,12 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
 def contact_moments(surfaces, geoms, contacts, frames, extra, r, memory, total):
     """Torsion and rolling of every contact: into the memory, and onto the shapes."""
     for i in range(contacts.count[0]):
-        put_vector(memory.moment, i, _moments(surfaces, contacts.pair[i], extra[i], r))
+        put_vector(memory.moment, i, moments(surfaces, contacts.pair[i], extra[i], r))
     add_moments(surfaces, geoms, contacts, frames, extra, r, total)
 
 
 @kernel
-def _moments(surfaces, pair, at, r):
+def moments(surfaces, pair, at, r):
     """Torsion and rolling about the two tangents in the rows from ``at`` on, zero where there are none."""
     torsion, rolling = 0.0, (0.0, 0.0)
     if at >= 0 and surfaces.torsional[pair] > 0.0:
@@ -94,7 +94,7 @@ def add_moments(surfaces, geoms, contacts, frames, extra, r, total):
     """Add the moments of torsion and rolling in the rows r to those on the geometries."""
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
-        x, y, z = _moments(surfaces, pair, extra[i], r)
+        x, y, z = moments(surfaces, pair, extra[i], r)
         for a in range(3):
             moment = x * contacts.normal[i, a] + y * frames.t1[i, a] + z * frames.t2[i, a]
             total[geoms.pairs[pair, 0], a] += moment

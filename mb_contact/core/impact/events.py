@@ -6,14 +6,12 @@
 import numpy as np
 
 from mb_contact.core.collision.broadphase import plane_gap
-from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
-from mb_contact.core.constraints.contact import find_previous, tangential
-from mb_contact.core.impact.times import normal_velocity, relative_velocity
+from mb_contact.core.constraints.contact import find_previous, normal_velocity
+from mb_contact.core.constraints.gear import combine_velocities
+from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import entry
 from mb_contact.core.step.step import rows_in_use
-from mb_contact.core.tree.kinematics import body_poses, body_velocities
-from mb_contact.core.tree.spatial import vector, vector_dot, vector_product
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOUCHING_EVENT
 
 APART = 0  # of a contact: there is a gap
@@ -71,18 +69,12 @@ def keep_contacts(h, kinds, kept):
         for a in range(3):
             c.point[n, a] = c.point[i, a]
             c.normal[n, a] = c.normal[i, a]
+            c.spread[n, a] = c.spread[i, a]
         kept[n, 0] = c.pair[i]
         kept[n, 1] = c.feature[i]
         n += 1
     c.count[0] = n
     return n
-
-
-@entry
-def end_poses(h, f, geom_R, geom_p):
-    """Poses of the geometries at the end of a flow."""
-    body_poses(h.tree, f.q_end, f.kin)
-    geometry_poses(h.geoms, f.kin.R, f.kin.p, geom_R, geom_p)
 
 
 @entry
@@ -132,46 +124,11 @@ def watched_gaps(h, b, count, contacts, kept, n_kept, gaps):
 
 @entry
 def cut_short(h, part):
-    """Impulses of a stretch of which only this part was flown."""
-    for r in range(rows_in_use(h)):
+    """Impulses, and velocities of the rows at the end, of a substep of which only this part was flown."""
+    n_rows = rows_in_use(h)
+    row_velocities(h.rows, n_rows, h.kin.V, h.sol.before)
+    combine_velocities(h.sol.before, h.bil)
+    for r in range(n_rows):
         h.sol.r[r] *= part
-
-
-@entry
-def correct_kept(h, f, contacts):
-    """Compare the velocities of the kept contacts at the end of the flow with those that their rows foresaw.
-
-    The rows are those of the start; at the end the contact has moved on and the bodies have turned.  What is missing
-    goes to ``work.row_bias``, so that the same problem, solved again, asks for the velocities at the end.
-
-    Parameters
-    ----------
-    contacts : Contacts
-        All points at the end of the flow, where ``end_poses`` has been.
-
-    Returns
-    -------
-    float
-        Largest change of ``row_bias`` [m/s].
-    """
-    body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
-    bias = h.work.row_bias
-    worst = 0.0
-    for i in range(h.contacts.count[0]):
-        j = find_previous(
-            contacts.count[0], contacts.pair, contacts.feature, h.contacts.pair[i], h.contacts.feature[i]
-        )
-        if j < 0:
-            continue
-        u = relative_velocity(h.geoms, contacts, f.kin.p, f.kin.V, j)
-        n = vector(contacts.normal, j)
-        t, size = tangential(vector(h.frames.t1, i), n)
-        if size < 0.5:  # the contact has turned over: no frame to compare in
-            continue
-        t = t[0] / size, t[1] / size, t[2] / size
-        true = vector_dot(u, n), vector_dot(u, t), vector_dot(u, vector_product(n, t))
-        for a in range(3):
-            missing = true[a] - (h.sol.u[3 * i + a] - h.rows.offset[3 * i + a])
-            worst = max(worst, abs(missing - bias[i, a]))
-            bias[i, a] = missing
-    return worst
+        beside = h.rows.offset[r] - (h.end.ahead[r // 3, r % 3] if r < 3 * h.contacts.count[0] else 0.0)
+        h.sol.u[r] = beside + h.sol.before[r] + part * (h.sol.u[r] - beside - h.sol.before[r])

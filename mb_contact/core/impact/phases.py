@@ -24,7 +24,7 @@ import numpy as np
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
-from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
+from mb_contact.core.constraints.contact import contact_frames, contact_rows, normal_velocity, turn_frames
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
@@ -36,8 +36,6 @@ from mb_contact.core.impact.times import (
     gap_now,
     island_moments,
     limit_touch,
-    normal_velocity,
-    offset_lever_arms,
     relax_unreached,
     velocities_at_impact,
 )
@@ -50,7 +48,7 @@ from mb_contact.core.step.problem import rows_in_use, start_phase
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.inverse_dynamics import kinetic_energy
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
-from mb_contact.core.tree.spatial import ZERO, add_vector, vector, vector_product, vector_sum
+from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.core.workspace import BAD_BODY
 from mb_contact.types import NOT_FINITE, OK, TOUCHING_IMPACT
 
@@ -78,7 +76,6 @@ class ImpactWork(NamedTuple):
     residuals_c: Annotated[Reals, 4]  #: certificate of compression
     residuals_d: Annotated[Reals, 4]  #: and of decompression
     energy: Annotated[Reals, 4]  #: [J]
-    arm: Annotated[Reals, "c"]  #: half of the gap that closes before they touch [m]
     when: Annotated[Reals, "c"]  #: moments of the step's marked contacts, from its start [s]
     path_acceleration: Annotated[Reals, "c", 3]  #: their relative accelerations until then [m/s^2]
     picked_acceleration: Annotated[Reals, "c", 3]  #: of those that take part
@@ -115,7 +112,8 @@ def impacts_due(h, eps, every, threshold, lag, dt):
     due = 0
     for i in range(h.contacts.count[0]):
         h.work.row_bias[i, 0] = relax_unreached(h, i, threshold, lag, dt)
-        if (every or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
+        far = vector_dot(vector(h.contacts.spread, i), vector(h.contacts.spread, i)) > 0.0  # see ahead.py
+        if (every or far or eps[h.contacts.pair[i]] > 0.0) and collides(h, i, threshold, lag, dt):
             due += 1
     if every:
         due += limits_hit(h, threshold, lag, dt)
@@ -187,7 +185,6 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
     contact_frames(h.geoms, picked, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, picked, h.kin, h.frames, h.friction.mu)
     contact_rows(h.geoms, picked, h.kin, h.frames, 1.0, 0.0, 0.0, h.rows, h.blocks)
-    offset_lever_arms(h, imp, picked)
     reached_limits(h, imp, threshold, lag, dt)
     moment_rows(h.friction.surfaces, picked, h.frames, h.rows, h.blocks, h.friction.extra)
     island_moments(h, imp, picked, together)
@@ -341,14 +338,12 @@ def set_velocity(h, v):
 
 
 @entry
-def add_impulses(h, picked, vectors, arm, total):
+def add_impulses(h, picked, vectors, total):
     """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
     for i in range(picked.count[0]):
-        moment = vector_sum(ZERO, arm[i], vector_product(vector(picked.normal, i), vector(vectors, i)))
         for side in range(2):
             g = h.geoms.pairs[picked.pair[i], side]
-            add_impulse(picked.point, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
-            add_vector(total, g, moment)
+            add_impulse(picked, vectors, i, h.kin.p, h.geoms.body[g], 1.0 - 2.0 * side, total, g)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.limit import limit_row
 from mb_contact.core.impact.times import limit_gap, limit_touch
 from mb_contact.core.jit import entry
-from mb_contact.core.tree.spatial import put_vector, vector
+from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import LOWER, TOUCHING_IMPACT
 
 
@@ -27,7 +27,10 @@ def pick_contacts(h, imp, picked, eps, touch, only_pair):
         picked.pair[c] = pair
         picked.feature[c] = found.feature[i]
         picked.gap[c] = 0.0
-        imp.arm[c] = 0.5 * max(found.gap[i], 0.0) if imp.collides[i] != 0 else 0.0
+        spread = vector(found.spread, i)
+        if imp.collides[i] != 0 and vector_dot(spread, spread) == 0.0:
+            spread = vector_sum(ZERO, 0.5 * max(found.gap[i], 0.0), vector(found.normal, i))
+        put_vector(picked.spread, c, spread)
         imp.moment[c] = imp.when[i] if imp.collides[i] != 0 else np.inf
         put_vector(imp.picked_acceleration, c, vector(imp.path_acceleration, i))
         put_vector(picked.point, c, vector(found.point, i))

@@ -17,26 +17,12 @@ there ``lag`` is 1/2; it is 0 for flows.
 import numpy as np
 
 from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.contact import normal_velocity, relative_velocity
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.tree.kinematics import body_velocities
-from mb_contact.core.tree.spatial import ZERO, point_velocity, put_vector, vector, vector_dot, vector_sum
+from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
-MASKING_SPEED = 1e3  # raises the row of an approaching contact where the step without impacts is looked for [m/s]
-
-
-@kernel
-def normal_velocity(geoms, contacts, origin, V, i):
-    """Velocity of A against B at contact i along its normal [m/s]."""
-    return vector_dot(relative_velocity(geoms, contacts, origin, V, i), vector(contacts.normal, i))
-
-
-@kernel
-def relative_velocity(geoms, contacts, origin, V, i):
-    """Velocity of A against B at contact i, world axes [m/s]."""
-    pair = contacts.pair[i]
-    point = vector(contacts.point, i)
-    on_a = point_velocity(V, origin, geoms.body[geoms.pairs[pair, 0]], point)
-    return vector_sum(on_a, -1.0, point_velocity(V, origin, geoms.body[geoms.pairs[pair, 1]], point))
+MASKING_SPEED = 1e3  # least raise of the rows of approaching contacts for the step without impacts [m/s]
 
 
 @kernel
@@ -121,8 +107,9 @@ def limit_touch(h, k, side, lag, dt):
 def mask_approaching(h, threshold):
     """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
     for i in range(h.contacts.count[0]):
-        if normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i) < -threshold:
-            h.work.row_bias[i, 0] = MASKING_SPEED
+        speed = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+        if speed < -threshold:
+            h.work.row_bias[i, 0] = MASKING_SPEED - 10.0 * speed
 
 
 @entry
@@ -148,28 +135,6 @@ def predict_impact_times(h, imp, lag, dt):
         imp.when[i] = first_touch(gap_now(h, i), vector_dot(n, u), vector_dot(n, after), lag, dt)
         x, y, z = vector_sum(after, -1.0, u)
         put_vector(imp.path_acceleration, i, (x / dt, y / dt, z / dt))
-
-
-@entry
-def offset_lever_arms(h, imp, picked):
-    """Rows of contacts that close a gap first: each body is touched at its own surface, ``imp.arm`` from the midpoint.
-
-    (x -+ arm n) x d on either side; both rows of moments gain arm n x d.
-    """
-    frames = h.frames
-    rows = h.rows
-    for i in range(picked.count[0]):
-        if imp.arm[i] == 0.0:
-            continue
-        for a in range(3):
-            x = imp.arm[i] * frames.t2[i, a]
-            y = -imp.arm[i] * frames.t1[i, a]
-            if rows.body_a[3 * i] >= 0:
-                rows.on_a[3 * i + 1, a] += x
-                rows.on_a[3 * i + 2, a] += y
-            if rows.body_b[3 * i] >= 0:
-                rows.on_b[3 * i + 1, a] += x
-                rows.on_b[3 * i + 2, a] += y
 
 
 @entry

@@ -4,8 +4,9 @@
 """The smooth motion between contacts: its handle, its charts, its right-hand side; the integrators build on these.
 
 A flow starts at (q_start, v_start), lasts dt and ends at (q_end, v_end).  On its way efforts, gravity, external forces
-and ``constant`` act: generalised forces (N,) that stay, for instance the impulses of a contact problem over its step,
-J* p / dt.  The simulation's own state and ``kin`` are left alone: a flow has workspaces of its own.
+and the impulses of a contact problem act, as forces: constant generalised ones on joints, and forces between bodies
+that go linearly from those of the start to those of the end (``kept_contacts.py``).  The simulation's own state and
+``kin`` are left alone: a flow has workspaces of its own.
 
 Within one step the motion is written in the chart x of its start, q = q_start o exp(x), in which every Runge-Kutta
 method keeps its order (Runge-Kutta-Munthe-Kaas): x is the plain difference of q but for the rotation vectors of
@@ -22,22 +23,23 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
-from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.closing import closure_error
-from mb_contact.core.step.step import record_step, refresh, rows_in_use
+from mb_contact.core.step.step import record_step, refresh
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
-    add_spatial,
-    gathered,
+    STILL,
+    ZERO,
+    put_spatial,
+    put_vector,
     spatial,
     spatial_dot,
-    vector,
+    spatial_sum,
     vector_dot,
     vector_product,
     vector_sum,
@@ -49,6 +51,7 @@ from mb_contact.core.workspace import (
     EFFORTS,
     LIMITS,
     LOOPS,
+    UNLAWFUL,
     WRENCHES,
     Articulated,
     Kinematics,
@@ -71,12 +74,19 @@ class FlowArrays(NamedTuple):
     v: Annotated[Reals, "N"]
     x: Annotated[Reals, "N"]  #: chart of the stage
     v_dot: Annotated[Reals, "N"]  #: acceleration of the stage
-    force: Annotated[Reals, "N"]  #: efforts and constant forces together
-    constant: Annotated[Reals, "N"]  #: constant generalised forces
-    constant_limits: Annotated[Reals, "N"]  #: the part of it that joint limits exert
+    force: Annotated[Reals, "N"]  #: efforts and joint forces together
+    joint_force: Annotated[Reals, "N"]  #: constant: of the impulses of joints' own rows
+    limit_force: Annotated[Reals, "N"]  #: the part of it that joint limits exert
+    force_start: Annotated[Reals, "n", 6]  #: of the other impulses where the flow starts, about the bodies' origins
+    force_end: Annotated[Reals, "n", 6]  #: and where it ends
+    contact_force: Annotated[Reals, "n", 6]  #: of the stage, between these two
+    body_force: Annotated[Reals, "n", 6]  #: of the stage, with the external ones
+    gathered: Annotated[Reals, "n", 6]  #: these of a body and all behind it; for midpoint.py
+    span: Annotated[Reals, 1]  #: time from force_start to force_end [s]
+    end_known: Annotated[Integers, 1]  #: 1 where force_end has the contacts of the end
     rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
     accelerations: Annotated[Reals, "s", "N"]
-    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, constant forces of contacts, of limits, wrenches [W]
+    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, impulses of contacts, of limits, external wrenches [W]
     work: Annotated[Reals, 5]  #: work of the whole flow [J]
     before: Annotated[Reals, 5]  #: work up to the start of an inner step
     count: Annotated[Integers, 2]  #: steps and evaluations of the last flow
@@ -102,29 +112,57 @@ def make_flow(n, N, nq, stages, is_free):
     """(FlowArrays, their handle) for n bodies, N degrees of freedom and nq coordinates."""
     kin, kin_end, art = make_kinematics(n, N), make_kinematics(n, N), make_articulated(n, N)
     arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=stages, kin=kin, kin_end=kin_end, art=art, is_free=is_free)
+    arrays.span[0] = 1.0
     return arrays, _handle_of(arrays)
 
 
 @entry
 def begin_flow(h, f):
-    """A flow from the simulation's state, or from behind it where impacts ask for it, without constant forces yet."""
+    """A flow from the simulation's state, or from behind it where impacts ask for it, without impulses yet."""
     tree = h.tree
     copy(h.q.shape[0], h.q, f.q_start)
     shifted = False
     for i in range(h.v.shape[0]):
         shifted = shifted or h.work.shift[i] != 0.0
         f.v_start[i] = h.v[i]
-        f.constant[i] = 0.0
-        f.constant_limits[i] = 0.0
+        f.joint_force[i] = 0.0
+        f.limit_force[i] = 0.0
         limit = tree.effort_limit[i]
         h.work.effort[i] = min(max(h.effort[i], -limit), limit)
+    for k in range(f.force_start.shape[0]):
+        put_spatial(f.force_start, k, STILL)
+        put_spatial(f.force_end, k, STILL)
+    f.span[0] = h.settings[DT]
     if shifted:
         integrate_joints(tree, h.work.shift, -1.0, f.q_start)
 
 
 @entry
-def accelerate(h, f, weight, v_damped):
-    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T + constant - d v_damped - C at (f.q, f.v); a status."""
+def forget_ends(h, f):
+    """A step begins: nothing is known of its end."""
+    f.end_known[0] = 0
+    for i in range(h.contacts.count[0]):
+        put_vector(h.work.row_bias, i, ZERO)
+        put_vector(h.end.ahead, i, ZERO)
+
+
+@entry
+def stage_forces(h, f, time):
+    """Forces of contacts on the bodies after ``time`` of the flow, and these with the external ones."""
+    late = time / f.span[0]
+    for k in range(f.force_start.shape[0]):
+        early = spatial_sum(STILL, 1.0 - late, spatial(f.force_start, k))
+        contact = spatial_sum(early, late, spatial(f.force_end, k))
+        put_spatial(f.contact_force, k, contact)
+        put_spatial(f.body_force, k, spatial_sum(contact, 1.0, spatial(h.work.external, k)))
+
+
+@entry
+def accelerate(h, f, time, weight, v_damped):
+    """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T - d v_damped - C at (f.q, f.v) and ``time``; a status.
+
+    T are efforts, springs and the forces of impulses, external forces among C.
+    """
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
@@ -136,9 +174,10 @@ def accelerate(h, f, weight, v_damped):
         h.work.info[BAD_BODY] = body
         return status
     for i in range(f.force.shape[0]):
-        f.force[i] = h.work.effort[i] + f.constant[i]
+        f.force[i] = h.work.effort[i] + f.joint_force[i]
     spring_forces(tree, h.joints, f.q, f.force)
-    free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, h.work.external, f.v_dot)
+    stage_forces(h, f, time)
+    free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, f.body_force, f.v_dot)
     f.count[1] += 1
     return OK
 
@@ -171,19 +210,22 @@ def chart_rates(tree, x, v, rate):
         rate[d], rate[d + 1], rate[d + 2] = vector_sum(vector_sum(w, -0.5, once), c, vector_product(turn, once))
 
 
-@kernel
-def flow_powers(damping, effort, constant, constant_limits, v, external, V, powers, s):
-    """Powers of efforts, damping, constant forces and external wrenches at velocities v and V, into row s."""
+@entry
+def flow_powers(h, f, s):
+    """Powers of efforts, damping, impulses and external wrenches at the stage's velocities, into row s."""
+    powers = f.powers
     for c in range(5):
         powers[s, c] = 0.0
-    for i in range(v.shape[0]):
-        powers[s, EFFORTS] += effort[i] * v[i]
-        powers[s, DAMPING] -= damping[i] * v[i] * v[i]
-        powers[s, CONTACTS] += (constant[i] - constant_limits[i]) * v[i]
-        powers[s, LIMITS] += constant_limits[i] * v[i]
-    for k in range(external.shape[0]):
-        for c in range(6):
-            powers[s, WRENCHES] += external[k, c] * V[k, c]
+    for i in range(f.v.shape[0]):
+        v = f.v[i]
+        powers[s, EFFORTS] += h.work.effort[i] * v
+        powers[s, DAMPING] -= h.tree.damping[i] * v * v
+        powers[s, CONTACTS] += (f.joint_force[i] - f.limit_force[i]) * v
+        powers[s, LIMITS] += f.limit_force[i] * v
+    for k in range(f.contact_force.shape[0]):
+        V = spatial(f.kin.V, k)
+        powers[s, CONTACTS] += spatial_dot(spatial(f.contact_force, k), V)
+        powers[s, WRENCHES] += spatial_dot(spatial(h.work.external, k), V)
 
 
 @kernel
@@ -214,38 +256,6 @@ def free_velocity(h, f):
     return OK if is_finite(f.v_end) else NOT_FINITE
 
 
-@kernel
-def generalised_forces(tree, kin, force, out):
-    """T = H phi f of spatial forces on the bodies, by one gather; ``force`` (n, 6) is overwritten."""
-    for k in range(tree.parent.shape[0] - 1, -1, -1):
-        f = spatial(force, k)
-        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            out[i] = spatial_dot(spatial(kin.H, i), f)
-        if tree.parent[k] >= 0:
-            add_spatial(force, tree.parent[k], gathered(f, vector(kin.l, k)))
-
-
-@entry
-def hold_impulses(h, f):
-    """The solved impulses as forces constant over the step, J* p / dt; True if there are any."""
-    dt = h.settings[DT]
-    any_force = False
-    n_rows = rows_in_use(h)
-    for r in range(n_rows):
-        any_force = any_force or h.sol.r[r] != 0.0
-    if not any_force:
-        return False
-    row_impulses(h.rows, n_rows, h.sol.r, f.art.z)
-    generalised_forces(h.tree, h.kin, f.art.z, f.constant)
-    for i in range(f.constant.shape[0]):
-        f.constant[i] /= dt
-    for r in range(h.blocks.rows[0]):
-        dof = h.rows.dof[r]
-        if dof >= 0:
-            f.constant_limits[dof] += h.rows.sign[r] * h.sol.r[r] / dt
-    return True
-
-
 @entry
 def end_is_finite(f):
     """Whether the end of the flow is a state."""
@@ -254,12 +264,18 @@ def end_is_finite(f):
 
 @entry
 def conclude_flow(h, f):
-    """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the books."""
+    """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the balance.
+
+    Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.
+    """
     record_step(h)
+    unlawful = f.work[CONTACTS] - h.work.work_terms[CONTACTS] - h.work.work_terms[LOOPS]
     copy(5, f.work, h.work.work_terms)
+    h.work.work_terms[CONTACTS] -= unlawful
+    h.work.contact_energy[UNLAWFUL] = unlawful
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
-    h.work.work_terms[LOOPS] = 0.0  # their impulses are constant forces like those of contacts
+    h.work.work_terms[LOOPS] = 0.0  # their impulses are forces like those of contacts
     if h.bil.info[COUNT] > 0:
         h.bil.residuals[CLOSURE] = closure_error(h)

@@ -36,14 +36,19 @@ ROUNDING = 1e-9  # relative change below which one that no longer falls is round
 
 
 @kernel
-def free_body_step(tree, R, k, gravity, constant, external, q_start, v_start, dt, q_end, v_end, work):
-    """The step of free body k, whose pose at the start is R[k]; False where Newton's iteration does not converge."""
+def free_body_step(tree, R, k, gravity, contact, external, q_start, v_start, dt, q_end, v_end, work):
+    """The step of free body k, whose pose at the start is R[k]; False where Newton's iteration does not converge.
+
+    Forces ``contact`` and ``external`` (n, 6) are those half-way, about the bodies' origins.
+    """
     d = tree.v_start[k]
     m = tree.mass[k]
     r = matrix(R, k)
     c = turned(r, vector(tree.com, k))
-    both = _about_centre(c, spatial_sum(_six(constant, d), 1.0, spatial(external, k)))
     w = _three(v_start, d)
+    half = vector_sum(c, 0.5 * dt, vector_product(w, c))  # the centre of mass half-way, to second order
+    touch, push = _about_centre(half, spatial(contact, k)), _about_centre(half, spatial(external, k))
+    both = spatial_sum(touch, 1.0, push)
     v = vector_sum(_three(v_start, d + 3), 1.0, vector_product(w, c))  # velocity of the centre of mass, then its mean
     u = vector_sum(vector_sum(v, dt / m, both[3:]), dt, _three(gravity, 0))
     v = vector_sum(vector_sum(ZERO, 0.5, v), 0.5, u)
@@ -54,8 +59,8 @@ def free_body_step(tree, R, k, gravity, constant, external, q_start, v_start, dt
         return False
     s = turned(r, vector_sum(vector_sum(ZERO, 0.5, a), 0.5, e))  # R0 W'
     mean = s + v
-    work[CONTACTS] += dt * spatial_dot(mean, _about_centre(c, _six(constant, d)))
-    work[WRENCHES] += dt * spatial_dot(mean, _about_centre(c, spatial(external, k)))
+    work[CONTACTS] += dt * spatial_dot(mean, touch)
+    work[WRENCHES] += dt * spatial_dot(mean, push)
     s = vector_sum(ZERO, 0.5 * dt, s)
     change = _cayley_change(s, c)
     _move(tree, k, q_start, s, vector_sum(vector_sum(ZERO, dt, v), -1.0, change), q_end)
@@ -70,12 +75,6 @@ def free_body_step(tree, R, k, gravity, constant, external, q_start, v_start, dt
 def _three(a, d):
     """The three entries of a from d on."""
     return a[d], a[d + 1], a[d + 2]
-
-
-@sweep
-def _six(a, d):
-    """The six entries of a from d on."""
-    return _three(a, d) + _three(a, d + 3)
 
 
 @sweep

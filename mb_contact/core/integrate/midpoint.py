@@ -15,11 +15,12 @@ other forces at v'.  Solved by a fixed point until rounding stops it, and symmet
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.integrate.flow import accelerate, flow_powers, move_chart
+from mb_contact.core.integrate.flow import accelerate, flow_powers, move_chart, stage_forces
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
 from mb_contact.core.tree.kinematics import body_inertias, body_poses, body_velocities
+from mb_contact.core.tree.spatial import add_spatial, gathered, put_spatial, spatial, spatial_dot, vector
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
@@ -42,7 +43,7 @@ def midpoint_flow(h, f, dt):
         f.count[0] = pieces
         status = OK
         for piece in range(pieces):
-            status = midpoint_step(h, f, dt / pieces)
+            status = midpoint_step(h, f, (piece + 0.5) * dt / pieces, dt / pieces)
             if status != OK:
                 break
             if piece < pieces - 1:
@@ -57,29 +58,34 @@ def midpoint_flow(h, f, dt):
 
 
 @entry
-def midpoint_step(h, f, dt):
-    """One step from (q_start, v_start) to (q_end, v_end); STEP_TOO_SMALL where the iteration does not converge."""
+def midpoint_step(h, f, time, dt):
+    """One step, half-way through which the flow is at ``time``, from (q_start, v_start) to (q_end, v_end).
+
+    STEP_TOO_SMALL where the iteration does not converge.
+    """
     jointed = False
     for k in range(f.is_free.shape[0]):
         jointed = jointed or f.is_free[k] == 0
     if jointed:
-        status = _tree_step(h, f, dt)
+        status = _tree_step(h, f, time, dt)
         if status != OK:
             return status
     else:
         copy(f.q_end.shape[0], f.q_start, f.q_end)
     tree = h.tree
     body_poses(tree, f.q_start, f.kin)
+    stage_forces(h, f, time)
     for k in range(f.is_free.shape[0]):
         if f.is_free[k] != 0 and not free_body_step(
-            tree, f.kin.R, k, h.gravity, f.constant, h.work.external, f.q_start, f.v_start, dt, f.q_end, f.v_end, f.work
-        ):
+            tree, f.kin.R, k, h.gravity, f.contact_force, h.work.external, f.q_start, f.v_start, dt, f.q_end, f.v_end,
+            f.work,
+        ):  # fmt: skip
             return STEP_TOO_SMALL
     return OK
 
 
 @entry
-def _tree_step(h, f, dt):
+def _tree_step(h, f, time, dt):
     """The step of all bodies that are not free; those that are stand still in it."""
     tree = h.tree
     N = f.v.shape[0]
@@ -100,20 +106,20 @@ def _tree_step(h, f, dt):
             f.x[i] = 0.5 * dt * f.mean[i]
             f.v[i] = f.mean[i]
         move_chart(tree, f.q_start, f.x, f.q)
-        status = accelerate(h, f, 0.5 * dt, f.v_start)
+        status = accelerate(h, f, time, 0.5 * dt, f.v_start)
         if status != OK:
             return status
         _tree_kinetic(tree, f.kin, f.v, f.energies)
-        flow_powers(
-            tree.damping, h.work.effort, f.constant, f.constant_limits, f.v, h.work.external, f.kin.V, f.powers, 0
-        )  # fmt: skip
+        flow_powers(h, f, 0)
+        _gather_forces(h, f)
         change = 0.0
         for k in range(tree.parent.shape[0]):
             if f.is_free[k] != 0:
                 continue
             root = tree.root[k]
             for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-                scale = max(scale, dt * max(abs(f.v_dot[i]), abs(f.force[i]) * f.art.D_inv[i]))  # at rest they cancel
+                force = max(abs(f.force[i]), abs(_body_effort(f, k, i)))
+                scale = max(scale, dt * max(abs(f.v_dot[i]), force * f.art.D_inv[i]))  # at rest they cancel
                 a = f.v_dot[i] + f.multiplier[root] * f.mean[i]
                 new = f.v_start[i] + 0.5 * dt * a
                 if not np.isfinite(new):
@@ -138,6 +144,23 @@ def _tree_step(h, f, dt):
 
 
 @entry
+def _gather_forces(h, f):
+    """Contact and external forces of every body and all behind it into ``f.gathered``."""
+    for k in range(h.tree.parent.shape[0]):
+        put_spatial(f.gathered, k, spatial(f.body_force, k))
+    for k in range(h.tree.parent.shape[0] - 1, -1, -1):
+        if h.tree.parent[k] >= 0:
+            force = gathered(spatial(f.gathered, k), vector(f.kin.l, k))
+            add_spatial(f.gathered, h.tree.parent[k], force)
+
+
+@entry
+def _body_effort(f, k, i):
+    """Generalised force of ``f.gathered`` on degree of freedom i, of body k's joint."""
+    return spatial_dot(spatial(f.kin.H, i), spatial(f.gathered, k))
+
+
+@entry
 def _correct(h, f, dt):
     """Move every tree's multiplier so that its energy changes by the work of its forces."""
     tree = h.tree
@@ -147,9 +170,8 @@ def _correct(h, f, dt):
         root = tree.root[k]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             u = f.mean[i]
-            work[root] += dt * u * (h.work.effort[i] + f.constant[i] - tree.damping[i] * u)
-        for c in range(6):
-            work[root] += dt * h.work.external[k, c] * f.kin.V[k, c]
+            force = h.work.effort[i] + f.joint_force[i] + _body_effort(f, k, i)
+            work[root] += dt * u * (force - tree.damping[i] * u)
     _energies_at(h, f, f.q_end, f.v_end, AFTER)
     for k in range(tree.parent.shape[0]):
         if tree.root[k] != k or f.is_free[k] != 0:

@@ -15,12 +15,18 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step's length
 
 
 @entry
-def runge_kutta_step(h, f, A, b, dt):
-    """One step of the tableau (A, b) from (q_start, v_start) to (q_end, v_end); the work is added to ``f.work``."""
+def runge_kutta_step(h, f, A, b, time, dt):
+    """One step of the tableau (A, b) from (q_start, v_start), ``time`` into the flow, to (q_end, v_end).
+
+    Its work is added to ``f.work``.
+    """
     tree = h.tree
     stages = b.shape[0]
     N = f.v.shape[0]
     for s in range(stages):
+        late = 0.0
+        for j in range(s):
+            late += A[s, j]
         for i in range(N):
             x = 0.0
             v = 0.0
@@ -30,15 +36,13 @@ def runge_kutta_step(h, f, A, b, dt):
             f.x[i] = dt * x
             f.v[i] = f.v_start[i] + dt * v
         move_chart(tree, f.q_start, f.x, f.q)
-        status = accelerate(h, f, 0.0, f.v)
+        status = accelerate(h, f, time + late * dt, 0.0, f.v)
         if status != OK:
             return status
         chart_rates(tree, f.x, f.v, f.rates[s])
         for i in range(N):
             f.accelerations[s, i] = f.v_dot[i]
-        flow_powers(
-            tree.damping, h.work.effort, f.constant, f.constant_limits, f.v, h.work.external, f.kin.V, f.powers, s
-        )  # fmt: skip
+        flow_powers(h, f, s)
     for i in range(N):
         x = 0.0
         v = 0.0
@@ -60,7 +64,7 @@ def fixed_flow(h, f, A, b, dt):
     fill(5, f.work, 0.0)
     f.count[0] = 1
     f.count[1] = 0
-    return runge_kutta_step(h, f, A, b, dt)
+    return runge_kutta_step(h, f, A, b, 0.0, dt)
 
 
 @kernel
@@ -95,7 +99,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         if last:
             step = dt - done
         copy(5, f.work, f.before)
-        status = runge_kutta_step(h, f, A, b, step)
+        status = runge_kutta_step(h, f, A, b, done, step)
         if status != OK:
             return status
         error = step_error(f.rates, f.accelerations, f.v_start, difference, step, tolerance)

@@ -20,10 +20,15 @@ VISCOUS = 2
 COULOMB_VISCOUS = 3
 
 
+MODEL, DIRECTIONS, HALVES = range(3)  #: entries of Friction.model
+
+
 class Friction(NamedTuple):
     """The friction model of a scene and what its contacts need."""
 
-    model: Annotated[Integers, 2]  #: COULOMB .. COULOMB_VISCOUS, and n_f, 0 for the exact cone
+    #: COULOMB .. COULOMB_VISCOUS; n_f, 0 for the exact cone; halves of the step in which viscous friction acts: 2, or
+    #: 1 where rows are the sum of the slips at both ends
+    model: Annotated[Integers, 3]
     viscous: Annotated[Reals, "m"]  #: viscous coefficient of each pair of geometries [N s/m]
     surfaces: FrictionParameters
     mu: Annotated[Reals, "c", 2]  #: friction coefficients along both tangents
@@ -53,9 +58,9 @@ class Draft(NamedTuple):
     damping: Annotated[Reals, "N"]  #: dt times the damping: part of M in a step, zero in an impact
 
 
-def make_friction(model, n_f, viscous, surfaces, contacts):
+def make_friction(model, n_f, halves, viscous, surfaces, contacts):
     """For so many contacts."""
-    model, extra = np.array([model, n_f]), np.full(contacts, -1, np.int64)
+    model, extra = np.array([model, n_f, halves]), np.full(contacts, -1, np.int64)
     return allocate(Friction, c=contacts, model=model, viscous=viscous, surfaces=surfaces, extra=extra)
 
 
@@ -101,12 +106,13 @@ def _take(draft, b, row, mu):
 @kernel
 def draft_contacts(draft, contacts, friction, dt):
     """Blocks of the contacts, the first ones, contact by contact."""
-    model = friction.model[0]
+    model = friction.model[MODEL]
+    acting = 0.5 * dt * friction.model[HALVES]
     draft.count[0] = 0
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
         coulomb = model == COULOMB or model == COULOMB_VISCOUS
-        b = _open(draft, CONTACT if coulomb else UNILATERAL, friction.model[1])
+        b = _open(draft, CONTACT if coulomb else UNILATERAL, friction.model[DIRECTIONS])
         _take(draft, b, 3 * i, 0.0)
         if coulomb:
             _take(draft, b, 3 * i + 1, friction.mu[i, 0])
@@ -124,7 +130,7 @@ def draft_contacts(draft, contacts, friction, dt):
             continue
         for a in range(1, 3):
             b = _open(draft, EQUALITY, 0)
-            _take(draft, b, 3 * i + a, 0.0 if model == NO_SLIP else 1.0 / (dt * friction.viscous[pair]))
+            _take(draft, b, 3 * i + a, 0.0 if model == NO_SLIP else 1.0 / (acting * friction.viscous[pair]))
 
 
 @kernel

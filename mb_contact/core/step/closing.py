@@ -34,7 +34,7 @@ from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
-from mb_contact.core.tree.inverse_dynamics import mechanical_energy
+from mb_contact.core.tree.inverse_dynamics import gravity_power, mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.workspace import KINETIC, POTENTIAL, Rows, make_rows
@@ -83,6 +83,7 @@ def refresh(h):
     potential += spring_energy(h.tree, h.joints, h.q)
     h.work.energy[KINETIC] = kinetic
     h.work.energy[POTENTIAL] = potential
+    h.work.falling[0] = gravity_power(h.tree, h.kin, h.gravity)
 
 
 @kernel

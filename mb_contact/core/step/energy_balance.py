@@ -8,7 +8,7 @@ from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import cross
-from mb_contact.core.workspace import CONTACTS, DAMPING, EFFORTS, GAINED, LIMITS, LOOPS, PUSHED_OUT, WRENCHES
+from mb_contact.core.workspace import CONTACTS, DAMPING, EFFORTS, GAINED, LIMITS, LOOPS, PUSHED_OUT, UNLAWFUL, WRENCHES
 
 
 @kernel
@@ -30,15 +30,15 @@ def contact_impulses(geoms, contacts, kin, frames, sol, work):
             impulse[i, a] = r[3 * i] * normal[i, a] + r[3 * i + 1] * t1[i, a] + r[3 * i + 2] * t2[i, a]
         for side in range(2):
             g = pairs[contacts.pair[i], side]
-            add_impulse(contacts.point, impulse, i, kin.p, body[g], 1.0 - 2.0 * side, total, g)
+            add_impulse(contacts, impulse, i, kin.p, body[g], 1.0 - 2.0 * side, total, g)
 
 
 @kernel
-def add_impulse(point, impulse, i, origin, k, sign, total, g):
+def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
     """Add contact i's impulse to geometry g, about the origin of its body k (the world's for the inertial frame)."""
-    x = point[i, 0]
-    y = point[i, 1]
-    z = point[i, 2]
+    x = contacts.point[i, 0] + sign * contacts.spread[i, 0]
+    y = contacts.point[i, 1] + sign * contacts.spread[i, 1]
+    z = contacts.point[i, 2] + sign * contacts.spread[i, 2]
     if k >= 0:
         x -= origin[k, 0]
         y -= origin[k, 1]
@@ -56,11 +56,11 @@ def add_impulse(point, impulse, i, origin, k, sign, total, g):
 
 
 @kernel
-def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, work):
+def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, ahead, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
     At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
-    velocity jump of the impulses.
+    velocity jump of the impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.
     """
     for i in range(work.work_terms.shape[0]):
         work.work_terms[i] = 0.0
@@ -75,6 +75,8 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, work):
     combine_velocities(sol.before, bil)
     for r in range(blocks.rows[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
+        if r < 3 * contacts:
+            mean += 0.5 * ahead[r // 3, r % 3]
         dof = rows.dof[r]
         if dof < 0:
             work.work_terms[CONTACTS] += sol.r[r] * mean
@@ -90,18 +92,20 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, work):
         work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         if bil.bound[r - bil.info[FIRST]] > 0.0:
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
-    _contact_energy(rows, blocks.rows[0], sol, work.contact_energy)
+    _contact_energy(rows, blocks.rows[0], sol, contacts, work.row_bias, work.contact_energy)
 
 
 @kernel
-def _contact_energy(rows, n_rows, sol, energy):
+def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
     """What the impulses do to the free motion, ``energy`` (2,): T(v+) - T(v_free) and sum p_n v_push [J].
 
     T(v+) - T(v_free) = r* (u_free + u+) / 2 with M + dt d in T, and where the rows complement each other
     r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
     """
+    energy[UNLAWFUL] = 0.0
     energy[GAINED] = 0.0
     energy[PUSHED_OUT] = 0.0
     for r in range(n_rows):
-        energy[GAINED] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - rows.offset[r])
-        energy[PUSHED_OUT] += sol.r[r] * max(0.0, -rows.offset[r])
+        asked = rows.offset[r] - (row_bias[r // 3, r % 3] if r < 3 * contacts else 0.0)
+        energy[GAINED] += sol.r[r] * (0.5 * (sol.q[r] + sol.u[r]) - asked)
+        energy[PUSHED_OUT] += sol.r[r] * max(0.0, -asked)

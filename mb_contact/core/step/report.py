@@ -8,6 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT, FIRST
 from mb_contact.core.handle import IMPACT_SPEED
 from mb_contact.core.jit import entry
+from mb_contact.core.solve.draft import DIRECTIONS
 from mb_contact.core.workspace import FEATURE, GAP, IMPULSE, LANDED, NORMAL, PAIR, POINT, SLIDING, STATE
 from mb_contact.types import SEPARATE, SLIP, STICK
 
@@ -53,7 +54,7 @@ def report(h):
         x = h.sol.u[3 * i + 1]
         y = h.sol.u[3 * i + 2]
         sigma = np.sqrt(x * x + y * y)
-        n_f = h.friction.model[1]
+        n_f = h.friction.model[DIRECTIONS]
         if n_f > 0:  # the largest closing speed along one of the polygon's directions
             sigma = 0.0
             for d in range(n_f):

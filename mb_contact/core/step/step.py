@@ -174,7 +174,10 @@ def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
     finish_servos(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort)
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
-    balance_energy(h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.work)
+    balance_energy(
+        h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.contacts.count[0],
+        h.end.ahead, h.work,
+    )  # fmt: skip
     remember(h)
     contact_moments(
         h.friction.surfaces, h.geoms, h.contacts, h.frames, h.friction.extra, h.sol.r, h.memory, h.work.geom_impulse

@@ -7,6 +7,7 @@ from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     add_spatial,
     gathered,
+    linear,
     momentum,
     moved,
     put_spatial,
@@ -14,6 +15,9 @@ from mb_contact.core.tree.spatial import (
     spatial_dot,
     spatial_sum,
     vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
 )
 
 
@@ -82,3 +86,14 @@ def mechanical_energy(tree, kin, gravity):
         for c in range(3):
             potential -= gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
     return kinetic, potential
+
+
+@kernel
+def gravity_power(tree, kin, gravity):
+    """Power of gravity on all bodies [W], from ``kin`` at the current state."""
+    power = 0.0
+    g = gravity[0], gravity[1], gravity[2]
+    for k in range(tree.parent.shape[0]):
+        turning = vector_product(vector(kin.V, k), vector(kin.mc, k))
+        power += vector_dot(g, vector_sum(turning, tree.mass[k], linear(kin.V, k)))
+    return power

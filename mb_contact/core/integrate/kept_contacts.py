@@ -1,0 +1,278 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts whose points wander while a flow goes on: the forces of their impulses, and their rows where it ends.
+
+A disc on its rim, a pivoting rod, a ball on a ball: the contact point of the start of a step is not that of its end.
+A first flow, with the rows J(q0) of the start, tells where it ends, and the narrow phase where contacts are then.  With
+their rows J(q1) the step is second order in time:
+
+    forces   f(t) = J*(q0) p (1 - t/dt) / dt + J*(q1) p t / dt^2 on the bodies, about their origins of time t
+    laws     of normals and of what sticks: J(q1) v1;  what slides is opposed along the mean of J(q0) v0 and J(q1) v1
+
+If neither row moves at its end, the work of p is the product of two changes, (J1 - J0)(v0 - v1) p / 4: third order in a
+step.  Where the contact's features are others at the end, its point goes with the bodies' surfaces.
+"""
+
+import numpy as np
+
+from mb_contact.core.collision.geometry import geometry_poses
+from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.constraints.bilateral import FIRST
+from mb_contact.core.constraints.contact import find_previous, relative_velocity, tangential
+from mb_contact.core.constraints.torsion_rolling import moments
+from mb_contact.core.handle import DT
+from mb_contact.core.jit import entry, kernel
+from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
+from mb_contact.core.step.step import rows_in_use
+from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    add_spatial,
+    body_point,
+    linear,
+    matrix,
+    put_vector,
+    spatial,
+    spatial_sum,
+    transposed,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+
+KEPT_GAP = 1e-5  #: gap up to which a contact without an impulse counts as kept [m]
+AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
+NO_FRAME = 0.5  #: part of the first tangent along the surface below which the contact has turned over
+SLIDING = 1e-6  #: slip at both ends from which friction opposes their mean [m/s]
+
+
+@entry
+def hold_impulses(h, f):
+    """The solved impulses as forces of the flow; True if there are any.
+
+    Those on joints' own rows are constant generalised forces, those between bodies go with their rows.
+    """
+    dt = h.settings[DT]
+    f.span[0] = dt
+    n_rows = rows_in_use(h)
+    any_force = False
+    for r in range(n_rows):
+        p = h.sol.r[r] / dt
+        if p == 0.0:
+            continue
+        any_force = True
+        dof = h.rows.dof[r]
+        if dof >= 0:
+            f.joint_force[dof] += h.rows.sign[r] * p
+            if r < h.blocks.rows[0]:
+                f.limit_force[dof] += h.rows.sign[r] * p
+            continue
+        _add_row(h.rows, r, p, f.force_start)
+        if f.end_known[0] == 0 or r >= h.bil.info[FIRST]:
+            _add_row(h.rows, r, p, f.force_end)
+    if f.end_known[0] != 0:
+        for i in range(h.contacts.count[0]):
+            _add_end(h, i, dt, f.force_end)
+    return any_force
+
+
+@kernel
+def _add_row(rows, r, p, force):
+    """Add row r's force p to the forces (n, 6) on the bodies."""
+    if rows.body_a[r] >= 0:
+        add_spatial(force, rows.body_a[r], spatial_sum(STILL, p, spatial(rows.on_a, r)))
+    if rows.body_b[r] >= 0:
+        add_spatial(force, rows.body_b[r], spatial_sum(STILL, p, spatial(rows.on_b, r)))
+
+
+@entry
+def _add_end(h, i, dt, force):
+    """Add contact i's force and moments, in its frame of the end, about the bodies' origins there."""
+    end = h.end
+    r = h.sol.r
+    pair = h.contacts.pair[i]
+    a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
+    f = _in_frame(end, i, r[3 * i] / dt, r[3 * i + 1] / dt, r[3 * i + 2] / dt)
+    x, y, z = moments(h.friction.surfaces, pair, h.friction.extra[i], r)
+    m = _in_frame(end, i, x / dt, y / dt, z / dt)
+    if a >= 0:
+        add_spatial(force, a, vector_sum(m, 1.0, vector_product(vector(end.arm_a, i), f)) + f)
+    if b >= 0:
+        on_b = vector_sum(m, 1.0, vector_product(vector(end.arm_b, i), f)) + f
+        add_spatial(force, b, spatial_sum(STILL, -1.0, on_b))
+
+
+@kernel
+def _in_frame(end, i, x, y, z):
+    """The vector of these components in the frame of contact i at the end."""
+    a = vector_sum(vector_sum(ZERO, x, vector(end.normal, i)), y, vector(end.t1, i))
+    return vector_sum(a, z, vector(end.t2, i))
+
+
+@entry
+def wander(h):
+    """Whether the bodies of any kept contact move in this step."""
+    least = AT_REST / h.settings[DT]
+    for i in range(h.contacts.count[0]):
+        if not _is_kept(h, i):
+            continue
+        for side in range(2):
+            k = h.geoms.body[h.geoms.pairs[h.contacts.pair[i], side]]
+            for c in range(6 if k >= 0 else 0):
+                if abs(h.kin.V[k, c]) > least or abs(h.work.V_free[k, c] + h.art.alpha[k, c]) > least:
+                    return True
+    return False
+
+
+@entry
+def _is_kept(h, i):
+    """Whether contact i carries an impulse or touches."""
+    return h.sol.r[3 * i] > 0.0 or h.contacts.gap[i] <= KEPT_GAP
+
+
+@entry
+def kept_pairs(h, count, candidates, reach):
+    """The candidates of the step whose pairs have kept contacts, and their reach; returns how many."""
+    b = h.buffers
+    found = 0
+    at = 0
+    for i in range(count):
+        kept = False
+        while at < h.contacts.count[0] and h.contacts.pair[at] == b.candidates[i]:
+            kept = kept or _is_kept(h, at)
+            at += 1
+        if kept:
+            candidates[found] = b.candidates[i]
+            reach[found] = b.reach[i]
+            found += 1
+    return found
+
+
+@entry
+def end_poses(h, f, geom_R, geom_p):
+    """Poses of the geometries at the end of a flow."""
+    body_poses(h.tree, f.q_end, f.kin)
+    geometry_poses(h.geoms, f.kin.R, f.kin.p, geom_R, geom_p)
+
+
+@entry
+def end_contacts(h, b, count, contacts):
+    """Contacts of the first ``count`` candidates of the buffers b, behind ``end_poses`` and the narrow phase."""
+    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts)
+
+
+@entry
+def correct_kept(h, f, contacts):
+    """Rows of the kept contacts where the flow has ended, behind ``end_poses``; what the step's own rows miss of them.
+
+    The velocities that friction and normal laws are asked of go to ``work.row_bias``, as what they have beyond the
+    linear model of the step's rows, and into the velocities of the problem: solved again, it is about the end.
+
+    Parameters
+    ----------
+    contacts : Contacts
+        All points at the end of the flow.
+
+    Returns
+    -------
+    float
+        Largest change of ``row_bias`` [m/s].
+    """
+    body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
+    f.end_known[0] = 1
+    end = h.end
+    worst = 0.0
+    for i in range(h.contacts.count[0]):
+        _set_end(h, f, contacts, i)
+        if not _is_kept(h, i):
+            continue
+        pair = h.geoms.pairs[h.contacts.pair[i]]
+        on_a = _arm_velocity(f.kin.V, h.geoms.body[pair[0]], end.arm_a, i)
+        u = vector_sum(on_a, -1.0, _arm_velocity(f.kin.V, h.geoms.body[pair[1]], end.arm_b, i))
+        there = vector_dot(u, vector(end.normal, i)), vector_dot(u, vector(end.t1, i)), vector_dot(u, vector(end.t2, i))
+        x, y = _slip_law(h, i, there[1], there[2])
+        law = there[0], x, y
+        no_slip = h.friction.model[MODEL] == NO_SLIP  # rows of points of one face would contradict each other
+        for c in range(3):
+            row = 3 * i + c
+            linear_model = h.sol.u[row] - h.rows.offset[row]
+            end.ahead[i, c] = there[c] - linear_model
+            if c > 0 and no_slip:
+                continue
+            change = law[c] - linear_model - h.work.row_bias[i, c]
+            worst = max(worst, abs(change))
+            h.work.row_bias[i, c] += change
+            h.rows.offset[row] += change
+            h.sol.q[row] += change
+    return worst
+
+
+@kernel
+def _arm_velocity(V, k, arm, i):
+    """Velocity of the point of body k at ``arm[i]`` from its origin."""
+    if k < 0:
+        return ZERO
+    return vector_sum(linear(V, k), 1.0, vector_product(vector(V, k), vector(arm, i)))
+
+
+@entry
+def _slip_law(h, i, x, y):
+    """Slip that friction of contact i opposes, from that of the end (x, y).
+
+    Coulomb's: as large as there, along the mean of both ends, or there alone where it turns round.  Viscous: the sum of
+    both ends, whose friction is that of half of the step (``draft.draft_contacts``).
+    """
+    start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
+    a, b = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))
+    model = h.friction.model[MODEL]
+    if model == VISCOUS:
+        return x + a, y + b
+    size = np.sqrt(x * x + y * y)
+    if size < SLIDING or a * x + b * y <= 0.5 * size * np.sqrt(a * a + b * b):
+        return x, y
+    a += x
+    b += y
+    if model == COULOMB_VISCOUS:
+        return a, b
+    size /= np.sqrt(a * a + b * b)
+    return size * a, size * b
+
+
+@entry
+def _set_end(h, f, contacts, i):
+    """Frame of contact i at the end of the flow, and the arms to it from the bodies' origins there."""
+    end = h.end
+    pair = h.contacts.pair[i]
+    a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
+    start, n, t = vector(h.contacts.point, i), vector(h.contacts.normal, i), vector(h.frames.t1, i)
+    j = find_previous(contacts.count[0], contacts.pair, contacts.feature, pair, h.contacts.feature[i])
+    size = 0.0
+    if j >= 0:
+        point = vector(contacts.point, j)
+        along, size = tangential(t, vector(contacts.normal, j))
+    if size >= NO_FRAME:
+        n = vector(contacts.normal, j)
+        t = along[0] / size, along[1] / size, along[2] / size
+    else:  # its features are others, or it has turned over
+        both = vector_sum(_carried(h.kin, f.kin, a, start), 1.0, _carried(h.kin, f.kin, b, start))
+        point = vector_sum(ZERO, 0.5, both)
+    put_vector(end.normal, i, n)
+    put_vector(end.t1, i, t)
+    put_vector(end.t2, i, vector_product(n, t))
+    if a >= 0:
+        put_vector(end.arm_a, i, vector_sum(point, -1.0, vector(f.kin.p, a)))
+    if b >= 0:
+        put_vector(end.arm_b, i, vector_sum(point, -1.0, vector(f.kin.p, b)))
+
+
+@kernel
+def _carried(before, after, k, point):
+    """A point of body k of one pose, in another."""
+    if k < 0:
+        return point
+    local = turned(transposed(matrix(before.R, k)), vector_sum(point, -1.0, vector(before.p, k)))
+    return body_point(after.R, after.p, k, local)

@@ -1,0 +1,185 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts that wander within a step: second order in time, against ordinary differential equations of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mb_contact as mb
+from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene
+from oracles.rolling_body import G, ellipsoid, rim, roll
+
+FLOWS = ("rk4", "midpoint", "adaptive")
+RADIUS, HALF, MASS = 0.05, 0.0025, 0.1
+LEAN = np.radians(20.0)  # of the coin's plane from the vertical
+
+
+def on_ground(body, dt, integrator="rk4", friction=1.0, **settings):
+    settings = {"materials": {"m": Material(friction)}, "ground": Ground(0.0, "m"), **settings}
+    return mb.Simulator(Scene(primitives=(body,), time_step=dt, integrator=integrator, **settings))
+
+
+def rolling(body, omega, height, dt, integrator, **settings):
+    """The body set rolling about the origin of the ground with this angular velocity."""
+    sim = on_ground(body, dt, integrator, **settings)
+    arm = np.array(height)  # from the contact to the centre
+    sim.set_object("body", velocity=np.r_[omega, np.cross(omega, arm)])
+    return sim
+
+
+def coin(dt, integrator, speed=1.0, **settings):
+    """A coin on its rim, rolling along -x, its axis near +-y."""
+    height = RADIUS * np.cos(LEAN) + HALF * np.sin(LEAN)
+    pose = Pose((0.0, 0.0, height), (np.pi / 2.0 + LEAN, 0.0, 0.0))
+    body = Primitive("body", "cylinder", (RADIUS, 2.0 * HALF), pose, "free", MASS, material="m")
+    axis = pose.rotation()[:, 2]
+    down = -np.array([0.0, 0.0, 1.0]) + axis[2] * axis
+    contact = RADIUS * down / np.linalg.norm(down) - HALF * np.sign(axis[2]) * axis
+    return rolling(body, axis * speed / RADIUS, -contact, dt, integrator, **settings)
+
+
+def coin_truth(sim, times):
+    inertia = MASS * np.array([3.0 * RADIUS**2 + 4.0 * HALF**2] * 2 + [6.0 * RADIUS**2]) / 12.0
+    return roll(rim(RADIUS, HALF), inertia, MASS, sim.link_pose("body")[1], sim.v[:3].copy(), times)[0]
+
+
+def egg(dt, integrator, **settings):
+    """An ellipsoid on its side, rolling and turning."""
+    axes = np.array([0.06, 0.08, 0.05])
+    body = Primitive("body", "ellipsoid", tuple(2.0 * axes), Pose((0.0, 0.0, axes[2])), "free", MASS, material="m")
+    return rolling(body, np.array([3.0, 2.0, 1.0]), [0.0, 0.0, axes[2]], dt, integrator, **settings)
+
+
+def egg_truth(sim, times):
+    axes = np.array([0.06, 0.08, 0.05])
+    square = axes**2
+    inertia = MASS * (square.sum() - square) / 5.0
+    return roll(ellipsoid(axes), inertia, MASS, sim.link_pose("body")[1], sim.v[:3].copy(), times)[0]
+
+
+def orientation_error(make, truth, dt, integrator, seconds):
+    """Largest angle [rad] between the simulated body and the true one."""
+    sim = make(dt, integrator)
+    steps = round(seconds / dt)
+    expected = truth(sim, np.arange(steps + 1) * dt)
+    worst = 0.0
+    for k in range(steps):
+        sim.step()
+        worst = max(worst, 2.0 * np.sqrt(max(0.0, 1.0 - (sim.link_pose("body")[1] @ expected[k + 1]) ** 2)))
+    return worst
+
+
+@pytest.mark.parametrize("make, truth", [(coin, coin_truth), (egg, egg_truth)], ids=["coin", "ellipsoid"])
+@pytest.mark.parametrize("integrator", FLOWS)
+def test_what_rolls_converges_at_second_order(make, truth, integrator):
+    steps = np.array([4e-3, 2e-3, 1e-3])
+    errors = [orientation_error(make, truth, dt, integrator, 0.3) for dt in steps]
+    order = np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert order > 1.9 and errors[-1] < 2e-3
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint"])
+def test_a_rolling_coin_keeps_its_energy(integrator):
+    sim = coin(1e-3, integrator)
+    start = sim.energy()
+    for _ in range(500):
+        sim.step()
+    assert abs(sim.energy() - start) <= 1e-5 * start
+
+
+@pytest.mark.parametrize("dt", [1e-4, 1e-3, 4e-3])
+@pytest.mark.parametrize("settings", [{"integrator": "semi_implicit_euler"}, {"integrator": "rk4",
+                                      "collision_scheme": "event"}], ids=["euler", "event"])  # fmt: skip
+def test_a_coin_never_gains(settings, dt):
+    sim = coin(dt, **settings)
+    start = sim.energy()
+    for _ in range(round(0.2 / dt)):
+        sim.step()
+        assert sim.energy() <= start * (1.0 + 1e-9)
+
+
+def test_a_ball_on_a_ball_rolls_off_at_second_order():
+    """Contact points wander on both bodies: theta'' = g sin(theta) / (7/5 (a + b)) until it leaves."""
+    a, b, start = 0.3, 0.1, 0.2
+
+    def run(dt):
+        fixed = Primitive("base", "sphere", (a,), Pose((0.0, 0.0, a)), material="m")
+        place = ((a + b) * np.sin(start), 0.0, a + (a + b) * np.cos(start))
+        ball = Primitive("ball", "sphere", (b,), Pose(place), "free", 1.0, material="m")
+        scene = Scene(primitives=(fixed, ball), materials={"m": Material(2.0)}, time_step=dt, integrator="rk4")
+        sim = mb.Simulator(scene)
+        for _ in range(round(0.4 / dt)):
+            sim.step()
+        x, _, z = sim.link_pose("ball")[0]
+        return np.arctan2(x, z - a)
+
+    swing = solve_ivp(lambda _, y: [y[1], G * np.sin(y[0]) / (1.4 * (a + b))], (0.0, 0.4), [start, 0.0],
+                      rtol=1e-12, atol=1e-14)  # fmt: skip
+    steps = np.array([8e-3, 4e-3, 2e-3])
+    errors = np.abs([run(dt) - swing.y[0, -1] for dt in steps])
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.9 and errors[-1] < 1e-5
+
+
+@pytest.mark.parametrize("integrator", FLOWS)
+def test_a_rod_falls_about_its_foot_at_second_order(integrator):
+    """theta'' = 3 g sin(theta) / (2 l) for a thin rod, 1 + (w / l)^2 of its inertia for this one."""
+    length, width, lean = 1.0, 0.02, 0.3
+    half, thin = 0.5 * length, 0.5 * width
+
+    def run(dt):
+        height = half * np.cos(lean) + thin * np.sin(lean)
+        pose = Pose((0.0, 0.0, height), (0.0, lean, 0.0))
+        rod = Primitive("body", "box", (width, 0.1, length), pose, "free", 1.0, material="m")
+        sim = on_ground(rod, dt, integrator, friction=2.0)
+        start = sim.energy()
+        for _ in range(round(0.4 / dt)):
+            sim.step()
+        _, s, _, c = sim.link_pose("body")[1]
+        return 2.0 * np.arctan2(s, c), sim.energy() / start - 1.0
+
+    reach = np.hypot(half, thin)
+    inertia = (length**2 + width**2) / 12.0 + reach**2
+    corner = np.arctan2(thin, half)
+    fall = solve_ivp(lambda _, y: [y[1], G * reach * np.sin(y[0] - corner) / inertia], (0.0, 0.4), [lean, 0.0],
+                     rtol=1e-12, atol=1e-14)  # fmt: skip
+    steps = np.array([8e-3, 4e-3, 2e-3])
+    angles, gains = np.array([run(dt) for dt in steps]).T
+    for errors in (angles - fall.y[0, -1], gains):
+        assert np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0] > 1.9
+
+
+@pytest.mark.parametrize("model", ["viscous", "coulomb_viscous"])
+@pytest.mark.parametrize("integrator", FLOWS)
+def test_viscous_friction_slows_down_at_second_order(model, integrator):
+    """D15's models at acceleration level: v' = -c v / m, and -c v / m - mu g with Coulomb's beside it."""
+    viscous, friction = 4.0, 0.1 if model == "coulomb_viscous" else 0.0
+
+    def run(dt):
+        body = Primitive("body", "box", (0.1, 0.1, 0.02), Pose((0.0, 0.0, 0.01)), "free", 1.0, material="m")
+        pair = MaterialPair(("m", "m"), friction, viscous=viscous)
+        sim = on_ground(body, dt, integrator, friction, friction_model=model, pairs=(pair,))
+        sim.set_object("body", velocity=[0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+        for _ in range(round(0.16 / dt)):
+            sim.step()
+        return sim.v[3], sim.q[0]
+
+    c = 4 * viscous  # each of the four points
+    rest = friction * G / c
+    speed = (1.0 + rest) * np.exp(-0.16 * c) - rest
+    way = (1.0 + rest) * (1.0 - np.exp(-0.16 * c)) / c - 0.16 * rest
+    steps = np.array([8e-3, 4e-3, 2e-3])
+    errors = np.abs([np.subtract(run(dt), (speed, way)) for dt in steps])
+    for error in errors.T:
+        assert np.polyfit(np.log(steps), np.log(error), 1)[0] > 1.9
+
+
+def test_a_body_at_rest_is_left_alone():
+    sim = on_ground(Primitive("body", "box", (0.1, 0.1, 0.1), Pose((0.0, 0.0, 0.05)), "free", 1.0, material="m"), 1e-3)
+    for _ in range(5):
+        step = sim.step()
+    assert np.abs(sim.v).max() < 1e-12 and not sim.context.end.ahead.any()
+    assert step.certificate.contact_error == pytest.approx(0.0, abs=1e-18)
