@@ -25,7 +25,7 @@ class SemiImplicitEuler:
 
     kernel = _step.conclude  #: compiled last of what it needs
     lag = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
-    gain = 1e-3  #: part of its kinetic energy that a step may gain: by a turn of phi in a step it swings by about phi^2
+    removes_gains = False  #: by a turn of phi in a step its energy swings by about phi^2: told, and left as it is
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
@@ -50,7 +50,7 @@ class Flow:
 
     kernel = None  #: compiled last of what it needs
     lag = 0.0
-    gain = 1e-6
+    removes_gains = True  #: what a step gains without work is taken out again
     tableau = None  #: whose stages' rates are kept
 
     def __init__(self, context):

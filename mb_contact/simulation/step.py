@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, PUSHED_OUT
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, POTENTIAL, PUSHED_OUT
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
@@ -16,6 +16,9 @@ from mb_contact.simulation.results import Certificate, Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+
+PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
+ROUNDING = 1e-13  #: part of the energies that is rounding
 
 
 class Stepper:
@@ -28,7 +31,7 @@ class Stepper:
 
     def __init__(self, state):
         self._state, self._context = state, state.context
-        self._removed = 0.0  # by the last step [J]
+        self._gained = self._removed = 0.0  # by the last step [J]
 
     def step(self, dt, command):
         """Advance by dt [s] under commanded efforts (joints,); the Step.
@@ -69,7 +72,7 @@ class Stepper:
             work = sum(context.work.work_terms.tolist()) + impacts
             if start is not None:
                 refuse_runaway(self._state, start, work)
-            self._remove_gain(dt, work, before, falling)
+            self._judge_energy(dt, work, before, falling)
             return work
         except BaseException:
             context.effort[:], context.dt, context.work.external[:] = effort, length, external
@@ -77,8 +80,8 @@ class Stepper:
             wrenches.applied = applied
             raise
 
-    def _remove_gain(self, dt, work, before, falling):
-        """Slow down what the finished step of dt [s] has gained without ``work`` [J] (``core/step/passivity.py``).
+    def _judge_energy(self, dt, work, before, falling):
+        """What the finished step of dt [s] has gained without ``work`` [J]; a flow is slowed down by it (passivity.py).
 
         Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
         Contacts and limits can add no more than their push-out does.
@@ -87,8 +90,9 @@ class Stepper:
         touch = float(arrays.work_terms[CONTACTS] + arrays.work_terms[LIMITS])
         gain = self._state.energy() - sum(before) - work + max(0.0, touch - float(arrays.contact_energy[PUSHED_OUT]))
         gain += integrator.lag * dt * (float(arrays.falling[0]) - falling)
-        self._removed = 0.0
-        if gain > integrator.gain * before[KINETIC]:
+        bound = PASSIVE * before[KINETIC] + ROUNDING * (before[KINETIC] + abs(before[POTENTIAL]))
+        self._gained, self._removed = (gain if gain > bound else 0.0), 0.0
+        if self._gained and integrator.removes_gains:
             self._removed = remove_gain(self._context.handle, gain)
 
     def _move(self):
@@ -132,6 +136,7 @@ class Stepper:
             contact_energy=gained,
             push_out_energy=pushed,
             contact_error=unlawful,
+            energy_gained=self._gained,
             energy_removed=self._removed,
             loop_residual=residual,
             loop_velocity=speed,
