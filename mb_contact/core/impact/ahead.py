@@ -20,7 +20,7 @@ from mb_contact.core.jit import entry
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.types import SHAPE_PLANE
 
-FAR = 0.1  #: way before two shapes touch, part of the smaller one's size, from which its direction matters,
+FAR = 1.0  #: way before two shapes touch, in sizes of the smaller one, from which its direction matters,
 SIDEWAYS = 1e-3  #: and the part of it along the surfaces
 
 
