@@ -23,6 +23,7 @@ from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.trot import Trot
 from mb_contact.core.lcp.active_factor import make_ppm_work
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
+from mb_contact.core.solve.draft import HALVES
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
@@ -144,7 +145,8 @@ class BesideOthers(ContactStep):
         eq.softness[: len(tangents)], eq.start[: len(warm)] = 0.0, warm
         if context.scene.friction_model == "viscous":
             viscous = context.world.viscous[context.contacts.pair[near]]
-            eq.softness[: len(tangents)] = np.repeat(1.0 / (context.dt * viscous), 2)
+            acting = 0.5 * context.dt * context.friction.model[HALVES]
+            eq.softness[: len(tangents)] = np.repeat(1.0 / (acting * viscous), 2)
         eq.info[_eq.EQUALITY_ROWS], eq.info[_eq.FREE_ROWS] = len(tangents), len(hard)
         start = time.perf_counter()
         _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
