@@ -68,7 +68,9 @@ class Crossings:
 
     def _root(self, i, a, at_a, b, at_b):
         """Time at which gap i closes between a, where it is open, and b, where it is not."""
-        if at_a <= (0.0 if a > 0.0 else ROUNDING):  # it starts on the surface: back until it is open
+        on_surface = at_a <= (0.0 if a > 0.0 else ROUNDING)
+        # at a tie of features rounding names the points of a kept contact anew, and a gap at the start is another one
+        if on_surface or self._gap_at(i, a) <= 0.0:  # on from where it is open
             a, at_a, b, at_b = self._opened(i, a, b, at_b)
         if at_a <= 0.0:
             self.stuck.append(i)

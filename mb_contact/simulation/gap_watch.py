@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.impact import events as _events
 from mb_contact.core.integrate import kept_contacts as _kept
+from mb_contact.simulation.other_poses import OtherPoses
 
 
 class GapWatch:
@@ -19,12 +19,10 @@ class GapWatch:
     """
 
     def __init__(self, context):
-        geoms = context.world.geoms
-        pairs = max(len(geoms.pairs), 1)
+        pairs = max(len(context.world.geoms.pairs), 1)
         self._context = context
-        self._narrow = make_narrow_phase(geoms)
-        self.buffers = make_buffers(geoms)
-        self._contacts = make_contacts(4 * pairs)
+        self._end = OtherPoses(context, 4 * pairs)
+        self.buffers = self._end.buffers
         self._gaps = np.zeros(pairs)
         self._kept = np.zeros((4 * pairs, 2), np.int64)
         self.n_kept = 0  #: contacts that are in the problem of the substep
@@ -42,14 +40,13 @@ class GapWatch:
     def correct(self):
         """Change of the kept contacts' velocities at the end of the flow, for which their rows are corrected [m/s]."""
         context = self._context
-        return _kept.correct_kept(context.handle, context.integrator.flow, self._contacts) if self.n_kept else 0.0
+        return _kept.correct_kept(context.handle, context.integrator.flow, self._end.contacts) if self.n_kept else 0.0
 
     def at_end(self, count):
         """Gaps (count,) of the first candidates at the end of the flow [m]."""
-        b = self.buffers
         self.end_poses()
-        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-        return self._watched(b, count)
+        self._end.query(count)
+        return self._watched(self.buffers, count)
 
     def at_start(self, count):
         """Gaps (count,) at the start of the substep, where the step's own narrow phase has looked [m]."""
@@ -72,6 +69,6 @@ class GapWatch:
     def _watched(self, b, count):
         """Gaps (count,) of candidates whose witness points are in the buffers ``b``."""
         _events.watched_gaps(
-            self._context.handle, b, count, self._contacts, self._kept, self.n_kept, self._gaps
+            self._context.handle, b, count, self._end.contacts, self._kept, self.n_kept, self._gaps
         )
         return self._gaps[:count].copy()

@@ -4,19 +4,19 @@
 """How a step moves the state: a scene's integrator, in three calls around the contact problem.
 
 ``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the solved
-impulses held as constant forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
+impulses as forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
 that choose their own steps.
 """
 
 import numpy as np
 
-from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.integrate import midpoint as _midpoint
 from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.step import step as _step
+from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
 
 
@@ -36,7 +36,7 @@ class SemiImplicitEuler:
         return OK
 
     def conclude(self, handle):
-        """Books, report and the new state."""
+        """Energy balance, report and the new state."""
         _step.conclude(handle)
 
 
@@ -56,17 +56,17 @@ class Flow:
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; held: constant forces on
-        #: its way; work: of efforts, damping, held forces of contacts and limits, wrenches; count: steps, evaluations
-        self._narrow = self._buffers = self._end_contacts = None
+        self._end = None  # OtherPoses, made when contacts wander
+        #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
+        #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
         self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
 
     def begin(self, handle):
-        """Put the start of the flow at the handle's state, with its efforts and nothing held."""
+        """Put the start of the flow at the handle's state, with its efforts and without impulses."""
         _flow.begin_flow(handle, self.flow)
 
     def advance(self, handle, dt):
-        """Flow for dt [s] from ``q_start``, ``v_start`` under ``held`` to ``q_end``, ``v_end``; returns a status.
+        """Flow for dt [s] from ``q_start``, ``v_start`` to ``q_end``, ``v_end``; returns a status.
 
         The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
         """
@@ -85,8 +85,7 @@ class Flow:
         """
         status = self.flow_with_impulses(handle)
         if status == OK and _kept.wander(handle):
-            self._find_end(handle)
-            _kept.correct_kept(handle, self.flow, self._end_contacts)
+            _kept.correct_kept(handle, self.flow, self._find_end(handle))
             status = self._context.contact_step.impulses_again(handle) or self.flow_with_impulses(handle)
         return status
 
@@ -103,19 +102,17 @@ class Flow:
     def _find_end(self, handle):
         """The contacts of kept pairs where the flow has ended."""
         context = self._context
-        if self._narrow is None or len(self._end_contacts.pair) < context.capacity:
-            geoms = context.world.geoms
-            self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
-            self._buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
-            self._end_contacts = make_contacts(context.capacity)
-        b = self._buffers
+        if self._end is None or len(self._end.contacts.pair) < context.capacity:
+            self._end = OtherPoses(context, context.capacity)
+        b = self._end.buffers
         count = _kept.kept_pairs(handle, context.candidates, b.candidates, b.reach)
         _kept.end_poses(handle, self.flow, b.geom_R, b.geom_p)
-        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
-        _kept.end_contacts(handle, b, count, self._end_contacts)
+        self._end.query(count)
+        self._end.find(count)
+        return self._end.contacts
 
     def conclude(self, handle):
-        """Books, report and the new state."""
+        """Energy balance, report and the new state."""
         _flow.conclude_flow(handle, self.flow)
 
 

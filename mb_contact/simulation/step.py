@@ -72,7 +72,7 @@ class Stepper:
             work = sum(context.work.work_terms.tolist()) + impacts
             if start is not None:
                 refuse_runaway(self._state, start, work)
-            self._judge_energy(dt, work, before, falling)
+            self._check_energy(dt, work, before, falling)
             return work
         except BaseException:
             context.effort[:], context.dt, context.work.external[:] = effort, length, external
@@ -80,7 +80,7 @@ class Stepper:
             wrenches.applied = applied
             raise
 
-    def _judge_energy(self, dt, work, before, falling):
+    def _check_energy(self, dt, work, before, falling):
         """What the finished step of dt [s] has gained without ``work`` [J]; a flow is slowed down by it (passivity.py).
 
         Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.

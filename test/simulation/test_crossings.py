@@ -66,3 +66,15 @@ def test_a_gap_that_breaks_down_ends_with_an_error():
 
     with pytest.raises(mb.DynamicsError, match="time of a collision"):
         search(gap)
+
+
+def test_a_gap_that_is_another_one_at_the_start_is_sought_from_where_it_is_open():
+    """The bracket's gap at the start is that of a point which rounding names otherwise when it is flown to."""
+
+    def gap(time):
+        return -1e-7 if time == 0.0 else 0.3 - time
+
+    one = np.zeros(1)
+    crossings = Crossings(lambda time: np.array([gap(time)]), lambda i, time: gap(time), one, one > 0.0, one, 0.0, 0.0)
+    assert crossings.search(0.0, np.array([0.3]), 0.5, np.array([gap(0.5)])) == pytest.approx(0.3, abs=1e-14)
+    assert not crossings.stuck

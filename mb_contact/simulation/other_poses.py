@@ -1,0 +1,41 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contacts at poses that are not the state's: where a flow ends, or at the moment at which two shapes will touch."""
+
+from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.core.integrate.kept_contacts import end_contacts
+
+
+class OtherPoses:
+    """A narrow phase of its own, with its buffers and contacts.
+
+    Parameters
+    ----------
+    context : StepContext
+    points : int
+        Room for contact points.
+
+    Attributes
+    ----------
+    buffers : CollisionBuffers
+        Whose poses and candidates whoever asks has to set.
+    contacts : Contacts
+        What ``find`` has found.
+    """
+
+    def __init__(self, context, points):
+        geoms = context.world.geoms
+        self._context = context
+        self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
+        self.buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
+        self.contacts = make_contacts(points)
+
+    def query(self, count):
+        """Witnesses of the first ``count`` candidates."""
+        b = self.buffers
+        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+
+    def find(self, count):
+        """Contacts of the first ``count`` candidates, whose witnesses ``query`` has found."""
+        end_contacts(self._context.handle, self.buffers, count, self.contacts)
