@@ -193,7 +193,7 @@ def main(argv=None):
     run_node(mb.Simulator(SCENE), RunOptions(node=node, backend=options.backend, name="life", ready=ready))
     counts = json.loads(child.communicate("end\n", timeout=30.0)[0].splitlines()[-1])
     print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.items()))
-    bad = counts["left_out"] + counts["old"] + (counts["states"] == 0)
+    bad = counts["twice"] + counts["left_out"] + counts["old"] + (counts["states"] == 0)
     return 1 if bad or (not options.quick and max(lives[0].memory) > 1.0) else 0
 
 

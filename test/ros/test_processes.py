@@ -8,10 +8,14 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.qos import QoS
+from paths import ROOT
+from ros.fake_simulator import FakeSimulator
 from ros.support import TIMEOUT, Session, wait_until
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -266,3 +270,34 @@ def test_an_interrupt_while_samples_are_taken_does_not_crash():
         child = ros.process(sys.executable, "-u", "-c", INTERRUPTED_OFTEN)
         assert child.wait() == 0, child.output()
         assert "survived True" in child.output()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_reliable_subscriber_that_is_lost_holds_nothing_up(number):
+    """Peers learn of it after ten seconds; until then a reliable writer without an answer might wait at each step."""
+    with Session() as ros, ros.running(FakeSimulator(26), operational_space_rate=1000.0) as node:
+
+        def steps_in(seconds):
+            begun = node.stamp()
+            time.sleep(seconds)
+            return (node.stamp() - begun) / 1e6 / seconds
+
+        lost = ros.controller(10**9)
+        lost.wait_for("running")
+        before = steps_in(2.0)
+        lost.signal(number)
+        assert steps_in(4.0) > 0.5 * before
+        assert not any(publisher.dropped for publisher in node.outputs.publishers)
+
+
+@pytest.mark.parametrize("example", ["dual_arm_lift.py", "press_with_force.py"])
+@pytest.mark.parametrize("number", SIGNALS)
+def test_an_example_that_is_interrupted_ends_cleanly(example, number):
+    """A launch file says of what ends otherwise that it has died."""
+    with Session() as ros:
+        peer = ros.peer()
+        commands = peer.node.create_subscription("sensor_msgs/msg/JointState", "joint_commands", print, QoS(10))
+        controller = ros.process(sys.executable, "-u", ROOT / "examples" / example, "--backend", "embedded")
+        wait_until(lambda: commands.get_publisher_count() > 0, "controller")
+        controller.signal(number)
+        clean_end(controller)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -179,3 +181,50 @@ def test_a_node_that_does_not_simulate_yet_says_so():
         assert reports[0].status[0].message.startswith("not simulating yet: ")
         node.wait_for("ready")
         peer.until(lambda: not reports[-1].status[0].message.startswith("not simulating yet"))
+
+
+def test_states_are_told_once_and_wrenches_go_on_where_bodies_come_and_go():
+    ball = mb.model.Primitive("ball", "sphere", (0.05,), mb.model.Pose((3.0, 0.0, 0.05)), "free", mass=2.0)
+    scene = dataclasses.replace(
+        mb.pendulum(2, length=2.0, angle=0.5, rate=0.0).scene(), primitives=(ball,), ground=mb.model.Ground(-3.0),
+        contact_wrench_links=("ball",),
+    )  # fmt: skip
+    simulator = mb.Simulator(scene)
+    simulator.set_object("ball", ((3.0, 0.0, -2.95), (0.0, 0.0, 0.0, 1.0)), np.zeros(6))
+    spawn, delete = (f"simulation_interfaces/srv/{kind}" for kind in ("SpawnEntity", "DeleteEntity"))
+    with Session() as ros, ros.running(simulator, lockstep=True, lockstep_timeout=30.0):
+        peer = ros.peer()
+        states, wrenches = (peer.listen(topic, kind, QoS(1000)) for topic, kind in (
+            ("joint_states", JOINT_STATE), ("contact_wrenches/ball", "geometry_msgs/msg/WrenchStamped")))  # fmt: skip
+        commands = peer.publisher("joint_commands")
+
+        def answer(state):
+            command = peer.node.message_type(JOINT_STATE)(name=list(state.name), effort=[0.0] * len(state.name))
+            command.header = state.header
+            commands.publish(command)
+
+        def steps(count):
+            for k in range(len(states), len(states) + count):
+                peer.until(lambda n=k: len(states) >= n)
+                answer(states[k - 1])
+            peer.until(lambda: len(states) > k)
+
+        peer.until(lambda: states)
+        begun = len(states) - 1  # the first state is repeated until a controller comes
+        steps(20)
+        pose = peer.node.message_type("geometry_msgs/msg/PoseStamped")()
+        pose.pose.position.x, pose.pose.orientation.w = 5.0, 1.0
+        for k in range(5):  # the node waits for an answer meanwhile
+            name = f"visitor_{k}"
+            text = "{shape: sphere, size: [0.05], mass: 0.5}"
+            spawned = peer.call("/spawn_entity", spawn, name=name, resource_string=text, initial_pose=pose)
+            assert spawned.result.result == 1
+            steps(7)
+            assert peer.call("/delete_entity", delete, entity=name).result.result == 1
+            steps(7)
+        assert (np.diff(stamps(states[begun:])) == MS).all()
+        peer.until(lambda: stamps(wrenches[-1:]) == [90 * MS])  # means over ten steps
+        while wrenches[1].header.stamp == wrenches[0].header.stamp:
+            wrenches.pop(0)
+        assert (np.diff(stamps(wrenches)) == 10 * MS).all()
+        assert np.allclose([wrench.wrench.force.z for wrench in wrenches[1:]], 2.0 * 9.8, rtol=1e-6)

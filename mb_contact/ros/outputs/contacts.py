@@ -42,6 +42,12 @@ class Wrenches:
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
             self._outputs.append(_MeanWrench(make, topic, prefix + simulator.joint_wrenches.child_link(name), take))
 
+    def go_on(self, former: Wrenches) -> None:
+        """Take over the sums of an interval that began in another world, where the topic is the same."""
+        sums = {output.topic: (output.total, output.steps) for output in former._outputs}
+        for output in self._outputs:
+            output.total, output.steps = sums.get(output.topic, (output.total, output.steps))
+
     def accumulate(self) -> None:
         """Add the wrenches of the step just taken."""
         for output in self._outputs:
@@ -69,24 +75,24 @@ class _MeanWrench:
         prototype = make.message(self.TYPE)
         prototype.header.frame_id = frame
         self._message, self._publisher = make.prepared(self.TYPE, topic, prototype)
-        self._take, self._unit, self._always = take, unit, always
-        self._total, self._steps = np.zeros(6), 0
+        self.topic, self._take, self._unit, self._always = topic, take, unit, always
+        self.total, self.steps = np.zeros(6), 0
 
     def _due(self):
         return self._always or wanted(self._publisher)
 
     def accumulate(self):
         if self._due():
-            self._total += self._take()
-            self._steps += 1
+            self.total += self._take()
+            self.steps += 1
 
     def clear(self):
-        self._total[:] = 0.0
-        self._steps = 0
+        self.total[:] = 0.0
+        self.steps = 0
 
     def publish(self, stamp):
         if self._due():
-            for field, value in zip(self.FIELDS, (self._total / (max(1, self._steps) * self._unit)).tolist()):
+            for field, value in zip(self.FIELDS, (self.total / (max(1, self.steps) * self._unit)).tolist()):
                 self._message.set(field, value)
             self._message.stamp("header.stamp", stamp)
             self._message.publish()

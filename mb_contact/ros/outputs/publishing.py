@@ -49,6 +49,7 @@ class Outputs:
         self._make = _Maker(node, self.publishers)
         self.run = 1
         self.told: int | None = None
+        self._sent: int | None = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)
@@ -56,7 +57,10 @@ class Outputs:
     def bind(self, simulator: AnySimulator) -> None:
         """Publish the states of (another) simulator, on the same topics."""
         make, schedule, options = self._make, self._schedule, self._options
-        self._wrenches = Wrenches(make, simulator, schedule, options)
+        wrenches = Wrenches(make, simulator, schedule, options)
+        if self._sent is not None:
+            wrenches.go_on(self._wrenches)
+        self._wrenches = wrenches
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator)
         self._frames = ObjectFrames(make, simulator, options)
@@ -66,7 +70,6 @@ class Outputs:
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
         self._description = Description(make, simulator)
-        self._sent: int | None = None
 
     def accumulate(self) -> None:
         """Take up what the step just taken adds to means over an interval."""
@@ -88,6 +91,11 @@ class Outputs:
         self._description.publish()
         self._frames.publish_static()
         self._objects.publish()
+
+    def publish_frames(self, stamp: int) -> None:
+        """Show where everything is, between two states."""
+        if self._schedule.tf:
+            self._frames.publish(stamp)
 
     def publish(self, step: Any, stamp: int, last: Any = None, force: bool = False) -> None:
         """Publish all that is due at this time step.
