@@ -21,14 +21,17 @@ from typing import get_args, get_type_hints
 import numba
 import numpy as np
 import numpy.typing as npt
-from numba.core import types
+from numba.core import cgutils, imputils, types
+from numba.core.runtime.nrtdynmod import _meminfo_struct_type
+from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
-from numba.extending import intrinsic
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Integers32 = npt.NDArray[np.int32]
 
+DATA = 3  #: entry of Numba's header of a counted object that points to its data
 SIZE = re.compile(r"(?:(\d+) \* )?([A-Za-z]\w*)(?: \+ (\d+))?")  #: of a shape
 
 
@@ -84,9 +87,34 @@ def handle(declaration):
     name, module = declaration.__name__ + "Handle", {"__module__": declaration.__module__}
     kind = type(name + "Type", (HandleType,), module)
     proxy = type(name, (structref.StructRefProxy,), module)
-    structref.register(kind)
+    register_model(kind)(models.StructRefModel)
+    _define_fields(kind)
     structref.define_boxing(kind, proxy)
     return kind, proxy, intrinsic(_maker(kind))
+
+
+def _define_fields(kind):
+    """How kernels read a handle's fields: as structref does, but without Numba's reference counts.
+
+    Those took atomic operations for every array of every tuple that a kernel looked at.
+    """
+
+    @infer_getattr
+    class Fields(AttributeTemplate):
+        key = kind
+
+        def generic_resolve(self, handle_type, name):
+            return handle_type.field_dict.get(name)
+
+    @lower_getattr_generic(kind)
+    def read(context, builder, handle_type, value, name):
+        reference = cgutils.create_struct_proxy(handle_type)(context, builder, value=value)
+        header = builder.bitcast(reference.meminfo, _meminfo_struct_type.as_pointer())
+        data_type = handle_type.get_data_type()
+        where = context.data_model_manager[data_type].get_value_type().as_pointer()
+        data = builder.bitcast(builder.load(cgutils.gep(builder, header, 0, DATA)), where)
+        field = getattr(cgutils.create_struct_proxy(data_type)(context, builder, ref=data), name)
+        return imputils.impl_ret_borrowed(context, builder, handle_type.field_dict[name], field)
 
 
 def _maker(kind):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate, handle
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import maker
 from mb_contact.core.workspace import (
     Articulated,
     Compliance,
@@ -73,7 +73,7 @@ class StepArrays(NamedTuple):
 StepArraysHandleType, StepArraysHandle, _step_handle = handle(StepArrays)
 
 
-@entry
+@maker
 def make_step_handle(arrays):
     """The handle of StepArrays."""
     return _step_handle(arrays)
@@ -96,7 +96,7 @@ class TreeArrays(NamedTuple):
 TreeArraysHandleType, TreeArraysHandle, _tree_handle = handle(TreeArrays)
 
 
-@entry
+@maker
 def make_tree_handle(arrays):
     """The handle of TreeArrays."""
     return _tree_handle(arrays)
@@ -124,7 +124,7 @@ class NodesArrays(NamedTuple):
 NodesArraysHandleType, NodesArraysHandle, _nodes_handle = handle(NodesArrays)
 
 
-@entry
+@maker
 def make_nodes_handle(arrays):
     """The handle of NodesArrays."""
     return _nodes_handle(arrays)

@@ -80,7 +80,12 @@ def sweep(function):
 
 
 def entry(function):
-    """As ``kernel``, for functions that take a handle or make an array, whose references must be counted."""
+    """As ``kernel``: what takes a handle."""
+    return kernel(function)
+
+
+def maker(function):
+    """As ``kernel``, for functions that make a handle, whose references must be counted."""
     return _compiled(function, counted=True)
 
 

@@ -232,6 +232,7 @@ class KernelDispatcher(CPUDispatcher):
         cres, key = self.overloads[arguments], self.key(arguments)
         fndesc, flags = cres.fndesc, compiler.Flags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.nrt = True  # a handle is borrowed for the call
         context = compiler._make_subtarget(self.targetctx, flags)
         context.mangler = mangle
         library = context.codegen().create_library(f"entry.{fndesc.mangled_name}")

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import Integers, Integers32, Reals, allocate, handle
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import maker
 
 EQUALITY = 0  #: u + mu r = 0, mu a softness
 UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
@@ -116,7 +116,7 @@ class System(NamedTuple):
 SystemHandleType, SystemHandle, _system_handle = handle(System)
 
 
-@entry
+@maker
 def make_system_handle(system):
     """The one reference by which kernels take a System."""
     return _system_handle(system)
