@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from paths import ROOT
 
 pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
 
+from mb_contact.ros.backend import create_node  # noqa: E402
 from mb_contact.ros.embedded import dds_raw  # noqa: E402
 from mb_contact.ros.embedded.backend import EmbeddedNode  # noqa: E402
 from mb_contact.ros.node import SimulatorNode  # noqa: E402
@@ -246,6 +248,15 @@ def wait_until(condition, what, timeout=TIMEOUT):
         time.sleep(0.005)
 
 
+#: A real ROS 2's variables with which its processes and those of the embedded backend hear each other.
+RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", **RANGE}
+BACKENDS = (
+    "embedded",
+    pytest.param("rclpy", marks=pytest.mark.skipif(not find_spec("rclpy"), reason="no sourced ROS 2 here")),
+)
+
+
 class Session:
     """A ROS domain of its own with its processes and nodes; a context manager."""
 
@@ -280,10 +291,15 @@ class Session:
         """Start the test controller."""
         return self.process(sys.executable, "-u", CONTROLLER, *arguments)
 
+    @classmethod
+    def of(cls, backend, **variables):
+        """A session where a node has this backend."""
+        return cls(**(REAL if backend == "rclpy" else {}), **variables)
+
     @contextlib.contextmanager
-    def running(self, simulator, name="sim", **options):
+    def running(self, simulator, name="sim", backend="embedded", **options):
         """A SimulatorNode in this process, which runs until the block ends."""
-        node = EmbeddedNode(name, environment=self.env)
+        node = self._node(name, backend)
         running = SimulatorNode(node, simulator, NodeOptions(**options))
         thread = threading.Thread(target=running.run, daemon=True)
         thread.start()
@@ -295,6 +311,15 @@ class Session:
             node.destroy_node()
         assert not thread.is_alive()
 
+    def _node(self, name, backend):
+        """A node in this process; rclpy takes its domain from the process's environment."""
+        if backend == "embedded":
+            return EmbeddedNode(name, environment=self.env)
+        with pytest.MonkeyPatch.context() as patch:
+            for variable, value in self.env.items():
+                patch.setenv(variable, value)
+            return create_node(name, backend)
+
     def peer(self, name="tester", namespace=""):
         """Return a node in this process."""
         peer = Peer(name, self.env, namespace)
@@ -303,8 +328,11 @@ class Session:
 
 
 __all__ = [
+    "BACKENDS",
     "JOINT_STATE",
     "LOOPBACK_MULTICAST",
+    "RANGE",
+    "REAL",
     "SET_BOOL",
     "TIMEOUT",
     "TRIGGER",

@@ -21,7 +21,7 @@ from importlib.util import find_spec  # noqa: E402
 
 from ament_index_python import get_resources  # noqa: E402
 
-from ros.support import SET_BOOL, TIMEOUT, Session  # noqa: E402
+from ros.support import RANGE, REAL, SET_BOOL, TIMEOUT, Session  # noqa: E402
 
 
 def installed_rmw(vendor):
@@ -30,8 +30,6 @@ def installed_rmw(vendor):
 
 
 NODE = pytest.mark.skipif(not find_spec("tf2_msgs"), reason="this ROS 2 lacks tf2_msgs, which the node needs")
-RANGE = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", **RANGE}
 CYCLONE = pytest.mark.skipif(not installed_rmw("cyclonedds"), reason="this ROS 2 lacks rmw_cyclonedds_cpp")
 FAST = pytest.mark.skipif(not installed_rmw("fastrtps"), reason="this ROS 2 lacks rmw_fastrtps_cpp")
 

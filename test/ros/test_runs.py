@@ -14,18 +14,24 @@ import mb_contact as mb
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.qos import QoS
 from ros.fake_simulator import FakeSimulator
-from ros.support import JOINT_STATE, SET_BOOL, Session, wait_until
+from ros.support import BACKENDS, JOINT_STATE, SET_BOOL, Session, wait_until
 
 RUN, REPORT = "std_msgs/msg/UInt64", "diagnostic_msgs/msg/DiagnosticArray"
 MS = 1_000_000
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    """Of the simulator's node; the others are embedded ones."""
+    return request.param
 
 
 def stamps(states):
     return [stamp_ns(state.header.stamp) for state in states]
 
 
-def test_a_pause_shows_the_state_in_which_it_stands():
-    with Session() as ros, ros.running(FakeSimulator(2)) as node:
+def test_a_pause_shows_the_state_in_which_it_stands(backend):
+    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend) as node:
         peer = ros.peer()
         states = peer.listen("joint_states", qos=QoS(1000))
         peer.until(lambda: len(states) > 20)
@@ -36,9 +42,9 @@ def test_a_pause_shows_the_state_in_which_it_stands():
         assert (np.diff(stamps(states)) == MS).all()
 
 
-def test_no_state_is_left_out_at_a_reset():
+def test_no_state_is_left_out_at_a_reset(backend):
     """Time goes on over a reset, so a state that was not told would be a gap."""
-    with Session() as ros, ros.running(FakeSimulator(2)):
+    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend):
         peer = ros.peer()
         states, runs = peer.listen("joint_states", qos=QoS(1000)), peer.listen("run", RUN, QoS(10, latched=True))
         for run in range(1, 21):
@@ -51,10 +57,10 @@ def test_no_state_is_left_out_at_a_reset():
         assert sorted(frames, key=lambda frame: int(frame.split()[1])) == frames
 
 
-def test_commands_of_an_old_run_are_refused_and_those_without_one_counted():
-    with Session() as ros:
+def test_commands_of_an_old_run_are_refused_and_those_without_one_counted(backend):
+    with Session.of(backend) as ros:
         with ros.running(FakeSimulator(1), lockstep=True, reset_rewinds_time=True, wait_for_controller=False,
-                         lockstep_timeout=30.0) as node:  # fmt: skip
+                         lockstep_timeout=30.0, backend=backend) as node:  # fmt: skip
             peer = ros.peer()
             states = peer.listen("joint_states")
             commands = peer.publisher("joint_commands")
@@ -85,10 +91,10 @@ def test_commands_of_an_old_run_are_refused_and_those_without_one_counted():
 
 
 @pytest.mark.parametrize("policy", ["accept", "refuse"])
-def test_commands_without_a_stamp_in_lockstep_are_told_or_refused(policy):
-    with Session() as ros:
+def test_commands_without_a_stamp_in_lockstep_are_told_or_refused(policy, backend):
+    with Session.of(backend) as ros:
         with ros.running(FakeSimulator(1), lockstep=True, diagnostics_rate=1000.0, unstamped_commands=policy,
-                         lockstep_timeout=0.5) as node:  # fmt: skip
+                         lockstep_timeout=0.5, backend=backend) as node:  # fmt: skip
             peer = ros.peer()
             states, reports = peer.listen("joint_states"), peer.listen("/diagnostics", REPORT)
             peer.until(lambda: states)
@@ -105,9 +111,9 @@ def test_commands_without_a_stamp_in_lockstep_are_told_or_refused(policy):
                 assert node.stamp() == 0 and not states[-1].effort.any()
 
 
-def test_a_state_that_runs_away_pauses_the_world_and_a_reset_mends_it():
+def test_a_state_that_runs_away_pauses_the_world_and_a_reset_mends_it(backend):
     simulator = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.5, rate=0.0).scene())
-    with Session() as ros, ros.running(simulator, diagnostics_rate=100.0) as node:
+    with Session.of(backend) as ros, ros.running(simulator, diagnostics_rate=100.0, backend=backend) as node:
         peer = ros.peer()
         states, reports = peer.listen("joint_states"), peer.listen("/diagnostics", REPORT)
         commands = peer.publisher("joint_commands")
@@ -121,9 +127,9 @@ def test_a_state_that_runs_away_pauses_the_world_and_a_reset_mends_it():
         assert states[-1].effort[0] == 0.0 and reports
 
 
-def test_an_overload_is_looked_at_once_a_second():
+def test_an_overload_is_looked_at_once_a_second(backend):
     """What a log costs (rclpy's walks the stack) must not slow down further what is too slow already."""
-    with Session() as ros, ros.running(FakeSimulator(2), real_time_factor=10_000.0) as node:
+    with Session.of(backend) as ros, ros.running(FakeSimulator(2), real_time_factor=10_000.0, backend=backend) as node:
         asked = []
         node._logger.warning = lambda text, **_: asked.append(text)
         peer = ros.peer()
@@ -134,9 +140,9 @@ def test_an_overload_is_looked_at_once_a_second():
         assert asked and sum("overloaded" in text for text in asked) <= seconds + 1
 
 
-def test_joints_are_set_whole_or_not_at_all():
+def test_joints_are_set_whole_or_not_at_all(backend):
     simulator = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.5, rate=0.0).scene())
-    with Session() as ros, ros.running(simulator, start_paused=True) as node:
+    with Session.of(backend) as ros, ros.running(simulator, start_paused=True, backend=backend) as node:
         peer = ros.peer()
         states, told = peer.listen("joint_states"), []
         node.happened = lambda *event: told.append(event)
@@ -155,10 +161,11 @@ def test_joints_are_set_whole_or_not_at_all():
         assert [kind for _, kind, _ in told] == ["joints", "joints"]
 
 
-def test_two_nodes_share_tf_without_sharing_frames():
-    with Session() as ros:
-        ros.simulator("--namespace", "left", "--ros-args", "-p", "frame_prefix:=left/")
-        ros.simulator("--namespace", "right", "--ros-args", "-p", "frame_prefix:=right/", "-p", "clock_rate:=0.0")
+def test_two_nodes_share_tf_without_sharing_frames(backend):
+    with Session.of(backend) as ros:
+        for side, rate in (("left", 1000.0), ("right", 0.0)):
+            more = ("-p", f"frame_prefix:={side}/", "-p", f"clock_rate:={rate}")
+            ros.simulator("--namespace", side, "--ros-args", *more, backend=backend)
         peer = ros.peer()
         frames = peer.listen("/tf", "tf2_msgs/msg/TFMessage", QoS(1000))
         wrenches = peer.listen("/left/contact_wrenches/left_finger", "geometry_msgs/msg/WrenchStamped")
@@ -171,10 +178,10 @@ def test_two_nodes_share_tf_without_sharing_frames():
         assert all((np.diff(times) > 0).all() for times in found.values())
 
 
-def test_a_node_that_does_not_simulate_yet_says_so():
+def test_a_node_that_does_not_simulate_yet_says_so(backend):
     """The first run compiles for minutes: whoever waits for states hears why there are none."""
-    with Session() as ros:
-        node = ros.simulator("--setup-seconds", "4", "--joints", "1", ready=False)
+    with Session.of(backend) as ros:
+        node = ros.simulator("--setup-seconds", "4", "--joints", "1", ready=False, backend=backend)
         peer = ros.peer()
         reports = peer.listen("/diagnostics", REPORT)
         peer.until(lambda: reports)
@@ -183,7 +190,7 @@ def test_a_node_that_does_not_simulate_yet_says_so():
         peer.until(lambda: not reports[-1].status[0].message.startswith("not simulating yet"))
 
 
-def test_states_are_told_once_and_wrenches_go_on_where_bodies_come_and_go():
+def test_states_are_told_once_and_wrenches_go_on_where_bodies_come_and_go(backend):
     ball = mb.model.Primitive("ball", "sphere", (0.05,), mb.model.Pose((3.0, 0.0, 0.05)), "free", mass=2.0)
     scene = dataclasses.replace(
         mb.pendulum(2, length=2.0, angle=0.5, rate=0.0).scene(), primitives=(ball,), ground=mb.model.Ground(-3.0),
@@ -192,7 +199,7 @@ def test_states_are_told_once_and_wrenches_go_on_where_bodies_come_and_go():
     simulator = mb.Simulator(scene)
     simulator.set_object("ball", ((3.0, 0.0, -2.95), (0.0, 0.0, 0.0, 1.0)), np.zeros(6))
     spawn, delete = (f"simulation_interfaces/srv/{kind}" for kind in ("SpawnEntity", "DeleteEntity"))
-    with Session() as ros, ros.running(simulator, lockstep=True, lockstep_timeout=30.0):
+    with Session.of(backend) as ros, ros.running(simulator, lockstep=True, lockstep_timeout=30.0, backend=backend):
         peer = ros.peer()
         states, wrenches = (peer.listen(topic, kind, QoS(1000)) for topic, kind in (
             ("joint_states", JOINT_STATE), ("contact_wrenches/ball", "geometry_msgs/msg/WrenchStamped")))  # fmt: skip

@@ -22,8 +22,8 @@ _ALIASES = {"byte": "uint8", "char": "uint8", "octet": "uint8"}
 HEADER = 4  #: bytes of the encapsulation header; alignment counts from behind it
 
 
-def layout(message: Any, type_name: str) -> Any:
-    """Locate every number of an encoded message.
+def layout(message: Any, type_name: str) -> tuple[dict[str, tuple[int, np.dtype, int | None]], int]:
+    """Locate every number of an encoded message; returns the places and the message's size in bytes.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def layout(message: Any, type_name: str) -> Any:
         ``{"header.stamp.sec": (offset, dtype, count)}``; offsets count from the first
         byte of the encapsulation header, list elements are named ``field.0`` and so on,
         ``count`` is None for a single number.
+    int
     """
     places = {}
-    _walk(message, type_name, "", HEADER, places)
-    return places
+    return places, _walk(message, type_name, "", HEADER, places)
 
 
 def _walk(message, type_name, prefix, position, places):
@@ -100,7 +100,7 @@ class Template:
         Prototype, encoded once.
     type_name : str
     encoded : bytes, optional
-        The prototype in CDR where it is encoded already.
+        The prototype in CDR where it is encoded already; what follows its end is left out.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ class Template:
     def __init__(self, message: Any, type_name: str, encoded: bytes | None = None) -> None:
         encoded = serialize(message, type_name) if encoded is None else encoded
         self.type_name = type_name
-        self.size = len(encoded)
-        self.data = bytearray(encoded.ljust((len(encoded) + 3) & ~3, b"\0"))
-        self._places = layout(message, type_name)
+        self._places, self.size = layout(message, type_name)
+        encoded = encoded[: self.size]  # rmw_fastrtps_dynamic_cpp leaves bytes behind the end
+        self.data = bytearray(encoded.ljust((self.size + 3) & ~3, b"\0"))
 
     def view(self, path: str) -> Any:
         """Return a writable NumPy view (always an array, of one entry for a single number)."""

@@ -49,6 +49,8 @@ def test_encoding_agrees_with_cyclones_own(message):
     assert serialize(deserialize(data, name), name) == data
     template = Template(message, name)
     assert bytes(template.data[: template.size]) == data and len(template.data) % 4 == 0
+    longer = Template(message, name, data + bytes(range(1, 9)))  # as one of ROS 2's middlewares encodes
+    assert longer.data == template.data and longer.size == template.size
 
 
 def test_template_patches_reach_the_right_bytes():
