@@ -8,7 +8,7 @@ A small scene stands for all: an arm with a sensor in its wrist presses a tool o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
@@ -155,4 +155,111 @@ def write_scene(folder):
     (folder / "arm.urdf").write_text(ARM, encoding="utf-8")
     path = folder / "contract.yaml"
     path.write_text(SCENE, encoding="utf-8")
+    return path
+
+
+# --- what messages and requests do: a bench with two driven hinges and a free one, beside it a box --------
+@dataclass(frozen=True)
+class Command:
+    """A message on a topic with JointStates: what it holds, and what comes of it.
+
+    ``run``: which run its frame_id names, the present one and so many more; None where it holds none.
+    ``counters``: entries of /diagnostics that it raises by one.
+    ``positions``, ``velocities``, ``efforts``: what joint_states tell then.
+    """
+
+    what: str
+    fields: dict
+    counters: tuple[str, ...] = ("accepted_commands", "unstamped_commands")
+    run: int | None = 0
+    topic: str = "joint_commands"
+    efforts: dict = field(default_factory=dict)
+    positions: dict = field(default_factory=dict)
+    velocities: dict = field(default_factory=dict)
+
+
+REFUSED = ("rejected_commands",)
+COMMANDS = (
+    Command("an effort", {"name": ["free"], "effort": [1.5]}, efforts={"free": 1.5}),
+    Command("without a run", {"name": ["free"], "effort": [2.5]},
+            ("accepted_commands", "unstamped_commands", "commands_without_run"), run=None, efforts={"free": 2.5}),
+    Command("of an old run", {"name": ["free"], "effort": [9.0]}, REFUSED, run=-1),
+    Command("of a run to come", {"name": ["free"], "effort": [9.0]}, REFUSED, run=1),
+    Command("a position", {"name": ["valve"], "position": [0.4]}, positions={"valve": 0.4}),
+    Command("a velocity", {"name": ["wheel"], "velocity": [3.0]}, velocities={"wheel": 3.0}),
+    Command("a position, a velocity and an effort", {"name": ["valve", "wheel", "free"], "effort": [0.0, 0.0, -0.5],
+            "position": [-0.3, 7.0, 7.0], "velocity": [0.0, -2.0, 7.0]},
+            positions={"valve": -0.3}, velocities={"wheel": -2.0}, efforts={"free": -0.5}),
+    Command("a position for a joint without an actuator", {"name": ["free"], "position": [0.1]}, REFUSED),
+    Command("a velocity for one that has none", {"name": ["free", "wheel"], "velocity": [1.0, 1.0]}, REFUSED),
+    Command("a position that is none", {"name": ["valve"], "position": [float("nan")]}, REFUSED),
+    Command("positions that do not fit", {"name": ["valve"], "position": [0.1, 0.2]}, REFUSED),
+    Command("an unknown joint", {"name": ["elbow"], "effort": [1.0]}, REFUSED),
+    Command("joints put elsewhere", {"name": ["free"], "position": [0.25], "velocity": [0.0]}, (),
+            topic="set_joint_states", positions={"free": 0.25}),
+    Command("an unknown joint put elsewhere", {"name": ["elbow"], "position": [0.25]}, (), topic="set_joint_states"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What reset_simulation sets back: time, the state, what was spawned, and what was deleted; does a run begin?"""
+
+    value: int
+    time: bool = False
+    state: bool = False
+    spawned: bool = False
+    deleted: bool = False
+    answer: int = 1
+
+    @property
+    def run(self):
+        """Whether another run begins."""
+        return self.time or self.state
+
+
+SCOPES = (
+    Scope(0, True, True, True, True), Scope(255, True, True, True, True), Scope(1, time=True), Scope(2, state=True),
+    Scope(4, spawned=True), Scope(3, True, True), Scope(6, state=True, spawned=True), Scope(64, answer=0),
+)  # fmt: skip
+
+#: name of a topic and what its frame_ids are where frame_prefix is bench/
+FRAMES = (
+    ("/tf", TF, {"bench/box", "bench/crate"}),
+    ("/tf_static", TF, {"bench/bench"}),
+    ("contact_wrenches/box", WRENCH, {"bench/box"}),
+    ("joint_wrenches/valve", WRENCH, {"bench/handle"}),
+    ("object_markers", "visualization_msgs/msg/MarkerArray", {"bench/box", "bench/crate", "world"}),
+)
+
+BENCH_ARGUMENTS = (
+    "--namespace bench --name sim --ros-args -p frame_prefix:=bench/ -p joint_wrench_joints:=[valve] "
+    "-p diagnostics_rate:=50.0 -p command_timeout:=0.0"
+).split()
+BENCH_SCENE = """
+gravity: [0.0, 0.0, -9.81]
+models:
+  - name: bench
+    urdf: bench.urdf
+    actuators: {valve: {kind: position, stiffness: 400.0, damping: 40.0}, wheel: {kind: velocity, damping: 5.0}}
+primitives:
+  - {name: box, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [1.0, 0.0, 0.05]}, base: free, mass: 2.0}
+  - {name: crate, shape: box, size: [0.1, 0.1, 0.1], pose: {position: [2.0, 0.0, 0.05]}, base: free, mass: 2.0}
+ground: {height: 0.0}
+contact_wrench_links: [box]
+"""
+_HINGE = (
+    '<link name="{1}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '</link><joint name="{0}" type="revolute"><parent link="bench"/><child link="{1}"/><axis xyz="0 0 1"/>'
+    '<limit lower="-1e6" upper="1e6" effort="50" velocity="1e6"/></joint>'
+)
+
+
+def write_bench(folder):
+    """Write the bench; returns the scene's path."""
+    hinges = "".join(_HINGE.format(*pair) for pair in (("valve", "handle"), ("wheel", "disc"), ("free", "arm")))
+    urdf = f'<robot name="bench"><link name="bench"/>{hinges}</robot>'
+    (folder / "bench.urdf").write_text(urdf, encoding="utf-8")
+    path = folder / "bench.yaml"
+    path.write_text(BENCH_SCENE, encoding="utf-8")
     return path

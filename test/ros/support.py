@@ -190,7 +190,7 @@ class Peer:
                     return
             assert time.monotonic() < deadline, f"not within {timeout} s; received {self.counts()}"
 
-    def call(self, service, service_type=TRIGGER, **fields):
+    def call(self, service, service_type=TRIGGER, /, **fields):
         """Call a service and return its answer."""
         client = self.node.create_client(service_type, service)
         assert client.wait_for_service(TIMEOUT), f"no service {service}"
