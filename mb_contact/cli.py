@@ -61,7 +61,8 @@ def _add_commands(commands):
     )  # fmt: skip
     add_view_arguments(_command(
         commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node",
-        epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS.",
+        epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS,"
+        " such as -p frame_prefix:=left/ where the node has one.",
     ))  # fmt: skip
     _command(
         commands, "record", _record, "record the topics of a ROS domain into an MCAP file",

@@ -142,7 +142,7 @@ def simulation(
     if truth_of(context, "rviz"):
         actions.append(_rviz(text_of(context, "rviz_config"), namespace))
     if truth_of(context, "view"):
-        actions.append(_web_view(scene, namespace, remappings))
+        actions.append(_web_view(scene, namespace, remappings, text_of(context, "frame_prefix")))
     return actions
 
 
@@ -225,13 +225,14 @@ def _rviz(config, namespace):
     return Node(package="rviz2", executable="rviz2", namespace=namespace, arguments=arguments, parameters=parameters)
 
 
-def _web_view(scene, namespace, remappings):
+def _web_view(scene, namespace, remappings, prefix):
     """The web view of the node, in a process of its own."""
     if importlib.util.find_spec("viser") is None:
         return LogInfo(msg="view:=true, but the web view needs viser: pip install 'mb_contact[viewer]'")
     command = [sys.executable, "-m", "mb_contact.cli", "view", str(scene), "--follow", "--backend", "rclpy"]
     command.append("--open")
     command += ["--namespace", namespace] if namespace else []
-    renamed = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]
-    command += ["--ros-args", *renamed] if renamed else []
+    more = [word for old, new in (remappings or {}).items() for word in ("-r", f"{old}:={new}")]
+    more += ["-p", f"frame_prefix:={prefix}"] if prefix else []
+    command += ["--ros-args", *more] if more else []
     return ExecuteProcess(cmd=command, name="web_view", output="screen")

@@ -59,7 +59,7 @@ class Follower:
     node_name : str
         Of the node to follow, for its services.
     ros_args : sequence of str
-        Such as ``--ros-args -r joint_states:=robot_joint_states``.
+        Such as ``--ros-args -r joint_states:=robot_joint_states -p frame_prefix:=left/``, the node's frame_prefix.
 
     Raises
     ------
@@ -90,6 +90,7 @@ class Follower:
         self._next, self._stop = 0.0, False
         self._message = f"waiting for the node {node_name}"
         self.node = create_node("mb_contact_view", backend, list(ros_args), namespace)
+        self._prefix = self.node.declare_parameter("frame_prefix", "").value
         self._subscribe()
         self._clients = {
             name: self.node.create_client(f"std_srvs/srv/{kind}", f"{node_name}/{name}")
@@ -181,18 +182,24 @@ class Follower:
     def _on_tf(self, message):
         frames = self._world.frames
         for transform in message.transforms:
-            link = transform.child_frame_id
+            link, parent = self._link(transform.child_frame_id), self._link(transform.header.frame_id)
             known = link in frames or link in self._spawned
-            if known and transform.header.frame_id not in frames:  # in the world, not in another link
+            if known and parent not in frames:  # in the world, not in another link
                 p, o = transform.transform.translation, transform.transform.rotation
                 position, quaternion = as_vector((p.x, p.y, p.z), 3, link), as_vector((o.x, o.y, o.z, o.w), 4, link)
                 quat_to_matrix(quaternion)  # refuses what is none
                 self._direct[link] = position, quaternion
         self._changed = True
 
+    def _link(self, frame):
+        """The link of a frame; None where the frame is another node's."""
+        return frame.removeprefix(self._prefix) if frame.startswith(self._prefix) else None
+
     def _on_markers(self, message):
         """Objects have come or gone."""
         markers = message.markers
+        for marker in markers:
+            marker.header.frame_id = marker.header.frame_id.removeprefix(self._prefix)
         names, objects = {marker.ns for marker in markers}, self._drawing.objects
         known = {name for shapes in objects.values() for name in shapes}
         spawned = marker_parts([marker for marker in markers if marker.ns not in known])

@@ -100,7 +100,9 @@ class NodeView:
         node = simulator_node.node
         names = ["--backend", node.backend, "--namespace", node.get_namespace(), "--node", node.get_name()]
         renamed = [word for topic in TOPICS for word in ("-r", f"{topic}:={node.resolve(topic)}")]
-        self._view = ViewProcess(self._scene, [*names, "--open", "--ros-args", *renamed], _say)
+        prefix = simulator_node.options.frame_prefix
+        prefixed = ["-p", f"frame_prefix:={prefix}"] if prefix else []
+        self._view = ViewProcess(self._scene, [*names, "--open", "--ros-args", *renamed, *prefixed], _say)
         self._view.start()
 
     def __enter__(self):

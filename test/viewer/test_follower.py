@@ -37,11 +37,13 @@ def followed():
     with Session() as ros:
         patch.setenv("ROS_DOMAIN_ID", str(ros.domain))
         simulator = mb.Simulator(ARMS)
-        node = SimulatorNode(EmbeddedNode("sim", "/cell"), simulator, NodeOptions(real_time_factor=0.2))
+        options = NodeOptions(real_time_factor=0.2, frame_prefix="cell/")
+        node = SimulatorNode(EmbeddedNode("sim", "/cell"), simulator, options)
         thread = threading.Thread(target=node.run, daemon=True)
         world = mb.build_world(simulator.scene)
         drawing = scene_drawing(simulator.scene, world)
-        follower = Follower(world, drawing, "embedded", "/cell", "sim")
+        prefix = ["--ros-args", "-p", "frame_prefix:=cell/"]
+        follower = Follower(world, drawing, "embedded", "/cell", "sim", prefix)
         follower.start()
         thread.start()
         node.peer = ros.peer()
@@ -83,6 +85,23 @@ def test_a_paused_node_is_seen_as_it_is(followed):
     np.testing.assert_allclose(forces, (0.0, 0.0, 9.81 * box_mass(simulator)), atol=1e-3)  # on the box
     assert set(frame.contacts.states) == {"stick"} and (frame.contacts.friction > 0.0).all()
     assert {"contacts", "solver", "worst residual"} <= set(frame.certificate)
+
+
+def test_frames_of_another_node_are_left_alone(followed):
+    follower, node = followed
+    follower.pause()
+    wait_until(lambda: node.paused, "the pause")
+    foreign, seen = node.peer.publisher("/tf", "tf2_msgs/msg/TFMessage"), []
+    for x, name in ((5.0, "box"), (6.0, "left/box"), (7.0, "cell/box")):
+        message = message_class("tf2_msgs/msg/TFMessage")()
+        transform = message_class("geometry_msgs/msg/TransformStamped")()
+        transform.header.frame_id, transform.child_frame_id = "world", name
+        transform.transform.translation.x, transform.transform.rotation.w = x, 1.0
+        message.transforms.append(transform)
+        foreign.publish(message)
+    frames_until(follower, lambda frame: seen.append(frame.poses["box"][0][0]) or seen[-1] == 7.0)
+    assert not {5.0, 6.0} & set(seen)
+    follower.run()
 
 
 def box_mass(simulator):
