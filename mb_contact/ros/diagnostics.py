@@ -55,6 +55,8 @@ class Summary:
         Whether the timeout policy applies now.
     accepted_wrenches, rejected_wrenches : int
         Messages on external_wrench.
+    foreign_clients : list of str
+        Services that clients of another DDS vendor call in vain.
     """
 
     steps: int = 0
@@ -82,6 +84,7 @@ class Summary:
     policy: str = "hold"
     accepted_wrenches: int = 0
     rejected_wrenches: int = 0
+    foreign_clients: list[str] = field(default_factory=list)
 
     def add(self, step: Any, time_step: float) -> None:
         """Count one step."""
@@ -106,6 +109,14 @@ class Summary:
             f"{self.missed_deadlines} missed deadlines, {self.lockstep_timeouts} lockstep timeouts\n"
             f"worst: {worst}"
         )
+
+
+def foreign_text(services: list[str]) -> str:
+    """What to do about clients whose calls this middleware cannot answer."""
+    return (
+        f"a client of another DDS vendor waits in vain for {', '.join(services)}: start it with the RMW_IMPLEMENTATION "
+        "of this node, rmw_cyclonedds_cpp for the embedded backend, or this node with backend rclpy and the client's"
+    )
 
 
 class Diagnostics:
@@ -211,6 +222,8 @@ class Diagnostics:
         if summary.solvers["over_budget"] > self._over_budget:
             steps = summary.solvers["over_budget"] - self._over_budget
             warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")
+        if summary.foreign_clients:
+            warnings.append(foreign_text(summary.foreign_clients))
         if summary.overloaded:
             warnings.append(f"overloaded: real-time factor {summary.real_time_factor_now:.2f}")
         return warnings

@@ -19,7 +19,7 @@ import numpy as np
 from mb_contact.errors import DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
-from mb_contact.ros.diagnostics import Diagnostics, Summary
+from mb_contact.ros.diagnostics import Diagnostics, Summary, foreign_text
 from mb_contact.ros.lockstep import SLICE, Lockstep
 from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
@@ -32,6 +32,8 @@ from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+
+FOREIGN_SECONDS = 2.0  #: between two looks for clients whose calls cannot be answered
 
 
 class SimulatorNode:
@@ -253,8 +255,18 @@ class SimulatorNode:
         return f"{joints} joints, steps of {step:g} ms, {waits}, {pace}{', paused' if self.paused else ''}"
 
     def _spin(self):
+        due = time.monotonic()
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
+            if time.monotonic() > due:
+                self._look_for_foreign_clients()
+                due = time.monotonic() + FOREIGN_SECONDS
+
+    def _look_for_foreign_clients(self):
+        found = self.node.foreign_clients()
+        if set(found) - set(self._record.foreign_clients):
+            self._logger.warning(foreign_text(found))
+        self._record.foreign_clients = found
 
     def _advance_or_pause(self, bounded):
         """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""

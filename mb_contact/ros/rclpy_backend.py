@@ -219,6 +219,16 @@ class RclpyNode(Node):
         """Return a client; ``srv_type`` may be a type name."""
         return super().create_client(_type(srv_type), srv_name, **more)
 
+    def foreign_clients(self) -> list[str]:
+        """Services that clients of another DDS vendor call in vain: an endpoint's identifier begins with its vendor."""
+        own = {bytes(info.endpoint_gid[:2]) for info in self.get_publishers_info_by_topic("/parameter_events")
+               if info.node_name == self.get_name() and info.node_namespace == self.get_namespace()}  # fmt: skip
+        return [
+            name for name in (self.resolve_service_name(service.srv_name) for service in self.services)
+            if any(bytes(client.endpoint_gid[:2]) not in own
+                   for client in self.get_publishers_info_by_topic(f"rq{name}Request", no_mangle=True))
+        ]  # fmt: skip
+
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait for work at most ``timeout_sec`` seconds and do it."""
         if not self._closed and self.context.ok():

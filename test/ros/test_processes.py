@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.qos import QoS
 from paths import ROOT
@@ -301,3 +302,17 @@ def test_an_example_that_is_interrupted_ends_cleanly(example, number):
         wait_until(lambda: commands.get_publisher_count() > 0, "controller")
         controller.signal(number)
         clean_end(controller)
+
+
+def test_clients_of_another_vendor_are_told_of(monkeypatch):
+    """Their calls cannot be answered; here everybody counts as one whose vendor's number is another."""
+    with Session() as ros, ros.running(FakeSimulator(1), diagnostics_rate=20.0) as node:
+        peer = ros.peer()
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        peer.call("/sim/reset")
+        peer.until(lambda: reports and node.node.foreign_clients() == [])
+        monkeypatch.setattr(services, "_CYCLONE", b"\x01\x0f")
+        words = "a client of another DDS vendor waits in vain for /sim/reset: "
+        peer.until(lambda: words in reports[-1].status[0].message)
+        monkeypatch.undo()
+        peer.until(lambda: words not in reports[-1].status[0].message)

@@ -32,6 +32,7 @@ def installed_rmw(vendor):
 NODE = pytest.mark.skipif(not find_spec("tf2_msgs"), reason="this ROS 2 lacks tf2_msgs, which the node needs")
 CYCLONE = pytest.mark.skipif(not installed_rmw("cyclonedds"), reason="this ROS 2 lacks rmw_cyclonedds_cpp")
 FAST = pytest.mark.skipif(not installed_rmw("fastrtps"), reason="this ROS 2 lacks rmw_fastrtps_cpp")
+DYNAMIC = pytest.mark.skipif(not installed_rmw("fastrtps_dynamic"), reason="this ROS 2 lacks rmw_fastrtps_dynamic_cpp")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,9 @@ FAST = pytest.mark.skipif(not installed_rmw("fastrtps"), reason="this ROS 2 lack
         pytest.param("rclpy", "rclpy", "cyclonedds", marks=CYCLONE),
         pytest.param("embedded", "rclpy", "fastrtps", marks=FAST),
         pytest.param("rclpy", "embedded", "fastrtps", marks=[FAST, NODE]),
+        pytest.param("embedded", "rclpy", "fastrtps_dynamic", marks=DYNAMIC),
+        pytest.param("rclpy", "embedded", "fastrtps_dynamic", marks=[DYNAMIC, NODE]),
+        pytest.param("rclpy", "rclpy", "fastrtps_dynamic", marks=[DYNAMIC, NODE]),
     ],
 )
 def test_lockstep_between_the_backends(node, controller, rmw):
@@ -66,6 +70,43 @@ def test_services_and_latched_topics_of_the_rclpy_node():
         assert description[0].data.startswith("<robot")
         assert peer.call("/mb_contact/reset").success
         assert peer.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True).success
+        simulator.signal()
+        assert simulator.wait() == 0, simulator.output()
+
+
+CALL = """
+import rclpy, time
+from std_srvs.srv import Trigger
+rclpy.init()
+node = rclpy.create_node("caller")
+client = node.create_client(Trigger, "/mb_contact/reset")
+assert client.wait_for_service(timeout_sec=20.0)
+answer, end = client.call_async(Trigger.Request()), time.monotonic() + 5.0
+while not answer.done() and time.monotonic() < end:
+    rclpy.spin_once(node, timeout_sec=0.1)
+print("answered" if answer.done() and answer.result().success else "waits in vain", flush=True)
+"""
+
+
+FAST_ONES = [pytest.param("fastrtps", marks=FAST), pytest.param("fastrtps_dynamic", marks=DYNAMIC)]
+
+
+@pytest.mark.parametrize("fast", FAST_ONES)
+@pytest.mark.parametrize("backend, node, client", [
+    ("rclpy", "fast", "fast"), ("rclpy", "fast", "cyclonedds"), ("rclpy", "cyclonedds", "fast"),
+    ("embedded", "cyclonedds", "fast"), ("embedded", "cyclonedds", "cyclonedds"),
+])  # fmt: skip
+def test_services_within_a_vendor_are_answered_and_across_told_of(backend, node, client, fast):
+    """Each vendor puts the number of a request elsewhere: neither answers the other's clients."""
+    with Session(**RANGE) as ros:
+        names = {"fast": fast, "cyclonedds": "cyclonedds"}
+        ros.env["RMW_IMPLEMENTATION"] = f"rmw_{names[node]}_cpp"
+        simulator = ros.simulator("--joints", "2", backend=backend)
+        ros.env["RMW_IMPLEMENTATION"] = f"rmw_{names[client]}_cpp"
+        caller = ros.process(sys.executable, "-u", "-c", CALL)
+        caller.wait_for("answered" if node == client else "waits in vain")
+        told = "a client of another DDS vendor waits in vain for /mb_contact/reset"
+        assert (told in simulator.output()) == (node != client)
         simulator.signal()
         assert simulator.wait() == 0, simulator.output()
 

@@ -205,6 +205,10 @@ class EmbeddedNode:
         """Return a :class:`Client`."""
         return self._add(Client(self, type_name_of(srv_type), srv_name))
 
+    def foreign_clients(self) -> list[str]:
+        """Services that clients of another DDS vendor call in vain."""
+        return [s.srv_name for s in self._sources if isinstance(s, Service) and s.has_foreign_client()]
+
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
         timer = Timer(timer_period_sec, callback, self._clock)

@@ -4,8 +4,9 @@
 """ROS 2 services over DDS topics, in rmw_cyclonedds' way.
 
 A request travels on ``rq/<name>Request``, its answer on ``rr/<name>Reply``; both are led by
-(client guid, sequence number), which the server echoes.  A client of rmw_fastrtps waits for
-another header and never gets its answer, exactly as from a real rmw_cyclonedds server.
+(client guid, sequence number), which the server echoes.  Other vendors put these into DDS's own
+sample identity: their requests do not decode here, and their clients wait for ever, exactly as with
+a real rmw_cyclonedds server.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from mb_contact.ros.qos import SERVICE
 
 _HEADER = struct.Struct("<Qq")
 _ENCAPSULATION = b"\x00\x01\x00\x00"
+_CYCLONE = b"\x01\x10"  #: RTPS number of the vendor, at the beginning of the identifiers of its endpoints
 _CLIENT_SECONDS = 1.0  #: how long an answer waits for its client's reader to be discovered
 
 
@@ -80,6 +82,11 @@ class Service(_Endpoint):
             self._node.await_later(response, lambda value: self._answer(header, value, writer_handle))
         else:
             self._answer(header, response, writer_handle)
+
+    def has_foreign_client(self) -> bool:
+        """Whether a client of another DDS vendor is there, which waits in vain."""
+        clients = (_try(self.reader.get_matched_publication_data, h) for h in self.reader.get_matched_publications())
+        return any(client is not None and not client.key.bytes.startswith(_CYCLONE) for client in clients)
 
     def _answer(self, header, response, writer_handle):
         self._await_client(writer_handle)

@@ -50,6 +50,7 @@ class Outputs:
         self.run = 1
         self.told: int | None = None
         self._sent: int | None = None
+        self._wrenches: Any = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)
@@ -57,10 +58,9 @@ class Outputs:
     def bind(self, simulator: AnySimulator) -> None:
         """Publish the states of (another) simulator, on the same topics."""
         make, schedule, options = self._make, self._schedule, self._options
-        wrenches = Wrenches(make, simulator, schedule, options)
-        if self._sent is not None:
-            wrenches.go_on(self._wrenches)
-        self._wrenches = wrenches
+        former, self._wrenches = self._wrenches, Wrenches(make, simulator, schedule, options)
+        if former is not None:
+            self._wrenches.go_on(former)
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator)
         self._frames = ObjectFrames(make, simulator, options)
