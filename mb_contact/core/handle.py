@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate, handle
-from mb_contact.core.jit import maker
 from mb_contact.core.workspace import (
     Articulated,
     Compliance,
@@ -70,13 +69,7 @@ class StepArrays(NamedTuple):
     closing: object  #: step.closing.ClosingWork
 
 
-StepArraysHandleType, StepArraysHandle, _step_handle = handle(StepArrays)
-
-
-@maker
-def make_step_handle(arrays):
-    """The handle of StepArrays."""
-    return _step_handle(arrays)
+StepArraysHandleType, StepArraysHandle, make_step_handle = handle(StepArrays)
 
 
 class TreeArrays(NamedTuple):
@@ -93,13 +86,7 @@ class TreeArrays(NamedTuple):
     screws: Annotated[Reals, 9, "N"]
 
 
-TreeArraysHandleType, TreeArraysHandle, _tree_handle = handle(TreeArrays)
-
-
-@maker
-def make_tree_handle(arrays):
-    """The handle of TreeArrays."""
-    return _tree_handle(arrays)
+TreeArraysHandleType, TreeArraysHandle, make_tree_handle = handle(TreeArrays)
 
 
 def make_tree_arrays(tree):
@@ -121,10 +108,4 @@ class NodesArrays(NamedTuple):
     compliance: Compliance
 
 
-NodesArraysHandleType, NodesArraysHandle, _nodes_handle = handle(NodesArrays)
-
-
-@maker
-def make_nodes_handle(arrays):
-    """The handle of NodesArrays."""
-    return _nodes_handle(arrays)
+NodesArraysHandleType, NodesArraysHandle, make_nodes_handle = handle(NodesArrays)

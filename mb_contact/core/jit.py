@@ -14,6 +14,7 @@ import hashlib
 from pathlib import Path
 
 import numba
+from numba import types
 
 from .kernel_dispatcher import KernelDispatcher
 from .kernel_files import choose_target
@@ -57,6 +58,9 @@ def source_digest(room):
     return digest.hexdigest()[:16]
 
 
+#: what functions ``on_demand`` return
+INTEGER, REAL, TRUTH, NOTHING = types.int64, types.float64, types.boolean, types.none
+VECTOR = types.UniTuple(REAL, 3)
 choose_target()
 DISABLE_JIT = bool(numba.config.DISABLE_JIT)  #: NUMBA_DISABLE_JIT=1: kernels run as plain Python
 
@@ -67,7 +71,7 @@ def kernel(function):
     A kernel works on arrays that its caller owns: it makes none and keeps none, and is compiled without Numba's
     reference counts (30 atomic operations a call with two named tuples: forward dynamics of 7 bodies 2.3 -> 1.8 us).
     """
-    return _compiled(function, counted=False)
+    return _compiled(function)
 
 
 def sweep(function):
@@ -76,7 +80,7 @@ def sweep(function):
     For sweeps over a tree (forward dynamics of 7 bodies 1.8 -> 1.1 us); elsewhere it would only cost compile time.
     Products and sums may be fused (the flag "contract" alone: NaN, infinities and the order of sums stay as they are).
     """
-    return _compiled(function, counted=False, inlined=True, fused={"contract"})
+    return _compiled(function, inlined=True, fused={"contract"})
 
 
 def entry(function):
@@ -84,16 +88,24 @@ def entry(function):
     return kernel(function)
 
 
-def maker(function):
-    """As ``kernel``, for functions that make a handle, whose references must be counted."""
-    return _compiled(function, counted=True)
+def on_demand(result):
+    """As ``kernel``, for what many scenes never call: compiled or loaded when it is first called.
+
+    Parameters
+    ----------
+    result : numba type or tuple of them
+        Of what the function returns, which its callers are compiled with.
+    """
+    result = types.Tuple(result) if isinstance(result, tuple) else result
+    return lambda function: _compiled(function, result=result)
 
 
-def _compiled(function, counted, inlined=False, fused=False):
+def _compiled(function, inlined=False, fused=False, result=None):
     """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first."""
     if DISABLE_JIT:
         return function
     package = __name__.partition(".")[0]
     inside = function.__module__.partition(".")[0] == package
-    options = {"error_model": "numpy", "_nrt": counted, "forceinline": inlined, "fastmath": fused}
-    return KernelDispatcher(function, options, source_digest(room_of(function.__module__)) if inside else None)
+    options = {"error_model": "numpy", "_nrt": False, "forceinline": inlined, "fastmath": fused}
+    digest = source_digest(room_of(function.__module__)) if inside else None
+    return KernelDispatcher(function, options, digest, result)

@@ -8,32 +8,40 @@ wrapper that unpacks Python's arguments, and restores the types of a cached func
 
 * a function of more than ``INLINED`` instructions stays where it is: its callers refer to it by its name;
 * a wrapper is made when Python first calls a function, in a file of its own;
-* such a call loads machine code alone: the wrapper's, and that of all that it refers to.
+* such a call loads machine code alone: the wrapper's, and that of all that it refers to;
+* a function ``on_demand`` is compiled or loaded when machine code first calls it: ``_address`` tells where it is.
 
 Names are made of the sources and the types, so that what several processes compile fits together.
 """
 
+import ctypes
 import gc
 import hashlib
 import importlib
+import logging
 from contextlib import contextmanager
 
 from llvmlite import binding
 from numba import _dynfunc
-from numba.core import compiler, itanium_mangler, sigutils, types
+from numba.core import compiler, itanium_mangler, sigutils, types, typing
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 
 from . import kernel_files as files
+from .on_demand import RESOLVER, place
 
-INLINED = 200  #: instructions up to which a function's code is a part of its callers'; LLVM would not copy larger ones
+LOG = logging.getLogger("mb_contact.kernels")
+INLINED = 200  #: lines of LLVM's code up to which it is a part of callers; LLVM would not copy larger functions
 COMPILED = []  #: names of what this process compiled, wrappers too
 
 _keys = {}  # symbol of a function -> key of its file, or None
+_symbols = {}  # key -> symbol
+_wanted = {}  # key -> dispatcher and argument types of a function that is compiled when it is first called
 _loaded = {}  # key -> references to what its machine code needs
 _depth = 0  # of compilations under way; the compiler's lock guards it
 
@@ -75,6 +83,21 @@ class _Executable:
     """Stands for a compiled function among the compiler's definitions; Python calls a wrapper instead."""
 
 
+class KernelFlags(compiler.Flags):
+    """Flags compared by what is set: Numba looks them up 300 times a function, and spells out all options each time."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        return hash(KernelFlags)
+
+    def __eq__(self, other):
+        return self.given() == other.given() if isinstance(other, KernelFlags) else super().__eq__(other)
+
+    def given(self):
+        return self._values
+
+
 class CopiedLibrary(JITCodeLibrary):
     """Code that is copied into all its callers, and therefore never made machine code by itself."""
 
@@ -88,6 +111,7 @@ class KernelCompiler(compiler.Compiler):
 
     def _compile_bytecode(self):
         state, function = self.state, self.state.func_id
+        state.flags = KernelFlags(state.flags)
         state.targetctx.mangler = mangle
         state.targetctx.get_executable = lambda library, *_: library._ensure_finalized() or _Executable()
         if state.flags.forceinline:
@@ -109,15 +133,18 @@ class KernelDispatcher(CPUDispatcher):
         Numba's options.
     digest : str or None
         Hash of the sources that the function's code depends on; without it nothing is kept on disk.
+    result : numba type, optional
+        Of what it returns: then it is not compiled with its callers, but when it is first called.
     """
 
-    def __init__(self, function, options, digest):
+    def __init__(self, function, options, digest, result=None):
         function.kernel_digest = digest
         options = {**options, "nopython": True, "boundscheck": None}
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(py_func=function, locals={}, targetoptions=options, pipeline_class=KernelCompiler)
         self._cache = self
         self._is_copied = bool(options.get("forceinline"))
+        self._result, self._places = result, {}
         self._entries = {}
         self.digest = digest
         inside = function.__module__.partition(".")[2]
@@ -146,9 +173,20 @@ class KernelDispatcher(CPUDispatcher):
 
     def get_call_template(self, args, kws):
         """As Numba's, with integer constants as plain int64: else each literal would be a function of its own."""
-        plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
-        with _compilation():
-            return super().get_call_template(tuple(types.unliteral(kind) for kind in args), plain)
+        args, kws = tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+        if self._result is None:
+            with _compilation():
+                return super().get_call_template(args, kws)
+        folded, args = self.fold_argument_types(args, kws)
+        signature = typing.signature(self._result, *args)
+        if signature.args not in self._places:
+            self._places[signature.args] = self._make_place(signature)
+        return typing.make_concrete_template(self.__name__, self.__name__, [signature]), folded, args, {}
+
+    def get_overload(self, sig):
+        """As Numba's."""
+        arguments = tuple(sigutils.normalize_signature(sig)[0])
+        return self._places.get(arguments) or super().get_overload(sig)
 
     def get_compile_result(self, sig):
         """As Numba's."""
@@ -160,14 +198,17 @@ class KernelDispatcher(CPUDispatcher):
         with global_compiler_lock:
             if not _depth:
                 return self._entry(tuple(sigutils.normalize_signature(sig)[0]))
+            arguments = tuple(sigutils.normalize_signature(sig)[0])
             with _compilation():
-                return super().compile(sig)
+                return super().compile(arguments if self._result is None else self._result(*arguments))
 
     def add_overload(self, cres):
         """Known to callers that are compiled; Python calls a wrapper (``_entry``)."""
         arguments = tuple(cres.signature.args)
         self.overloads[arguments] = cres
-        _keys[cres.fndesc.mangled_name] = self.key(arguments)
+        _keys[cres.fndesc.mangled_name] = key = self.key(arguments)
+        if key is not None:
+            _symbols[key] = cres.fndesc.mangled_name
 
     def load_overload(self, sig, context):
         """A function that was compiled before, for callers that are compiled now."""
@@ -192,7 +233,7 @@ class KernelDispatcher(CPUDispatcher):
         COMPILED.append(self.stem)
         fndesc.typemap = fndesc.calltypes = None
         environments = _set_environments(cres, not self._is_copied)
-        if not self._is_copied and _is_large(library._final_module.get_function(fndesc.mangled_name)):
+        if not self._is_copied and str(library._final_module.get_function(fndesc.mangled_name)).count("\n") > INLINED:
             empty = library.codegen._create_empty_module(library.name)
             library._shared_module = binding.parse_assembly(str(empty))
         key, needed = self.key(tuple(cres.signature.args)), _needed(library)
@@ -202,8 +243,40 @@ class KernelDispatcher(CPUDispatcher):
         code = b"" if self._is_copied else library._get_compiled_object()
         bitcode, reload_init = library._get_module_for_linking().as_bitcode(), tuple(cres.reload_init)
         second = (library.name, bitcode, fndesc, cres.environment, cres.signature, reload_init)
-        files.write(key, dumps((code, needed, environments, reload_init)), dumps(second))
+        files.write(key, dumps((code, needed, environments, reload_init, fndesc.mangled_name)), dumps(second))
         _loaded[key] = environments
+
+    # --- on demand --------------------------------------------------------------------------
+
+    def _make_place(self, signature):
+        """What a caller is compiled with in place of this function: it asks for the address, once, and calls it."""
+        context, arguments = self.targetctx, tuple(signature.args)
+        key = self.key(arguments) or f"{id(self)}/{self.stem}-{short_hash(_names(arguments))}"
+        _wanted[key] = self, arguments
+        if self.key(arguments) is not None:
+            files.write(key + files.WANTED, dumps(_wanted[key]))
+        symbol = f"on_demand.{short_hash(key)}"
+        described = PythonFunctionDescriptor(
+            native=True, modname=self.__module__, qualname=symbol, unique_name=symbol, doc="", typemap=None,
+            restype=signature.return_type, calltypes=None, args=(), kws=(), argtypes=arguments,
+            mangler=lambda name, *_, **__: symbol,
+        )  # fmt: skip
+        library = CopiedLibrary(context.codegen(), symbol)
+        library.add_ir_module(place(context, library, described, key))
+        library.finalize()
+        asked = _Executable()
+        context.insert_user_function(asked, described, [library])
+        return asked
+
+    def address(self, arguments):
+        """Address of this function's machine code, compiled now."""
+        self.compile_for_callers(arguments)
+        return self.targetctx.codegen()._engine.get_function_address(self.overloads[arguments].fndesc.mangled_name)
+
+    def compile_for_callers(self, arguments):
+        """Compile or load for callers that are compiled."""
+        with _compilation():
+            self.compile(arguments)
 
     # --- calls from Python ------------------------------------------------------------------
 
@@ -226,8 +299,7 @@ class KernelDispatcher(CPUDispatcher):
         return self._function(codegen._engine.get_function_address(symbol), environment, _loaded[key])
 
     def _make_entry(self, arguments):
-        with _compilation():
-            self.compile(arguments)
+        self.compile_for_callers(arguments)
         COMPILED.append(self.stem + ".entry")
         cres, key = self.overloads[arguments], self.key(arguments)
         fndesc, flags = cres.fndesc, compiler.Flags()
@@ -247,7 +319,7 @@ class KernelDispatcher(CPUDispatcher):
         entry = self._function(address, cres.environment, (library, *environments))
         needed = _needed(library)
         if key is not None and None not in needed.values():
-            first = (library._get_compiled_object(), needed, environments, ())
+            first = (library._get_compiled_object(), needed, environments, (), symbol)
             files.write(key + ".entry", dumps(first), dumps((symbol, cres.environment)))
         return entry
 
@@ -261,15 +333,27 @@ def _kernel(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-def _is_large(function):
-    """Whether callers refer to a function by its name."""
-    left = INLINED
-    for block in function.blocks:
-        for _ in block.instructions:
-            left -= 1
-            if left < 0:
-                return True
-    return False
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
+def _address(name):
+    """Address of the machine code of a key; machine code calls this."""
+    try:
+        return find_address(name.decode())
+    except BaseException:  # which cannot pass through machine code
+        LOG.exception("a kernel cannot be compiled")
+        return None
+
+
+def find_address(key):
+    """Address of the machine code of a key, which is compiled where no file has it."""
+    codegen = cpu_target.target_context.codegen()
+    with global_compiler_lock:
+        if key in _symbols and key in _loaded or _load(codegen, key):
+            return codegen._engine.get_function_address(_symbols[key])
+        dispatcher, arguments = _wanted.get(key) or files.read(key + files.WANTED)[0]
+        return dispatcher.address(arguments)
+
+
+binding.add_symbol(RESOLVER, ctypes.cast(_address, ctypes.c_void_p).value)
 
 
 def _set_environments(cres, in_engine=True):
@@ -298,17 +382,18 @@ def _load(codegen, key):
             return False
         found[key] = parts[0]
         _keys.update(parts[0][1])
+        _symbols[key] = parts[0][4]
         wanted += parts[0][1].values()
     if not _loaded:
         rtsys.initialize(cpu_target.target_context)  # machine code refers to Numba's runtime by addresses
-    for code, _, _, reload_init in found.values():
+    for code, _, _, reload_init, _ in found.values():
         for initialise in reload_init:
             initialise()
         if code:
             codegen._engine._ee.add_object_file(binding.ObjectFileRef.from_data(code))
     if found:
         codegen._engine.finalize_object()
-    for key, (code, _, environments, _) in found.items():
+    for key, (code, _, environments, _, _) in found.items():
         for environment in environments if code else ():
             codegen.set_env(environment.env_name, environment)
         _loaded[key] = environments

@@ -32,6 +32,7 @@ PORTABLE = "x86-64-v3"  #: CPUs since about 2013 (Haswell, Excavator); LLVM's ow
 #: as LLVM names them; with FMA, which "contract" uses
 PORTABLE_FEATURES = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 SUFFIX = ".kernel"
+WANTED = ".types"  #: end of the key of a file that says for which argument types a function may be called
 HEAD = struct.Struct("<8sIIQ")  #: magic, checksums of both parts, length of the first
 MAGIC = b"mbkern01"
 PACKAGED = Path(__file__).parent.parent / "kernels"  #: kernels that travel with the package
@@ -128,6 +129,16 @@ def write(key, first, second=b""):
         _say_once(f"compiled kernels are not kept: {error}")
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def wanted(digests):
+    """Keys of functions of these sources that machine code may ask for and that no file has."""
+    end, keys = WANTED + SUFFIX, []
+    for digest in digests:
+        names = {path.name for folder in folders() for path in (folder / digest).glob("*")}
+        asked = {name.removesuffix(end) for name in names if name.endswith(end)}
+        keys += [f"{digest}/{name}" for name in asked if name + SUFFIX not in names]
+    return keys
 
 
 def can_write():

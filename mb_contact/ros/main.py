@@ -145,6 +145,7 @@ def _run(scene, options, signals):
         progress(f"{node.get_fully_qualified_name()} is up ({node.backend} backend)")
         if options.ready is not None:
             options.ready(simulator_node)
+        _compile_behind()
         return simulator_node.run(options.duration)
 
 
@@ -157,6 +158,13 @@ def _simulator(scene, progress):
     from mb_contact.simulation.simulator import Simulator
 
     return Simulator(scene, progress=progress)
+
+
+def _compile_behind():
+    """What the simulation may need later is compiled while it runs."""
+    from mb_contact.simulation.warm_up import compile_behind
+
+    compile_behind()
 
 
 def _seconds(text):

@@ -3,6 +3,7 @@
 
 """The jobs of ``warm_up.py``: each compiles or loads kernels by calling what needs them, in a process of its own."""
 
+import gc
 import json
 import os
 import queue
@@ -13,7 +14,7 @@ import time
 import numpy as np
 
 from mb_contact import dynamics, solvers
-from mb_contact.core.kernel_dispatcher import COMPILED
+from mb_contact.core.kernel_dispatcher import COMPILED, find_address
 from mb_contact.core.step import problem, step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import MbContactError
@@ -104,11 +105,18 @@ def _functions(_):
     solvers.solve_friction(np.eye(3), [-1.0, 0.5, 0.0], [0.5])
 
 
-KINDS = {kind.__name__[1:]: kind for kind in (_motion, _manifolds, _solver, _choices, _surfaces, _scene, _functions)}
+def _kernel(key):
+    """A function that is compiled when it is first called."""
+    find_address(key)
+
+
+_ALL = _motion, _manifolds, _solver, _choices, _surfaces, _scene, _functions, _kernel
+KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 
 
 def work():
     """What a worker runs: jobs as they come on its standard input; its lines say how many functions it compiled."""
+    gc.disable()  # of a compiler's many objects that costs an eighth of its time
     jobs = queue.Queue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
     threading.Thread(target=_count, daemon=True).start()

@@ -9,6 +9,7 @@ machine code from the cache, and is free for other things meanwhile.
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -29,7 +30,7 @@ from mb_contact.model.scene import CHOICES
 
 LIBRARY = "package://mb_contact/config"
 WORKER = "MB_CONTACT_COMPILES"  # in the environment of processes that compile: they start no further ones
-_PROGRAM = "from mb_contact.simulation.kernel_jobs import work; work()"
+_PROGRAM = "import os; os.nice({}); from mb_contact.simulation.kernel_jobs import work; work()"
 
 _WIDTH = 24  #: of the progress bar
 
@@ -43,7 +44,7 @@ class Job(NamedTuple):
 
 
 #: kernels of every step, in groups that share little
-STEP = (Job("motion", functions=200), Job("manifolds", functions=130), Job("solver", functions=70))
+STEP = (Job("motion", functions=190), Job("manifolds", functions=80), Job("solver", functions=40))
 
 
 def is_compiled():
@@ -105,10 +106,33 @@ def compile_ahead(scenes, everything, into, progress):
     if scenes:
         phases.append([Job("scene", str(path), 40) for path in scenes])
     well = compile_jobs(phases, progress, every=0.02)
+    if everything:
+        well = compile_wanted(progress) and well
     if into:
-        count, size = files.copy_into(into, [source_digest(room) for room in ("", *ROOMS, STUDIES)])
+        count, size = files.copy_into(into, _digests())
         progress(f"{count} files, {size / 1e6:.1f} MB in {into}")
     return well
+
+
+def compile_wanted(progress, **options):
+    """Compile what machine code may ask for later, and what that may ask for; returns whether all went well."""
+    tried, well = set(), True
+    while keys := set(files.wanted(_digests())) - tried:
+        well = compile_jobs([[Job("kernel", key, 3) for key in sorted(keys)]], progress, **options) and well
+        tried |= keys
+    return well
+
+
+@functools.cache
+def compile_behind():
+    """``compile_wanted`` behind everything else that this process does, once; it ends with the process."""
+    if WORKER not in os.environ and not DISABLE_JIT and files.can_write():
+        options = {"progress": lambda _line: None, "processes": 1, "niceness": 19}
+        threading.Thread(target=compile_wanted, kwargs=options, daemon=True).start()
+
+
+def _digests():
+    return [source_digest(room) for room in ("", *ROOMS, STUDIES)]
 
 
 def all_jobs():
@@ -149,7 +173,7 @@ class Progress:
             self.say(f"compiling [{bar:-<{_WIDTH}}] {share:.0%}{left} (first run only)")
 
 
-def compile_jobs(phases, progress, processes=None, every=0.1):
+def compile_jobs(phases, progress, processes=None, every=0.1, niceness=0):
     """Run jobs, phase after phase, those of a phase side by side; returns whether all went well.
 
     Parameters
@@ -161,6 +185,8 @@ def compile_jobs(phases, progress, processes=None, every=0.1):
         As many as there are processors.
     every : float
         Share of the work after which a line is due.
+    niceness : int
+        Of the processes.
     """
     if not sys.executable or DISABLE_JIT or WORKER in os.environ or not files.can_write():
         progress("compiling (first run only)")  # here, whatever is called
@@ -171,7 +197,7 @@ def compile_jobs(phases, progress, processes=None, every=0.1):
         left = queue.SimpleQueue()
         for job in jobs:
             left.put(job)
-        workers = [_Worker(left, bar) for _ in range(min(len(jobs), processes or os.cpu_count() or 1))]
+        workers = [_Worker(left, bar, niceness) for _ in range(min(len(jobs), processes or os.cpu_count() or 1))]
         try:
             count += sum(worker.wait() for worker in workers)
         finally:
@@ -186,11 +212,11 @@ def compile_jobs(phases, progress, processes=None, every=0.1):
 class _Worker:
     """A process that runs jobs, and the thread that hands them out."""
 
-    def __init__(self, jobs, bar):
+    def __init__(self, jobs, bar, niceness):
         self._jobs, self._bar, self._count = jobs, bar, 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, env=child_environment() | {WORKER: "1"},
+            [sys.executable, "-c", _PROGRAM.format(niceness)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env=child_environment() | {WORKER: "1"},
         )  # fmt: skip
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

@@ -16,7 +16,8 @@ import pytest
 from paths import ROOT
 
 KERNELS = '''
-from toy.core.jit import entry, kernel, sweep
+from numba import types
+from toy.core.jit import entry, kernel, on_demand, sweep
 
 
 @sweep
@@ -52,6 +53,26 @@ def total(x):
     return scaled(x)
 
 
+@on_demand(types.UniTuple(types.float64, 2))
+def rare(x, n):
+    return large(x), n
+
+
+@kernel
+def cautious(x):
+    return 2.0 * rare(x, 3)[0] + rare(x, 4)[1] if x > 1.0 else 0.0
+
+
+@on_demand(types.float64)
+def wrong(x):
+    return x.missing
+
+
+@kernel
+def careless(x):
+    return wrong(x) if x > 1.0 else 1.0
+
+
 @entry
 def doubled(x):
     return 2.0 * one(x) + other(x)
@@ -80,7 +101,7 @@ def package(tmp_path):
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("", encoding="utf-8")
-    for name in ("jit.py", "kernel_dispatcher.py", "kernel_files.py"):
+    for name in ("jit.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
         shutil.copy(ROOT / "mb_contact" / "core" / name, package / "core" / name)
     (package / "types.py").write_text("", encoding="utf-8")
     lines = "\n".join(f"    total += (x - {k}.0) / (x + {k}.0)" for k in range(1, 150))
@@ -108,14 +129,14 @@ def test_each_function_is_compiled_once_and_loaded_without_compiling(package):
     again, compiled, starts, _ = run(package, ["doubled", "other", "halved"])
     assert again == values and compiled == [] and starts == 0
     _, compiled, *_ = run(package, ["doubled", "one"])
-    assert compiled == ["core.tree.kernels.one-166.entry"], "a wrapper alone was missing"
+    assert compiled == ["core.tree.kernels.one-167.entry"], "a wrapper alone was missing"
 
 
 @pytest.mark.long
 def test_a_loaded_function_that_is_copied_brings_what_it_calls(package):
     """A wrapper of ``scaled`` is made from its stored code alone, and has to find ``large`` in the next process."""
     values = run(package, ["total"])[0]
-    assert run(package, ["scaled"])[1] == ["core.tree.kernels.scaled-176.entry"]
+    assert run(package, ["scaled"])[1] == ["core.tree.kernels.scaled-177.entry"]
     again, compiled, *_ = run(package, ["scaled"])
     assert compiled == [] and again == values == pytest.approx([3.0 * LARGE])
 
@@ -149,7 +170,7 @@ def test_what_is_missing_or_damaged_is_compiled_again(package):
     for damaged in (None, whole[:1000], b""):
         path.unlink() if damaged is None else path.write_bytes(damaged)
         again, compiled, *_ = run(package, ["doubled"])
-        assert again == values and "core.tree.kernels.large-10" in compiled
+        assert again == values and "core.tree.kernels.large-11" in compiled
         assert len(path.read_bytes()) == len(whole), "and kept again"
 
 
@@ -158,3 +179,25 @@ def test_another_compiled_function_calls_a_kernel_that_was_loaded(package):
     run(package, ["doubled"])
     more = "numba.njit(lambda x: kernels.doubled(x))(2.0)"
     assert run(package, ["doubled"], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)
+
+
+@pytest.mark.long
+def test_a_function_on_demand_is_compiled_when_it_is_first_called(package):
+    """By whoever runs into it: the process that compiled its caller, or one that has loaded it as machine code."""
+    assert not {"rare", "large"} & names_of(run(package, [], more="kernels.cautious(0.0)")[1])
+    values, compiled, *_ = run(package, ["cautious"])
+    assert values == pytest.approx([2.0 * LARGE + 4.0]) and names_of(compiled) == {"rare", "large"}
+    again, compiled, starts, _ = run(package, ["cautious"])
+    assert again == values and compiled == [] and starts == 0
+    assert run(package, ["cautious", "cautious"], cache="another")[0] == [*values, *values], "all in one process"
+
+
+@pytest.mark.long
+def test_a_function_on_demand_that_cannot_be_compiled_is_an_error_of_its_caller(package):
+    with pytest.raises(AssertionError, match="RuntimeError: .*wrong-.* cannot be compiled"):
+        run(package, ["careless"])
+    assert run(package, [], more="kernels.careless(0.0)")[3] == 1.0
+
+
+def names_of(compiled):
+    return {name.split(".")[-1].split("-")[0] for name in compiled}

@@ -37,6 +37,16 @@ def test_what_is_written_is_read(places):
 
 
 @pytest.mark.nojit
+def test_what_may_be_asked_for_and_no_file_has_is_wanted(places):
+    digest = KEY.partition("/")[0]
+    kernel_files.write(KEY + kernel_files.WANTED, pickle.dumps("types"))
+    assert kernel_files.wanted([digest]) == [KEY] and kernel_files.wanted(["another"]) == []
+    places[1].rename(places[0])
+    write()
+    assert kernel_files.wanted([digest]) == []
+
+
+@pytest.mark.nojit
 def test_kernels_of_the_package_come_first_and_are_never_written(places):
     packaged, own = places
     write(first="of the package")

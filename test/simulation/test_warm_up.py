@@ -13,12 +13,12 @@ from mb_contact.core import kernel_files
 from mb_contact.errors import InputError
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation import kernel_jobs, warm_up
-from mb_contact.simulation.warm_up import Job, Progress, compile_ahead, compile_jobs
+from mb_contact.simulation.warm_up import Job, Progress, compile_ahead, compile_jobs, compile_wanted
 
 
 def test_the_jobs_have_every_choice_and_every_scene_of_the_library():
     jobs = [job for jobs in warm_up.all_jobs() for job in jobs]
-    assert {job.kind for job in jobs} == set(kernel_jobs.KINDS)
+    assert {job.kind for job in jobs} == set(kernel_jobs.KINDS) - {"kernel"}
     text = " ".join(job.argument for job in jobs)
     for key in ("friction_model", "integrator", "collision_scheme", "formulation"):
         assert all(f'"{key}": "{choice}"' in text for choice in CHOICES[key])
@@ -49,6 +49,25 @@ def test_what_fails_is_told_and_the_rest_is_done(tmp_path):
     assert "no such kind: the process that compiled it has ended" in lines
     assert not [line for line in lines if "viscous" in line], "choices may exclude each other"
     assert lines[-1].startswith("compiled 0 functions in ")
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_what_may_be_asked_for_is_compiled_until_nothing_new_is(monkeypatch, compiles):
+    """A function that is compiled may ask for others; one that cannot be compiled is tried once."""
+    after, done = {"a": {"c"}, "b": set(), "c": {"d"}, "d": set()}, []
+
+    def fake(phases, progress, **options):
+        done.append(sorted(job.argument for job in phases[0]))
+        return compiles
+
+    def wanted(_digests):
+        known = {"a", "b"}.union(*(after[key] for keys in done for key in keys))
+        return known - {key for keys in done for key in keys if compiles}
+
+    monkeypatch.setattr(warm_up, "compile_jobs", fake)
+    monkeypatch.setattr(kernel_files, "wanted", wanted)
+    assert compile_wanted(print) == compiles
+    assert done == [["a", "b"], ["c"], ["d"]]
 
 
 def test_where_nothing_can_be_kept_no_process_is_started(monkeypatch):

@@ -21,14 +21,14 @@ from mb_contact.core.collision.height_ridges import cell_edges, cell_peaks
 from mb_contact.core.collision.manifold_clip import EVERYWHERE, set_frame
 from mb_contact.core.collision.manifold_faces import face_points
 from mb_contact.core.collision.shapes import into_body, opposite, reach
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.spatial import between, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
 OF_TRIANGLE, SUNK = 0, 3  #: kinds of features of the field, in identities
 
 
-@kernel
+@on_demand(INTEGER)
 def field_manifold(geoms, geom_R, geom_p, travel, x, y, far, tol, work):
     """Points of a convex shape X and a height field Y, in ``work.field``: at most four of each group of alike normals.
 

@@ -34,7 +34,7 @@ from mb_contact.core.collision.shapes import (
     place,
     rim_point,
 )
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_SPHERE
 
@@ -135,7 +135,7 @@ def corner_points(count, region, side, margin, tol, work):
     return found
 
 
-@kernel
+@on_demand(INTEGER)
 def add_lowest(geoms, geom_R, geom_p, g, region, found, side, margin, tol, work):
     """Append the point of g nearest to the plane of the face, if it is over the face.
 
@@ -167,7 +167,7 @@ def on_plane(q, m, p):
     return p[0], p[1], q[2] - (m[0] * (p[0] - q[0]) + m[1] * (p[1] - q[1])) / m[2]
 
 
-@kernel
+@on_demand(INTEGER)
 def disc_points(geoms, geom_R, g, face, count, region, side, margin, tol, work):
     """Points of two faces one of which at least is a disc: corners of either over the other, crossings of outlines."""
     polygon, points, ids = work.polygon, work.points, work.ids

@@ -28,7 +28,7 @@ from mb_contact.core.collision.shapes import (
     length_of,
     opposite,
 )
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import REAL, VECTOR, kernel, on_demand
 from mb_contact.core.tree.spatial import ZERO, between, vector, vector_dot, vector_product, vector_sum
 from mb_contact.types import SHAPE_BOX, SHAPE_CONE, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
@@ -145,7 +145,7 @@ def apart(geoms, geom_R, geom_p, x, y, n):
     return vector_sum(on_x, -1.0, farthest(geoms, geom_R, geom_p, y, n))
 
 
-@kernel
+@on_demand((REAL, VECTOR))
 def ascend(geoms, geom_R, geom_p, x, y, normal, distance, tol):
     """Largest separation of X and Y [m] and its direction, from several starts, until ``distance`` is reached."""
     best, chosen = -np.inf, normal
@@ -196,8 +196,14 @@ def climb(geoms, geom_R, geom_p, x, y, n):
 
 
 @kernel
+def has_known_curvature(a, b):
+    """Whether one of two kinds of shapes is a cylinder, and both are symmetric and no ellipsoids."""
+    return (a == SHAPE_CYLINDER or b == SHAPE_CYLINDER) and a < SHAPE_CONE and b < SHAPE_CONE
+
+
+@on_demand((REAL, VECTOR))
 def polish(geoms, geom_R, geom_p, x, y, n, best):
-    """Improve the normal n, of separation ``best``, of a cylinder and a shape that is symmetric and no ellipsoid.
+    """Improve the normal n, of separation ``best``, of two shapes with ``has_known_curvature``.
 
     The roundness of the shapes gives the second derivative of s: r t t* / sin(n, axis) for a cylinder (t: tangent of
     the rim), r for a sphere or capsule, nothing for a box.  An edge that takes part keeps n perpendicular to itself;
@@ -208,8 +214,6 @@ def polish(geoms, geom_R, geom_p, x, y, n, best):
     best, n
     """
     kind = geoms.kind
-    if (kind[x] != SHAPE_CYLINDER and kind[y] != SHAPE_CYLINDER) or kind[x] >= SHAPE_CONE or kind[y] >= SHAPE_CONE:
-        return best, n
     chosen = n
     for edge_of in range(3):  # no edge, one of X, one of Y
         edge = ZERO

@@ -46,9 +46,10 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
 
     A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error.
     """
+    row = first
     if closures.kind.shape[0] > 0:
         velocity_products(tree, kin, loop.alpha)
-    row = closure_rows(closures, kin, dt, rate, first, rows, loop)
+        row = closure_rows(closures, kin, dt, rate, first, rows, loop)
     for f in range(rubbing.shape[0]):
         _joint(tree, kin, rubbing[f], rows, row)
         loop.error[row - first] = 0.0

@@ -27,7 +27,7 @@ import numpy as np
 
 from mb_contact.core.constraints.rows import row_dot
 from mb_contact.core.declare import Reals, allocate
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -69,7 +69,7 @@ def make_loop_work(n, m):
     return allocate(LoopWork, n=n, m=m)
 
 
-@kernel
+@on_demand(INTEGER)
 def closure_rows(closures, kin, dt, rate, first, rows, loop):
     """Rows of all closures from row ``first`` on, their offsets and errors; returns the row after the last.
 

@@ -26,7 +26,7 @@ from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
 from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
-from mb_contact.core.jit import entry, kernel, maker
+from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.closing import closure_error
 from mb_contact.core.step.step import record_step, refresh
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
@@ -100,12 +100,7 @@ class FlowArrays(NamedTuple):
     root_work: Annotated[Reals, "n"]  #: likewise
 
 
-FlowArraysHandleType, FlowArraysHandle, _flow_handle = handle(FlowArrays)
-
-
-@maker
-def _handle_of(arrays):
-    return _flow_handle(arrays)
+FlowArraysHandleType, FlowArraysHandle, _handle_of = handle(FlowArrays)
 
 
 def make_flow(n, N, nq, stages, is_free):

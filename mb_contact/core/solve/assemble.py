@@ -16,7 +16,7 @@ J14 section 8 has it) where that costs less than by bodies: few contacts on long
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import TRUTH, entry, kernel, on_demand
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
@@ -53,7 +53,7 @@ def choose_face(P, only_rows):
     P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 
-@entry
+@on_demand(TRUTH)
 def assemble_by_bodies(P, draft, tree, kin, rows):
     """J, M and M^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies

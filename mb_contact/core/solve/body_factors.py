@@ -5,13 +5,13 @@
 
 import numpy as np
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, kernel, on_demand, sweep
 from mb_contact.core.solve.by_bodies import gather
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.system import PIECE
 
 
-@kernel
+@on_demand(INTEGER)
 def order_pieces(bodies, factors, b0, b1, c0, c1):
     """Order of elimination by least degree, the pattern of the factors and their slots; -1 where they do not fit."""
     count = c1 - c0
@@ -80,7 +80,7 @@ def order_pieces(bodies, factors, b0, b1, c0, c1):
     return used
 
 
-@kernel
+@on_demand(TRUTH)
 def factor_bodies(blocks, bodies, G, factors, used, b0, b1, c0, c1):
     """LU factors of the Newton matrix M + J* G J of an island, in ``used`` slots; False where it is singular."""
     L = factors.L
@@ -256,7 +256,7 @@ def _subtract(L, s, x, at, y, to):
         )  # fmt: skip
 
 
-@kernel
+@on_demand(NOTHING)
 def substitute_bodies(start, bodies, factors, b0, b1, c0, c1, c, dv):
     """dv = (M + J* G J)^-1 J* c on the pieces."""
     gather(start, bodies, b0, b1, c0, c1, c, dv)

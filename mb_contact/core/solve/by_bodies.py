@@ -11,7 +11,7 @@ a tree couples; it is not symmetric where contacts slip.  Pieces are eliminated 
 
 import numpy as np
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import NOTHING, kernel, on_demand, sweep
 from mb_contact.core.solve.system import PIECE
 
 
@@ -123,7 +123,7 @@ def weigh(bodies, c0, c1, f, v):
             at += n
 
 
-@kernel
+@on_demand(NOTHING)
 def apply_bodies(start, bodies, work, b0, b1, c0, c1, x, y):
     """y = W x of the rows of an island."""
     gather(start, bodies, b0, b1, c0, c1, x, work.f)

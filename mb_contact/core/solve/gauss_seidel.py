@@ -3,7 +3,7 @@
 
 """Block Gauss-Seidel sweeps: each block in turn comes nearer to its law by Newton steps of its own, the others held."""
 
-from mb_contact.core.jit import entry, kernel, sweep
+from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE
 
@@ -25,7 +25,7 @@ def own_compliance(start, bodies, by_rows, W, source, b0, b1, own):
                 own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else _through_bodies(bodies, b, a, k, False)
 
 
-@kernel
+@on_demand(REAL)
 def own_terms(bodies, b, a):
     """Sum of the absolute terms of the diagonal entry a of W_bb: where it is much larger, that entry is rounding."""
     return _through_bodies(bodies, b, a, a, True)
@@ -53,7 +53,7 @@ def _through_bodies(bodies, b, a, k, absolute):
     return total
 
 
-@entry
+@on_demand(NOTHING)
 def sweep_blocks(P, b0, b1, sweeps):
     """So many sweeps over the blocks of an island, forwards and backwards by turns, from ``P.r``, ``P.u``."""
     _sweep(P.blocks, P.bodies, P.work, P.W, P.source, P.r, P.u, P.face[0] == BY_ROWS, b0, b1, sweeps)

@@ -21,7 +21,7 @@ the ray it jams, and a solution may exist all the same: few do (4 of 32 captured
 
 import numpy as np
 
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import TRUTH, entry, kernel, on_demand
 from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
 from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
@@ -157,7 +157,7 @@ def _anchored(P, first, last, eps):
         P.work.w[i] = P.u[i] + eps * P.blocks.D[i] * (P.r[i] - P.work.anchor[i])
 
 
-@entry
+@on_demand(TRUTH)
 def _is_ray(P, b0, b1, c0, c1):
     """Whether d = r - r_k is a ray; it is left in work.rest."""
     d = P.work.rest

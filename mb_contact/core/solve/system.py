@@ -16,7 +16,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import Integers, Integers32, Reals, allocate, handle
-from mb_contact.core.jit import maker
 
 EQUALITY = 0  #: u + mu r = 0, mu a softness
 UNILATERAL = 1  #: r >= mu, u >= 0, (r - mu) u = 0
@@ -113,13 +112,7 @@ class System(NamedTuple):
     report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
 
-SystemHandleType, SystemHandle, _system_handle = handle(System)
-
-
-@maker
-def make_system_handle(system):
-    """The one reference by which kernels take a System."""
-    return _system_handle(system)
+SystemHandleType, SystemHandle, make_system_handle = handle(System)
 
 
 def make_system(rows, blocks, entries, dense, trees, place):

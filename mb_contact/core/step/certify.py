@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import FIRST, GEARS, SPEED, VELOCITY
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import NOTHING, entry, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ROWS
 from mb_contact.core.step.problem import rows_in_use
@@ -29,8 +29,13 @@ def check_ray(h):
     found = False
     for i in range(n_rows):
         found = found or h.sol.ray[i] != 0.0
-    if not found:
-        return
+    if found:
+        _judge_ray(h, n_rows)
+
+
+@on_demand(NOTHING)
+def _judge_ray(h, n_rows):
+    """``sol.proof`` of a ray that is not zero."""
     partner_impulses(h.sol.ray, h.bil)
     row_impulses(h.rows, n_rows, h.sol.ray, h.work.impulse)
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)

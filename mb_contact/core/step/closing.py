@@ -28,7 +28,7 @@ from mb_contact.core.constraints.bilateral import (
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import REAL, entry, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
@@ -96,7 +96,7 @@ def follow(tree, gears, q, v):
         v[tree.v_start[a]] = gears.ratio[g] * v[tree.v_start[b]]
 
 
-@entry
+@on_demand(REAL)
 def closure_error(h):
     """Largest closure error [m, rad] of the poses in ``h.kin``, with ``h.closing`` holding the rows."""
     c = h.closing

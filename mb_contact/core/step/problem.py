@@ -13,7 +13,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import NOTHING, TRUTH, entry, on_demand
 from mb_contact.core.solve.assemble import assemble_by_bodies, assemble_by_rows, choose_face, set_scales, set_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
@@ -152,7 +152,7 @@ def solve(h, impact):
     return OK
 
 
-@entry
+@on_demand(TRUTH)
 def _drop_push_out(h, P, island):
     """Take the push-out velocities out of the problem of an island; False where there are none.
 
@@ -176,7 +176,7 @@ def _drop_push_out(h, P, island):
     return found
 
 
-@entry
+@on_demand(NOTHING)
 def _keep_ray(h, P, island):
     """The ray of an island, d with d* D d = 1, into ``sol.ray``."""
     first = P.blocks.start[P.island[island]]

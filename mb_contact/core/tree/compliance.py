@@ -16,7 +16,7 @@ every block Omega(i, j) follows from one earlier block by one 6 x 6 product:
 So the cost is O(N) for the sweep and O(n_c^2) for the blocks.
 """
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import REAL, kernel, on_demand, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -323,7 +323,7 @@ def row_compliance(compliance, rows, n_rows, count, W):
         start = end
 
 
-@kernel
+@on_demand(REAL)
 def compliance_terms(compliance, rows, r):
     """Sum of the absolute terms of W_rr: where it is much larger than W_rr, the latter is rounding."""
     total = 1e-300
