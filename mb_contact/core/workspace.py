@@ -15,7 +15,7 @@ from mb_contact.types import JOINT_ROWS
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
-GAINED, PUSHED_OUT, UNLAWFUL = range(3)  #: of StepWork.contact_energy
+GAINED, PUSHED_OUT, UNLAWFUL, REMOVED = range(4)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 POINT, NORMAL, IMPULSE = 0, 3, 6  #: columns of StepWork.report: three each,
@@ -163,10 +163,13 @@ class StepWork(NamedTuple):
     contact_impulse: Annotated[Reals, "c", 3]  #: on A, world axes [N s]
     v_next: Annotated[Reals, "N"]
     work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
-    contact_energy: Annotated[Reals, 3]  #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws [J]
+    #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion for it [J]
+    contact_energy: Annotated[Reals, 4]
     report: Annotated[Reals, "c", 14]  #: see step.report
     group_energy: Annotated[Reals, "n"]  #: of trees that rows couple, for passivity.py: kinetic energy [J]
-    group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity, then the factor on velocities
+    group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity [rad^2/s^2]
+    group_gain: Annotated[Reals, "n"]  #: energy to be taken out [J], then the factor on velocities
+    group_held: Annotated[Integers, "n"]  #: 1 where it does not float, or touches the world
     group_mass: Annotated[Reals, "n"]
     group_velocity: Annotated[Reals, "n", 3]  #: momentum, then velocity of the centre of mass
     energy: Annotated[Reals, 2]  #: kinetic and potential energy of the current state [J]

@@ -17,7 +17,7 @@ from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.other_poses import OtherPoses
-from mb_contact.types import JOINT_FLOATING, NOT_FINITE, OK
+from mb_contact.types import JOINT_FLOATING, LIMIT_MISSED, OK
 
 
 class SemiImplicitEuler:
@@ -56,7 +56,8 @@ class Flow:
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        self._end = None  # OtherPoses, made when contacts wander
+        self._end = None  # OtherPoses, made with the first step
+        self._ends_free = False  # whether the end of the flow is that without impulses
         #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
         self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
@@ -74,42 +75,39 @@ class Flow:
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
-        _flow.forget_ends(handle, self.flow)
-        self.begin(handle)
+        _flow.begin_free_flow(handle, self.flow)
+        self._ends_free = True
         return self.advance(handle, self._context.dt) or _flow.free_velocity(handle, self.flow)
 
     def hold(self, handle):
         """The step again from its start, with the solved impulses as forces; returns a status.
 
-        Where its contacts wander, their problem is solved once more, with their rows of the end (``kept_contacts.py``).
+        Where its contacts wander, their problem is solved again, with their rows of the end (``kept_contacts.py``).
         """
-        status = self.flow_with_impulses(handle)
-        if status == OK and _kept.wander(handle):
-            _kept.correct_kept(handle, self.flow, self._find_end(handle))
-            status = self._context.contact_step.impulses_again(handle) or self.flow_with_impulses(handle)
-        return status
+        context, end = self._context, self._room_for_end()
+        count = _kept.look_at_end(handle, self.flow, end.handle, context.candidates)
+        if count >= 0:
+            self._ends_free = False
+            end.query(count)
+            status = _kept.solve_at_end(handle, self.flow, end.handle, count)
+            if status == LIMIT_MISSED:
+                status = context.contact_step.impulses(handle)
+            if status != OK:
+                return status
+        return self.flow_with_impulses(handle)
 
     def flow_with_impulses(self, handle):
         """The flow of the step with the solved impulses, from its start; returns a status."""
-        self.begin(handle)
-        if not _kept.hold_impulses(handle, self.flow):
-            return OK  # nothing acts: the free flow is the step
-        status = self.advance(handle, self._context.dt)
-        if status == OK and not _flow.end_is_finite(self.flow):
-            return NOT_FINITE
-        return status
+        if not _kept.hold_impulses(handle, self.flow) and self._ends_free:
+            return OK  # nothing acts
+        self._ends_free = False
+        return self.advance(handle, self._context.dt)
 
-    def _find_end(self, handle):
-        """The contacts of kept pairs where the flow has ended."""
-        context = self._context
-        if self._end is None or len(self._end.contacts.pair) < context.capacity:
-            self._end = OtherPoses(context, context.capacity)
-        b = self._end.buffers
-        count = _kept.kept_pairs(handle, context.candidates, b.candidates, b.reach)
-        _kept.end_poses(handle, self.flow, b.geom_R, b.geom_p)
-        self._end.query(count)
-        self._end.find(count)
-        return self._end.contacts
+    def _room_for_end(self):
+        """Poses and contacts where the flow ends."""
+        if self._end is None or len(self._end.contacts.pair) < self._context.capacity:
+            self._end = OtherPoses(self._context, self._context.capacity)
+        return self._end
 
     def conclude(self, handle):
         """Energy balance, report and the new state."""

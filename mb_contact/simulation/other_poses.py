@@ -4,7 +4,7 @@
 """Contacts at poses that are not the state's: where a flow ends, or at the moment at which two shapes will touch."""
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.integrate.kept_contacts import end_contacts
+from mb_contact.core.integrate.kept_contacts import PosesArrays, end_contacts, make_poses_handle
 
 
 class OtherPoses:
@@ -22,6 +22,8 @@ class OtherPoses:
         Whose poses and candidates whoever asks has to set.
     contacts : Contacts
         What ``find`` has found.
+    handle : PosesArraysHandle
+        Both, for kernels.
     """
 
     def __init__(self, context, points):
@@ -30,6 +32,7 @@ class OtherPoses:
         self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
         self.buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
         self.contacts = make_contacts(points)
+        self.handle = make_poses_handle(PosesArrays(self.buffers, self.contacts))
 
     def query(self, count):
         """Witnesses of the first ``count`` candidates."""
@@ -38,4 +41,4 @@ class OtherPoses:
 
     def find(self, count):
         """Contacts of the first ``count`` candidates, whose witnesses ``query`` has found."""
-        end_contacts(self._context.handle, self.buffers, count, self.contacts)
+        end_contacts(self._context.handle, self.handle, count)

@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, POTENTIAL, PUSHED_OUT
+from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, POTENTIAL
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
@@ -84,16 +84,17 @@ class Stepper:
         """What the finished step of dt [s] has gained without ``work`` [J]; a flow is slowed down by it (passivity.py).
 
         Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
-        Contacts and limits can add no more than their push-out does.
+        Contacts and limits can add no more than their push-out does; what they did add was removed group by group.
         """
         arrays, integrator = self._context.work, self._context.integrator
         touch = float(arrays.work_terms[CONTACTS] + arrays.work_terms[LIMITS])
-        gain = self._state.energy() - sum(before) - work + max(0.0, touch - float(arrays.contact_energy[PUSHED_OUT]))
+        _, pushed, unlawful, removed = arrays.contact_energy.tolist()
+        gain = self._state.energy() + removed - sum(before) - work - unlawful + max(0.0, touch + unlawful - pushed)
         gain += integrator.lag * dt * (float(arrays.falling[0]) - falling)
         bound = PASSIVE * before[KINETIC] + ROUNDING * (before[KINETIC] + abs(before[POTENTIAL]))
-        self._gained, self._removed = (gain if gain > bound else 0.0), 0.0
-        if self._gained and integrator.removes_gains:
-            self._removed = remove_gain(self._context.handle, gain)
+        self._gained, self._removed = (gain if gain > bound else 0.0), removed
+        if integrator.removes_gains and gain - removed > bound:
+            self._removed += remove_gain(self._context.handle, gain - removed)
 
     def _move(self):
         """Detect, solve and move once; returns a status."""
@@ -117,7 +118,7 @@ class Stepper:
         gap, infeasible, cone, *_ = solution.residuals.tolist()
         stage, iterations, *_ = work.info.tolist()
         kinetic, potential = work.energy.tolist()
-        gained, pushed, unlawful = work.contact_energy.tolist()
+        gained, pushed, unlawful, _ = work.contact_energy.tolist()
         ray, gain = solution.proof.tolist()
         rows = int(bilateral.info[COUNT])
         residual, closure, speed = bilateral.residuals.tolist() if rows else (0.0, 0.0, 0.0)

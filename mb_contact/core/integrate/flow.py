@@ -28,6 +28,7 @@ from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.step.closing import closure_error
+from mb_contact.core.step.passivity import remove_contact_gains
 from mb_contact.core.step.step import record_step, refresh
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.joints import integrate_joints
@@ -51,6 +52,7 @@ from mb_contact.core.workspace import (
     EFFORTS,
     LIMITS,
     LOOPS,
+    REMOVED,
     UNLAWFUL,
     WRENCHES,
     Articulated,
@@ -59,6 +61,8 @@ from mb_contact.core.workspace import (
     make_kinematics,
 )
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
+
+FIRST_TREE = 5  #: column of FlowArrays.powers and work
 
 
 class FlowArrays(NamedTuple):
@@ -86,9 +90,11 @@ class FlowArrays(NamedTuple):
     end_known: Annotated[Integers, 1]  #: 1 where force_end has the contacts of the end
     rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
     accelerations: Annotated[Reals, "s", "N"]
-    powers: Annotated[Reals, "s", 5]  #: of efforts, damping, impulses of contacts, of limits, external wrenches [W]
-    work: Annotated[Reals, 5]  #: work of the whole flow [J]
-    before: Annotated[Reals, 5]  #: work up to the start of an inner step
+    #: of efforts, damping, impulses of contacts, of limits, external wrenches; from FIRST_TREE on, at its root body,
+    #: what the contacts of each tree do [W]
+    powers: Annotated[Reals, "s", "w"]
+    work: Annotated[Reals, "w"]  #: work of the whole flow [J]
+    before: Annotated[Reals, "w"]  #: work up to the start of an inner step
     count: Annotated[Integers, 2]  #: steps and evaluations of the last flow
     is_free: Annotated[Integers, "n"]  #: 1 for bodies in free flight; this and the rest for midpoint.py
     kin_end: Kinematics  #: of the end
@@ -106,7 +112,8 @@ FlowArraysHandleType, FlowArraysHandle, _handle_of = handle(FlowArrays)
 def make_flow(n, N, nq, stages, is_free):
     """(FlowArrays, their handle) for n bodies, N degrees of freedom and nq coordinates."""
     kin, kin_end, art = make_kinematics(n, N), make_kinematics(n, N), make_articulated(n, N)
-    arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=stages, kin=kin, kin_end=kin_end, art=art, is_free=is_free)
+    given = {"kin": kin, "kin_end": kin_end, "art": art, "is_free": is_free}
+    arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=stages, w=FIRST_TREE + n, **given)
     arrays.span[0] = 1.0
     return arrays, _handle_of(arrays)
 
@@ -133,8 +140,9 @@ def begin_flow(h, f):
 
 
 @entry
-def forget_ends(h, f):
-    """A step begins: nothing is known of its end."""
+def begin_free_flow(h, f):
+    """The flow of a step without impulses; nothing is known of its end."""
+    begin_flow(h, f)
     f.end_known[0] = 0
     for i in range(h.contacts.count[0]):
         put_vector(h.work.row_bias, i, ZERO)
@@ -209,7 +217,7 @@ def chart_rates(tree, x, v, rate):
 def flow_powers(h, f, s):
     """Powers of efforts, damping, impulses and external wrenches at the stage's velocities, into row s."""
     powers = f.powers
-    for c in range(5):
+    for c in range(powers.shape[1]):
         powers[s, c] = 0.0
     for i in range(f.v.shape[0]):
         v = f.v[i]
@@ -219,7 +227,9 @@ def flow_powers(h, f, s):
         powers[s, LIMITS] += f.limit_force[i] * v
     for k in range(f.contact_force.shape[0]):
         V = spatial(f.kin.V, k)
-        powers[s, CONTACTS] += spatial_dot(spatial(f.contact_force, k), V)
+        contact = spatial_dot(spatial(f.contact_force, k), V)
+        powers[s, CONTACTS] += contact
+        powers[s, FIRST_TREE + h.tree.root[k]] += contact
         powers[s, WRENCHES] += spatial_dot(spatial(h.work.external, k), V)
 
 
@@ -248,20 +258,21 @@ def free_velocity(h, f):
         work.v_free[i] = f.v_end[i]
         work.speed[i] = abs(f.v_end[i])
     body_velocities(h.tree, h.kin, work.v_free, work.V_free)
-    return OK if is_finite(f.v_end) else NOT_FINITE
+    return OK
 
 
 @entry
-def end_is_finite(f):
-    """Whether the end of the flow is a state."""
-    return is_finite(f.q_end) and is_finite(f.v_end)
+def ended(f):
+    """Status of a flow that has ended: NOT_FINITE where its end is no state."""
+    return OK if is_finite(f.q_end) and is_finite(f.v_end) else NOT_FINITE
 
 
 @entry
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the balance.
 
-    Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.
+    Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.  Where
+    contacts wander, what they add to the energy is taken out of the motion again.
     """
     record_step(h)
     unlawful = f.work[CONTACTS] - h.work.work_terms[CONTACTS] - h.work.work_terms[LOOPS]
@@ -271,6 +282,8 @@ def conclude_flow(h, f):
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
+    if f.end_known[0] != 0:
+        h.work.contact_energy[REMOVED] = remove_contact_gains(h, f.work[FIRST_TREE:])
     h.work.work_terms[LOOPS] = 0.0  # their impulses are forces like those of contacts
     if h.bil.info[COUNT] > 0:
         h.bil.residuals[CLOSURE] = closure_error(h)

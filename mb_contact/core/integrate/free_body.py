@@ -13,6 +13,7 @@ the work of N.  cay(a) is the rotation by 2 atan(|a| / 2) about a.
 
 import numpy as np
 
+from mb_contact.core.integrate.flow import FIRST_TREE
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -40,6 +41,7 @@ def free_body_step(tree, R, k, gravity, contact, external, q_start, v_start, dt,
     """The step of free body k, whose pose at the start is R[k]; False where Newton's iteration does not converge.
 
     Forces ``contact`` and ``external`` (n, 6) are those half-way, about the bodies' origins.
+    ``work`` is that of FlowArrays.
     """
     d = tree.v_start[k]
     m = tree.mass[k]
@@ -59,7 +61,9 @@ def free_body_step(tree, R, k, gravity, contact, external, q_start, v_start, dt,
         return False
     s = turned(r, vector_sum(vector_sum(ZERO, 0.5, a), 0.5, e))  # R0 W'
     mean = s + v
-    work[CONTACTS] += dt * spatial_dot(mean, touch)
+    contact_work = dt * spatial_dot(mean, touch)
+    work[CONTACTS] += contact_work
+    work[FIRST_TREE + k] += contact_work
     work[WRENCHES] += dt * spatial_dot(mean, push)
     s = vector_sum(ZERO, 0.5 * dt, s)
     change = _cayley_change(s, c)

@@ -4,15 +4,21 @@
 """Contacts whose points wander while a flow goes on: the forces of their impulses, and their rows where it ends.
 
 A disc on its rim, a pivoting rod, a ball on a ball: the contact point of the start of a step is not that of its end.
-A first flow, with the rows J(q0) of the start, tells where it ends, and the narrow phase where contacts are then.  With
-their rows J(q1) the step is second order in time:
+The solved impulses p tell where the step ends, and the narrow phase where contacts are then.  With their rows J(q1) the
+step is second order in time:
 
     forces   f(t) = J*(q0) p (1 - t/dt) / dt + J*(q1) p t / dt^2 on the bodies, about their origins of time t
     laws     of normals and of what sticks: J(q1) v1;  what slides is opposed along the mean of J(q0) v0 and J(q1) v1
 
 If neither row moves at its end, the work of p is the product of two changes, (J1 - J0)(v0 - v1) p / 4: third order in a
-step.  Where the contact's features are others at the end, its point goes with the bodies' surfaces.
+step.  The end is that of a constant inertia, v1 = v_free + M^-1 (J0* p + J1* p) / 2, found twice: first with J0 alone,
+for the poses that the narrow phase looks at, then with the arms found there.  Where the contact's features are others
+at the end, its point goes with the bodies' surfaces.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +27,14 @@ from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.contact import find_previous, relative_velocity, tangential
 from mb_contact.core.constraints.torsion_rolling import moments
+from mb_contact.core.declare import handle
 from mb_contact.core.handle import DT
+from mb_contact.core.integrate.flow import begin_flow, move_chart
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
-from mb_contact.core.step.step import rows_in_use
+from mb_contact.core.step.problem import solve, start
+from mb_contact.core.step.step import rows_in_use, settle
+from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.kinematics import body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -33,6 +43,7 @@ from mb_contact.core.tree.spatial import (
     body_point,
     linear,
     matrix,
+    put_spatial,
     put_vector,
     spatial,
     spatial_sum,
@@ -43,6 +54,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.types import OK, Contacts
 
 KEPT_GAP = 1e-5  #: gap up to which a contact without an impulse counts as kept [m]
 AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
@@ -50,14 +62,30 @@ NO_FRAME = 0.5  #: part of the first tangent along the surface below which the c
 SLIDING = 1e-6  #: slip at both ends from which friction opposes their mean [m/s]
 
 
+class PosesArrays(NamedTuple):
+    """Poses that are not the state's, and what the narrow phase finds there."""
+
+    buffers: object  #: CollisionBuffers
+    contacts: Contacts
+
+
+PosesArraysHandleType, PosesArraysHandle, _poses_handle = handle(PosesArrays)
+
+
+@entry
+def make_poses_handle(arrays):
+    """The handle of PosesArrays."""
+    return _poses_handle(arrays)
+
+
 @entry
 def hold_impulses(h, f):
-    """The solved impulses as forces of the flow; True if there are any.
+    """A flow from the state with the solved impulses as forces; True if there are any.
 
     Those on joints' own rows are constant generalised forces, those between bodies go with their rows.
     """
+    begin_flow(h, f)
     dt = h.settings[DT]
-    f.span[0] = dt
     n_rows = rows_in_use(h)
     any_force = False
     for r in range(n_rows):
@@ -114,7 +142,55 @@ def _in_frame(end, i, x, y, z):
 
 
 @entry
-def wander(h):
+def look_at_end(h, f, p, count):
+    """Where the step ends with the present impulses; of its ``count`` candidates those of kept contacts there.
+
+    Returns their number, to be asked of the narrow phase before ``solve_at_end``; -1 where nothing wanders.
+    """
+    if not _wander(h) or not _end_velocity(h, f):
+        return -1
+    dt = h.settings[DT]
+    for i in range(f.v.shape[0]):
+        f.x[i] = 0.5 * dt * (f.v_start[i] + f.v_end[i])
+    move_chart(h.tree, f.q_start, f.x, f.q_end)
+    end_poses(h, f, p)
+    return _kept_pairs(h, count, p.buffers.candidates, p.buffers.reach)
+
+
+@entry
+def solve_at_end(h, f, p, count):
+    """The step's problem solved again, with the rows of the kept contacts at its end; a status of ``settle``."""
+    end_contacts(h, p, count)
+    _set_ends(h, f, p.contacts)
+    _end_velocity(h, f)
+    _ask_at_end(h, f)
+    start(h)
+    status = solve(h, False)
+    return settle(h) if status == OK else status
+
+
+@entry
+def _end_velocity(h, f):
+    """``f.v_end`` of the present impulses for the inertia of the start; True if there are any.
+
+    To second order it is that of the flow.
+    """
+    if not hold_impulses(h, f):
+        return False
+    dt = h.settings[DT]
+    for k in range(f.force_start.shape[0]):
+        mean = spatial_sum(spatial(f.force_start, k), 1.0, spatial(f.force_end, k))
+        put_spatial(h.work.impulse, k, spatial_sum(STILL, 0.5 * dt, mean))
+    for i in range(f.v.shape[0]):
+        f.force[i] = dt * f.joint_force[i]
+    impulse_response(h.tree, h.kin, h.art, h.work.impulse, f.force, f.v)
+    for i in range(f.v.shape[0]):
+        f.v_end[i] = h.work.v_free[i] + f.v[i]
+    return True
+
+
+@entry
+def _wander(h):
     """Whether the bodies of any kept contact move in this step."""
     least = AT_REST / h.settings[DT]
     for i in range(h.contacts.count[0]):
@@ -135,7 +211,7 @@ def _is_kept(h, i):
 
 
 @entry
-def kept_pairs(h, count, candidates, reach):
+def _kept_pairs(h, count, candidates, reach):
     """The candidates of the step whose pairs have kept contacts, and their reach; returns how many."""
     b = h.buffers
     found = 0
@@ -153,41 +229,49 @@ def kept_pairs(h, count, candidates, reach):
 
 
 @entry
-def end_poses(h, f, geom_R, geom_p):
+def end_poses(h, f, p):
     """Poses of the geometries at the end of a flow."""
     body_poses(h.tree, f.q_end, f.kin)
-    geometry_poses(h.geoms, f.kin.R, f.kin.p, geom_R, geom_p)
+    geometry_poses(h.geoms, f.kin.R, f.kin.p, p.buffers.geom_R, p.buffers.geom_p)
 
 
 @entry
-def end_contacts(h, b, count, contacts):
-    """Contacts of the first ``count`` candidates of the buffers b, behind ``end_poses`` and the narrow phase."""
-    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts)
+def end_contacts(h, p, count):
+    """Contacts of the first ``count`` candidates of other poses, behind the narrow phase."""
+    b = p.buffers
+    build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, p.contacts)
 
 
 @entry
-def correct_kept(h, f, contacts):
-    """Rows of the kept contacts where the flow has ended, behind ``end_poses``; what the step's own rows miss of them.
+def correct_kept(h, f, p):
+    """Rows of the kept contacts where the flow has ended, behind ``end_poses`` and ``end_contacts``.
+
+    Returns the largest change of the velocities that they ask for [m/s].
+    """
+    _set_ends(h, f, p.contacts)
+    return _ask_at_end(h, f)
+
+
+@entry
+def _set_ends(h, f, contacts):
+    """Frames and arms of the step's contacts where it ends, of the ``contacts`` there."""
+    f.end_known[0] = 1
+    for i in range(h.contacts.count[0]):
+        _set_end(h, f, contacts, i)
+
+
+@entry
+def _ask_at_end(h, f):
+    """What the step's own rows miss of the kept contacts' rows at its end.
 
     The velocities that friction and normal laws are asked of go to ``work.row_bias``, as what they have beyond the
-    linear model of the step's rows, and into the velocities of the problem: solved again, it is about the end.
-
-    Parameters
-    ----------
-    contacts : Contacts
-        All points at the end of the flow.
-
-    Returns
-    -------
-    float
-        Largest change of ``row_bias`` [m/s].
+    linear model of the step's rows, and into the velocities of the problem: solved again, it is about the end.  Returns
+    the largest change of ``row_bias`` [m/s].
     """
     body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
-    f.end_known[0] = 1
     end = h.end
     worst = 0.0
     for i in range(h.contacts.count[0]):
-        _set_end(h, f, contacts, i)
         if not _is_kept(h, i):
             continue
         pair = h.geoms.pairs[h.contacts.pair[i]]

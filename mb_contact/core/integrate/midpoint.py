@@ -15,7 +15,7 @@ other forces at v'.  Solved by a fixed point until rounding stops it, and symmet
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.integrate.flow import accelerate, flow_powers, move_chart, stage_forces
+from mb_contact.core.integrate.flow import accelerate, ended, flow_powers, move_chart, stage_forces
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
 from mb_contact.core.jit import entry, kernel
 from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
@@ -39,7 +39,7 @@ def midpoint_flow(h, f, dt):
     for _ in range(HALVINGS + 1):
         copy(f.q_start.shape[0], f.q_start, f.q_first)
         copy(f.v_start.shape[0], f.v_start, f.v_first)
-        fill(5, f.work, 0.0)
+        fill(f.work.shape[0], f.work, 0.0)
         f.count[0] = pieces
         status = OK
         for piece in range(pieces):
@@ -50,7 +50,7 @@ def midpoint_flow(h, f, dt):
                 copy(f.q_start.shape[0], f.q_end, f.q_start)
                 copy(f.v_start.shape[0], f.v_end, f.v_start)
         if status != STEP_TOO_SMALL:
-            return status
+            return ended(f) if status == OK else status
         copy(f.q_start.shape[0], f.q_first, f.q_start)
         copy(f.v_start.shape[0], f.v_first, f.v_start)
         pieces *= 2
@@ -133,7 +133,7 @@ def _tree_step(h, f, time, dt):
         _correct(h, f, dt)
         stalled = ROUNDING if iteration < PATIENCE else STALLED
         if change <= SETTLED * scale or (change >= earlier and change <= stalled * scale):
-            for c in range(5):
+            for c in range(f.work.shape[0]):
                 f.work[c] += dt * f.powers[0, c]
             return OK
         if change > earlier and iteration >= PATIENCE:

@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
-from mb_contact.core.integrate.flow import accelerate, chart_rates, flow_powers, move_chart
+from mb_contact.core.integrate.flow import accelerate, chart_rates, ended, flow_powers, move_chart
 from mb_contact.core.jit import entry, kernel
 from mb_contact.types import NOT_FINITE, OK, STEP_TOO_SMALL
 
@@ -52,7 +52,7 @@ def runge_kutta_step(h, f, A, b, time, dt):
         f.x[i] = dt * x
         f.v_end[i] = f.v_start[i] + dt * v
     move_chart(tree, f.q_start, f.x, f.q_end)
-    for c in range(5):
+    for c in range(f.work.shape[0]):
         for s in range(stages):
             f.work[c] += dt * b[s] * f.powers[s, c]
     return OK
@@ -61,10 +61,11 @@ def runge_kutta_step(h, f, A, b, time, dt):
 @entry
 def fixed_flow(h, f, A, b, dt):
     """The flow over dt in one step."""
-    fill(5, f.work, 0.0)
+    fill(f.work.shape[0], f.work, 0.0)
     f.count[0] = 1
     f.count[1] = 0
-    return runge_kutta_step(h, f, A, b, 0.0, dt)
+    status = runge_kutta_step(h, f, A, b, 0.0, dt)
+    return ended(f) if status == OK else status
 
 
 @kernel
@@ -89,7 +90,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
 
     Every flow begins with one step of its whole length, so nothing has to be remembered from flow to flow.
     """
-    fill(5, f.work, 0.0)
+    fill(f.work.shape[0], f.work, 0.0)
     f.count[0] = 0
     f.count[1] = 0
     done = 0.0
@@ -98,7 +99,7 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         last = step >= (dt - done) * (1.0 - 1e-9)
         if last:
             step = dt - done
-        copy(5, f.work, f.before)
+        copy(f.work.shape[0], f.work, f.before)
         status = runge_kutta_step(h, f, A, b, done, step)
         if status != OK:
             return status
@@ -106,12 +107,12 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         f.count[0] += 1
         if error <= 1.0:
             if last:
-                return OK
+                return ended(f)
             done += step
             copy(f.q_start.shape[0], f.q_end, f.q_start)
             copy(f.v_start.shape[0], f.v_end, f.v_start)
         else:
-            copy(5, f.before, f.work)
+            copy(f.work.shape[0], f.before, f.work)
         factor = GROW if error == 0.0 else SAFETY * error ** (-1.0 / order)
         step *= min(max(factor, SHRINK), GROW)
         if step < SHORTEST * dt:

@@ -8,7 +8,18 @@ from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import cross
-from mb_contact.core.workspace import CONTACTS, DAMPING, EFFORTS, GAINED, LIMITS, LOOPS, PUSHED_OUT, UNLAWFUL, WRENCHES
+from mb_contact.core.workspace import (
+    CONTACTS,
+    DAMPING,
+    EFFORTS,
+    GAINED,
+    LIMITS,
+    LOOPS,
+    PUSHED_OUT,
+    REMOVED,
+    UNLAWFUL,
+    WRENCHES,
+)
 
 
 @kernel
@@ -103,6 +114,7 @@ def _contact_energy(rows, n_rows, sol, contacts, row_bias, energy):
     r* u+ <= sum p_n v_push, so the first never exceeds the second: the difference is r* W r / 2 and friction's loss.
     """
     energy[UNLAWFUL] = 0.0
+    energy[REMOVED] = 0.0
     energy[GAINED] = 0.0
     energy[PUSHED_OUT] = 0.0
     for r in range(n_rows):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.scene import Pose, Primitive, Scene, Velocity
+from mb_contact.model.scene import Material, Pose, Primitive, Scene, Velocity
 from mb_contact.simulation.step import PASSIVE
 
 
@@ -66,6 +66,44 @@ def test_a_whip_gains_nothing(integrator):
         touched += certificate.contacts
         assert certificate.energy - before <= certificate.push_out_energy + PASSIVE * start
     assert touched and sim.energy() <= start
+
+
+def rolling_pair(bystander=False, scheme="event"):
+    """An ellipsoid that rolls over a ball, both in free flight without gravity, pressed together by two wrenches."""
+    along = Velocity((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    ball = Primitive("ball", "sphere", (0.1,), Pose(), "free", 1.0, material="m", velocity=along)
+    motion = Velocity((4.0, 3.0, 1.0), (1.0 + 0.05 * 3.0, -0.05 * 4.0, 0.0))
+    egg = Primitive("egg", "ellipsoid", (0.12, 0.16, 0.1), Pose((0.0, 0.0, 0.15)), "free", 0.5, velocity=motion,
+                    material="m")  # fmt: skip
+    far = Primitive("far", "box", (0.1, 0.2, 0.3), Pose((9.0, 0.0, 0.0)), "free", 2.0,
+                    velocity=Velocity((1.0, 2.0, 3.0), (0.1, 0.0, 0.0)))  # fmt: skip
+    bodies = (ball, egg, far) if bystander else (ball, egg)
+    settings = {"gravity": (0.0, 0.0, 0.0), "time_step": 4e-3, "integrator": "rk4", "collision_scheme": scheme}
+    return mb.Simulator(Scene(primitives=bodies, materials={"m": Material(2.0)}, **settings))
+
+
+def press(sim):
+    sim.set_external_wrench("ball", [0.0, 0.0, 0.0, 0.0, 0.0, 20.0])
+    sim.set_external_wrench("egg", [0.0, 0.0, 0.0, 0.0, 0.0, -20.0])
+
+
+def test_contacts_that_gain_slow_down_their_own_group_and_keep_its_momentum():
+    alone, beside = rolling_pair(), rolling_pair(bystander=True)
+    removed = 0.0
+    for _ in range(50):
+        for sim in (alone, beside):
+            press(sim)
+            certificate = sim.step().certificate
+        removed += certificate.energy_removed
+    assert removed > 0.0
+    np.testing.assert_array_equal(alone.v, beside.v[:12])  # bit for bit
+    lone = mb.Simulator(Scene(primitives=(beside.scene.primitives[2],), gravity=(0, 0, 0), time_step=4e-3,
+                              integrator="rk4", collision_scheme="event"))  # fmt: skip
+    for _ in range(50):
+        lone.step()
+    np.testing.assert_array_equal(lone.v, beside.v[12:])
+    momentum = 1.0 * alone.v[3:6] + 0.5 * alone.v[9:12]
+    np.testing.assert_allclose(momentum, [1.0 + 0.5 * 1.15, -0.1, 0.0], atol=1e-12)
 
 
 def test_what_contacts_did_beyond_their_laws_is_told():
