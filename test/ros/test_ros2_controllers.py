@@ -16,12 +16,12 @@ import pytest
 
 from mb_contact.model.resources import find_resource
 from mb_contact.ros import QoS
+from mb_contact.ros.embedded.messages import stamp_ns
 from paths import ROOT
 from ros.ros2_control import CONTROLLERS, XACRO, remappings
-from ros.support import Session, installed_program
+from ros.support import REAL, SET_BOOL, Session, installed_program
 
 SCENE = ROOT / "config" / "dual_arm_lift.yaml"
-REAL = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 SPAWNED = ("joint_state_broadcaster", "left_arm_controller", "right_arm_controller", "effort_controller")
 PACKAGES = (*SPAWNED[:1], "joint_trajectory_controller", "forward_command_controller",
             "joint_state_topic_hardware_interface")  # fmt: skip
@@ -168,5 +168,30 @@ def test_the_manager_may_restart(robot):
     robot.simulator.wait_for("policy 'gravity_compensation' applies")
     robot.manager = robot.start_manager()
     robot.spawn()
+    report, _ = robot.swing()
+    assert report["error_code"] == 0
+
+
+def test_resets_and_pauses_with_live_controllers(robot):
+    """Every state is told once, none of an earlier run, and the controllers go on; time goes on over a reset."""
+    told, peer = robot.peer.listen("robot_joint_states", qos=QoS(5000)), robot.peer
+
+    def commanded():
+        count = len(robot.commands)
+        peer.until(lambda: len(robot.commands) > count + 5, LONG)
+
+    peer.until(lambda: told)
+    for _ in range(20):
+        assert peer.call("mb_contact/reset").success
+        commanded()
+    for _ in range(10):
+        assert peer.call("mb_contact/pause", SET_BOOL, data=True).success
+        count = len(robot.commands)
+        assert peer.call("mb_contact/pause", SET_BOOL, data=False).success
+        peer.until(lambda n=count: len(robot.commands) > n + 5, LONG)
+    states = list(told)
+    assert (np.diff([stamp_ns(state.header.stamp) for state in states]) == 1_000_000).all()
+    runs = [int(state.header.frame_id.split()[1]) for state in states]
+    assert (np.diff(runs) >= 0).all() and runs[-1] - runs[0] in (19, 20)
     report, _ = robot.swing()
     assert report["error_code"] == 0
