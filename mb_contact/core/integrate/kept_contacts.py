@@ -69,13 +69,7 @@ class PosesArrays(NamedTuple):
     contacts: Contacts
 
 
-PosesArraysHandleType, PosesArraysHandle, _poses_handle = handle(PosesArrays)
-
-
-@entry
-def make_poses_handle(arrays):
-    """The handle of PosesArrays."""
-    return _poses_handle(arrays)
+PosesArraysHandleType, PosesArraysHandle, make_poses_handle = handle(PosesArrays)
 
 
 @entry
