@@ -144,13 +144,15 @@ with event.install_listener("numba:compile", counted):
             ran += 1
         except MbContactError:
             refused += 1
+    for room in ("dynamics", "model", "simulation", "solvers", "studies", "surfaces"):
+        KINDS["examples"](room)
 print(json.dumps([mb_contact.__file__, ran, refused, COMPILED, len(counted.buffer)]))
 """
 
 
 @pytest.mark.slow
 def test_an_installed_wheel_compiles_nothing(tmp_path):
-    """Every friction model, integrator, scheme and scene of the library, in a new environment with an empty home."""
+    """Every friction model, integrator, scheme and scene of the library, and what docstrings of public functions show."""
     source = shutil.copytree(ROOT, tmp_path / "source", ignore=NOT_SOURCE)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     command += ["--wheel-dir", str(tmp_path), str(source)]

@@ -3,7 +3,10 @@
 
 """The jobs of ``warm_up.py``: each compiles or loads kernels by calling what needs them, in a process of its own."""
 
+import doctest
 import gc
+import importlib
+import inspect
 import json
 import os
 import queue
@@ -13,7 +16,7 @@ import time
 
 import numpy as np
 
-from mb_contact import dynamics, solvers
+import mb_contact
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
 from mb_contact.core.step import problem, step
 from mb_contact.core.step.assemble import assemble
@@ -21,7 +24,6 @@ from mb_contact.errors import MbContactError
 from mb_contact.model.pendulum import pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
-from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.simulator import Simulator
@@ -80,29 +82,16 @@ def _scene(path):
     (surface_simulator(path) if is_surface_scene(path) else Simulator(path)).step()
 
 
-def _functions(_):
-    """Functions of ``dynamics/`` and of ``solvers/``."""
-    model = load_urdf(find_resource("package://mb_contact/urdf/dual_arm.urdf"))
-    q, v = model.neutral_q(), np.zeros(model.N)
-    dynamics.forward_dynamics(model, q, v, v)
-    dynamics.inverse_dynamics(model, q, v, v)
-    dynamics.mass_matrix(model, q)
-    dynamics.energy(model, q, v)
-    nodes = ["left_tcp", dynamics.Point("right_tcp", (0.0, 0.0, 0.1))]
-    dynamics.operational_space(model, q, v, nodes)
-    dynamics.operational_compliance(model, q, nodes)
-    for function in (dynamics.jacobian_rate, dynamics.jacobian_bias, dynamics.velocity):
-        function(model, q, v, nodes)
-    dynamics.acceleration(model, q, v, v, nodes)
-    dynamics.frame_pose(model, q, "left_tcp")
-    dynamics.jacobian(model, q, nodes)
-    for function in (dynamics.mass_times, dynamics.mass_solve, dynamics.nonlinear_effects, dynamics.momentum):
-        function(model, q, v)
-    dynamics.mass_log_determinant(model, q)
-    dynamics.centroidal(model, q, v)
-    for method in ("lemke", "block_pivoting", "principal_pivoting", "modified_principal_pivoting", "gauss_seidel"):
-        solvers.solve_lcp(np.eye(2), -np.ones(2), method=method)
-    solvers.solve_friction(np.eye(3), [-1.0, 0.5, 0.0], [0.5])
+def _examples(room):
+    """What the docstrings of a room's public functions and classes show."""
+    module = importlib.import_module(f"mb_contact.{room}")
+    runner = doctest.DocTestRunner(verbose=False)
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isroutine(value) or inspect.isclass(value):
+            for example in doctest.DocTestFinder().find(value, name, module=False):
+                example.globs = {"mb": mb_contact, "np": np}
+                runner.run(example, out=lambda _: None)
 
 
 def _kernel(key):
@@ -110,7 +99,7 @@ def _kernel(key):
     find_address(key)
 
 
-_ALL = _motion, _manifolds, _solver, _choices, _surfaces, _scene, _functions, _kernel
+_ALL = _motion, _manifolds, _solver, _choices, _surfaces, _scene, _examples, _kernel
 KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 
 

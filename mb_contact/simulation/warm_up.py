@@ -136,13 +136,14 @@ def _digests():
 
 
 def all_jobs():
-    """Jobs of every feature: the choices of scenes, contact coordinates, functions of models, the library's scenes."""
+    """Jobs of every feature: choices of scenes, contact coordinates, examples of public functions, scenes."""
     keys = ("friction_model", "integrator", "collision_scheme")
     choices = [dict(zip(keys, values)) for values in itertools.product(*(CHOICES[key] for key in keys))]
     choices += [{"friction_model": "coulomb_polyhedral", "formulation": name} for name in CHOICES["formulation"]]
     scenes = [str(path) for path in sorted(Path(find_resource(LIBRARY)).glob("*.yaml")) if path.name != "node.yaml"]
     large = (Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
-             Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("functions", functions=60))  # fmt: skip
+             Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
+             Job("examples", "solvers", 30), Job("examples", "dynamics", 30), Job("examples", "surfaces", 10))  # fmt: skip
     small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("scene", path, 2) for path in scenes]
     return [STEP, large, small]
 
