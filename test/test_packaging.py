@@ -152,7 +152,7 @@ print(json.dumps([mb_contact.__file__, ran, refused, COMPILED, len(counted.buffe
 
 @pytest.mark.slow
 def test_an_installed_wheel_compiles_nothing(tmp_path):
-    """Every friction model, integrator, scheme and scene of the library, and what docstrings of public functions show."""
+    """Every friction model, integrator, scheme and scene of the library, and what public docstrings show."""
     source = shutil.copytree(ROOT, tmp_path / "source", ignore=NOT_SOURCE)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     command += ["--wheel-dir", str(tmp_path), str(source)]
