@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.options import Schedule
 from mb_contact.ros.outputs.contacts import key_value
 from mb_contact.ros.qos import STATE
 
 SETTING_UP_SECONDS = 1.0  #: between two reports of a node that does not simulate yet
+SLICE = 0.1  #: seconds that such a node waits for questions at a time
 WORST = ("complementarity_gap", "infeasibility", "cone_violation", "penetration")  #: of a certificate
 
 
@@ -141,7 +144,10 @@ class Diagnostics:
 
     @contextlib.contextmanager
     def setting_up(self) -> Any:
-        """Tell every second what is going on before a simulation runs; gives the function that takes new lines."""
+        """Tell every second what is going on before a simulation runs, and answer what the node alone is asked.
+
+        Gives the function that takes new lines.
+        """
         told, ended = ["setting up"], threading.Event()
 
         def tell(line):
@@ -149,7 +155,12 @@ class Diagnostics:
             self._node.get_logger().info(line)
 
         def repeat():
-            while not ended.wait(SETTING_UP_SECONDS):
+            due = time.monotonic() + SETTING_UP_SECONDS
+            while not ended.is_set():
+                spin_safely(self._node, SLICE)
+                if time.monotonic() < due:
+                    continue
+                due += SETTING_UP_SECONDS
                 status = self._named(self._status_type.WARN)
                 status.message = f"not simulating yet: {told[0]}"
                 self._send(0, status)

@@ -219,8 +219,12 @@ class _Worker:
             [sys.executable, "-c", _PROGRAM.format(niceness)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, env=child_environment() | {WORKER: "1"},
         )  # fmt: skip
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._hand_out, daemon=True)
         self._thread.start()
+
+    def _hand_out(self):
+        with contextlib.suppress(ValueError):  # of a file that ``end`` has closed
+            self._run()
 
     def _run(self):
         while True:

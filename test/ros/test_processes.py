@@ -316,3 +316,21 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words in reports[-1].status[0].message)
         monkeypatch.undo()
         peer.until(lambda: words not in reports[-1].status[0].message)
+
+
+@pytest.mark.slow
+def test_a_node_that_compiles_says_so_answers_and_then_starts(tmp_path):
+    """On a machine where nothing is compiled yet."""
+    with Session(MB_CONTACT_CACHE_DIR=str(tmp_path)) as ros:
+        program = "mb_contact.ros.main", "--backend", "embedded", ROOT / "config" / "box_on_table.yaml"
+        node = ros.process(sys.executable, "-u", "-m", *program)
+        peer = ros.peer()
+        reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        peer.until(lambda: reports and "compiling [" in reports[-1].status[0].message, 600.0)
+        assert reports[-1].status[0].message.startswith("not simulating yet: compiling [")
+        answer = peer.call("/mb_contact/list_parameters", "rcl_interfaces/srv/ListParameters")
+        assert "use_sim_time" in answer.result.names and " is up" not in node.output()
+        node.wait_for(" is up", 600.0)
+        assert "compiled " in node.output() and list(tmp_path.rglob("*.kernel"))
+        clock = peer.listen("/clock", "rosgraph_msgs/msg/Clock")
+        peer.until(lambda: clock and clock[-1].clock.nanosec > 0)
