@@ -16,7 +16,6 @@ import time
 
 import numpy as np
 
-import mb_contact
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
 from mb_contact.core.step import problem, step
 from mb_contact.core.step.assemble import assemble
@@ -84,13 +83,13 @@ def _scene(path):
 
 def _examples(room):
     """What the docstrings of a room's public functions and classes show."""
-    module = importlib.import_module(f"mb_contact.{room}")
+    package, module = (importlib.import_module(name) for name in ("mb_contact", f"mb_contact.{room}"))
     runner = doctest.DocTestRunner(verbose=False)
     for name in module.__all__:
         value = getattr(module, name)
         if inspect.isroutine(value) or inspect.isclass(value):
             for example in doctest.DocTestFinder().find(value, name, module=False):
-                example.globs = {"mb": mb_contact, "np": np}
+                example.globs = {"mb": package, "np": np}
                 runner.run(example, out=lambda _: None)
 
 
