@@ -144,7 +144,7 @@ def all_jobs():
     large = (Job("choices", json.dumps({"collision_scheme": "event"}), 90), Job("surfaces", functions=90),
              Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
              *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces")))  # fmt: skip
-    small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("scene", path, 2) for path in scenes]
+    small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("library", path, 2) for path in scenes]
     return [STEP, large, small]
 
 
