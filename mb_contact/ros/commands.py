@@ -57,6 +57,7 @@ class CommandInbox:
         self._options, self._logger = options, logger
         self._index, self._held = {}, np.zeros(0)
         self.changed = threading.Condition()
+        self.listen: Callable[[float, Callable[[], bool]], None] = self._doze  #: waits so many seconds at most
         self.accepted = self.rejected = self.late = self.unstamped = self.without_run = 0
         self._expected, self._epoch, self._run = 0, 0, 1
         self._answered = False
@@ -195,13 +196,17 @@ class CommandInbox:
             Asked after every wake-up; true ends the wait.
         """
         deadline = time.monotonic() + timeout
+        while not self._answered and not interrupted():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0.0:
+                break
+            self.listen(min(_SLICE, remaining), interrupted)
+        return self._answered
+
+    def _doze(self, seconds, interrupted):
         with self.changed:
-            while not self._answered and not interrupted():
-                remaining = deadline - time.monotonic()
-                if remaining <= 0.0:
-                    break
-                self.changed.wait(min(_SLICE, remaining))
-            return self._answered
+            if not self._answered and not interrupted():
+                self.changed.wait(seconds)
 
     def held(self) -> tuple[Floats, int]:
         """Return the newest good command (a copy) and how many were accepted so far."""

@@ -95,6 +95,10 @@ class SimulatorNode:
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
         self.inputs = {}  #: absolute topic name to type of everything that comes in
         self._subscriptions = {}
+        # in lockstep the physics thread waits for commands itself, where the backend lets it
+        self._port = node.create_port() if self.options.lockstep and hasattr(node, "create_port") else None
+        if self._port is not None:
+            self._inbox.listen = self._listen_for_commands
         self._subscribe()
         self._serve()
         node.add_on_set_parameters_callback(self._on_parameters)
@@ -107,8 +111,9 @@ class SimulatorNode:
 
     def _subscribe(self):
         qos = COMMAND_LOCKSTEP if self.options.lockstep else COMMAND
-        self._listen("joint_commands", "sensor_msgs/msg/JointState", self._inbox.on_joint_command, qos)
-        self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command, qos)
+        own = self._port or self.node
+        self._listen("joint_commands", "sensor_msgs/msg/JointState", self._inbox.on_joint_command, qos, own)
+        self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command, qos, own)
         if isinstance(self.simulator, SceneSimulator):
             self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE)
         self._listen_for_pushes()
@@ -138,12 +143,15 @@ class SimulatorNode:
             del self.inputs[name]
             self.node.destroy_subscription(self._subscriptions.pop(name))
 
-    def _listen(self, topic, type_name, callback, qos):
+    def _listen_for_commands(self, seconds, _interrupted=None):
+        spin_safely(self._port, seconds)
+
+    def _listen(self, topic, type_name, callback, qos, place=None):
         """Subscribe once to a topic."""
         name = self.node.resolve(topic)
         if name not in self.inputs:
             self.inputs[name] = type_name
-            self._subscriptions[name] = self.node.create_subscription(type_name, topic, callback, qos)
+            self._subscriptions[name] = (place or self.node).create_subscription(type_name, topic, callback, qos)
 
     def _serve(self):
         StandardServices(self)
@@ -216,6 +224,8 @@ class SimulatorNode:
         if self._stop:
             request.cancel()  # nobody serves it any more
         self._interrupt.set()
+        if self._port is not None:
+            self._port.wake()
         with self._inbox.changed:
             self._inbox.changed.notify_all()
 
@@ -281,6 +291,8 @@ class SimulatorNode:
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
+        if self._port is not None:
+            self._listen_for_commands(0.0)
         self._serve_requests()
         if self.paused:
             if self.stepping:

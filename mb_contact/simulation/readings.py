@@ -274,12 +274,12 @@ class Readings:
         InputError
             There is no such link.
         """
-        R, p = self._frame(link)
         total = [0.0] * 6
         for g in self.world.link_geometries.get(link, ()):
             total = [x + y for x, y in zip(total, self.context.work.geom_impulse[g].tolist())]
-        if not any(total):
+        if link in self.world.frames and not any(total):
             return np.zeros(6)
+        R, p = self._frame(link)
         body = self.world.frames[link].body
         x, y, z = (p if body == WORLD else p - self.context.kin.p[body]).tolist()
         mx, my, mz, fx, fy, fz = total  # plain floats: np.cross alone costs 20 us

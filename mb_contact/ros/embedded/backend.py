@@ -70,6 +70,7 @@ class EmbeddedNode:
         self._publishers, self._sources, self._timers = [], [], []
         self._retired = []  #: subscriptions to be closed by the thread that spins
         self._ready = deque()
+        self._ports = []
         self._coroutines = []  #: of services, with what takes their answers
         self._order = itertools.count()
         self._closed = False
@@ -193,9 +194,20 @@ class EmbeddedNode:
         self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any, *, raw: bool = False
     ) -> Any:
         """Return a :class:`Subscription`; ``raw`` hands over the CDR bytes."""
+        return self._add(self.subscription(msg_type, topic, callback, qos_profile, raw))
+
+    def subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any, raw: bool = False
+    ) -> Any:
+        """Return a :class:`Subscription` for which nobody waits yet."""
         type_name, topic = type_name_of(msg_type), self.resolve(topic)
         qos = self._qos(topic, "subscription", as_qos(qos_profile), topic != "/clock")
-        return self._add(Subscription(self, type_name, topic, callback, qos, raw))
+        return Subscription(self, type_name, topic, callback, qos, raw)
+
+    def create_port(self) -> Any:
+        """Return a :class:`Port`."""
+        self._ports.append(Port(self))
+        return self._ports[-1]
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Callable[..., Any]) -> Any:
         """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
@@ -225,7 +237,10 @@ class EmbeddedNode:
 
     def dds_readers(self) -> Any:
         """The DDS readers of this node, for the discovery message."""
-        return [source.reader for source in self._sources]
+        return [source.reader for source in self._all_sources()]
+
+    def _all_sources(self):
+        return [*self._sources, *(source for port in self._ports for source in port.sources)]
 
     def dds_writers(self) -> Any:
         """The DDS writers of this node, for the discovery message."""
@@ -255,7 +270,6 @@ class EmbeddedNode:
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._retire()
-        self._collect()
         while not self._ready and not self._closed and not self._coroutines:
             if self._fire_timers():
                 return
@@ -268,7 +282,7 @@ class EmbeddedNode:
                 break
         while self._ready:
             _, _, source, data, handle = self._ready.popleft()
-            self._dispatch(source.handle, data, handle)
+            self.dispatch(source.handle, data, handle)
         self._resume()
         self._fire_timers()
 
@@ -282,7 +296,7 @@ class EmbeddedNode:
             try:
                 coroutine.send(None)
             except StopIteration as end:
-                self._dispatch(done, end.value)
+                self.dispatch(done, end.value)
             else:
                 self._coroutines.append((coroutine, done))
 
@@ -292,31 +306,10 @@ class EmbeddedNode:
             self._guard.set(True)
 
     def _collect(self):
-        """Take everything there is, repeatedly: what was written before a taken sample is then taken too.
+        self._ready.extend(taken(self._sources, self._order))
 
-        Signals wait meanwhile: the wheel crashes when a handler raises while it makes a sample's notice.
-        """
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-        try:
-            self._take_all()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    def _take_all(self):
-        batch = []
-        sources = self._sources
-        for _ in range(4):
-            before = len(batch)
-            for source in sources:
-                taken = dds_raw.take(source.reader, source.depth)
-                batch += [(stamp, next(self._order), source, data, handle) for data, stamp, handle in taken]
-            if len(batch) == before:
-                break
-            sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
-        batch.sort(key=lambda item: item[:2])
-        self._ready.extend(batch)
-
-    def _dispatch(self, handle, *arguments):
+    def dispatch(self, handle: Callable[..., Any], *arguments: Any) -> None:
+        """Call back; a message that does not fit its type is counted and told."""
         try:
             handle(*arguments)
         except CommunicationError as error:
@@ -337,9 +330,69 @@ class EmbeddedNode:
             return
         self._closed = True
         self._guard.set(True)
-        read = [entity for source in self._sources for entity in (source.condition, source.reader)]
-        entities = [self._waitset, self._guard, *read, *self.dds_writers()]
-        self._sources, self._publishers, self._timers = [], [], []
+        read = [entity for source in self._all_sources() for entity in (source.condition, source.reader)]
+        waiting = [entity for port in self._ports for entity in (port.waitset, port.guard)]
+        entities = [self._waitset, self._guard, *waiting, *read, *self.dds_writers()]
+        self._ports, self._sources, self._publishers, self._timers = [], [], [], []
         for entity in entities:
             dds_raw.delete(entity)
         self.context.release(self)
+
+
+class Port:
+    """Subscriptions that one thread waits for by itself: from the network to it without the thread that spins the node.
+
+    Parameters
+    ----------
+    node : EmbeddedNode
+    """
+
+    def __init__(self, node: EmbeddedNode) -> None:
+        self._node, self._order, self.sources = node, itertools.count(), []
+        self.waitset, self.guard = WaitSet(node.context.participant), GuardCondition(node.context.participant)
+        self.waitset.attach(self.guard)
+
+    def get_logger(self) -> Any:
+        """Return the node's logger."""
+        return self._node.get_logger()
+
+    def create_subscription(self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any) -> Any:
+        """As of the node; the callback is called by :meth:`spin_once`."""
+        source = self._node.subscription(msg_type, topic, callback, qos_profile)
+        self.sources = [*self.sources, source]
+        self.waitset.attach(source.condition)
+        return source
+
+    def spin_once(self, timeout_sec: float) -> None:
+        """Wait for messages at most ``timeout_sec`` seconds, or until :meth:`wake`, and hand them over."""
+        if timeout_sec > 0.0:
+            self.waitset.wait(dds_raw.nanoseconds(timeout_sec))
+            self.guard.take()
+        for _, _, source, data, handle in taken(self.sources, self._order):
+            self._node.dispatch(source.handle, data, handle)
+
+    def wake(self) -> None:
+        """Make a waiting :meth:`spin_once` return, from any thread."""
+        self.guard.set(True)
+
+
+def taken(sources: Sequence[Any], order: Any) -> list[tuple[int, int, Any, bytes, int]]:
+    """Take everything there is, repeatedly: what was written before a taken sample is then taken too.
+
+    Signals wait meanwhile: the wheel crashes when a handler raises while it makes a sample's notice.
+    """
+    batch = []
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        for _ in range(4):
+            count = len(batch)
+            for source in sources:
+                samples = dds_raw.take(source.reader, source.depth)
+                batch += [(stamp, next(order), source, data, handle) for data, stamp, handle in samples]
+            if len(batch) == count:
+                break
+            sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    batch.sort(key=lambda item: item[:2])
+    return batch
