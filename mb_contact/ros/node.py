@@ -4,7 +4,8 @@
 """The simulator as a ROS 2 node: its whole behaviour, on either backend.
 
 Two threads: the physics runs in the thread that calls :meth:`SimulatorNode.run`; messages and services
-come in on an executor thread.  They share only the command inbox and a request slot.
+come in on an executor thread.  They share only the command inbox and a request slot.  In lockstep the
+physics thread waits for commands itself where the backend has ports (the embedded one).
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def test_two_nodes_share_tf_without_sharing_frames(backend):
         peer = ros.peer()
         frames = peer.listen("/tf", "tf2_msgs/msg/TFMessage", QoS(1000))
         wrenches = peer.listen("/left/contact_wrenches/left_finger", "geometry_msgs/msg/WrenchStamped")
-        peer.until(lambda: wrenches and len(frames) > 30)
+        peer.until(lambda: wrenches and len(frames) > 30 and len({m.transforms[0].child_frame_id for m in frames}) > 1)
         found = {}
         for message in frames:
             for transform in message.transforms:
