@@ -270,6 +270,8 @@ class EmbeddedNode:
         """
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._retire()
+        if self._coroutines:  # they are not kept waiting
+            self._collect()
         while not self._ready and not self._closed and not self._coroutines:
             if self._fire_timers():
                 return
