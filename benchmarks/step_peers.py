@@ -6,11 +6,11 @@
     python benchmarks/step_peers.py [--only box,stack] [--blocks 20] [--robots 1,2,4,8,16] [--heaps 10,36] [--json FILE]
 
 MuJoCo: elliptic cone, Newton solver, Euler with implicit damping, all else at its defaults; its world is made of ours
-(``mujoco_world.py``).  Blocks of steps of either engine take turns; the table has the least and the median time of a
-single step.  "held": every timed step starts from the same state, in the middle of a motion, with the same efforts;
-the others go on from step to step.  Beside the times stand what each engine makes of the scene: contact points, deepest
-penetration, our residual and the part of the contact law that MuJoCo's solution leaves open (its contacts are soft,
-so it solves another problem).  ``heaps.py`` has heaps that fall and come to rest, by phases of the fall.
+(``mb_contact/bench/mujoco_world.py``).  Blocks of steps of either engine take turns; the table has the least and the
+median time of a single step.  "held": every timed step starts from the same state, in the middle of a motion, with the
+same efforts; the others go on from step to step.  Beside the times stand what each engine makes of the scene: contact
+points, deepest penetration and our residual (MuJoCo's contacts are soft, so it solves another problem).  ``heaps.py``
+has heaps that fall and come to rest, by phases of the fall.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def heap(bodies):
     def case():
         import bin as bins
 
-        sim = mb.Simulator(replace(bins.scene_of(bodies, bins.SHAPES), path=None))
+        shapes = tuple(shape for shape in bins.SHAPES if shape[0] != "cone")  # which MuJoCo does not have
+        sim = mb.Simulator(replace(bins.scene_of(bodies, shapes), path=None))
         for _ in range(int(0.5 / sim.time_step)):
             sim.step()
         return Case(f"heap of {bodies}", sim, held=True, limit=None)
@@ -192,7 +193,8 @@ class Theirs:
 
     def __init__(self, case):
         import mujoco
-        from mujoco_world import degrees, model_of
+
+        from mb_contact.bench.mujoco_world import degrees, model_of
 
         self.mujoco, self.case = mujoco, case
         self.model, self.data = model_of(case.sim)

@@ -16,6 +16,7 @@ from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narr
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.handle import make_geoms_handle
 from mb_contact.errors import CollisionError
 from mb_contact.model.pairs import first_rows, hull_arrays
 from mb_contact.types import SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE, Geoms
@@ -39,17 +40,17 @@ class Detection:
             mu=np.full(len(pairs), 0.5), margin=np.array([MARGIN]),
             **hull_arrays([None] * g), first_row=first_rows(pairs, g),
         )  # fmt: skip
-        self.buffers = make_buffers(self.geoms)
+        self.buffers, self.handle = make_buffers(self.geoms), make_geoms_handle(self.geoms)
         self.contacts = make_contacts(4 * len(pairs[:2000]) + 64)
         self.narrow = make_narrow_phase(self.geoms, engine)
 
     def broad(self, R: Floats, p: Floats) -> int:
         """Candidate pairs; returns their number."""
-        geoms, b = self.geoms, self.buffers
+        geoms, b = self.handle, self.buffers
         geometry_poses(geoms, R, p, b.geom_R, b.geom_p)
         aabbs(geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
         return candidate_pairs(
-            geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach
+            geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.candidates, b.reach
         )
 
     def query(self, count: int) -> None:
@@ -61,7 +62,7 @@ class Detection:
         """Contact points; returns their number."""
         b = self.buffers
         build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, self.contacts
+            self.handle, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, self.contacts
         )
         return int(self.contacts.count[0])
 

@@ -36,6 +36,11 @@ BENCHES = {
         REPEATS,
     )),
     "grasp": ("grasp", "Drumwright's grasp by several solvers", ()),
+    "hold": ("hold", "shaken grasps: how far what is held creeps, beside MuJoCo where it is installed", (
+        ("--seconds", {"type": float, "default": 60.0, "metavar": "S",
+                       "help": "of each grasp, simulated (default: 60)"}),
+        ("--only", {"metavar": "NAME", "help": "one grasp alone, as 'mass ratio 100'"}),
+    )),
     "quadruped": (
         "quadruped", "Drumwright's quadruped on a height field: modified PPM against Lemke (needs example-robot-data)",
         (

@@ -19,15 +19,32 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.checks import Floats
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
 from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.step.report import summarise
+from mb_contact.core.step.whole import euler_step
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import Scene
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.types import ASK_ENGINE
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/lift_controller.py"
+STAGES = {
+    "near": "broad phase, distances in closed form",
+    "engine": "narrow phase of other shapes (coal, from Python)",
+    "manifolds": "manifolds: contact points",
+    "dynamics": "dynamics: articulated sweep, free velocity",
+    "assembly": "assembly: rows of contacts and limits, q",
+    "pose": "pose: islands, W by rows or by bodies",
+    "solve": "solve: Newton steps",
+    "impulses": "impulse sweep: new velocity, certificate",
+    "record": "impulses on shapes, energies, warm start, report",
+    "kinematics": "new state: poses, velocities, bias, energy",
+    "summary": "numbers of the certificate",
+}  #: of ``measure_stages``, in their order
 MOMENT = "load"  #: the move in whose middle a step is taken apart: box in both hands and still on the table
 
 _FIRST_STEP = """
@@ -85,10 +102,12 @@ def _load(path):
 def measure_stages(sim: Simulator, effort: Floats, repeats: int) -> dict[str, float]:
     """Least times of the parts of one step from the simulator's present state, which is left as it was.
 
+    Each part is called by itself; what such a call costs from Python is taken off.
+
     Returns
     -------
     dict of str to float
-        Microseconds; ``step`` is the whole of ``Simulator.step``.
+        Microseconds; ``whole`` is the compiled call (two around the engine), ``step`` the whole ``Simulator.step``.
     """
     state = sim.save()
     runs = []
@@ -96,11 +115,13 @@ def measure_stages(sim: Simulator, effort: Floats, repeats: int) -> dict[str, fl
         sim.restore(state)
         runs.append(_staged_step(sim, effort))
         sim.restore(state)
-        runs[-1].update(_plain_step(sim, effort))
+        runs[-1]["whole"] = _timed(_whole_step, sim, effort)[0]
         sim.restore(state)
         runs[-1]["step"] = _timed(sim.step, effort)[0]
     sim.restore(state)
-    return {name: 1e6 * min(run[name] for run in runs[1:]) for name in runs[0]}
+    times = {name: 1e6 * min(run[name] for run in runs[1:]) for name in runs[0]}
+    call = times.pop("call")
+    return {name: max(0.0, value - call) if name in STAGES else value for name, value in times.items()}
 
 
 def _timed(function, *arguments):
@@ -110,49 +131,42 @@ def _timed(function, *arguments):
 
 
 def _staged_step(sim, effort):
-    """One step by hand, stage by stage."""
+    """One step by hand, stage by stage; ``call`` is a call that does nothing."""
     context, h, b = sim.context, sim.context.handle, sim.context.buffers
     context.effort[sim.world.joint_v] = effort
-    times = {"kinematics": _timed(kernels.refresh, h)[0]}
-    times["broad"], count = _timed(kernels.begin_step, h)
+    times = {"call": _timed(problem.rows_in_use, h)[0], "near": _timed(kernels.find_near, h)[0]}
+    times["engine"] = _timed(context.ask_engine)[0] if b.found[ASKED] else 0.0
+    take_answers(b, b.found[ASKED])
     for name, stage, *arguments in (
-        ("narrow", context.narrow.query, b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness),
-        ("manifolds", kernels.find_contacts, h, count),
+        ("manifolds", kernels.find_contacts, h, b.found[NEAR]),
         ("dynamics", kernels.smooth_dynamics, h),
         ("assembly", assemble, h),
         ("pose", problem.assemble_problem, h),
         ("solve", problem.solve, h, False),
-        ("impulses", kernels.apply_impulses, h),
+        ("impulses", kernels.settle, h),
+        ("record", kernels.record_step, h),
+        ("kinematics", kernels.advance, h),
+        ("summary", summarise, h),
     ):
         times[name], _ = _timed(stage, *arguments)
     return times
 
 
-def _plain_step(sim, effort):
-    """One step as the simulator takes it; what follows the narrow phase in one."""
+def _whole_step(sim, effort):
+    """One step as the simulator takes it, without its checks and its result."""
     context = sim.context
     context.effort[sim.world.joint_v] = effort
-    count = context.find_candidates()
-    return {"finish": _timed(context.contact_step.finish, context.handle, count)[0]}
+    if euler_step(context.handle, False) == ASK_ENGINE:
+        context.ask_engine()
+        euler_step(context.handle, True)
 
 
 def stage_rows(times: Mapping[str, float]) -> list[tuple[str, float]]:
     """(what, microseconds) of the breakdown; the rows add up to the whole step."""
-    rows = [
-        ("broad phase: shape poses, boxes, candidate pairs", times["broad"]),
-        ("narrow phase: witness points and normals (coal)", times["narrow"]),
-        ("manifolds: contact points", times["manifolds"]),
-        ("dynamics: articulated sweep, free velocity", times["dynamics"]),
-        ("assembly: rows of contacts and limits, q", times["assembly"]),
-        ("pose: islands, W by rows or by bodies", times["pose"]),
-        ("solve: Newton steps", times["solve"]),
-        ("impulse sweep: new velocity", times["impulses"]),
-        ("kinematics: poses, velocities, bias, energy", times["kinematics"]),
-    ]
-    compiled = sum(value for _, value in rows) - times["broad"] - times["narrow"]
-    rows.append(("integration and certificate", max(0.0, times["finish"] - compiled)))
-    python = times["step"] - times["broad"] - times["narrow"] - times["finish"]
-    rows.append(("Python: arguments, result", max(0.0, python)))
+    rows = [(text, times[name]) for name, text in STAGES.items()]
+    inside = sum(value for _, value in rows)
+    rows.append(("between the parts, calls", times["whole"] - inside))
+    rows.append(("Python: arguments, checks, result", times["step"] - times["whole"]))
     return rows
 
 

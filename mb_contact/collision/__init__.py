@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.collision.buffers import CollisionBuffers, ManifoldWork, make_buffers, make_contacts
+from mb_contact.collision.buffers import CollisionBuffers, make_buffers, make_contacts
 from mb_contact.errors import CollisionError
 from mb_contact.types import Geoms
 
 __all__ = [
     "ENGINES",
     "CollisionBuffers",
-    "ManifoldWork",
     "NarrowPhase",
     "make_buffers",
     "make_contacts",

@@ -38,7 +38,7 @@ class StepArrays(NamedTuple):
     """All that a simulation's step reads and writes."""
 
     tree: Tree
-    geoms: Geoms
+    geoms: object  #: GeomsHandle
     gravity: Annotated[Reals, 3]
     settings: Annotated[Reals, 5]
     q: Annotated[Reals, "nq"]
@@ -70,6 +70,10 @@ class StepArrays(NamedTuple):
 
 
 StepArraysHandleType, StepArraysHandle, make_step_handle = handle(StepArrays)
+
+
+#: by which the kernels of core/collision hand the shapes to each other, some thirty times a pair
+GeomsHandleType, GeomsHandle, make_geoms_handle = handle(Geoms, __name__)
 
 
 class TreeArrays(NamedTuple):

@@ -27,7 +27,7 @@ ROOMS = {
     "constraints": ("tree",),
     "surfaces": ("tree", "lcp"),
     "solve": ("tree", "lcp", "constraints"),
-    "step": ("tree", "collision", "constraints", "solve"),
+    "step": ("tree", "lcp", "collision", "constraints", "solve"),
     "integrate": ("tree", "collision", "constraints", "solve", "step"),
     "impact": ("tree", "collision", "constraints", "solve", "step"),
 }
@@ -83,6 +83,14 @@ def sweep(function):
     return _compiled(function, inlined=True, fused={"contract"})
 
 
+def part(function):
+    """As ``kernel``, and copied into compiled callers, as ``sweep`` is, but without fused products and sums.
+
+    For what a step does once with many named tuples: handing those over took more time than the work.
+    """
+    return _compiled(function, inlined=True)
+
+
 def entry(function):
     """As ``kernel``: what takes a handle."""
     return kernel(function)
@@ -100,12 +108,22 @@ def on_demand(result):
     return lambda function: _compiled(function, result=result)
 
 
-def _compiled(function, inlined=False, fused=False, result=None):
+def unlocked(function):
+    """As ``kernel``, and Python's lock is released while it runs."""
+    return _compiled(function, nogil=True)
+
+
+def entry_for(function, *arguments):
+    """What a call from Python with arguments like these ends in: it does not look at their types again (0.4 us)."""
+    return function if DISABLE_JIT else function.entry_of(tuple(map(function.typeof_pyval, arguments)))
+
+
+def _compiled(function, inlined=False, fused=False, nogil=False, result=None):
     """Every flag is set for every function: Numba lets those that are not pass on from whatever caller came first."""
     if DISABLE_JIT:
         return function
     package = __name__.partition(".")[0]
     inside = function.__module__.partition(".")[0] == package
-    options = {"error_model": "numpy", "_nrt": False, "forceinline": inlined, "fastmath": fused}
+    options = {"error_model": "numpy", "_nrt": False, "forceinline": inlined, "fastmath": fused, "nogil": nogil}
     digest = source_digest(room_of(function.__module__)) if inside else None
     return KernelDispatcher(function, options, digest, result)

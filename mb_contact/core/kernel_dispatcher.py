@@ -197,7 +197,7 @@ class KernelDispatcher(CPUDispatcher):
         """Compile or load for a signature: for the caller that is being compiled, else for Python."""
         with global_compiler_lock:
             if not _depth:
-                return self._entry(tuple(sigutils.normalize_signature(sig)[0]))
+                return self.entry_of(tuple(sigutils.normalize_signature(sig)[0]))
             arguments = tuple(sigutils.normalize_signature(sig)[0])
             with _compilation():
                 return super().compile(arguments if self._result is None else self._result(*arguments))
@@ -280,7 +280,7 @@ class KernelDispatcher(CPUDispatcher):
 
     # --- calls from Python ------------------------------------------------------------------
 
-    def _entry(self, arguments):
+    def entry_of(self, arguments):
         """What Python calls for these argument types."""
         entry = self._entries.get(arguments)
         if entry is None:
@@ -310,7 +310,7 @@ class KernelDispatcher(CPUDispatcher):
         library = context.codegen().create_library(f"entry.{fndesc.mangled_name}")
         library.enable_object_caching()
         with ConfigStack().enter(flags), context.push_code_library(library):
-            context.create_cpython_wrapper(library, fndesc, cres.environment, None)
+            context.create_cpython_wrapper(library, fndesc, cres.environment, None, flags.release_gil)
         for linked in (rtsys.library, cres.library):
             library.add_linking_library(linked)
         symbol = fndesc.llvm_cpython_wrapper_name

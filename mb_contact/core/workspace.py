@@ -19,7 +19,13 @@ GAINED, PUSHED_OUT, UNLAWFUL, REMOVED = range(4)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
 POINT, NORMAL, IMPULSE = 0, 3, 6  #: columns of StepWork.report: three each,
-GAP, SLIDING, STATE, PAIR, FEATURE = range(9, 14)  #: and one each
+GAP, SLIDING, STATE, PAIR, FEATURE, COLUMNS = range(9, 15)  #: and one each
+#: entries of StepWork.record: those of ``results.Certificate`` in their order, work [J] and landed contacts; the report
+(
+    COMPLEMENTARITY, INFEASIBILITY, CONE_VIOLATION, PENETRATION, SOLVER, NEWTON_STEPS, POINTS, ENERGY, BALANCE,
+    KINETIC_ENERGY, CONTACT_ENERGY, PUSH_OUT, CONTACT_ERROR, ENERGY_GAINED, ENERGY_REMOVED, LOOP_RESIDUAL,
+    LOOP_VELOCITY, CLOSURE_ERROR, LOOP_ROWS, RAY, RAY_GAIN, TIME_STEPPED, WORK, LANDINGS, HEAD,
+) = range(25)  # fmt: skip
 
 
 class Kinematics(NamedTuple):
@@ -165,7 +171,11 @@ class StepWork(NamedTuple):
     work_terms: Annotated[Reals, 6]  #: work of efforts, damping, contacts, limits, wrenches, loops in this step [J]
     #: T(v+) - T(v_free), sum p_n v_push, work beyond the contacts' laws, what was taken out of the motion for it [J]
     contact_energy: Annotated[Reals, 4]
-    report: Annotated[Reals, "c", 14]  #: see step.report
+    record: Annotated[Reals, "entries"]  #: numbers of the step, then ``report``, of which it is the memory
+    report: Annotated[Reals, "c", COLUMNS]  #: see step.report
+    q_start: Annotated[Reals, "nq"]  #: what the step started from
+    v_start: Annotated[Reals, "N"]
+    gravity_start: Annotated[Reals, 3]
     group_energy: Annotated[Reals, "n"]  #: of trees that rows couple, for passivity.py: kinetic energy [J]
     group_turn: Annotated[Reals, "n"]  #: largest square of an angular velocity [rad^2/s^2]
     group_gain: Annotated[Reals, "n"]  #: energy to be taken out [J], then the factor on velocities
@@ -218,5 +228,7 @@ def make_ends(capacity):
     return allocate(ContactEnds, c=capacity)
 
 
-def make_step_work(n, N, g, capacity):
-    return allocate(StepWork, n=n, N=N, g=g, c=capacity)
+def make_step_work(n, N, nq, g, capacity):
+    record = np.zeros(HEAD + COLUMNS * capacity)
+    report = record[HEAD:].reshape(capacity, COLUMNS)
+    return allocate(StepWork, n=n, N=N, nq=nq, g=g, c=capacity, record=record, report=report)

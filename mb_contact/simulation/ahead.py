@@ -1,12 +1,12 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Contacts of fast bodies, found where they will meet within the step (``core/impact/ahead.py``)."""
+"""Contacts of fast bodies, found where they will meet within the step (``core/step/ahead.py``)."""
 
 import numpy as np
 
 from mb_contact.core.constraints.contact import normal_velocity
-from mb_contact.core.impact.ahead import fast_pairs
+from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.other_poses import OtherPoses
 
@@ -105,5 +105,5 @@ class ImpactsAhead:
         """As gap of each of the pair's contacts the way that its normal velocity closes until then."""
         context, contacts = self._context, self._context.contacts
         for i in np.flatnonzero(contacts.pair[: contacts.count[0]] == pair).tolist():
-            speed = normal_velocity(context.world.geoms, contacts, context.kin.p, context.kin.V, i)
+            speed = normal_velocity(context.geoms, contacts, context.kin.p, context.kin.V, i)
             contacts.gap[i] = max(0.0, -time * speed)

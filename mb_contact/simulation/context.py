@@ -7,9 +7,10 @@ import numpy as np
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
 from mb_contact.core.constraints.bilateral import FIRST, make_bilateral_work
 from mb_contact.core.constraints.loop import make_loop_work
-from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_step_handle
+from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble
 from mb_contact.core.solve import draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
@@ -18,6 +19,7 @@ from mb_contact.core.step.closing import make_closing_work
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
 from mb_contact.simulation.wrenches import ExternalWrenches
+from mb_contact.types import SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
 
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
@@ -77,7 +79,7 @@ class StepContext:
         total.setflags(write=False)
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
-        self.buffers = make_buffers(world.geoms)
+        self.buffers, self.geoms = make_buffers(world.geoms), make_geoms_handle(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N)
         self.art = _workspace.make_articulated(self.n, self.N)
         self.compliance = _workspace.make_compliance(self.n)
@@ -89,7 +91,6 @@ class StepContext:
         self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
-        self.candidates = 0  #: pairs that could touch in the step
         self.time = 0.0  #: at its start [s]
 
     @property
@@ -104,9 +105,15 @@ class StepContext:
     def find_candidates(self):
         """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""
         b = self.buffers
-        self.candidates = _step.begin_step(self.handle)
-        self.narrow.query(b.candidates, self.candidates, b.reach, b.geom_R, b.geom_p, b.witness)
-        return self.candidates
+        if _step.find_near(self.handle):
+            self.ask_engine()
+            take_answers(b, int(b.found[ASKED]))
+        return int(b.found[NEAR])
+
+    def ask_engine(self):
+        """Witnesses of the pairs that have no closed form."""
+        b = self.buffers
+        self.narrow.query(b.asked, int(b.found[ASKED]), b.asked_reach, b.geom_R, b.geom_p, b.asked_witness)
 
     def loop_impulses(self):
         """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
@@ -117,6 +124,13 @@ class StepContext:
         """Allocate again, for so many times as many contacts, and for factors with so many times as much fill."""
         self._fill *= fill
         self.allocate(self.capacity * contacts)
+
+    def make_room(self, status):
+        """``grow`` as a kernel's status asks for it; False where it asks for nothing."""
+        if status not in (TOO_MANY_CONTACTS, SYSTEM_TOO_SMALL):
+            return False
+        self.grow(contacts=1 + (status == TOO_MANY_CONTACTS), fill=1 + (status == SYSTEM_TOO_SMALL))
+        return True
 
     def allocate(self, capacity=FIRST_CAPACITY):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
@@ -142,7 +156,7 @@ class StepContext:
         self.friction = _draft.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, halves, world.viscous, surfaces, capacity
         )
-        work = _workspace.make_step_work(self.n, self.N, len(world.geoms.kind), capacity)
+        work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
         memory = _workspace.make_memory(capacity, self.N, bilateral)
         if self.memory is not None:
             for name in ("energy", "joint_effort", "geom_impulse", "external"):
@@ -151,7 +165,7 @@ class StepContext:
                 new[: min(len(new), len(old))] = old[: len(new)]
         self.memory, self.work = memory, work
         own = {
-            "geoms": world.geoms, "sol": self.solution, "system": make_system_handle(self.system),
+            "sol": self.solution, "system": make_system_handle(self.system),
             "closures": couplings.closures, "gears": couplings.gears, "bil": self.bilateral,
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}

@@ -261,7 +261,7 @@ class EventScheme:
             pair, gap = int(contacts.pair[i]), contacts.gap[i]
             if pair not in self._struck or self._stuck[pair] or gap < -TOUCHING_EVENT:
                 continue
-            if normal_velocity(context.world.geoms, contacts, context.kin.p, context.kin.V, i) > self._threshold:
+            if normal_velocity(context.geoms, contacts, context.kin.p, context.kin.V, i) > self._threshold:
                 self._kinds[i] = _events.APART if gap > TOUCHING_EVENT else _events.LEAVING
 
     def _second_look(self, rest, end):

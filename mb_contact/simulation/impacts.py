@@ -324,7 +324,7 @@ class Impacts:
         for p, out in zip((imp.p_c, imp.p_d), vectors):
             _phases.impulse_vectors(picked, frames, p, out)
         _phases.add_impulses(handle, picked, vectors[0] + vectors[1], self._total)
-        add_moments(world.surfaces, world.geoms, picked, frames, context.friction.extra, imp.total, self._total)
+        add_moments(world.surfaces, context.geoms, picked, frames, context.friction.extra, imp.total, self._total)
         for row in blocks.start[count : int(blocks.count[0])].tolist():
             dof = int(rows.dof[row])
             impulse = rows.sign[row] * (imp.p_c[row] + imp.p_d[row])

@@ -10,6 +10,7 @@ that choose their own steps.
 
 import numpy as np
 
+from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.integrate import midpoint as _midpoint
@@ -85,7 +86,7 @@ class Flow:
         Where its contacts wander, their problem is solved again, with their rows of the end (``kept_contacts.py``).
         """
         context, end = self._context, self._room_for_end()
-        count = _kept.look_at_end(handle, self.flow, end.handle, context.candidates)
+        count = _kept.look_at_end(handle, self.flow, end.handle, int(context.buffers.found[NEAR]))
         if count >= 0:
             self._ends_free = False
             end.query(count)

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
-from mb_contact.core.step import problem, step
+from mb_contact.core.step import problem, step, whole
 from mb_contact.core.step.assemble import assemble
 from mb_contact.errors import MbContactError
 from mb_contact.model.pendulum import pendulum
@@ -49,7 +49,7 @@ def _context():
 def _motion(_):
     handle = _context().handle
     stages = step.refresh, step.begin_step, step.smooth_dynamics, assemble, problem.assemble_problem, step.settle
-    for kernel in (*stages, step.saturate, step.conclude):
+    for kernel in (*stages, step.saturate, step.conclude, step.find_near):
         kernel(handle)
     arm = Simulator(pendulum(2).scene(), warm_up=False)
     arm.reset()
@@ -63,6 +63,11 @@ def _manifolds(_):
 
 def _solver(_):
     problem.solve(_context().handle, False)
+
+
+def _whole(_):
+    for kernel in (whole.euler_step, whole.long_euler_step):
+        kernel(_context().handle, False)
 
 
 def _choices(text):
@@ -103,7 +108,7 @@ def _kernel(key):
     find_address(key)
 
 
-_ALL = _motion, _manifolds, _solver, _choices, _surfaces, _scene, _library, _examples, _kernel
+_ALL = _motion, _manifolds, _solver, _whole, _choices, _surfaces, _scene, _library, _examples, _kernel
 OPTIONAL = ("choices", "library")  #: kinds of jobs that may fail: choices may exclude each other
 KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 

@@ -13,7 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.core.workspace import FEATURE, GAP, IMPULSE, NORMAL, PAIR, POINT, SLIDING, STATE
+from mb_contact.core.workspace import (
+    COLUMNS,
+    FEATURE,
+    GAP,
+    HEAD,
+    IMPULSE,
+    LOOP_ROWS,
+    NEWTON_STEPS,
+    NORMAL,
+    PAIR,
+    POINT,
+    POINTS,
+    SLIDING,
+    SOLVER,
+    STATE,
+)
 from mb_contact.errors import InputError
 from mb_contact.types import CONTACT_STATE_NAMES, SLIP
 
@@ -134,9 +149,11 @@ class Step:
     ----------
     time : float
         After the step [s].
-    certificate : Certificate
-    table : ndarray (k, 14)
-        Rows of core.step.step.report, one a contact.
+    numbers : ndarray (24 + 14 k,)
+        ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
+        Certificate and contacts are made of it when somebody asks for them.
+    solver_names : sequence of str
+        What the certificate calls the ways to a solution.
     pair_links : sequence of (str, str)
         Links of each pair of shapes.
     events : sequence of Impact
@@ -154,13 +171,27 @@ class Step:
     def __init__(
         self,
         time: float,
-        certificate: Certificate,
-        table: Floats,
+        numbers: Floats,
+        solver_names: Sequence[str],
         pair_links: Sequence[tuple[str, str]],
         events: Sequence[Impact] = (),
     ) -> None:
-        self.time, self.certificate, self.events = time, certificate, events
-        self._table, self._pair_links = table, pair_links  # rows of core.step.step.report
+        self.time, self.events = time, events
+        self._numbers, self._solver_names, self._pair_links = numbers, solver_names, pair_links
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """How exactly the step solved its contact problem, and its energies.
+
+        Returns
+        -------
+        Certificate
+        """
+        values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
+        values[SOLVER] = self._solver_names[int(values[SOLVER])]
+        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS):
+            values[count] = int(values[count])
+        return Certificate(*values)
 
     @cached_property
     def contacts(self) -> npt.NDArray[np.void]:
@@ -171,7 +202,7 @@ class Step:
         ndarray (k,)
             World axes; impulses act on link_a [N s], points and gaps in m.
         """
-        table = self._table
+        table = self._numbers[HEAD:].reshape(-1, COLUMNS)
         out = np.empty(len(table), CONTACT_DTYPE)
         links = [self._pair_links[pair] for pair in table[:, PAIR].astype(int)]
         out["link_a"] = [a for a, _ in links]
@@ -184,6 +215,14 @@ class Step:
         out["state"] = [CONTACT_STATE_NAMES[c] for c in codes]
         out["sigma"] = np.where(codes == SLIP, table[:, SLIDING], 0.0)
         return out
+
+
+def record_of(certificate, rows):
+    """The numbers of a Step from its Certificate and its contacts' rows; the solver is number 0."""
+    numbers = np.zeros(HEAD + COLUMNS * len(rows))
+    numbers[: len(certificate)] = certificate._replace(solver=0.0)
+    numbers[HEAD:] = np.array(rows).ravel()
+    return numbers
 
 
 class SurfaceState(NamedTuple):

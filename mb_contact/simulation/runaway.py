@@ -8,14 +8,13 @@ with, beyond all work done.  Fast motion alone is none of that: what flies or sp
 step, and what no step resolves for long (a whip's end) gains a smaller part.
 """
 
-import math
 
 import numpy as np
 
+from mb_contact.core.step.whole import TURN, turns_fast
 from mb_contact.dynamics.arguments import hinge_name
 from mb_contact.errors import DynamicsError
 
-TURN = 1.0  #: of a joint within a step [rad]
 GAIN = 0.5  #: part of the kinetic energy at the start of the step
 
 
@@ -28,9 +27,7 @@ def watch(state, dt):
     dt : float
     """
     context = state.context
-    with np.errstate(over="ignore"):
-        speed = math.sqrt(context.v.dot(context.v))
-    if not dt * speed > TURN:
+    if not turns_fast(context.handle):
         return None
     return state.save(), dt, context.work.energy.tolist()
 

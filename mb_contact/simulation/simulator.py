@@ -376,7 +376,7 @@ class Simulator(Readings):
             A hinge carries no inertia, or the state runs away (``runaway.py``); the state has not changed.
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
-        command = 0.0 if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
+        command = None if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
         return self._stepper.step(dt, command)
 
     def contact_problem(self) -> Any:

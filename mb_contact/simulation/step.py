@@ -5,20 +5,37 @@
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import COUNT
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
+from mb_contact.core.jit import entry_for
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.workspace import BAD_BODY, CONTACTS, GAP, KINETIC, LANDED, LIMITS, POTENTIAL
+from mb_contact.core.step.report import summarise
+from mb_contact.core.step.whole import energy_gain, euler_step, long_euler_step
+from mb_contact.core.workspace import (
+    BAD_BODY,
+    BALANCE,
+    COLUMNS,
+    CONTACTS,
+    ENERGY,
+    ENERGY_GAINED,
+    ENERGY_REMOVED,
+    HEAD,
+    LANDINGS,
+    POINTS,
+    REMOVED,
+    TIME_STEPPED,
+    WORK,
+)
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
-from mb_contact.simulation.results import Certificate, Impact, Step
+from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.integrators import SemiImplicitEuler
+from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
-from mb_contact.types import NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+from mb_contact.types import ASK_ENGINE, FAST_MOTION, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
 
-PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
-ROUNDING = 1e-13  #: part of the energies that is rounding
+UNLOCKED = 32  #: velocities from which steps release Python's lock
 
 
 class Stepper:
@@ -31,70 +48,106 @@ class Stepper:
 
     def __init__(self, state):
         self._state, self._context = state, state.context
-        self._gained = self._removed = 0.0  # by the last step [J]
+        context = self._context
+        euler = isinstance(context.integrator, SemiImplicitEuler) and context.events is None
+        self._projects = context.drift[PROJECTION] > 0.0 and context.world.couplings.rows > 0
+        self._in_one_call = euler and not self._projects
+        self._euler = None
 
     def step(self, dt, command):
-        """Advance by dt [s] under commanded efforts (joints,); the Step.
+        """Advance by dt [s] under commanded efforts (joints,), None for none; the Step.
 
         Raises
         ------
         DynamicsError
             A hinge carries no inertia, or the state runs away; the state has not changed.
         """
-        state, context, impacts = self._state, self._context, self._context.impacts
-        start = LastStep(context.q.copy(), context.v.copy(), context.gravity.copy(), dt)
-        state.finish_step(start, self._advance(dt, command))
-        certificate = self._certificate()
-        events = () if impacts is None else tuple(impacts.events)
-        if context.work.info[LANDED]:
-            events += (self._landing(dt, certificate),)
-        table = context.work.report[: certificate.contacts].copy()
-        return Step(state.time, certificate, table, context.pair_links, events)
+        state, context = self._state, self._context
+        start = self._advance(dt, command)
+        record = context.work.record
+        numbers = record[: HEAD + COLUMNS * int(record[POINTS])].copy()
+        state.finish_step(start, numbers.item(WORK))
+        numbers[BALANCE] = numbers.item(ENERGY) - state.energy_start - state.work_done
+        events = () if context.impacts is None else tuple(context.impacts.events)
+        result = Step(state.time, numbers, context.contact_step.solver_names, context.pair_links, events)
+        if numbers[LANDINGS]:
+            result.events += (self._landing(dt, result.certificate),)
+        return result
 
     def _advance(self, dt, command):
-        """The state after dt [s] under the commanded efforts; after any failure all is as it was.
+        """The state after dt [s] under the commanded efforts, its numbers in ``work.record``; what it started from.
 
-        Returns the work of efforts, damping, contacts, limits, wrenches, loops and impacts [J].
+        After any failure all is as it was.
         """
-        context, time = self._context, self._state.time
-        wrenches, effort, length = context.wrenches, context.effort.copy(), context.settings[DT]
-        acting, applied, external = wrenches.save(), wrenches.applied, context.work.external.copy()
-        start, before, falling = watch(self._state, dt), context.work.energy.tolist(), float(context.work.falling[0])
+        context, wrenches = self._context, self._context.wrenches
+        effort, length = context.effort.copy(), context.settings.item(DT)
+        acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         try:
-            context.effort[:] = 0.0
-            context.effort[context.world.joint_v] = command
-            context.dt = dt
-            wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
-            status = self._move() if context.events is None else context.events.run(time, dt)
-            if status != OK:
-                raise self._error(status)
-            impacts = 0.0 if context.impacts is None else context.impacts.work_done
-            work = sum(context.work.work_terms.tolist()) + impacts
-            if start is not None:
-                refuse_runaway(self._state, start, work)
-            self._check_energy(dt, work, before, falling)
-            return work
+            context.effort.fill(0.0)
+            if command is not None:
+                context.effort[context.world.joint_v] = command
+            context.settings[DT] = dt
+            if acting:
+                wrenches.apply(context.kin, self._state.time + 0.5 * dt, context.work.external)
+            return self._step_whole(dt) or self._step_in_parts(dt)
         except BaseException:
-            context.effort[:], context.dt, context.work.external[:] = effort, length, external
-            wrenches.restore(acting)
-            wrenches.applied = applied
+            context.effort[:], context.settings[DT] = effort, length
+            if acting:
+                saved, wrenches.applied, context.work.external[:] = acting
+                wrenches.restore(saved)
             raise
 
-    def _check_energy(self, dt, work, before, falling):
-        """What the finished step of dt [s] has gained without ``work`` [J]; a flow is slowed down by it (passivity.py).
+    def _step_whole(self, dt):
+        """One compiled call, or two around the collision engine; None where the step needs more than that."""
+        context = self._context
+        if not self._in_one_call or context.impacts is not None or type(context.contact_step) is not ContactStep:
+            return None
+        if self._euler is None:  # loaded or compiled by the first step
+            kernel = euler_step if context.N < UNLOCKED else long_euler_step
+            self._euler = entry_for(kernel, context.handle, False)
+        answered, status = False, self._euler(context.handle, False)
+        while status != OK:
+            if status == FAST_MOTION:
+                return None
+            if status == ASK_ENGINE:
+                context.ask_engine()
+                answered = True
+            elif not context.make_room(status):
+                raise self._error(status)
+            status = self._euler(context.handle, answered)
+        work = context.work
+        return LastStep(work.q_start, work.v_start, work.gravity_start, dt)
+
+    def _step_in_parts(self, dt):
+        """As ``_step_whole``, with all that a step may need."""
+        context, state = self._context, self._state
+        last = LastStep(context.q.copy(), context.v.copy(), context.gravity.copy(), dt)
+        start, before, falling = watch(state, dt), context.work.energy.tolist(), float(context.work.falling[0])
+        status = self._move() if context.events is None else context.events.run(state.time, dt)
+        if status != OK:
+            raise self._error(status)
+        impacts = 0.0 if context.impacts is None else context.impacts.work_done
+        work = sum(context.work.work_terms.tolist()) + impacts
+        if start is not None:
+            refuse_runaway(state, start, work)
+        gained, removed = self._check_energy(work, before, falling)
+        summarise(context.handle)
+        numbers = context.work.record
+        numbers[ENERGY_GAINED], numbers[ENERGY_REMOVED], numbers[WORK] = gained, removed, work
+        numbers[TIME_STEPPED] = 0.0 if context.events is None else context.events.time_stepped
+        return last
+
+    def _check_energy(self, work, before, falling):
+        """(What the finished step has gained without ``work``, what of it was removed) [J]; passivity.py.
 
         Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
-        Contacts and limits can add no more than their push-out does; what they did add was removed group by group.
         """
-        arrays, integrator = self._context.work, self._context.integrator
-        touch = float(arrays.work_terms[CONTACTS] + arrays.work_terms[LIMITS])
-        _, pushed, unlawful, removed = arrays.contact_energy.tolist()
-        gain = self._state.energy() + removed - sum(before) - work - unlawful + max(0.0, touch + unlawful - pushed)
-        gain += integrator.lag * dt * (float(arrays.falling[0]) - falling)
-        bound = PASSIVE * before[KINETIC] + ROUNDING * (before[KINETIC] + abs(before[POTENTIAL]))
-        self._gained, self._removed = (gain if gain > bound else 0.0), removed
+        context, integrator = self._context, self._context.integrator
+        gain, bound = energy_gain(context.handle, integrator.lag, *before, falling, work)
+        removed = float(context.work.contact_energy[REMOVED])
         if integrator.removes_gains and gain - removed > bound:
-            self._removed += remove_gain(self._context.handle, gain - removed)
+            removed += remove_gain(context.handle, gain - removed)
+        return gain if gain > bound else 0.0, removed
 
     def _move(self):
         """Detect, solve and move once; returns a status."""
@@ -104,49 +157,11 @@ class Stepper:
             context.impacts.begin(context.time)
         count = context.find_candidates()
         status = context.contact_step.finish(context.handle, count)
-        while status in (TOO_MANY_CONTACTS, SYSTEM_TOO_SMALL):
-            context.grow(contacts=1 + (status == TOO_MANY_CONTACTS), fill=1 + (status == SYSTEM_TOO_SMALL))
+        while context.make_room(status):
             status = context.contact_step.finish(context.handle, count)
-        if status == OK and context.drift[PROJECTION] > 0.0 and context.world.couplings.rows:
+        if status == OK and self._projects:
             project(context)
         return status
-
-    def _certificate(self):
-        context, state = self._context, self._state
-        work, solution, bilateral = context.work, context.solution, context.bilateral
-        contacts = int(context.contacts.count[0])
-        gap, infeasible, cone, *_ = solution.residuals.tolist()
-        stage, iterations, *_ = work.info.tolist()
-        kinetic, potential = work.energy.tolist()
-        gained, pushed, unlawful, _ = work.contact_energy.tolist()
-        ray, gain = solution.proof.tolist()
-        rows = int(bilateral.info[COUNT])
-        residual, closure, speed = bilateral.residuals.tolist() if rows else (0.0, 0.0, 0.0)
-        energy = kinetic + potential
-        return Certificate(
-            complementarity_gap=gap,
-            infeasibility=infeasible,
-            cone_violation=cone,
-            penetration=max(0.0, -min(work.report[:contacts, GAP].tolist())) if contacts else 0.0,
-            solver=context.contact_step.solver_names[stage],
-            iterations=iterations,
-            contacts=contacts,
-            energy=energy,
-            energy_balance=energy - state.energy_start - state.work_done,
-            kinetic_energy=kinetic,
-            contact_energy=gained,
-            push_out_energy=pushed,
-            contact_error=unlawful,
-            energy_gained=self._gained,
-            energy_removed=self._removed,
-            loop_residual=residual,
-            loop_velocity=speed,
-            closure_error=closure,
-            loop_rows=rows,
-            ray=ray,
-            ray_gain=gain,
-            time_stepped=0.0 if context.events is None else context.events.time_stepped,
-        )
 
     def _landing(self, dt, certificate):
         """Impact of the contacts without restitution that the problem of a step of dt [s] has stopped.

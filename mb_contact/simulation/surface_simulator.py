@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_vector
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint
+from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint, record_of
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
@@ -354,7 +354,7 @@ class SurfaceSimulator:
             push_out_energy=0.0,
         )
         pairs = [(c.name, c.parent or "world") for c in self.tree.contacts]
-        return Step(self.time, certificate, np.array(rows).reshape(-1, 14), pairs)
+        return Step(self.time, record_of(certificate, rows), (SOLVER,), pairs)
 
 
 #: The former name of the simulator of contacts in a tree.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from mb_contact.core import kernel_files as files
 from mb_contact.core.jit import DISABLE_JIT, ROOMS, STUDIES, source_digest
-from mb_contact.core.step import problem, step
+from mb_contact.core.step import whole
 from mb_contact.errors import InputError
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import CHOICES
@@ -46,10 +46,12 @@ class Job(NamedTuple):
 #: kernels of every step, in groups that share little
 STEP = (Job("motion", functions=190), Job("manifolds", functions=80), Job("solver", functions=40))
 
+WHOLE = (Job("whole", functions=10),)  #: what strings them together
+
 
 def is_compiled():
     """Whether the kernels of every step can be loaded (or need no compiling)."""
-    return in_cache(step.conclude) and in_cache(step.find_contacts) and in_cache(problem.solve)
+    return in_cache(whole.euler_step) and in_cache(whole.long_euler_step)
 
 
 def in_cache(kernel):
@@ -68,7 +70,7 @@ def compile_step(progress):
     reason = files.why_compile()
     if reason:
         progress(reason)
-    compile_jobs([STEP], progress)
+    compile_jobs([STEP, WHOLE], progress)
 
 
 def compile_choices(scene, progress):
@@ -102,7 +104,7 @@ def compile_ahead(scenes, everything, into, progress):
     """
     if into and files.target() != files.PORTABLE:
         raise InputError(f"a package carries kernels for {files.PORTABLE}; this process compiles for {files.target()}")
-    phases = all_jobs() if everything else [STEP]
+    phases = all_jobs() if everything else [STEP, WHOLE]
     if scenes:
         phases.append([Job("scene", str(path), 40) for path in scenes])
     well = compile_jobs(phases, progress, every=0.02)
@@ -145,7 +147,7 @@ def all_jobs():
              Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
              *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces")))  # fmt: skip
     small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("library", path, 2) for path in scenes]
-    return [STEP, large, small]
+    return [STEP, WHOLE, large, small]
 
 
 # --- processes --------------------------------------------------------------------------------------

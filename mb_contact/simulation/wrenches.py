@@ -50,6 +50,11 @@ class ExternalWrenches:
         until = math.inf if duration is None else time + float(duration)
         self._acting[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
 
+    @property
+    def act(self):
+        """Whether a wrench acts, or did in the last step."""
+        return bool(self._acting or self.applied)
+
     def save(self):
         """What ``restore`` takes."""
         return tuple(self._acting.items())

@@ -13,6 +13,7 @@ from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
+from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.height_fields import HeightField, height_field
 from mb_contact.model.hulls import convex_hull
 from mb_contact.model.pairs import first_rows, hull_arrays
@@ -101,7 +102,7 @@ class World:
             **hull_arrays([_solid(s) for s in shapes]),
             first_row=first_rows(pairs, n),
         )
-        self.buffers = make_buffers(self.geoms)
+        self.buffers, self.handle = make_buffers(self.geoms), make_geoms_handle(self.geoms)
         self.contacts = make_contacts(capacity)
         self.narrow_phase = make_narrow_phase(self.geoms, engine)
         self.status = None
@@ -112,10 +113,12 @@ class World:
             self.shapes = list(shapes)
         R_w = np.ascontiguousarray([s.R for s in self.shapes], dtype=np.float64)
         p_w = np.ascontiguousarray([s.p for s in self.shapes], dtype=np.float64)
-        g, b = self.geoms, self.buffers
+        g, b = self.handle, self.buffers
         geometry_poses(g, R_w, p_w, b.geom_R, b.geom_p)
         aabbs(g, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
-        count = candidate_pairs(g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
+        count = candidate_pairs(
+            g, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.candidates, b.reach
+        )
         return b.candidates[:count].copy()
 
     def contacts_of(self, shapes=None):
@@ -124,7 +127,7 @@ class World:
         b, c = self.buffers, self.contacts
         self.narrow_phase.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
         self.status = build_contacts(
-            self.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, c
+            self.handle, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, c
         )
         n = int(c.count[0])
         return Manifold(

@@ -5,20 +5,24 @@
 
 import math
 
+import numpy as np
+
 from mb_contact.core.collision.geometry import first_face, half_width, separation
 from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, between, vector_dot, vector_sum
 from mb_contact.types import SHAPE_PLANE
 
+OTHER_AXIS = 1.5  #: times as far must the shapes be apart along another axis to be swept along it: it is sorted anew
+
 
 @kernel
-def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates, reach):
+def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, candidates, reach):
     """Rows of ``geoms.pairs`` that may be within the margin or come that near in the step, in ascending order.
 
-    A pair passes if its inflated boxes overlap and neither the line of centres nor a face
+    A pair passes if its inflated boxes overlap, which 2 ns tell, and neither the line of centres nor a face
     normal of either shape separates it by more than its reach: these few tests cost less than
-    1 us, the narrow phase and the manifold of a pair about 6 us.  Planes are tested exactly.  Large worlds
-    (those with ``geoms.first_row``) are swept along x first.
+    1 us, the narrow phase and the manifold of a pair 1 to 6 us.  Planes are tested exactly.  Large worlds
+    (those with ``geoms.first_row``) are swept along the axis on which their shapes are most spread out.
 
     Parameters
     ----------
@@ -29,8 +33,8 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidat
         Inflated boxes of ``aabbs`` [m].
     travel : (g, 4)
         Of ``shape_travel``.
-    order : int64 (g,), in, out
-        The geometries in any order; the next call is quicker for it.
+    order, axis : int64 (g,), (1,), in, out
+        The geometries in any order, and any axis; the next call is quicker for them.
     candidates : int64 (m,), out
         The rows; room for all m pairs.
     reach : (m,), out
@@ -42,14 +46,14 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidat
         How many rows were written.
     """
     count = 0
-    kind, size, pairs, margin = geoms.kind, geoms.size, geoms.pairs, geoms.margin[0]
+    pairs, margin = geoms.pairs, geoms.margin[0]
     if geoms.first_row.shape[0] > 0:
-        count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates)
+        choose_axis(geom_p, axis)
+        count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis[0], candidates)
     else:
         for row in range(pairs.shape[0]):
             a, b = pairs[row, 0], pairs[row, 1]
-            far = margin + relative_way(travel, a, b)
-            if is_near(kind, size, geom_R, geom_p, lower, upper, a, b, far):
+            if boxes_overlap(lower, upper, a, b) and is_near(geoms, geom_R, geom_p, travel, a, b):
                 candidates[count] = row
                 count += 1
     for i in range(count):
@@ -59,39 +63,53 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidat
 
 
 @kernel
-def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, candidates):
-    """The same rows by sort and sweep along x: only geometries whose boxes overlap there are compared.
+def choose_axis(geom_p, axis):
+    """The axis along which the shapes' centres are farthest apart; another than before only if it is much better."""
+    best = _extent(geom_p, axis[0])
+    for i in range(3):
+        wide = _extent(geom_p, i)
+        if wide > OTHER_AXIS * best:
+            best, axis[0] = wide, i
+
+
+@kernel
+def _extent(geom_p, i):
+    """Of all centres along axis i [m]."""
+    least, most = np.inf, -np.inf
+    for g in range(geom_p.shape[0]):
+        least, most = min(least, geom_p[g, i]), max(most, geom_p[g, i])
+    return most - least
+
+
+@kernel
+def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, candidates):
+    """The same rows by sort and sweep along an axis: only geometries whose boxes overlap there are compared.
 
     ``order`` (g,) is sorted anew by insertion, which takes a few moves where little has changed since the last
     call; it does not change the result.
     """
-    kind, size, margin = geoms.kind, geoms.size, geoms.margin[0]
     g = order.shape[0]
     for i in range(1, g):
         moving = order[i]
         j = i - 1
-        while j >= 0 and lower[order[j], 0] > lower[moving, 0]:
+        while j >= 0 and lower[order[j], axis] > lower[moving, axis]:
             order[j + 1] = order[j]
             j -= 1
         order[j + 1] = moving
     count = 0
     for i in range(g):
         a = order[i]
-        end = upper[a, 0]
+        end = upper[a, axis]
         for j in range(i + 1, g):
             b = order[j]
-            if lower[b, 0] > end:
+            if lower[b, axis] > end:
                 break
-            if lower[a, 1] > upper[b, 1] or lower[b, 1] > upper[a, 1]:
-                continue
-            if lower[a, 2] > upper[b, 2] or lower[b, 2] > upper[a, 2]:
+            if not boxes_overlap(lower, upper, a, b):
                 continue
             row = find_row(geoms.pairs, geoms.first_row, min(a, b), max(a, b))
-            if row >= 0:
-                far = margin + relative_way(travel, a, b)
-                if is_near(kind, size, geom_R, geom_p, lower, upper, a, b, far):
-                    candidates[count] = row
-                    count += 1
+            if row >= 0 and is_near(geoms, geom_R, geom_p, travel, a, b):
+                candidates[count] = row
+                count += 1
     sort_rows(candidates, count)
     return count
 
@@ -126,17 +144,17 @@ def sort_rows(rows, count):
 
 
 @kernel
-def is_near(kind, size, geom_R, geom_p, lower, upper, a, b, margin):
-    """Whether no quick test separates a pair by more than the margin."""
+def is_near(geoms, geom_R, geom_p, travel, a, b):
+    """Whether no quick test separates a pair, whose boxes overlap, by more than its reach."""
+    kind, size, far = geoms.kind, geoms.size, geoms.margin[0] + relative_way(travel, a, b)
     if kind[a] == SHAPE_PLANE:
-        return kind[b] != SHAPE_PLANE and plane_gap(kind, size, geom_R, geom_p, b, a) <= margin
+        return kind[b] != SHAPE_PLANE and plane_gap(kind, size, geom_R, geom_p, b, a) <= far
     if kind[b] == SHAPE_PLANE:
-        return plane_gap(kind, size, geom_R, geom_p, a, b) <= margin
+        return plane_gap(kind, size, geom_R, geom_p, a, b) <= far
     return (
-        boxes_overlap(lower, upper, a, b)
-        and not centres_separate(kind, size, geom_R, geom_p, a, b, margin)
-        and not faces_separate(kind, size, geom_R, geom_p, a, b, a, margin)
-        and not faces_separate(kind, size, geom_R, geom_p, a, b, b, margin)
+        not centres_separate(kind, size, geom_R, geom_p, a, b, far)
+        and not faces_separate(kind, size, geom_R, geom_p, a, b, a, far)
+        and not faces_separate(kind, size, geom_R, geom_p, a, b, b, far)
     )
 
 

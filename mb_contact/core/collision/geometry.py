@@ -71,21 +71,26 @@ def half_width(kind, size, geom_R, g, n):
     Of a cone, a convex hull or a height field it is that of the cylinder or box around it, which only the broad phase
     asks for (``shapes.reach`` is exact).  A plane has no reach: infinity.
     """
-    shape = kind[g]
-    if shape == SHAPE_SPHERE:
-        return size[g, 0]
-    z = abs(geom_R[g, 0, 2] * n[0] + geom_R[g, 1, 2] * n[1] + geom_R[g, 2, 2] * n[2])
-    if shape == SHAPE_CAPSULE:
-        return size[g, 0] + size[g, 1] * z
     x = geom_R[g, 0, 0] * n[0] + geom_R[g, 1, 0] * n[1] + geom_R[g, 2, 0] * n[2]
     y = geom_R[g, 0, 1] * n[0] + geom_R[g, 1, 1] * n[1] + geom_R[g, 2, 1] * n[2]
+    z = geom_R[g, 0, 2] * n[0] + geom_R[g, 1, 2] * n[1] + geom_R[g, 2, 2] * n[2]
+    return reach_along(kind[g], size, g, x, y, z)
+
+
+@kernel
+def reach_along(shape, size, g, x, y, z):
+    """``half_width`` along a unit direction in the axes of the shape [m]."""
+    if shape == SHAPE_SPHERE:
+        return size[g, 0]
+    if shape == SHAPE_BOX or shape == SHAPE_CONVEX or shape == SHAPE_HEIGHT_FIELD:
+        return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * abs(z)
+    if shape == SHAPE_CAPSULE:
+        return size[g, 0] + size[g, 1] * abs(z)
     if shape == SHAPE_CYLINDER or shape == SHAPE_CONE:
         # not sqrt(1 - z*z): that loses half of the digits where n is the axis
-        return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * z
+        return size[g, 0] * math.sqrt(x * x + y * y) + size[g, 1] * abs(z)
     if shape == SHAPE_ELLIPSOID:
         return math.sqrt((size[g, 0] * x) ** 2 + (size[g, 1] * y) ** 2 + (size[g, 2] * z) ** 2)
-    if shape == SHAPE_BOX or shape == SHAPE_CONVEX or shape == SHAPE_HEIGHT_FIELD:
-        return size[g, 0] * abs(x) + size[g, 1] * abs(y) + size[g, 2] * z
     return np.inf
 
 
@@ -132,7 +137,7 @@ def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
     """Bounding boxes in world axes, each inflated by half of the contact margin and by the shape's way in the step.
 
     Two boxes that do not overlap belong to shapes more than the margin apart, and after the step still apart.  A plane
-    fills all space here; the broad phase tests it exactly.
+    fills all space here, or half of it where its normal is along an axis; the broad phase tests it exactly.
 
     Parameters
     ----------
@@ -147,13 +152,10 @@ def aabbs(geoms, geom_R, geom_p, travel, lower, upper):
     for g in range(geoms.kind.shape[0]):
         for i in range(3):
             inflation = 0.5 * geoms.margin[0] + abs(travel[g, i]) + travel[g, 3]
-            if geoms.kind[g] == SHAPE_PLANE:
-                reach = np.inf
-            else:
-                axis = (1.0 if i == 0 else 0.0), (1.0 if i == 1 else 0.0), (1.0 if i == 2 else 0.0)
-                reach = half_width(geoms.kind, geoms.size, geom_R, g, axis)
-            lower[g, i] = geom_p[g, i] - reach - inflation
-            upper[g, i] = geom_p[g, i] + reach + inflation
+            reach = reach_along(geoms.kind[g], geoms.size, g, geom_R[g, i, 0], geom_R[g, i, 1], geom_R[g, i, 2])
+            along = geom_R[g, i, 2] if geoms.kind[g] == SHAPE_PLANE else 0.0
+            lower[g, i] = geom_p[g, i] - (0.0 if along == -1.0 else reach) - inflation
+            upper[g, i] = geom_p[g, i] + (0.0 if along == 1.0 else reach) + inflation
 
 
 @kernel

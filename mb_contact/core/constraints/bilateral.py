@@ -13,7 +13,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows
 from mb_contact.core.constraints.rows import joint_row
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.frames import velocity_products
 from mb_contact.types import RUB
 
@@ -40,7 +40,7 @@ def make_bilateral_work(n, m):
     return allocate(BilateralWork, n=n, m=m)
 
 
-@kernel
+@part
 def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows, loop, bil):
     """Rows of closures, friction of the joints ``rubbing``, and gears from row ``first`` on, behind all others.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.rows import gap_velocity, two_sides
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import kernel, part, sweep
 from mb_contact.core.tree.spatial import (
     ZERO,
     body_vector,
@@ -25,7 +25,7 @@ from mb_contact.core.tree.spatial import (
 UPRIGHT = 1e-3  #: a direction whose part along the surface is less has none there: the mean coefficient counts
 
 
-@kernel
+@part
 def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
     """Coefficients ``mu`` (c, 2) along both tangents; where they differ, t1 is the surface's own direction."""
     for i in range(contacts.count[0]):
@@ -43,7 +43,7 @@ def turn_frames(surfaces, geoms, contacts, kin, frames, mu):
         mu[i, 1] = surfaces.across[pair]
 
 
-@kernel
+@part
 def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
     """Tangent vectors: along the slip above ``slip_speed``, otherwise the contact's previous frame carried over.
 
@@ -109,7 +109,7 @@ def find_previous(count, pairs, features, pair, feature):
     return -1
 
 
-@kernel
+@part
 def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, blocks):
     """Rows and offsets of all contacts; resets the blocks first.
 

@@ -7,10 +7,10 @@ A coupling acts on up to four bodies, a row on two; whoever works on rows combin
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import part
 
 
-@kernel
+@part
 def combine_gears(W, bil):
     """Rows and columns of gears: those of joint a minus the ratio times those of its partner row, joint b."""
     info = bil.info
@@ -25,7 +25,7 @@ def combine_gears(W, bil):
             W[s, i] -= ratio * W[s, j]
 
 
-@kernel
+@part
 def combine_velocities(u, bil):
     """Velocities of the gear rows from those of the two joints."""
     info = bil.info
@@ -35,7 +35,7 @@ def combine_velocities(u, bil):
         u[i] -= bil.ratio[i - info[FIRST]] * u[last + g]
 
 
-@kernel
+@part
 def partner_impulses(r, bil):
     """Impulses of the partner rows: a gear's impulse p turns joint a by p and joint b by -ratio p."""
     info = bil.info

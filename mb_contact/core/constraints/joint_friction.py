@@ -9,10 +9,10 @@ a box of the contact problem (``core/solve``).
 """
 
 from mb_contact.core.constraints.bilateral import COUNT, GEARS
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import part
 
 
-@kernel
+@part
 def bound_friction(tree, joints, dt, bil):
     """Greatest impulses of the rows of joint friction, which stand before those of the gears."""
     first = bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]

@@ -4,7 +4,7 @@
 """Limits of joints, of position and of velocity: unilateral rows, posed only where a step can reach them."""
 
 from mb_contact.core.constraints.rows import gap_velocity, joint_row
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.types import LOWER, SLOWEST
 
 NEAR_LIMIT = 0.9  # part of a velocity limit from which on it is in the problem
@@ -17,7 +17,7 @@ def limit_reach(speed, dt):
     return 2.0 * dt * speed + LIMIT_MARGIN
 
 
-@kernel
+@part
 def limit_rows(tree, velocity_limit, kin, q, speed, dt, push_rate, push_speed, rows, blocks):
     """One scalar block for every joint limit that this step could reach at twice the joint's ``speed``.
 

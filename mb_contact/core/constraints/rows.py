@@ -9,7 +9,7 @@ of a scalar joint is the same thing in other clothes, a difference of body veloc
 omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k) [h; 0].
 """
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import kernel, part, sweep
 from mb_contact.core.tree.compliance import node_row
 from mb_contact.core.tree.spatial import (
     STILL,
@@ -82,7 +82,7 @@ def joint_row(tree, kin, k, bound, rows, row):
         put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, gathered(h, vector(kin.l, k))))
 
 
-@kernel
+@part
 def row_sides(compliance, rows, n_rows):
     """Essential numbers of the rows' bodies."""
     for r in range(n_rows):
@@ -90,7 +90,7 @@ def row_sides(compliance, rows, n_rows):
         rows.side_b[r] = compliance.essential[rows.body_b[r]] if rows.body_b[r] >= 0 else -1
 
 
-@kernel
+@part
 def row_velocities(rows, n_rows, V, u):
     """Velocities ``u[:n_rows]`` of the rows for body velocities V."""
     for r in range(n_rows):
@@ -110,7 +110,7 @@ def row_dot(rows, r, V):
     return x
 
 
-@kernel
+@part
 def row_impulses(rows, n_rows, r, impulse):
     """Spatial impulses on the bodies from the rows' impulses r: J* p without a Jacobian."""
     for k in range(impulse.shape[0]):

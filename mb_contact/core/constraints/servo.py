@@ -15,10 +15,10 @@ that there are at most two rounds a servo.
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 
 
-@kernel
+@part
 def servo_damping(tree, joints, dt):
     """Add d + dt k of the servos that are not at their limits."""
     for s in range(joints.servos.shape[0]):
@@ -27,7 +27,7 @@ def servo_damping(tree, joints, dt):
             joints.total[i] += joints.rate_gain[i] + dt * joints.gain[i]
 
 
-@kernel
+@part
 def servo_forces(tree, joints, q, force):
     """What does not depend on v+: k (q* - q) + d v* beside the commanded effort, or the limit."""
     for s in range(joints.servos.shape[0]):
@@ -48,7 +48,7 @@ def asked_effort(tree, joints, q, dt, k, effort, v_next):
     return effort[i] + joints.gain[i] * error + joints.rate_gain[i] * (joints.target_rate[i] - v_next[i])
 
 
-@kernel
+@part
 def change_saturation(tree, joints, q, dt, effort, v_next):
     """Put servos to their limits that exceed them, and take others away that do not; whether any has changed."""
     changed = False
@@ -65,7 +65,7 @@ def change_saturation(tree, joints, q, dt, effort, v_next):
     return changed
 
 
-@kernel
+@part
 def finish_servos(tree, joints, q, dt, v_next, effort):
     """The efforts that acted, in place of those that were commanded; what is at its limit may leave it again."""
     for s in range(joints.servos.shape[0]):

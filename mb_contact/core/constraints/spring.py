@@ -10,10 +10,10 @@ A spring is implicit, like the damping: with the force -k (q + dt v+ - rest) - d
 so the step with damping d + dt k and the force -k (q - rest) is that step; it is stable for any k and dt.
 """
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import part
 
 
-@kernel
+@part
 def stiffen(joints, dt):
     """Damping and dt times the stiffness, which is what the step's tree has for damping."""
     if joints.sprung.shape[0] + joints.servos.shape[0] > 0:
@@ -21,7 +21,7 @@ def stiffen(joints, dt):
             joints.total[i] = joints.damping[i] + dt * joints.stiffness[i]
 
 
-@kernel
+@part
 def spring_forces(tree, joints, q, force):
     """force -= k (q - rest)."""
     for s in range(joints.sprung.shape[0]):
@@ -30,7 +30,7 @@ def spring_forces(tree, joints, q, force):
         force[d] -= joints.stiffness[d] * (q[tree.q_start[k]] - joints.rest[d])
 
 
-@kernel
+@part
 def spring_energy(tree, joints, q):
     """Energy of all springs, k (q - rest)^2 / 2 [J]."""
     total = 0.0

@@ -8,11 +8,11 @@ the two tangents.
 """
 
 from mb_contact.core.constraints.rows import angular_row
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.spatial import put_vector, vector, vector_dot
 
 
-@kernel
+@part
 def moment_rows(surfaces, contacts, frames, rows, blocks, extra):
     """Rows of torsion and rolling behind all others; ``extra[i]`` is the first one of contact i, or -1."""
     last = blocks.rows[0]
@@ -42,7 +42,7 @@ def _moment_row(rows, row, direction, i, new):
     angular_row(rows, new, vector(direction, i))
 
 
-@kernel
+@part
 def warm_impulses(contacts, frames, memory, extra, surfaces, r):
     """Impulses of the last step, in today's frames, at contacts that were there; False where none was."""
     warm = False
@@ -69,7 +69,7 @@ def warm_impulses(contacts, frames, memory, extra, surfaces, r):
     return warm
 
 
-@kernel
+@part
 def contact_moments(surfaces, geoms, contacts, frames, extra, r, memory, total):
     """Torsion and rolling of every contact: into the memory, and onto the shapes."""
     for i in range(contacts.count[0]):

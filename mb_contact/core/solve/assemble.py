@@ -16,7 +16,7 @@ J14 section 8 has it) where that costs less than by bodies: few contacts on long
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
-from mb_contact.core.jit import TRUTH, entry, kernel, on_demand
+from mb_contact.core.jit import TRUTH, entry, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
@@ -66,10 +66,11 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
         k = draft.order[b]
         size = draft.size[k]
         bodies.entry[b + 1] = bodies.entry[b]
-        for a in range(size):
-            used = _row_of_J(draft, tree, kin, rows, bodies, b, size, a, draft.row[k, a], 1.0, used)
-        if used >= 0 and draft.partner[k] >= 0:
-            used = _row_of_J(draft, tree, kin, rows, bodies, b, size, 0, draft.partner[k], draft.weight[k], used)
+        for a in range(size + 1):  # the last one: a gear's partner
+            row = draft.row[k, a] if a < size else draft.partner[k]
+            if used >= 0 and row >= 0:
+                weight = 1.0 if a < size else draft.weight[k]
+                used = _row_of_J(draft, tree, kin, rows, bodies, b, size, a if a < size else 0, row, weight, used)
         for e in range(bodies.entry[b], bodies.entry[b + 1]):
             draft.where[bodies.piece[e]] = -1
         if used < 0:
@@ -109,7 +110,7 @@ def _masses(tree, kin, draft, bodies):
             _mass_row(tree, kin, draft, bodies, k, d, bodies.mass_at[t], base, n)
 
 
-@kernel
+@sweep
 def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
     """Row and column of degree of freedom d of body k: f = R(k) h* goes from hinge to hinge."""
     H = kin.H
@@ -140,7 +141,7 @@ def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
     M[at + i * n + i] += tree.armature[d] + draft.damping[d]
 
 
-@kernel
+@sweep
 def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
     """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full.
 
@@ -190,7 +191,7 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
     return used
 
 
-@entry
+@part
 def assemble_by_rows(P, compliance, rows, gears, n_rows, count):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
     row_compliance(compliance, rows, n_rows, count, P.W)
@@ -199,7 +200,7 @@ def assemble_by_rows(P, compliance, rows, gears, n_rows, count):
         P.blocks.D[i] = P.W[P.source[i], P.source[i]]
 
 
-@entry
+@part
 def set_scales(P, compliance, rows):
     """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
     blocks = P.blocks
@@ -245,7 +246,7 @@ def spread_scales(blocks, count):
             i += size
 
 
-@entry
+@part
 def set_velocities(P, q):
     """q of the rows from the caller's; along an immobile row nothing is asked for, and a normal parts."""
     for b in range(P.count[BLOCKS]):

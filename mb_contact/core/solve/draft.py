@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY, ISLANDS, LARGEST_BLOCK, PIECE, ROWS, UNILATERAL
 from mb_contact.types import TOUCHING_FRICTION, FrictionParameters
 
@@ -103,7 +103,7 @@ def _take(draft, b, row, mu):
     draft.size[b] += 1
 
 
-@kernel
+@part
 def draft_contacts(draft, contacts, friction, dt):
     """Blocks of the contacts, the first ones, contact by contact."""
     model = friction.model[MODEL]
@@ -133,7 +133,7 @@ def draft_contacts(draft, contacts, friction, dt):
             _take(draft, b, 3 * i + a, 0.0 if model == NO_SLIP else 1.0 / (acting * friction.viscous[pair]))
 
 
-@kernel
+@part
 def draft_joints(draft, contacts, blocks, start, first, bound, ratio, count, gears):
     """Blocks of joint limits, then of the ``count`` rows of loops, joint friction and gears from row ``first`` on.
 
@@ -172,7 +172,7 @@ def _couple(draft, rows, row, first):
     return first
 
 
-@entry
+@part
 def sort_islands(P, draft, rows):
     """Blocks in the order of their islands, with their rows; islands in the order of their first blocks."""
     count = draft.count[0]
@@ -211,7 +211,7 @@ def sort_islands(P, draft, rows):
     _place_blocks(P, draft)
 
 
-@entry
+@part
 def _place_blocks(P, draft):
     """Kinds, rows and coefficients of the blocks, sorted; ``draft.order`` has the number that each had."""
     blocks = P.blocks

@@ -6,6 +6,7 @@
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE
+from mb_contact.core.tree.spatial import spatial, spatial_dot
 
 EPS = 1e-9  #: of a block's own Newton steps
 STEPS = 12  #: Newton steps for a block
@@ -20,20 +21,47 @@ def own_compliance(start, bodies, by_rows, W, source, b0, b1, own):
     """W_bb of the blocks b0 <= b < b1 into ``own``."""
     for b in range(b0, b1):
         i = start[b]
-        for a in range(start[b + 1] - i):
-            for k in range(start[b + 1] - i):
-                own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else _through_bodies(bodies, b, a, k, False)
+        size = start[b + 1] - i
+        for a in range(size):
+            for k in range(size):
+                own[b, a, k] = W[source[i + a], source[i + k]] if by_rows else 0.0
+        for e in range(bodies.entry[b], 0 if by_rows else bodies.entry[b + 1]):
+            for f in range(bodies.entry[b], e + 1):
+                if bodies.tree_of[bodies.piece[e]] == bodies.tree_of[bodies.piece[f]]:
+                    _through_pieces(bodies, size, e, f, own[b])
+
+
+@sweep
+def _through_pieces(bodies, size, e, f, own):
+    """Add J_e M^-1_ef J_f* of two entries of J to W_bb, and its transpose where they are two."""
+    J = bodies.J
+    t = bodies.tree_of[bodies.piece[e]]
+    base = bodies.tree[t]
+    n = PIECE * (bodies.tree[t + 1] - base)
+    at = bodies.mass_at[t] + PIECE * (bodies.piece[e] - base) * n + PIECE * (bodies.piece[f] - base)
+    X = bodies.M_inv
+    for k in range(size):
+        y = spatial(J, bodies.at[f] + k)
+        v = (
+            _dot_at(X, at, y), _dot_at(X, at + n, y), _dot_at(X, at + 2 * n, y),
+            _dot_at(X, at + 3 * n, y), _dot_at(X, at + 4 * n, y), _dot_at(X, at + 5 * n, y),
+        )  # fmt: skip
+        for a in range(size):
+            x = spatial_dot(spatial(J, bodies.at[e] + a), v)
+            own[a, k] += x
+            if e != f:
+                own[k, a] += x
+
+
+@sweep
+def _dot_at(X, at, y):
+    """``X[at:at + 6] . y``."""
+    return X[at] * y[0] + X[at + 1] * y[1] + X[at + 2] * y[2] + X[at + 3] * y[3] + X[at + 4] * y[4] + X[at + 5] * y[5]
 
 
 @on_demand(REAL)
 def own_terms(bodies, b, a):
     """Sum of the absolute terms of the diagonal entry a of W_bb: where it is much larger, that entry is rounding."""
-    return _through_bodies(bodies, b, a, a, True)
-
-
-@kernel
-def _through_bodies(bodies, b, a, k, absolute):
-    """Row a, column k of J M^-1 J* of one block; of absolute terms on demand."""
     total = 0.0
     J = bodies.J
     for e in range(bodies.entry[b], bodies.entry[b + 1]):
@@ -46,10 +74,8 @@ def _through_bodies(bodies, b, a, k, absolute):
             at = bodies.mass_at[t] + PIECE * (bodies.piece[e] - base) * n + PIECE * (bodies.piece[f] - base)
             for i in range(PIECE):
                 x = J[bodies.at[e] + a, i]
-                if x != 0.0:
-                    for j in range(PIECE):
-                        y = x * bodies.M_inv[at + i * n + j] * J[bodies.at[f] + k, j]
-                        total += abs(y) if absolute else y
+                for j in range(PIECE):
+                    total += abs(x * bodies.M_inv[at + i * n + j] * J[bodies.at[f] + a, j])
     return total
 
 

@@ -5,12 +5,12 @@
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import FIRST, GEARS, SPEED, VELOCITY
+from mb_contact.core.constraints.bilateral import FIRST, SPEED, VELOCITY
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.jit import NOTHING, entry, on_demand
+from mb_contact.core.jit import NOTHING, entry, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ROWS
+from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.workspace import GAIN, MOTION
@@ -69,6 +69,17 @@ def _outside(h, P, b):
     return worst * scale
 
 
+@kernel
+def island_velocities(W, source, first, last, r, q, u):
+    """u = W r + q of an island, by the caller's rows; one of these may stand in two blocks, with a part of r each."""
+    for i in range(first, last):
+        row = source[i]
+        t = q[row]
+        for j in range(first, last):
+            t += W[row, source[j]] * r[j]
+        u[row] = t
+
+
 @entry
 def certify_step(h):
     """Velocities ``sol.u`` of the rows, from W or by the impulse sweep, and from them the certificate of the problem.
@@ -78,11 +89,11 @@ def certify_step(h):
     n_rows = rows_in_use(h)
     P = h.system
     if P.count[BLOCKS] > 0 and P.face[0] == BY_ROWS:
-        own = n_rows - h.bil.info[GEARS]  # a gear's row has its partner's part already
-        for i in range(own):
+        for i in range(n_rows):
             h.sol.u[i] = h.sol.q[i]
-            for j in range(own):
-                h.sol.u[i] += P.W[i, j] * h.sol.r[j]
+        for i in range(P.count[ISLANDS]):  # a gear's row has its partner's part already
+            first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]
+            island_velocities(P.W, P.source, first, last, P.r, h.sol.q, h.sol.u)
     else:
         V = h.bil.V
         for k in range(V.shape[0]):

@@ -6,7 +6,7 @@
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.spatial import cross
 from mb_contact.core.workspace import (
     CONTACTS,
@@ -22,7 +22,7 @@ from mb_contact.core.workspace import (
 )
 
 
-@kernel
+@part
 def contact_impulses(geoms, contacts, kin, frames, sol, work):
     """Impulse vector of every contact (on A) and the sums on the geometries."""
     normal = contacts.normal
@@ -66,7 +66,7 @@ def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
     total[g, 5] += fz
 
 
-@kernel
+@part
 def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, ahead, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 

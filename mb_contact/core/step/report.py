@@ -5,11 +5,52 @@
 
 import numpy as np
 
-from mb_contact.core.constraints.bilateral import COUNT, FIRST
+from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
 from mb_contact.core.handle import IMPACT_SPEED
 from mb_contact.core.jit import entry
+from mb_contact.core.lcp.certificate import GAP as DISTANCE
+from mb_contact.core.lcp.certificate import INFEASIBLE, VIOLATION
 from mb_contact.core.solve.draft import DIRECTIONS
-from mb_contact.core.workspace import FEATURE, GAP, IMPULSE, LANDED, NORMAL, PAIR, POINT, SLIDING, STATE
+from mb_contact.core.workspace import (
+    CLOSURE_ERROR,
+    COMPLEMENTARITY,
+    CONE_VIOLATION,
+    CONTACT_ENERGY,
+    CONTACT_ERROR,
+    ENERGY,
+    FEATURE,
+    GAIN,
+    GAINED,
+    GAP,
+    IMPULSE,
+    INFEASIBILITY,
+    ITERATIONS,
+    KINETIC,
+    KINETIC_ENERGY,
+    LANDED,
+    LANDINGS,
+    LOOP_RESIDUAL,
+    LOOP_ROWS,
+    LOOP_VELOCITY,
+    MOTION,
+    NEWTON_STEPS,
+    NORMAL,
+    PAIR,
+    PENETRATION,
+    POINT,
+    POINTS,
+    POTENTIAL,
+    PUSH_OUT,
+    PUSHED_OUT,
+    RAY,
+    RAY_GAIN,
+    SLIDING,
+    SOLVER,
+    STAGE,
+    STATE,
+    UNLAWFUL,
+    WORK,
+)
 from mb_contact.types import SEPARATE, SLIP, STICK
 
 STILL = 1e-9  # slip up to which a contact sticks [m/s]
@@ -36,6 +77,40 @@ def remember(h):
             memory.joint[dof, h.rows.bound[i]] = h.sol.r[i]
     for i in range(h.bil.info[COUNT]):
         memory.loop[i] = h.sol.r[h.bil.info[FIRST] + i]
+
+
+@entry
+def summarise(h):
+    """The step's numbers, as ``results.Certificate`` has them, into ``work.record``.
+
+    ENERGY_GAINED, ENERGY_REMOVED, BALANCE and TIME_STEPPED are filled in by others.
+    """
+    work, info, out = h.work, h.bil.info, h.work.record
+    out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]
+    out[INFEASIBILITY] = h.sol.residuals[INFEASIBLE]
+    out[CONE_VIOLATION] = h.sol.residuals[VIOLATION]
+    out[PENETRATION] = 0.0
+    for i in range(h.contacts.count[0]):
+        out[PENETRATION] = max(out[PENETRATION], -work.report[i, GAP])
+    out[SOLVER] = work.info[STAGE]
+    out[NEWTON_STEPS] = work.info[ITERATIONS]
+    out[POINTS] = h.contacts.count[0]
+    out[ENERGY] = work.energy[KINETIC] + work.energy[POTENTIAL]
+    out[KINETIC_ENERGY] = work.energy[KINETIC]
+    out[CONTACT_ENERGY] = work.contact_energy[GAINED]
+    out[PUSH_OUT] = work.contact_energy[PUSHED_OUT]
+    out[CONTACT_ERROR] = work.contact_energy[UNLAWFUL]
+    bilateral = info[COUNT] > 0
+    out[LOOP_RESIDUAL] = h.bil.residuals[VELOCITY] if bilateral else 0.0
+    out[LOOP_VELOCITY] = h.bil.residuals[SPEED] if bilateral else 0.0
+    out[CLOSURE_ERROR] = h.bil.residuals[CLOSURE] if bilateral else 0.0
+    out[LOOP_ROWS] = info[COUNT]
+    out[RAY] = h.sol.proof[MOTION]
+    out[RAY_GAIN] = h.sol.proof[GAIN]
+    out[WORK] = 0.0
+    for i in range(work.work_terms.shape[0]):
+        out[WORK] += work.work_terms[i]
+    out[LANDINGS] = work.info[LANDED]
 
 
 @entry

@@ -4,7 +4,8 @@
 """The stages of one time step of the operational-space formulation; simulation/contact_step.py calls them in order.
 
     begin_step       geometry poses -> AABBs -> candidate pairs
-    (narrow phase: coal or fcl fill the witnesses)
+    find_near        the same, and distances of the pairs that have closed forms
+    (narrow phase: coal or fcl fill the witnesses of the others)
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
     assemble         frames -> rows -> drafted blocks, q, warm start
@@ -20,6 +21,7 @@ state untouched.
 import numpy as np
 
 from mb_contact.core.collision.broadphase import candidate_pairs
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
@@ -103,12 +105,22 @@ def apply_impulses(h):
 
 @entry
 def begin_step(h):
-    """Geometry poses, AABBs and candidate pairs of the current state; returns the number of candidates."""
+    """Geometry poses, AABBs and candidate pairs of the current state."""
     b = h.buffers
     geometry_poses(h.geoms, h.kin.R, h.kin.p, b.geom_R, b.geom_p)
     shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[DT], b.travel)
     aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
-    return candidate_pairs(h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.candidates, b.reach)
+    b.found[NEAR] = candidate_pairs(
+        h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.candidates, b.reach
+    )
+
+
+@entry
+def find_near(h):
+    """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed."""
+    begin_step(h)
+    closed_witnesses(h.geoms, h.buffers)
+    return h.buffers.found[ASKED]
 
 
 @entry

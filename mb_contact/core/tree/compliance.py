@@ -16,7 +16,7 @@ every block Omega(i, j) follows from one earlier block by one 6 x 6 product:
 So the cost is O(N) for the sweep and O(n_c^2) for the blocks.
 """
 
-from mb_contact.core.jit import REAL, kernel, on_demand, sweep
+from mb_contact.core.jit import REAL, kernel, on_demand, part, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -249,7 +249,7 @@ def node_row(origin, k, point, direction, row, i):
     put_spatial(row, i, gathered(ZERO + direction, r))
 
 
-@kernel
+@part
 def row_compliance(compliance, rows, n_rows, count, W):
     """W := B* Omega B for two-sided scalar rows (the Delassus matrix of the OS formulation).
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mb_contact as mb
+from mb_contact.core.step.whole import PASSIVE
 from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene
-from mb_contact.simulation.step import PASSIVE
 from oracles.rolling_body import G, ellipsoid, rim, roll
 
 FLOWS = ("rk4", "midpoint", "adaptive")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.step.whole import PASSIVE
 from mb_contact.model.scene import Material, Pose, Primitive, Scene, Velocity
-from mb_contact.simulation.step import PASSIVE
 
 
 def tumbler(**settings):

@@ -22,13 +22,15 @@ from mb_contact.types import (
     SHAPE_CAPSULE,
     SHAPE_CONVEX,
     SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
     SHAPE_NAMES,
     SHAPE_PLANE,
     SHAPE_SPHERE,
     WORLD,
 )
 
-SIZES = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_BOX: 3}  #: numbers of a shape's size
+#: numbers of a shape's size
+SIZES = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_BOX: 3, SHAPE_ELLIPSOID: 3}
 OPTIONS = 'cone="elliptic" solver="Newton" integrator="Euler"'  #: all else at MuJoCo's defaults
 
 

@@ -1,0 +1,43 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scratch of the manifold kernels; holds nothing from one step to the next."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from mb_contact.core.declare import Integers, Reals, allocate, handle
+
+FIELD_POINTS = 512  #: candidates between a shape and a height field; a full list is reduced on the way
+FIELD_PLANES = 64  #: planes of more than one triangle that are not looked at twice
+
+
+class FieldWork(NamedTuple):
+    """Scratch for the contacts with a height field: points of all its planes and edges before the reduction."""
+
+    points: Annotated[Reals, "c", 6]  #: as of ManifoldWork
+    ids: Annotated[Integers, "c"]
+    normals: Annotated[Reals, "c", 3]  #: from the field to the shape
+    group: Annotated[Integers, "c"]  #: of points whose normals are alike
+    seen: Annotated[Integers, "s"]  #: planes that have been looked at
+
+
+class ManifoldWork(NamedTuple):
+    """Of the contacts of one pair."""
+
+    frame: Annotated[Reals, 4, 3]  #: axes u, v, outward normal and origin of the reference face
+    points: Annotated[Reals, "c", 6]  #: x y z gap and two scores; c is MAX_POINTS or more
+    ids: Annotated[Integers, "c"]
+    polygon: Annotated[Reals, 3, "c", 3]  #: polygon that is clipped, its copy, outline of the reference face
+    name: Annotated[Integers, 3, "c"]  #: of their corners
+    edge: Annotated[Integers, 3, "c"]  #: of their edges
+    field: FieldWork
+
+
+ManifoldWorkHandleType, ManifoldWorkHandle, _handle_of = handle(ManifoldWork)
+
+
+def make_manifold_work(room: int) -> ManifoldWorkHandle:
+    """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
+    return _handle_of(allocate(ManifoldWork, c=room, field=allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)))

@@ -1,0 +1,139 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A whole step of semi-implicit Euler in one call; two where pairs of shapes need a collision engine.
+
+    find_near -> (engine) -> find_contacts -> smooth_dynamics -> find_impulses -> conclude -> energy, summary
+
+Steps of other integrators and of other formulations, impacts, events and the projection of loops take the same kernels
+one by one (``simulation/contact_step.py``).
+"""
+
+from mb_contact.core.arrays import copy
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
+from mb_contact.core.handle import DT
+from mb_contact.core.jit import entry, unlocked
+from mb_contact.core.step.ahead import fast_pairs
+from mb_contact.core.step.assemble import assemble
+from mb_contact.core.step.problem import assemble_problem, solve
+from mb_contact.core.step.report import summarise
+from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
+from mb_contact.core.workspace import (
+    CONTACTS,
+    ENERGY_GAINED,
+    ENERGY_REMOVED,
+    KINETIC,
+    LIMITS,
+    POTENTIAL,
+    PUSHED_OUT,
+    REMOVED,
+    UNLAWFUL,
+    WORK,
+)
+from mb_contact.types import ASK_ENGINE, FAST_MOTION, LIMIT_MISSED, OK, SATURATED
+
+TURN = 1.0  #: of a joint within a step above which a state can run away [rad]
+LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
+PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a force that did the work
+ROUNDING = 1e-13  #: part of the energies that is rounding
+
+
+@entry
+def euler_step(h, answered):
+    """From a state to the next; a status, and with any but OK the state is the one before.
+
+    Parameters
+    ----------
+    answered : bool
+        False to begin the step.  Behind ASK_ENGINE, with the witnesses ``buffers.asked_witness`` filled in, True; and
+        behind those statuses that ask for larger workspaces as it was.
+    """
+    if not answered:
+        if turns_fast(h):
+            return FAST_MOTION
+        if find_near(h) > 0:
+            return ASK_ENGINE
+    take_answers(h.buffers, h.buffers.found[ASKED])
+    status = find_contacts(h, h.buffers.found[NEAR])
+    if status == OK and fast_pairs(h, h.buffers.asked) > 0:
+        return FAST_MOTION
+    if status == OK:
+        status = smooth_dynamics(h)
+    if status == OK:
+        status = find_impulses(h)
+        while status == SATURATED:
+            status = smooth_dynamics(h)
+            if status == OK:
+                status = find_impulses(h)
+    if status == OK:
+        _finish(h)
+    return status
+
+
+@unlocked
+def long_euler_step(h, answered):
+    """``euler_step`` without Python's lock, for worlds whose steps take longer than its way there and back.
+
+    Two threads with a box on a table each took twice the time of one thread with both.
+    """
+    return euler_step(h, answered)
+
+
+@entry
+def turns_fast(h):
+    """Whether the step is so long for its velocities that the state could run away."""
+    square = 0.0
+    for i in range(h.v.shape[0]):
+        square += h.v[i] * h.v[i]
+    return not h.settings[DT] * h.settings[DT] * square <= TURN * TURN
+
+
+@entry
+def find_impulses(h):
+    """Solve until every limit that the step reaches is in the problem, and settle; a status.
+
+    SATURATED where a servo reaches its limit or leaves it.
+    """
+    status = LIMIT_MISSED
+    while status == LIMIT_MISSED:  # every further round has at least one limit more
+        assemble(h)
+        status = assemble_problem(h)
+        if status == OK:
+            status = solve(h, False)
+        if status == OK:
+            status = settle(h)
+    if status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
+        return SATURATED
+    return status
+
+
+@entry
+def _finish(h):
+    """The new state, what the step has gained without work, and its numbers."""
+    work = h.work
+    kinetic, potential, falling = work.energy[KINETIC], work.energy[POTENTIAL], work.falling[0]
+    copy(h.q.shape[0], h.q, work.q_start)
+    copy(h.v.shape[0], h.v, work.v_start)
+    copy(3, h.gravity, work.gravity_start)
+    conclude(h)
+    summarise(h)
+    out = work.record
+    gain, bound = energy_gain(h, LAG, kinetic, potential, falling, out[WORK])
+    out[ENERGY_GAINED] = gain if gain > bound else 0.0
+    out[ENERGY_REMOVED] = 0.0
+
+
+@entry
+def energy_gain(h, lag, kinetic, potential, falling, done):
+    """What the finished step has gained without the work ``done``, and up to where that is rounding [J].
+
+    The energies [J] and the power of gravity [W] are those at its start.  Contacts and limits can add no more than
+    their push-out does; what those of a flow did add was removed group by group.
+    """
+    work = h.work
+    touch = work.work_terms[CONTACTS] + work.work_terms[LIMITS] + work.contact_energy[UNLAWFUL]
+    gain = work.energy[KINETIC] + work.energy[POTENTIAL] + work.contact_energy[REMOVED] - kinetic - potential - done
+    gain += max(0.0, touch - work.contact_energy[PUSHED_OUT]) - work.contact_energy[UNLAWFUL]
+    gain += lag * h.settings[DT] * (work.falling[0] - falling)
+    bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
+    return gain, bound
