@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.core.handle import make_geoms_handle
 from scenes.collision_cases import (
     MARGIN,
     Shape,
@@ -58,22 +59,24 @@ def test_broad_phase_misses_nothing_and_drops_most():
 
 
 def test_a_large_world_is_swept_to_the_same_rows():
-    """Sort and sweep finds what the loop over all rows finds, also after everything has moved and changed places."""
+    """Sort and sweep finds what the loop over all rows finds, also after all has moved, farthest along another axis."""
     rng = np.random.default_rng(6)
     kinds = [*SIZES, "plane"]
 
-    def shapes():
+    def shapes(longest=0):
+        extent = np.roll([2.0, 0.8, 0.3], longest)
         return [
-            Shape(k, SIZES.get(k, ()), rng.uniform(-1.0, 1.0, 3) * [1.0, 1.0, 0.3], random_rotation(rng))
+            Shape(k, SIZES.get(k, ()), rng.uniform(-1.0, 1.0, 3) * extent, random_rotation(rng))
             for k in ([kinds[i % 4] for i in range(99)] + ["plane"])
         ]
 
     swept, plain = World(shapes()), World(shapes())
     assert len(swept.geoms.first_row) == 101
-    plain.geoms = plain.geoms._replace(first_row=np.zeros(0, dtype=np.int64))
-    for _ in range(3):
-        moved = shapes()
+    plain.handle = make_geoms_handle(plain.geoms._replace(first_row=np.zeros(0, dtype=np.int64)))
+    for longest in (0, 0, 2, 1):
+        moved = shapes(longest)
         rows = swept.near(moved)
+        assert swept.buffers.axis[0] == longest
         assert len(rows) > 20
         np.testing.assert_array_equal(rows, plain.near(moved))
         np.testing.assert_array_equal(swept.buffers.reach[: len(rows)], plain.buffers.reach[: len(rows)])
