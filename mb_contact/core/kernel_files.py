@@ -104,7 +104,8 @@ def read(key, second=False):
         try:
             with open(path, "rb") as file:
                 head = HEAD.unpack(file.read(HEAD.size))
-                parts = [file.read(head[3])] + ([file.read()] if second else [])
+                length = min(head[3], os.fstat(file.fileno()).st_size)
+                parts = [file.read(length)] + ([file.read()] if second else [])
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, struct.error):

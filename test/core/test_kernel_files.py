@@ -58,10 +58,13 @@ def test_kernels_of_the_package_come_first_and_are_never_written(places):
 
 
 @pytest.mark.nojit
-def test_a_truncated_file_is_ignored_with_one_line(places, caplog):
+def test_a_truncated_or_foreign_file_is_ignored_with_one_line(places, caplog):
     write()
     (path,) = places[1].rglob("*.kernel")
     whole = path.read_bytes()
+    for strange in (bytes(range(256)), whole[:16] + b"\xff" * 8 + whole[24:]):
+        path.write_bytes(strange)
+        assert kernel_files.read(KEY, second=True) is None, "bytes of another origin, or a length that cannot be"
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
         assert kernel_files.read(KEY, second=True) is None, f"{length} of {len(whole)} bytes"
