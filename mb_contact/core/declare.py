@@ -16,7 +16,7 @@ every array of every argument at each call, about 0.2 us each, and a step has 15
 
 import functools
 import re
-from typing import get_args, get_type_hints
+from typing import get_type_hints
 
 import numba
 import numpy as np
@@ -34,6 +34,7 @@ from numba.extending import infer_getattr, lower_getattr_generic, models, regist
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Integers32 = npt.NDArray[np.int32]
+KINDS = {Reals: np.float64, Integers: np.int64, Integers32: np.int32}
 
 DATA = 3  #: entry of Numba's header of a counted object that points to its data
 SIZE = re.compile(r"(?:(\d+) \* )?([A-Za-z]\w*)(?: \+ (\d+))?")  #: of a shape
@@ -44,7 +45,7 @@ def _shapes(declaration):
     """(field, dtype, shape) of every field that is an array."""
     hints = get_type_hints(declaration, include_extras=True)
     arrays = {name: hint for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-    return [(name, get_args(get_args(hint.__origin__)[1])[0], hint.__metadata__) for name, hint in arrays.items()]
+    return [(name, KINDS[hint.__origin__], hint.__metadata__) for name, hint in arrays.items()]
 
 
 def _size(text, known):
