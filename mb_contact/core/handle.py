@@ -25,8 +25,9 @@ from mb_contact.core.workspace import (
 from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
 
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
-#: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s]
-DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED = range(5)
+#: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
+#: which all points of a face are loaded [m]
+DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP = range(6)
 #: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows
 TOLERANCE, BUDGET, ONLY_ROWS = range(3)
 #: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for
@@ -40,7 +41,7 @@ class StepArrays(NamedTuple):
     tree: Tree
     geoms: object  #: GeomsHandle
     gravity: Annotated[Reals, 3]
-    settings: Annotated[Reals, 5]
+    settings: Annotated[Reals, 6]
     q: Annotated[Reals, "nq"]
     v: Annotated[Reals, "N"]
     effort: Annotated[Reals, "N"]  #: commanded

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.assemble import assemble
@@ -77,6 +78,8 @@ class ContactStep:
 
     def impulses_again(self, handle):
         """Solve the problem once more, with other velocities ``sol.q``, from its impulses; a status."""
-        _problem.start(handle)
-        status = _problem.solve(handle, False) or _step.settle(handle)
+        return self.complete(handle, _kept.solve_again(handle))
+
+    def complete(self, handle, status):
+        """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
         return self.impulses(handle) if status == LIMIT_MISSED else status

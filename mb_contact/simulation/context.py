@@ -67,7 +67,7 @@ class StepContext:
         dt = float(scene.time_step)
         slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED
         push_speed = float(scene.push_out_velocity)
-        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene)])
+        self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
         self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt])

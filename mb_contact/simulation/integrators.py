@@ -11,6 +11,7 @@ that choose their own steps.
 import numpy as np
 
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.handle import FACE_GAP
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.integrate import midpoint as _midpoint
@@ -18,7 +19,9 @@ from mb_contact.core.integrate import runge_kutta as _runge_kutta
 from mb_contact.core.integrate.tableaux import RK4, RK54
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.other_poses import OtherPoses
-from mb_contact.types import JOINT_FLOATING, LIMIT_MISSED, OK
+from mb_contact.types import JOINT_FLOATING, OK
+
+TILTED = 1e-6  #: gap up to which a flow may leave a face that slides and spins tilted [m]
 
 
 class SemiImplicitEuler:
@@ -57,7 +60,8 @@ class Flow:
     def __init__(self, context):
         n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
         self._context = context
-        self._end = None  # OtherPoses, made with the first step
+        context.settings[FACE_GAP] = TILTED
+        self._end = None  # OtherPoses, made with the first step that has candidates
         self._ends_free = False  # whether the end of the flow is that without impulses
         #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
@@ -85,17 +89,19 @@ class Flow:
 
         Where its contacts wander, their problem is solved again, with their rows of the end (``kept_contacts.py``).
         """
+        near = int(self._context.buffers.found[NEAR])
+        status = self._solve_at_end(handle, near) if near else OK
+        return status or self.flow_with_impulses(handle)
+
+    def _solve_at_end(self, handle, near):
+        """The impulses for the rows of the end, where contacts of ``near`` pairs wander; returns a status."""
         context, end = self._context, self._room_for_end()
-        count = _kept.look_at_end(handle, self.flow, end.handle, int(context.buffers.found[NEAR]))
-        if count >= 0:
-            self._ends_free = False
-            end.query(count)
-            status = _kept.solve_at_end(handle, self.flow, end.handle, count)
-            if status == LIMIT_MISSED:
-                status = context.contact_step.impulses(handle)
-            if status != OK:
-                return status
-        return self.flow_with_impulses(handle)
+        count = _kept.look_at_end(handle, self.flow, end.handle, near)
+        if count < 0:
+            return OK
+        self._ends_free = False
+        end.query(count)
+        return context.contact_step.complete(handle, _kept.solve_at_end(handle, self.flow, end.handle, count))
 
     def flow_with_impulses(self, handle):
         """The flow of the step with the solved impulses, from its start; returns a status."""

@@ -143,11 +143,11 @@ class Stepper:
         Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
         """
         context, integrator = self._context, self._context.integrator
-        gain, bound = energy_gain(context.handle, integrator.lag, *before, falling, work)
+        told, left, bound = energy_gain(context.handle, integrator.lag, *before, falling, work)
         removed = float(context.work.contact_energy[REMOVED])
-        if integrator.removes_gains and gain - removed > bound:
-            removed += remove_gain(context.handle, gain - removed)
-        return gain if gain > bound else 0.0, removed
+        if integrator.removes_gains and left > bound:
+            removed += remove_gain(context.handle, left)
+        return told if told > bound else 0.0, removed
 
     def _move(self):
         """Detect, solve and move once; returns a status."""

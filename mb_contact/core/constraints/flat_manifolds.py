@@ -8,7 +8,8 @@ the same way if all four are to carry.  Two things spoil that in the last digits
 
 * points midway between two faces that are not quite parallel lie at unequal heights along the normal, so that turning
   the faces together would slide the points apart;
-* gaps are known to about 1e-12 m, and approaching and parting gaps count differently in the offsets.
+* gaps are known to about 1e-12 m, and a flow leaves a face that slides and spins tilted by the third order of a step,
+  but approaching and parting gaps count differently in the offsets.
 
 Coulomb's law then has three points carry the body and the fourth float 1e-11 m above: a solution that is nobody's
 physics, jumps from step to step, and lies orders of magnitude farther from the next one than the data from each other.
@@ -66,8 +67,11 @@ def level_points(contacts):
 
 
 @kernel
-def level_offsets(contacts, dt, offset):
+def level_offsets(contacts, dt, slower, face_gap, offset):
     """Offsets of the normal rows of four points become those of one rigid motion, where SAME_GAP allows.
+
+    Gaps of one face are those of one rigid motion, and so are their offsets where all of them lie well within
+    ``face_gap`` [m]: there a gap may close by ``slower`` times itself less, as fast as a penetration is pushed out.
 
     The areas a_i of the triangles without point i, with alternating signs, are what makes sum a_i and sum a_i x_i
     vanish; an offset o is a rigid motion's if sum a_i o_i = 0.
@@ -76,6 +80,9 @@ def level_offsets(contacts, dt, offset):
     while i < contacts.count[0]:
         end = _last_of_face(contacts, i)
         if end == i + 4:
+            level = _levelness(contacts, i, face_gap)
+            for j in range(i, end):
+                offset[3 * j] -= level * slower * max(contacts.gap[j], 0.0)
             a0 = _area(contacts, i + 1, i + 2, i + 3)
             a1 = -_area(contacts, i, i + 2, i + 3)
             a2 = _area(contacts, i, i + 1, i + 3)
@@ -90,6 +97,15 @@ def level_offsets(contacts, dt, offset):
                     offset[o + 6] -= t * a2
                     offset[o + 9] -= t * a3
         i = end
+
+
+@kernel
+def _levelness(contacts, i, face_gap):
+    """1 where the gaps of the four contacts from i on are within half of ``face_gap``, 0 where one is beyond it."""
+    largest = 0.0
+    for j in range(i, i + 4):
+        largest = max(largest, abs(contacts.gap[j]))
+    return min(1.0, 2.0 - 2.0 * largest / face_gap) if largest < face_gap else 0.0
 
 
 @kernel

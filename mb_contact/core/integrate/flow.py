@@ -91,7 +91,7 @@ class FlowArrays(NamedTuple):
     rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
     accelerations: Annotated[Reals, "s", "N"]
     #: of efforts, damping, impulses of contacts, of limits, external wrenches; from FIRST_TREE on, at its root body,
-    #: what the contacts of each tree do [W]
+    #: what contacts and loops do on each tree [W]
     powers: Annotated[Reals, "s", "w"]
     work: Annotated[Reals, "w"]  #: work of the whole flow [J]
     before: Annotated[Reals, "w"]  #: work up to the start of an inner step
@@ -272,7 +272,7 @@ def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the balance.
 
     Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.  Where
-    contacts wander, what they add to the energy is taken out of the motion again.
+    contacts wander or loops close, what they add to the energy is taken out of the motion again.
     """
     record_step(h)
     unlawful = f.work[CONTACTS] - h.work.work_terms[CONTACTS] - h.work.work_terms[LOOPS]
@@ -282,7 +282,7 @@ def conclude_flow(h, f):
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
     refresh(h)
-    if f.end_known[0] != 0:
+    if f.end_known[0] != 0 or h.bil.info[COUNT] > 0:
         h.work.contact_energy[REMOVED] = remove_contact_gains(h, f.work[FIRST_TREE:])
     h.work.work_terms[LOOPS] = 0.0  # their impulses are forces like those of contacts
     if h.bil.info[COUNT] > 0:

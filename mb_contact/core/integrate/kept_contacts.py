@@ -9,6 +9,7 @@ step is second order in time:
 
     forces   f(t) = J*(q0) p (1 - t/dt) / dt + J*(q1) p t / dt^2 on the bodies, about their origins of time t
     laws     of normals and of what sticks: J(q1) v1;  what slides is opposed along the mean of J(q0) v0 and J(q1) v1
+             (``end_laws.py``)
 
 If neither row moves at its end, the work of p is the product of two changes, (J1 - J0)(v0 - v1) p / 4: third order in a
 step.  The end is that of a constant inertia, v1 = v_free + M^-1 (J0* p + J1* p) / 2, found twice: first with J0 alone,
@@ -20,28 +21,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
-from mb_contact.core.constraints.contact import find_previous, relative_velocity, tangential
+from mb_contact.core.constraints.contact import find_previous, tangential
 from mb_contact.core.constraints.torsion_rolling import moments
 from mb_contact.core.declare import handle
 from mb_contact.core.handle import DT
+from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
 from mb_contact.core.integrate.flow import begin_flow, move_chart
 from mb_contact.core.jit import entry, kernel
-from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.step.problem import solve, start
 from mb_contact.core.step.step import rows_in_use, settle
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.tree.kinematics import body_poses
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
     add_spatial,
     body_point,
-    linear,
     matrix,
     put_spatial,
     put_vector,
@@ -50,16 +48,13 @@ from mb_contact.core.tree.spatial import (
     transposed,
     turned,
     vector,
-    vector_dot,
     vector_product,
     vector_sum,
 )
 from mb_contact.types import OK, Contacts
 
-KEPT_GAP = 1e-5  #: gap up to which a contact without an impulse counts as kept [m]
 AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
 NO_FRAME = 0.5  #: part of the first tangent along the surface below which the contact has turned over
-SLIDING = 1e-6  #: slip at both ends from which friction opposes their mean [m/s]
 
 
 class PosesArrays(NamedTuple):
@@ -157,7 +152,13 @@ def solve_at_end(h, f, p, count):
     end_contacts(h, p, count)
     _set_ends(h, f, p.contacts)
     _end_velocity(h, f)
-    _ask_at_end(h, f)
+    ask_at_end(h, f)
+    return solve_again(h)
+
+
+@entry
+def solve_again(h):
+    """The step's problem solved from its impulses, for other velocities ``sol.q``; a status of ``settle``."""
     start(h)
     status = solve(h, False)
     return settle(h) if status == OK else status
@@ -188,7 +189,7 @@ def _wander(h):
     """Whether the bodies of any kept contact move in this step."""
     least = AT_REST / h.settings[DT]
     for i in range(h.contacts.count[0]):
-        if not _is_kept(h, i):
+        if not is_kept(h, i):
             continue
         for side in range(2):
             k = h.geoms.body[h.geoms.pairs[h.contacts.pair[i], side]]
@@ -196,12 +197,6 @@ def _wander(h):
                 if abs(h.kin.V[k, c]) > least or abs(h.work.V_free[k, c] + h.art.alpha[k, c]) > least:
                     return True
     return False
-
-
-@entry
-def _is_kept(h, i):
-    """Whether contact i carries an impulse or touches."""
-    return h.sol.r[3 * i] > 0.0 or h.contacts.gap[i] <= KEPT_GAP
 
 
 @entry
@@ -213,7 +208,7 @@ def _kept_pairs(h, count, candidates, reach):
     for i in range(count):
         kept = False
         while at < h.contacts.count[0] and h.contacts.pair[at] == b.candidates[i]:
-            kept = kept or _is_kept(h, at)
+            kept = kept or is_kept(h, at)
             at += 1
         if kept:
             candidates[found] = b.candidates[i]
@@ -243,7 +238,7 @@ def correct_kept(h, f, p):
     Returns the largest change of the velocities that they ask for [m/s].
     """
     _set_ends(h, f, p.contacts)
-    return _ask_at_end(h, f)
+    return ask_at_end(h, f)
 
 
 @entry
@@ -255,90 +250,25 @@ def _set_ends(h, f, contacts):
 
 
 @entry
-def _ask_at_end(h, f):
-    """What the step's own rows miss of the kept contacts' rows at its end.
-
-    The velocities that friction and normal laws are asked of go to ``work.row_bias``, as what they have beyond the
-    linear model of the step's rows, and into the velocities of the problem: solved again, it is about the end.  Returns
-    the largest change of ``row_bias`` [m/s].
-    """
-    body_velocities(h.tree, f.kin, f.v_end, f.kin.V)
-    end = h.end
-    worst = 0.0
-    for i in range(h.contacts.count[0]):
-        if not _is_kept(h, i):
-            continue
-        pair = h.geoms.pairs[h.contacts.pair[i]]
-        on_a = _arm_velocity(f.kin.V, h.geoms.body[pair[0]], end.arm_a, i)
-        u = vector_sum(on_a, -1.0, _arm_velocity(f.kin.V, h.geoms.body[pair[1]], end.arm_b, i))
-        there = vector_dot(u, vector(end.normal, i)), vector_dot(u, vector(end.t1, i)), vector_dot(u, vector(end.t2, i))
-        x, y = _slip_law(h, i, there[1], there[2])
-        law = there[0], x, y
-        no_slip = h.friction.model[MODEL] == NO_SLIP  # rows of points of one face would contradict each other
-        for c in range(3):
-            row = 3 * i + c
-            linear_model = h.sol.u[row] - h.rows.offset[row]
-            end.ahead[i, c] = there[c] - linear_model
-            if c > 0 and no_slip:
-                continue
-            change = law[c] - linear_model - h.work.row_bias[i, c]
-            worst = max(worst, abs(change))
-            h.work.row_bias[i, c] += change
-            h.rows.offset[row] += change
-            h.sol.q[row] += change
-    return worst
-
-
-@kernel
-def _arm_velocity(V, k, arm, i):
-    """Velocity of the point of body k at ``arm[i]`` from its origin."""
-    if k < 0:
-        return ZERO
-    return vector_sum(linear(V, k), 1.0, vector_product(vector(V, k), vector(arm, i)))
-
-
-@entry
-def _slip_law(h, i, x, y):
-    """Slip that friction of contact i opposes, from that of the end (x, y).
-
-    Coulomb's: as large as there, along the mean of both ends, or there alone where it turns round.  Viscous: the sum of
-    both ends, whose friction is that of half of the step (``draft.draft_contacts``).
-    """
-    start = relative_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
-    a, b = vector_dot(start, vector(h.frames.t1, i)), vector_dot(start, vector(h.frames.t2, i))
-    model = h.friction.model[MODEL]
-    if model == VISCOUS:
-        return x + a, y + b
-    size = np.sqrt(x * x + y * y)
-    if size < SLIDING or a * x + b * y <= 0.5 * size * np.sqrt(a * a + b * b):
-        return x, y
-    a += x
-    b += y
-    if model == COULOMB_VISCOUS:
-        return a, b
-    size /= np.sqrt(a * a + b * b)
-    return size * a, size * b
-
-
-@entry
 def _set_end(h, f, contacts, i):
     """Frame of contact i at the end of the flow, and the arms to it from the bodies' origins there."""
     end = h.end
     pair = h.contacts.pair[i]
     a, b = h.geoms.body[h.geoms.pairs[pair, 0]], h.geoms.body[h.geoms.pairs[pair, 1]]
     start, n, t = vector(h.contacts.point, i), vector(h.contacts.normal, i), vector(h.frames.t1, i)
+    if h.friction.mu[i, 0] != h.friction.mu[i, 1]:  # the first tangent is a direction of one body
+        k = a if h.friction.surfaces.side[pair] == 0 else b
+        if k >= 0:
+            t = turned(matrix(f.kin.R, k), turned(transposed(matrix(h.kin.R, k)), t))
     j = find_previous(contacts.count[0], contacts.pair, contacts.feature, pair, h.contacts.feature[i])
-    size = 0.0
-    if j >= 0:
-        point = vector(contacts.point, j)
-        along, size = tangential(t, vector(contacts.normal, j))
-    if size >= NO_FRAME:
-        n = vector(contacts.normal, j)
-        t = along[0] / size, along[1] / size, along[2] / size
+    if j >= 0 and tangential(t, vector(contacts.normal, j))[1] >= NO_FRAME:
+        point, n = vector(contacts.point, j), vector(contacts.normal, j)
     else:  # its features are others, or it has turned over
         both = vector_sum(_carried(h.kin, f.kin, a, start), 1.0, _carried(h.kin, f.kin, b, start))
         point = vector_sum(ZERO, 0.5, both)
+    along, size = tangential(t, n)
     put_vector(end.normal, i, n)
+    t = along[0] / size, along[1] / size, along[2] / size
     put_vector(end.t1, i, t)
     put_vector(end.t2, i, vector_product(n, t))
     if a >= 0:

@@ -11,7 +11,7 @@ from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
-from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import entry
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.step.problem import rows_in_use
@@ -30,7 +30,7 @@ def assemble(h):
     limit_rows(
         h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.blocks
     )
-    _shift_offsets(h, dt)
+    _shift_offsets(h, dt, push_rate)
     moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.blocks, h.friction.extra)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
@@ -56,13 +56,13 @@ def assemble(h):
 
 
 @entry
-def _shift_offsets(h, dt):
+def _shift_offsets(h, dt, push_rate):
     """Offsets of the rows with what impacts and second-order terms move, those of a flat face as one rigid motion's."""
     for i in range(h.contacts.count[0]):
         h.rows.offset[3 * i] += h.work.gap_shift[i] / dt
         for a in range(3):
             h.rows.offset[3 * i + a] += h.work.row_bias[i, a]
-    level_offsets(h.contacts, dt, h.rows.offset)
+    level_offsets(h.contacts, dt, (1.0 - push_rate) / dt, h.settings[FACE_GAP], h.rows.offset)
     for row in range(3 * h.contacts.count[0], h.blocks.rows[0]):
         dof = h.rows.dof[row]
         if dof >= 0 and h.rows.bound[row] <= UPPER:

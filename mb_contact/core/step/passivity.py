@@ -10,8 +10,8 @@ A group is all trees that contacts and loops couple.  Its velocities v are slowe
 about its centre of mass where all of it floats and nothing of it touches the world, so that linear momentum stays.
 All that rests in a contact or a loop stays at rest.
 
-* Where contact points wander within a step, each group loses what its own contacts have added to it: to second order
-  such contacts do no work but that of friction and push-out (``kept_contacts.py``).
+* Where contact points wander within a step, or loops close, each group loses what its own contacts and loops have added
+  to it: to second order contacts do no work but that of friction and push-out (``kept_contacts.py``).
 * What an integrator's terms add grows with the square of the angle by which bodies turn in a step, so of all that
   moves each group loses its part of the gain in proportion to w_max^2 T.
 """
@@ -61,7 +61,7 @@ def remove_contact_gains(h, contact_work):
     Parameters
     ----------
     contact_work : numpy.ndarray
-        (n,): work of the contacts on each tree, at its root body [J].  What push-out may add stays.
+        (n,): work of contacts and loops on each tree, at its root body [J].  What push-out may add stays.
     """
     work = h.work
     fill(h.draft.leader.shape[0], work.group_gain, 0.0)
@@ -122,10 +122,10 @@ def _measure_groups(h):
 
 @entry
 def _hold(h, first, last, stride):
-    """Groups that rows from first to last tie to the world are held."""
+    """Groups that rows from first to last hold to the world by an impulse."""
     for r in range(first, last, stride):
         a, b = h.rows.body_a[r], h.rows.body_b[r]
-        if h.rows.dof[r] < 0 and min(a, b) < 0 <= max(a, b):
+        if h.sol.r[r] != 0.0 and h.rows.dof[r] < 0 and min(a, b) < 0 <= max(a, b):
             h.work.group_held[_group_of(h, max(a, b))] = 1
 
 

@@ -41,6 +41,9 @@ def assemble_problem(h):
     ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.blocks`` and ``h.bil`` all rows, ``h.art`` the
     articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
     """
+    for i in range(h.sol.ray.shape[0]):
+        h.sol.ray[i] = 0.0
+        h.sol.pushed[i] = 0.0
     status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], h.solver[ONLY_ROWS] != 0.0)
     if status == OK:
         start(h)
@@ -113,14 +116,15 @@ def rows_in_use(h):
 def solve(h, impact):
     """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status.
 
-    An island of a step that has a ray, from the last step's impulses and from zero, is solved without its push-out.
+    An island of a step that has a ray, from the last step's impulses and from zero, is solved without its push-out,
+    and so it stays until another problem is posed.
     """
     P = h.system
     stage = SOLVER_NONE
     total = 0
     for i in range(h.sol.ray.shape[0]):
-        h.sol.ray[i] = 0.0
-        h.sol.pushed[i] = 0.0
+        if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
+            stage = SOLVER_NO_PUSH_OUT
     budget = int(h.solver[BUDGET])
     tolerance = h.solver[TOLERANCE] * (TIGHTER if impact else 1.0)
     for i in range(P.count[ISLANDS]):

@@ -118,22 +118,24 @@ def _finish(h):
     conclude(h)
     summarise(h)
     out = work.record
-    gain, bound = energy_gain(h, LAG, kinetic, potential, falling, out[WORK])
-    out[ENERGY_GAINED] = gain if gain > bound else 0.0
+    told, _, bound = energy_gain(h, LAG, kinetic, potential, falling, out[WORK])
+    out[ENERGY_GAINED] = told if told > bound else 0.0
     out[ENERGY_REMOVED] = 0.0
 
 
 @entry
 def energy_gain(h, lag, kinetic, potential, falling, done):
-    """What the finished step has gained without the work ``done``, and up to where that is rounding [J].
+    """(What the finished step has gained without the work ``done``, what is left of it, what is rounding) [J].
 
     The energies [J] and the power of gravity [W] are those at its start.  Contacts and limits can add no more than
-    their push-out does; what those of a flow did add was removed group by group.
+    their push-out does; what those of a flow did add was removed group by group, and what an integrator adds is left.
     """
     work = h.work
-    touch = work.work_terms[CONTACTS] + work.work_terms[LIMITS] + work.contact_energy[UNLAWFUL]
-    gain = work.energy[KINETIC] + work.energy[POTENTIAL] + work.contact_energy[REMOVED] - kinetic - potential - done
-    gain += max(0.0, touch - work.contact_energy[PUSHED_OUT]) - work.contact_energy[UNLAWFUL]
-    gain += lag * h.settings[DT] * (work.falling[0] - falling)
+    removed = work.contact_energy[REMOVED]
+    unlawful = work.contact_energy[UNLAWFUL]
+    touch = work.work_terms[CONTACTS] + work.work_terms[LIMITS] + unlawful
+    added = max(0.0, touch - work.contact_energy[PUSHED_OUT])
+    own = work.energy[KINETIC] + work.energy[POTENTIAL] + removed - kinetic - potential - done - unlawful
+    own += lag * h.settings[DT] * (work.falling[0] - falling)
     bound = PASSIVE * kinetic + ROUNDING * (kinetic + abs(potential))
-    return gain, bound
+    return own + max(added, removed), own + max(added - removed, 0.0), bound

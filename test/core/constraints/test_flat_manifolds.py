@@ -70,10 +70,26 @@ def test_four_points_of_a_face_can_stick_together(seed):
     offset[::3] = one_sided(gap)
     before = disagreement(c, offset)
     level_points(c)
-    level_offsets(c, DT, offset)
+    level_offsets(c, DT, 0.8 / DT, 0.0, offset)
     assert before > 1e-10
     assert disagreement(c, offset) < 1e-15
     assert np.abs(offset[::3] - one_sided(gap)).max() * DT < SAME_GAP
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_four_points_of_a_face_that_a_flow_has_tilted_can_stick_together(seed):
+    """Gaps of both signs, which count differently but within the gap of a face."""
+    points, n, gap = face(seed)
+    gap -= gap.mean()
+    gap *= 4e-7 / np.abs(gap).max()
+    c = contacts(points, gap, [n] * 4, [3] * 4)
+    offset = np.zeros(12)
+    offset[::3] = one_sided(gap)
+    level_points(c)
+    before = disagreement(c, offset)
+    level_offsets(c, DT, 0.8 / DT, 1e-6, offset)
+    assert before > 1e-9 and disagreement(c, offset) < 1e-12
+    assert (offset[::3] <= one_sided(gap) + SAME_GAP / DT).all()
 
 
 def test_points_move_to_the_deepest_along_the_normal():
@@ -93,7 +109,7 @@ def test_offsets_that_disagree_in_earnest_are_left():
     c = contacts(points, gap, [n] * 4, [0] * 4)
     offset = np.zeros(12)
     offset[::3] = gap / DT
-    level_offsets(c, DT, offset)
+    level_offsets(c, DT, 0.8 / DT, 0.0, offset)
     np.testing.assert_array_equal(offset[::3], gap / DT)
 
 

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import mb_contact as mb
 from mb_contact.core.step.whole import PASSIVE
-from mb_contact.model.scene import Ground, Material, MaterialPair, Pose, Primitive, Scene
+from mb_contact.model.scene import AnisotropicFriction, Ground, Material, MaterialPair, Pose, Primitive, Scene
 from oracles.rolling_body import G, ellipsoid, rim, roll
 
 FLOWS = ("rk4", "midpoint", "adaptive")
@@ -170,6 +170,61 @@ def test_a_rod_falls_about_its_foot_at_second_order(integrator):
     angles, gains = np.array([run(dt) for dt in steps]).T
     for errors in (angles - fall.y[0, -1], gains):
         assert np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0] > 1.9
+
+
+def spinning_box(dt, integrator, seconds=0.08, **settings):
+    """A box that slides and spins on its face; what moves it then, and the loads on its corners half-way."""
+    box = Primitive("body", "box", (0.2, 0.1, 0.02), Pose((0.0, 0.0, 0.01)), "free", 1.0, material="m")
+    sim = on_ground(box, dt, integrator, friction=0.3, **settings)
+    sim.set_object("body", velocity=[0.0, 0.0, 12.0, 1.0, 0.5, 0.0])
+    steps = round(seconds / dt)
+    for k in range(steps):
+        step = sim.step()
+        if k == steps // 2:
+            loads = np.linalg.norm(step.contacts["impulse"], axis=1) / dt
+    return np.r_[sim.q[:2], sim.v], loads
+
+
+WAYS = [(integrator, {}) for integrator in FLOWS] + [("rk4", {"collision_scheme": "event"})]
+
+
+@pytest.mark.parametrize("integrator, settings", WAYS, ids=["rk4", "midpoint", "adaptive", "event"])
+def test_a_face_that_slides_and_spins_stands_on_all_corners_at_second_order(integrator, settings):
+    """Friction opposes each corner's own slip, which turns with the box."""
+    truth, _ = spinning_box(1.25e-4, "rk4")
+    steps, errors = np.array([4e-3, 2e-3, 1e-3]), []
+    for dt in steps:
+        found, loads = spinning_box(dt, integrator, **settings)
+        errors.append(np.abs(found - truth).max())
+        assert loads.min() > 0.9 * loads.max()
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.8 and errors[-1] < 1e-4
+
+
+@pytest.mark.parametrize("pair", [{"rolling": 0.02}, {"torsional": 0.02}], ids=["rolling", "torsion"])
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint"])
+def test_torsion_and_rolling_slow_down_a_ball_at_second_order(integrator, pair):
+    def run(dt):
+        ball = Primitive("body", "sphere", (0.1,), Pose((0.0, 0.0, 0.1)), "free", 1.0, material="m")
+        sim = on_ground(ball, dt, integrator, pairs=(MaterialPair(("m", "m"), 0.3, **pair),))
+        sim.set_object("body", velocity=[3.0, 8.0, 12.0, 2.0, 1.0, 0.0])
+        for _ in range(round(0.08 / dt)):
+            sim.step()
+        return np.r_[sim.q[:2], sim.v]
+
+    truth = run(6.25e-5)
+    steps = np.array([4e-3, 2e-3, 1e-3])
+    errors = [np.abs(run(dt) - truth).max() for dt in steps]
+    assert max(errors) < 1e-11 or np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.8  # constant torsion is exact
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "midpoint"])
+def test_friction_with_a_direction_turns_with_its_body_at_second_order(integrator):
+    brush = Material(0.3, anisotropic_friction=AnisotropicFriction(0.1, 0.5, (1.0, 0.0, 0.0)))
+    kind = {"materials": {"m": brush, "floor": Material(0.3)}, "ground": Ground(0.0, "floor")}
+    truth, _ = spinning_box(6.25e-5, "rk4", 0.032, **kind)
+    steps = np.array([2e-3, 1e-3, 5e-4])
+    errors = [np.abs(spinning_box(dt, integrator, 0.032, **kind)[0] - truth).max() for dt in steps]
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.8
 
 
 @pytest.mark.parametrize("model", ["viscous", "coulomb_viscous"])

@@ -10,7 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.core.step.whole import PASSIVE
-from mb_contact.model.scene import Material, Pose, Primitive, Scene, Velocity
+from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 
 
 def tumbler(**settings):
@@ -114,3 +114,58 @@ def test_what_contacts_did_beyond_their_laws_is_told():
         certificate = sim.step().certificate
         told += certificate.contact_error - certificate.energy_removed
     assert abs(certificate.energy_balance - told) < 1e-9 * sim.energy() and abs(told) > 1e-6
+
+
+def test_what_hovers_keeps_its_momentum():
+    """A plate that tumbles within the contact margin of the ground: no impulse holds it."""
+    motion = Velocity((1000.0, 200.0, -1200.0), (3.0, 0.0, 1e-3))
+    plate = Primitive("plate", "box", (0.03, 0.02, 0.002), Pose((0.0, 0.0, 0.0505)), "free", 2.0, velocity=motion,
+                      material="m")  # fmt: skip
+    scene = Scene(primitives=(plate,), gravity=(0.0, 0.0, 0.0), time_step=5e-4, integrator="rk4",
+                  materials={"m": Material(0.5)}, ground=Ground(0.0, "m"), contact_margin=0.06)  # fmt: skip
+    sim = mb.Simulator(scene)
+    removed = contacts = 0
+    for _ in range(40):
+        certificate = sim.step().certificate
+        removed += certificate.energy_removed
+        contacts += certificate.contacts
+    assert removed > 0.0 and contacts
+    np.testing.assert_allclose(sim.v[3:6], [3.0, 0.0, 1e-3], rtol=1e-12)
+
+
+def test_a_jam_keeps_its_proof_while_something_else_rolls():
+    """A box pressed between two fixed plates: no push-out moves it, also where another body's contact wanders."""
+    def plate(name, x, z):
+        return Primitive(name, "box", (1.0, 1.0, 0.1), Pose((x, 0.0, z)), material="m")
+
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.0995)), "free", 1.0, material="m")
+    ball = Primitive("ball", "sphere", (0.1,), Pose((3.0, 0.0, 0.1)), "free", 1.0, material="m",
+                     velocity=Velocity((0.0, 1.0, 0.0), (0.1, 0.0, 0.0)))  # fmt: skip
+    bodies = (plate("below", 0.0, -0.05), plate("above", 0.0, 0.249), box, plate("floor", 3.0, -0.05), ball)
+    sim = mb.Simulator(Scene(primitives=bodies, materials={"m": Material(0.5)}, integrator="rk4"))
+    for _ in range(3):
+        certificate = sim.step().certificate
+        assert certificate.solver == "no_push_out" and certificate.ray_gain < -0.1
+
+
+def test_loops_that_gain_slow_down_their_own_bodies():
+    """Two bodies joined in a point whirl round; a top far away keeps its energy, as `midpoint` has it alone."""
+    rod = ('<robot name="{0}"><link name="{0}"><inertial><mass value="1"/><inertia ixx=".01" iyy=".03" izz=".02" '
+           'ixy="0" ixz="0" iyz="0"/></inertial></link></robot>')  # fmt: skip
+    places = (("a", 5.0), ("b", 5.5))
+    models = tuple(SceneModel(rod.format(name), pose=Pose((x, 0.0, 0.0)), base="free") for name, x in places)
+    top = Primitive("top", "box", (0.3, 0.2, 0.02), Pose(), "free", 2.0, velocity=Velocity((5.0, 1.0, -3.0)))
+    loop = Closure("point", "a", "b", pose_a=Pose((0.25, 0.0, 0.0)), pose_b=Pose((-0.25, 0.0, 0.0)))
+    sim = mb.Simulator(Scene(primitives=(top,), models=models, gravity=(0.0, 0.0, 0.0), time_step=5e-3,
+                             integrator="midpoint", loop_closures=(loop,)))  # fmt: skip
+    v, spin = sim.v.copy(), np.array([3.0, 2.0, 20.0])
+    for first, x in ((0, -0.25), (6, 0.25)):
+        v[first : first + 6] = np.r_[spin, np.cross(spin, [x, 0.0, 0.0])]
+    sim.set_state(sim.q, v)
+    alone = mb.Simulator(Scene(primitives=(top,), gravity=(0.0, 0.0, 0.0), time_step=5e-3, integrator="midpoint"))
+    removed = 0.0
+    for _ in range(100):
+        removed += sim.step().certificate.energy_removed
+        alone.step()
+    assert removed > 0.0
+    np.testing.assert_allclose(sim.v[12:], alone.v, rtol=1e-6)
