@@ -10,7 +10,7 @@ that choose their own steps.
 
 import numpy as np
 
-from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.closed_forms import ASKED, NEAR
 from mb_contact.core.handle import FACE_GAP
 from mb_contact.core.integrate import flow as _flow
 from mb_contact.core.integrate import kept_contacts as _kept
@@ -100,7 +100,8 @@ class Flow:
         if count < 0:
             return OK
         self._ends_free = False
-        end.query(count)
+        if end.buffers.found[ASKED]:
+            end.ask_engine()
         return context.contact_step.complete(handle, _kept.solve_at_end(handle, self.flow, end.handle, count))
 
     def flow_with_impulses(self, handle):

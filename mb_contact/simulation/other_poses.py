@@ -4,7 +4,14 @@
 """Contacts at poses that are not the state's: where a flow ends, or at the moment at which two shapes will touch."""
 
 from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.integrate.kept_contacts import PosesArrays, end_contacts, make_poses_handle
+from mb_contact.core.collision.closed_forms import ASKED
+from mb_contact.core.integrate.kept_contacts import (
+    PosesArrays,
+    end_contacts,
+    end_witnesses,
+    make_poses_handle,
+    take_end_answers,
+)
 
 
 class OtherPoses:
@@ -36,8 +43,14 @@ class OtherPoses:
 
     def query(self, count):
         """Witnesses of the first ``count`` candidates."""
+        if end_witnesses(self._context.handle, self.handle, count):
+            self.ask_engine()
+            take_end_answers(self.handle)
+
+    def ask_engine(self):
+        """Witnesses of the pairs that have no closed form."""
         b = self.buffers
-        self._narrow.query(b.candidates, count, b.reach, b.geom_R, b.geom_p, b.witness)
+        self._narrow.query(b.asked, int(b.found[ASKED]), b.asked_reach, b.geom_R, b.geom_p, b.asked_witness)
 
     def find(self, count):
         """Contacts of the first ``count`` candidates, whose witnesses ``query`` has found."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses, take_answers
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
@@ -134,7 +135,8 @@ def _in_frame(end, i, x, y, z):
 def look_at_end(h, f, p, count):
     """Where the step ends with the present impulses; of its ``count`` candidates those of kept contacts there.
 
-    Returns their number, to be asked of the narrow phase before ``solve_at_end``; -1 where nothing wanders.
+    Returns their number, or -1 where nothing wanders; before ``solve_at_end`` the engine has to be asked for those that
+    have no closed form.
     """
     if not _wander(h) or not _end_velocity(h, f):
         return -1
@@ -143,12 +145,15 @@ def look_at_end(h, f, p, count):
         f.x[i] = 0.5 * dt * (f.v_start[i] + f.v_end[i])
     move_chart(h.tree, f.q_start, f.x, f.q_end)
     end_poses(h, f, p)
-    return _kept_pairs(h, count, p.buffers.candidates, p.buffers.reach)
+    kept = _kept_pairs(h, count, p.buffers.candidates, p.buffers.reach)
+    end_witnesses(h, p, kept)
+    return kept
 
 
 @entry
 def solve_at_end(h, f, p, count):
     """The step's problem solved again, with the rows of the kept contacts at its end; a status of ``settle``."""
+    take_end_answers(p)
     end_contacts(h, p, count)
     _set_ends(h, f, p.contacts)
     _end_velocity(h, f)
@@ -222,6 +227,20 @@ def end_poses(h, f, p):
     """Poses of the geometries at the end of a flow."""
     body_poses(h.tree, f.q_end, f.kin)
     geometry_poses(h.geoms, f.kin.R, f.kin.p, p.buffers.geom_R, p.buffers.geom_p)
+
+
+@entry
+def end_witnesses(h, p, count):
+    """Closed-form witnesses of the first ``count`` candidates of other poses; how many have none."""
+    p.buffers.found[NEAR] = count
+    closed_witnesses(h.geoms, p.buffers)
+    return p.buffers.found[ASKED]
+
+
+@entry
+def take_end_answers(p):
+    """The engine's witnesses of the others, in their places."""
+    take_answers(p.buffers, p.buffers.found[ASKED])
 
 
 @entry

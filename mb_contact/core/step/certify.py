@@ -5,9 +5,10 @@
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import FIRST, SPEED, VELOCITY
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
-from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.constraints.rows import row_dot, row_impulses, row_velocities
 from mb_contact.core.jit import NOTHING, entry, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS
@@ -89,11 +90,13 @@ def certify_step(h):
     n_rows = rows_in_use(h)
     P = h.system
     if P.count[BLOCKS] > 0 and P.face[0] == BY_ROWS:
-        for i in range(n_rows):
-            h.sol.u[i] = h.sol.q[i]
+        fill(n_rows, h.sol.u, np.nan)
         for i in range(P.count[ISLANDS]):  # a gear's row has its partner's part already
             first, last = P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]
             island_velocities(P.W, P.source, first, last, P.r, h.sol.q, h.sol.u)
+        for i in range(n_rows):
+            if np.isnan(h.sol.u[i]):  # in no block, as tangents without friction
+                h.sol.u[i] = h.sol.q[i] + row_dot(h.rows, i, h.art.alpha)
     else:
         V = h.bil.V
         for k in range(V.shape[0]):
