@@ -28,7 +28,7 @@ CHECK := $(addprefix test/, \
     ros/test_commands.py ros/embedded viewer/test_view.py demo/test_verdict.py bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-all lint wheel clean
+.PHONY: help run check test test-all lint wheel release clean
 
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
@@ -38,6 +38,7 @@ help:
 	@echo "make test-all  the same with the tests that take long"
 	@echo "make lint      ruff and mypy"
 	@echo "make wheel     a wheel in dist/ that carries compiled kernels, for the Python of $(VENV) and this platform"
+	@echo "make release   check versions and changelog, then that wheel and the sources in dist/"
 	@echo "make clean     remove everything that these targets made, $(VENV) included"
 	@echo "PYTHON=/path/to/python3 chooses the interpreter (3.10 to 3.13) of a new $(VENV)"
 
@@ -63,6 +64,12 @@ wheel: $(VENV)/.ready-run
 	@$(PIP_INSTALL) "setuptools>=70.1"
 	rm -rf build
 	MB_CONTACT_PRECOMPILE=1 $(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+release: lint
+	$(BIN)/python .ci/check_release.py
+	$(MAKE) wheel
+	@$(PIP_INSTALL) build
+	$(BIN)/python -m build --sdist --outdir dist .
 
 clean:
 	rm -rf $(VENV) out build dist install log *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

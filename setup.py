@@ -33,7 +33,8 @@ REQUIRED = [
 ]
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
-TEST = PLOT + VIEWER + [
+GYM = ["gymnasium>=1.1"]
+TEST = PLOT + VIEWER + GYM + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -118,6 +119,7 @@ setup(
         "plot": PLOT,
         "test": TEST,
         "viewer": VIEWER,
+        "gym": GYM,
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },

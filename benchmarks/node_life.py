@@ -4,7 +4,7 @@
 """Life of the node with a controller in another process: resets, pauses, spawned and deleted bodies, in lockstep.
 
     python benchmarks/node_life.py [--resets 1000] [--spawns 1000] [--pauses 100] [--backend embedded]
-    python benchmarks/node_life.py --ros2-control [--resets 1000] [--pauses 100]    # a sourced ROS 2 with ros2_control
+    python benchmarks/node_life.py --ros2-control [the same]    # a sourced ROS 2 with ros2_control
 
 The controller answers every state with its header and counts states that it has had already, states left out, and
 states of a run that is over.  Every service is called over DDS by a third node.  Round trips are measured before and
@@ -12,7 +12,8 @@ after; memory counts from a tenth of the resets and of the spawnings on.  Exit c
 or old, or memory grew by more than one per cent.
 
 With ``--ros2-control`` the node and unmodified controllers are started by ``ros2 launch mb_contact
-ros2_control.launch.py``; after every reset and pause their commands must come again.
+ros2_control.launch.py``; after every reset, spawning and pause their commands must come again, and in place of the
+round trip stands the time from a state to the next command, both as a third process hears them.
 """
 
 from __future__ import annotations
@@ -143,7 +144,10 @@ class Life:
             self._wait(1000)
             self._tell("afterwards")
         finally:
-            self.running.stop()
+            self._end()
+
+    def _end(self):
+        self.running.stop()
 
     def _check(self):
         """Nothing may end meanwhile."""
@@ -195,9 +199,9 @@ class Launched(Life):
     """The same with ros2_control's controllers, all of it started by its launch file."""
 
     def __init__(self, options):
-        self.options, self.memory, self.trips = options, [], []  # what comes in place of round trips: commands
+        self.options, self.memory, self.trips = options, [], []
         self._call, self._pid = Caller("embedded"), "self"
-        self.states, self._last = States(), ""
+        self.states, self._last, self._told = States(), "", time.perf_counter()
         command = "ros2 launch mb_contact ros2_control.launch.py real_time_factor:=0.3 backend:=embedded"
         self._launch = subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         threading.Thread(target=self._read, daemon=True).start()
@@ -220,21 +224,21 @@ class Launched(Life):
         from mb_contact.ros import create_node, spin
 
         node = create_node("listener", "embedded")
-        node.create_subscription(JOINT_STATE, "robot_joint_states", self.states.take, qos(5000))
-        node.create_subscription(JOINT_STATE, "robot_joint_commands", self.trips.append, qos(100), raw=True)
+        node.create_subscription(JOINT_STATE, "robot_joint_states", self._take, qos(5000))
+        node.create_subscription(JOINT_STATE, "robot_joint_commands", self._answered, qos(100), raw=True)
         threading.Thread(target=lambda: spin(node), daemon=True).start()
 
-    def live(self):
-        """All of it; ends the launch."""
-        try:
-            self._wait(500)
-            self._repeat("resets", self._reset)
-            self._repeat("pauses", self._pause)
-            self._wait(500)
-        finally:
-            self._launch.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                print("launch ended with", self._launch.wait(30.0))
+    def _take(self, state):
+        self._told = time.perf_counter()
+        self.states.take(state)
+
+    def _answered(self, _command):
+        self.trips.append(time.perf_counter() - self._told)
+
+    def _end(self):
+        self._launch.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            print("launch ended with", self._launch.wait(30.0))
 
 
 def main(argv=None):

@@ -3,11 +3,11 @@
 
 """Energy and order where contact points wander within a step, by integrator and scheme; what a step of each costs.
 
-    python benchmarks/wandering_contacts.py [--seconds 0.4] [--random 200]
+    python benchmarks/wandering_contacts.py [--seconds 0.4] [--random 200] [--cost]
 
 Bodies roll, pivot and slide where friction lets nothing be lost, so every change of energy is an error.  ``--random``
 lets so many random scenes (tumbling hulls, cylinders, chains) fall on the ground, without restitution, and asks for
-the largest rise of the energy within a step, beside what push-out added.
+the largest rise of the energy within a step, beside what push-out added.  ``--cost`` compares the times of a step.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ import trimesh
 from quick import options_of
 
 import mb_contact as mb
+from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Ground, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel
 
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4)
@@ -29,6 +31,8 @@ WAYS = (
     ("time_stepping", "semi_implicit_euler"), ("time_stepping", "rk4"), ("time_stepping", "midpoint"),
     ("time_stepping", "adaptive"), ("event", "rk4"),
 )  # fmt: skip
+INTEGRATORS = ("semi_implicit_euler", "midpoint", "rk4", "adaptive")
+LIBRARY = ("box_on_table", "box_stack", "table_top", "dual_arm_lift", "quadruped")  #: whose cost is told too
 LEAN = np.radians(20.0)
 
 
@@ -104,6 +108,33 @@ def study(make, dt, scheme, integrator, seconds):
     return sim.energy() / start - 1.0, gain / start, pushed / start, 1e6 * np.median(took)
 
 
+def library(name):
+    """A scene of the library."""
+
+    def make(_dt, scheme, integrator):
+        scene = mb.load_scene(find_resource(f"package://mb_contact/config/{name}.yaml"))
+        return mb.Simulator(replace(scene, collision_scheme=scheme, integrator=integrator))
+
+    return make
+
+
+def cost(make, rounds):
+    """Median time of a step by integrator [us], of 20 steps from one state by turns."""
+    sims = [make(1e-3, "time_stepping", integrator) for integrator in INTEGRATORS]
+    for sim in sims:
+        for _ in range(50):
+            sim.step()
+    states, took = [sim.save() for sim in sims], [[] for _ in sims]
+    for _ in range(rounds):
+        for sim, state, times in zip(sims, states, took):
+            sim.restore(state)
+            for _ in range(20):
+                began = time.perf_counter()
+                sim.step()
+                times.append(time.perf_counter() - began)
+    return 1e6 * np.median(took, axis=1)
+
+
 def chain(rng, links):
     """URDF of a floating chain of capsules and cylinders on axes of all directions."""
     text = '<robot name="chain">'
@@ -169,7 +200,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4, help="of the motion")
     parser.add_argument("--random", type=int, default=0, help="random scenes instead")
+    parser.add_argument("--cost", action="store_true", help="times of a step instead")
     options = options_of(parser, seconds=0.02)
+    if options.cost:
+        print("us a step, and over Euler's" + "".join(f"{name:>16s}" for name in INTEGRATORS))
+        for name, make in {**BODIES, **{name: library(name) for name in LIBRARY}}.items():
+            times = cost(make, 1 if options.quick else 25)
+            print(f"{name:27s}" + "".join(f"{t:9.1f} ({t / times[0]:.2f})" for t in times), flush=True)
+        return
     if options.random:
         print(f"{options.random} random scenes, 1 s at 1 ms: worst over the scenes, parts of the energy at the start")
         heads = f"{'rise in a step':>15s}{'rises > 1e-6':>13s}{'push-out':>10s}{'removed':>10s}"

@@ -59,7 +59,8 @@ class LiftNode:
             subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
         subscribe("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
         subscribe("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", self._on_report, QoS(10))
-        self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", QoS(10))
+        deep = QoS(1000)  # for a recorder that a busy machine keeps from reading
+        self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", deep)
         self._message = node.message_type("sensor_msgs/msg/JointState")()
 
     def _on_model(self, message):

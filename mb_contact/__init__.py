@@ -46,8 +46,9 @@ _DEFINED = {
     "simulation": ("Certificate", "Simulator", "State", "Step"),
     "simulation.surface_simulator": ("surface_simulator",),
     "solvers": ("solve_friction", "solve_lcp"),
+    "worlds": ("Worlds", "rollout"),
 }
-_ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces")
+_ROOMS = ("dynamics", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
 #: former names of this package, by the room that has them: they work and warn for at least one minor release and half
 #: a year (CONTRIBUTING.md), so 0.2.0 is the first release that may take them back
 _MOVED = {

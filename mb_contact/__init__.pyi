@@ -3,7 +3,7 @@
 
 """Where the names are, for type checkers and editors."""
 
-from mb_contact import dynamics, model, simulation, solvers, studies, surfaces
+from mb_contact import dynamics, model, simulation, solvers, studies, surfaces, worlds
 from mb_contact.dynamics import (
     Node,
     Point,
@@ -31,6 +31,7 @@ from mb_contact.model.pendulum import pendulum
 from mb_contact.simulation import Certificate, Simulator, State, Step
 from mb_contact.simulation.surface_simulator import surface_simulator
 from mb_contact.solvers import solve_friction, solve_lcp
+from mb_contact.worlds import Worlds, rollout
 
 __version__: str
 
@@ -52,6 +53,7 @@ __all__ = [
     "State",
     "Step",
     "World",
+    "Worlds",
     "__version__",
     "build_world",
     "dynamics",
@@ -67,6 +69,7 @@ __all__ = [
     "operational_compliance",
     "operational_space",
     "pendulum",
+    "rollout",
     "simulation",
     "solve_friction",
     "solve_lcp",
@@ -74,4 +77,5 @@ __all__ = [
     "studies",
     "surface_simulator",
     "surfaces",
+    "worlds",
 ]

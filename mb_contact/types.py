@@ -78,8 +78,8 @@ LIMIT_MISSED = 5  #: not an error: solve again, with one joint limit more
 STEP_TOO_SMALL = 6  #: an integrator cannot meet its tolerance with any step
 SYSTEM_TOO_SMALL = 7  #: not an error: the contact problem needs larger workspaces
 ASK_ENGINE = 8  #: not an error: the collision engine has to answer for some pairs first
-FAST_MOTION = 9  #: not an error: the motion is so fast that the step takes more than its compiled call
-SATURATED = 10  #: not an error: a servo reaches its limit, or leaves it, and the free motion is another
+IN_PARTS = 9  #: not an error: an impact or fast motion, for which the step is taken in parts
+ASK_AT_END = 10  #: not an error: the same, for poses at the end of the step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

@@ -36,13 +36,16 @@ ALLOWED = {
     "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
+    "worlds": BELOW_SIMULATION | {"lazy", "simulation"},
+    "gym": BELOW_SIMULATION | {"simulation", "worlds"},
+    "distributed": BELOW_SIMULATION | {"simulation", "worlds"},
     "ros": BELOW_SIMULATION | {"simulation", "surfaces"},
     "viewer": BELOW_SIMULATION | {"simulation", "surfaces", "ros"},
-    "bench": BELOW_SIMULATION | {"simulation", "studies", "ros"},
+    "bench": BELOW_SIMULATION | {"simulation", "studies", "worlds", "ros"},
     "demo": BELOW_SIMULATION | {"simulation", "surfaces", "ros", "viewer"},
     "sko": {"studies"},
     "cli": BELOW_SIMULATION | {"simulation", "surfaces"} | TOP,
-    "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies"},
+    "__init__": BELOW_SIMULATION | {"lazy", "simulation", "surfaces", "studies", "worlds"},
 }
 
 #: library -> the only rooms or files that may import it
@@ -56,6 +59,8 @@ CONFINED = {
     "viser": {"viewer/library.py"},
     "pinocchio": set(),
     "mujoco": {"bench"},
+    "gymnasium": {"gym"},
+    "ray": {"distributed"},
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow
@@ -169,9 +174,9 @@ def test_the_rooms_of_core_import_one_way():
 LIBRARIES = {"os._exit", "sys._getframe", "reader._ref", "writer._ref"}
 #: of Numba's compiler, which has no public names for what becomes of compiled code; for core/ alone
 NUMBA = {
-    "_Utils", "_code", "_create_empty_module", "_defn", "_ee", "_engine", "_ensure_finalized", "_final_module",
-    "_find_referenced_environments", "_get_compiled_object", "_get_module_for_linking", "_make_subtarget",
-    "_shared_module",
+    "_Utils", "_code", "_create_empty_module", "_data_layout", "_defn", "_ee", "_engine", "_ensure_finalized",
+    "_final_module", "_finalized", "_find_referenced_environments", "_get_compiled_object", "_get_module_for_linking",
+    "_make_subtarget", "_module_pass_manager", "_shared_module",
 }  # fmt: skip
 NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
 

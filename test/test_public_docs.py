@@ -21,7 +21,7 @@ import pytest
 import mb_contact as mb
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
-ROOMS = ("dynamics", "errors", "model", "simulation", "solvers", "studies", "surfaces")
+ROOMS = ("dynamics", "errors", "model", "simulation", "solvers", "studies", "surfaces", "worlds")
 UNFAILING = {"surfaces.shapes.plane"}  #: functions without arguments that could be wrong
 COUNTED = (property, classmethod, staticmethod)
 

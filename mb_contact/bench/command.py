@@ -64,6 +64,16 @@ BENCHES = {
         ("--case", {"dest": "name", "metavar": "NAME", "help": "one case alone"}),
         ("--markdown", {"dest": "as_markdown", "action": "store_true", "help": "print a table for a document"}),
     )),
+    "worlds": ("worlds", "many worlds: steps a second by count, threads and scene, beside mujoco.rollout where it is "
+               "installed", (
+        ("--scenes", {"metavar": "NAME,NAME", "help": "some of legged36, dual_arm, quadruped, heap20 (default: all)"}),
+        ("--counts", {"type": _numbers, "metavar": "N,N...", "help": "numbers of worlds (default: 1,16,256)"}),
+        ("--threads", {"type": _numbers, "metavar": "N,N...", "help": "numbers of threads (default: 1,2)"}),
+        ("--steps", {"type": int, "default": 100, "metavar": "N", "help": "of a world in a round (default: 100)"}),
+        ("--rounds", {"type": int, "default": 3, "metavar": "N", "help": "the best of N counts (default: 3)"}),
+        ("--tolerance", {"type": float, "default": 1e-9, "metavar": "R",
+                         "help": "that the solver is asked for (default: 1e-9)"}),
+    )),
     "collision": ("collision", "collision detection by each engine; growth with the number of bodies", (REPEATS,)),
     "node": ("node", "the node over DDS: lockstep round trip, publishing rate, CPU share, soak", (
         ("--scene", {"metavar": "SCENE", "help": "scene file (default: the dual-arm lift, 26 joints)"}),

@@ -4,7 +4,8 @@
 """MuJoCo's model of one of our worlds: the same bodies, joints, shapes and pairs, read from its arrays.
 
 Friction of a shape is the largest of its pairs', since MuJoCo has one coefficient a shape and takes the larger of two.
-Limits and efforts are left out: the scenes that are compared do not reach them.
+Limits and efforts are left out: the scenes that are compared do not reach them.  Servos and springs are MuJoCo's joint
+springs, closures by hinges two points each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import mujoco
 import numpy as np
 
 from mb_contact.types import (
+    CLOSURE_AXIS,
     JOINT_FLOATING,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
@@ -31,6 +33,9 @@ from mb_contact.types import (
 
 #: numbers of a shape's size
 SIZES = {SHAPE_SPHERE: 1, SHAPE_CAPSULE: 2, SHAPE_CYLINDER: 2, SHAPE_BOX: 3, SHAPE_ELLIPSOID: 3}
+#: of closures: at its defaults MuJoCo's give way under the weight of a machine that stands on light rods
+STIFF = 'solref="0.002 1" solimp="0.999 0.9999 0.001"'
+HINGE = 0.04  #: of a closure by a hinge: distance of the two points that are held together [m]
 OPTIONS = 'cone="elliptic" solver="Newton" integrator="Euler"'  #: all else at MuJoCo's defaults
 
 
@@ -44,7 +49,7 @@ def mjcf(world, time_step, options=OPTIONS):
     return (
         f'<mujoco><compiler angle="radian" autolimits="false"/><option timestep="{time_step!r}" '
         f'gravity="{_text(world.gravity)}" {options}/><asset>{"".join(hulls)}</asset><worldbody>{inside}</worldbody>'
-        f'<contact>{"".join(_contact(world))}</contact></mujoco>'
+        f'<contact>{"".join(_contact(world))}</contact><equality>{"".join(_closures(world))}</equality></mujoco>'
     )  # fmt: skip
 
 
@@ -100,9 +105,13 @@ def _body(world, k, children):
         joint, place = f'<freejoint name="joint_{k}"/>', ""
     elif kind in (JOINT_REVOLUTE, JOINT_PRISMATIC):
         d = int(tree.v_start[k])
+        joints = world.joints
+        gain, damping = joints.stiffness[d] + joints.gain[d], tree.damping[d] + joints.rate_gain[d]
+        rest = joints.target[d] if joints.gain[d] > 0.0 else joints.rest[d]
         joint = (
             f'<joint name="joint_{k}" type="{"hinge" if kind == JOINT_REVOLUTE else "slide"}" '
-            f'axis="{_text(tree.axis[k])}" damping="{_text(tree.damping[d])}" armature="{_text(tree.armature[d])}"/>'
+            f'axis="{_text(tree.axis[k])}" damping="{_text(damping)}" armature="{_text(tree.armature[d])}" '
+            f'stiffness="{_text(gain)}" springref="{_text(rest)}"/>'
         )
         place = f'pos="{_text(tree.p_joint[k])}" quat="{_quat(tree.R_joint[k])}"'
     else:
@@ -131,6 +140,17 @@ def _geoms(world, k):
         clash = 'contype="0" conaffinity="0"' if not rows.any() else ""
         place = f'pos="{_text(geoms.p[g])}" quat="{_quat(geoms.R[g])}"'
         yield f'<geom name="geom_{g}" {shape} {place} mass="0" condim="3" friction="{friction!r} 0 0" {clash}/>'
+
+
+def _closures(world):
+    """Closures by hinges: two points of their axes are held together."""
+    c = world.couplings.closures
+    for i in range(len(c.kind)):
+        if c.kind[i] != CLOSURE_AXIS or min(c.body_a[i], c.body_b[i]) < 0:
+            raise ValueError("the peer's closures are hinges between two bodies")
+        for along in (-0.5 * HINGE, 0.5 * HINGE):
+            anchor = _text(c.p_a[i] + along * c.R_a[i][:, 2])
+            yield f'<connect body1="body_{c.body_a[i]}" body2="body_{c.body_b[i]}" anchor="{anchor}" {STIFF}/>'
 
 
 def _contact(world):

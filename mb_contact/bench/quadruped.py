@@ -118,7 +118,7 @@ class BesideOthers(ContactStep):
         warm = np.flatnonzero(context.solution.r[context.blocks.start[: context.blocks.count[0]]] > 0.0)
         start = time.perf_counter()
         status = _problem.assemble_problem(handle)
-        status = _problem.solve(handle, False) if status == OK else status
+        status = _problem.solve(handle, _problem.STEP) if status == OK else status
         middle = time.perf_counter()
         if status == OK and context.blocks.count[0]:
             solved = info[STAGE] < SOLVER_OVER_BUDGET

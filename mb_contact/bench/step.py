@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
+from mb_contact.core.collision.closed_forms import ASKED, NEAR
+from mb_contact.core.integrate.whole import euler_step
 from mb_contact.core.step import problem
 from mb_contact.core.step import step as kernels
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.report import summarise
-from mb_contact.core.step.whole import euler_step
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import Scene
 from mb_contact.simulation.simulator import Simulator
@@ -136,13 +136,12 @@ def _staged_step(sim, effort):
     context.effort[sim.world.joint_v] = effort
     times = {"call": _timed(problem.rows_in_use, h)[0], "near": _timed(kernels.find_near, h)[0]}
     times["engine"] = _timed(context.ask_engine)[0] if b.found[ASKED] else 0.0
-    take_answers(b, b.found[ASKED])
     for name, stage, *arguments in (
         ("manifolds", kernels.find_contacts, h, b.found[NEAR]),
         ("dynamics", kernels.smooth_dynamics, h),
         ("assembly", assemble, h),
         ("pose", problem.assemble_problem, h),
-        ("solve", problem.solve, h, False),
+        ("solve", problem.solve, h, problem.STEP),
         ("impulses", kernels.settle, h),
         ("record", kernels.record_step, h),
         ("kinematics", kernels.advance, h),

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.collision.buffers import CollisionBuffers, make_buffers, make_contacts
+from mb_contact.collision.buffers import CollisionBuffers, ask_engine, make_buffers, make_contacts
 from mb_contact.errors import CollisionError
 from mb_contact.types import Geoms
 
@@ -31,6 +31,7 @@ __all__ = [
     "ENGINES",
     "CollisionBuffers",
     "NarrowPhase",
+    "ask_engine",
     "make_buffers",
     "make_contacts",
     "make_narrow_phase",

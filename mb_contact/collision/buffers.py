@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.core.collision.manifold_clip import MAX_POINTS
 from mb_contact.core.collision.shapes import RIM_CORNERS
 from mb_contact.core.collision.workspace import make_manifold_work
@@ -55,6 +56,19 @@ def make_buffers(geoms: Geoms) -> CollisionBuffers:
     m = geoms.pairs.shape[0]
     work = make_manifold_work(_room(geoms))
     return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), work=work)
+
+
+def ask_engine(narrow, buffers: CollisionBuffers) -> None:
+    """Put the engine's witnesses of the pairs without a closed form in their places.
+
+    Parameters
+    ----------
+    narrow : NarrowPhase
+    buffers : CollisionBuffers
+    """
+    b, asked = buffers, int(buffers.found[ASKED])
+    narrow.query(b.asked, asked, b.asked_reach, b.geom_R, b.geom_p, b.asked_witness)
+    b.witness[b.asked_at[:asked]] = b.asked_witness[:asked]
 
 
 def _room(geoms):

@@ -28,11 +28,17 @@ from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
 #: which all points of a face are loaded [m]
 DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP = range(6)
-#: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows
-TOLERANCE, BUDGET, ONLY_ROWS = range(3)
+#: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows,
+#: 1 where a step that has solved its problem solves it again
+TOLERANCE, BUDGET, ONLY_ROWS, TWICE = range(4)
 #: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for
 #: none [m, rad], and the scene's time step, for which that part is meant [s]
 DRIFT_RATE, PROJECTION, DRIFT_STEP = range(3)
+
+
+#: of StepArrays.impact: 1 where steps can have impacts, 1 where all that approaches fast has one, from which speed
+#: [m/s], lag of velocities behind positions [steps]
+HAPPEN, EVERY, THRESHOLD, LAG = range(4)
 
 
 class StepArrays(NamedTuple):
@@ -60,11 +66,13 @@ class StepArrays(NamedTuple):
     system: object  #: SystemHandle
     draft: object  #: solve.draft.Draft
     friction: object  #: solve.draft.Friction
-    solver: Annotated[Reals, 3]
+    solver: Annotated[Reals, 4]
     joints: JointForces
     closures: Closures
     gears: Gears
     drift: Annotated[Reals, 3]
+    impact: Annotated[Reals, 4]
+    restitution: Annotated[Reals, "m"]  #: of each pair of geometries
     loop: object  #: constraints.loop.LoopWork
     bil: object  #: constraints.bilateral.BilateralWork
     closing: object  #: step.closing.ClosingWork

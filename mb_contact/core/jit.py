@@ -28,8 +28,9 @@ ROOMS = {
     "surfaces": ("tree", "lcp"),
     "solve": ("tree", "lcp", "constraints"),
     "step": ("tree", "lcp", "collision", "constraints", "solve"),
-    "integrate": ("tree", "collision", "constraints", "solve", "step"),
     "impact": ("tree", "collision", "constraints", "solve", "step"),
+    "integrate": ("tree", "collision", "constraints", "solve", "step", "impact"),
+    "worlds": ("step", "integrate"),
 }
 STUDIES = "studies"  #: may import every room
 
@@ -89,11 +90,6 @@ def part(function):
     For what a step does once with many named tuples: handing those over took more time than the work.
     """
     return _compiled(function, inlined=True)
-
-
-def entry(function):
-    """As ``kernel``: what takes a handle."""
-    return kernel(function)
 
 
 def on_demand(result):

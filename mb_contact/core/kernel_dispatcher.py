@@ -16,15 +16,13 @@ Names are made of the sources and the types, so that what several processes comp
 
 import ctypes
 import gc
-import hashlib
 import importlib
 import logging
 from contextlib import contextmanager
 
 from llvmlite import binding
 from numba import _dynfunc
-from numba.core import compiler, itanium_mangler, sigutils, types, typing
-from numba.core.codegen import JITCodeLibrary
+from numba.core import compiler, event, sigutils, types, typing
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher, cpu_target
@@ -33,6 +31,7 @@ from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 
 from . import kernel_files as files
+from .kernel_compiler import CopiedLibrary, Executable, KernelCompiler, mangle, names_of, on_one_stack, short_hash
 from .on_demand import RESOLVER, place
 
 LOG = logging.getLogger("mb_contact.kernels")
@@ -44,20 +43,6 @@ _symbols = {}  # key -> symbol
 _wanted = {}  # key -> dispatcher and argument types of a function that is compiled when it is first called
 _loaded = {}  # key -> references to what its machine code needs
 _depth = 0  # of compilations under way; the compiler's lock guards it
-
-
-def short_hash(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def mangle(name, argument_types, *, abi_tags=(), uid=None):
-    """Symbol of a function: Numba writes out all fields of all arguments, 10,000 characters for a step's."""
-    tags = (*abi_tags, short_hash(_names(argument_types)))
-    return itanium_mangler.mangle(name, (), abi_tags=tags, uid=uid)
-
-
-def _names(argument_types):
-    return ",".join(map(str, argument_types))
 
 
 @contextmanager
@@ -79,50 +64,6 @@ def _compilation():
                 gc.enable()
 
 
-class _Executable:
-    """Stands for a compiled function among the compiler's definitions; Python calls a wrapper instead."""
-
-
-class KernelFlags(compiler.Flags):
-    """Flags compared by what is set: Numba looks them up 300 times a function, and spells out all options each time."""
-
-    __slots__ = ()
-
-    def __hash__(self):
-        return hash(KernelFlags)
-
-    def __eq__(self, other):
-        return self.given() == other.given() if isinstance(other, KernelFlags) else super().__eq__(other)
-
-    def given(self):
-        return self._values
-
-
-class CopiedLibrary(JITCodeLibrary):
-    """Code that is copied into all its callers, and therefore never made machine code by itself."""
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class KernelCompiler(compiler.Compiler):
-    """Numba's compiler with symbols that every process finds alike."""
-
-    def _compile_bytecode(self):
-        state, function = self.state, self.state.func_id
-        state.flags = KernelFlags(state.flags)
-        state.targetctx.mangler = mangle
-        state.targetctx.get_executable = lambda library, *_: library._ensure_finalized() or _Executable()
-        if state.flags.forceinline:
-            state.library = CopiedLibrary(state.targetctx.codegen(), function.func_qualname)
-        digest = getattr(function.func, "kernel_digest", None)
-        if digest is not None:
-            text = f"{digest} {function.modname} {function.func_qualname} {function.firstlineno}"
-            function.unique_id = int(short_hash(text), 16)
-        return super()._compile_bytecode()
-
-
 class KernelDispatcher(CPUDispatcher):
     """What the decorators of ``jit.py`` make of a function.
 
@@ -142,7 +83,6 @@ class KernelDispatcher(CPUDispatcher):
         options = {**options, "nopython": True, "boundscheck": None}
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(py_func=function, locals={}, targetoptions=options, pipeline_class=KernelCompiler)
-        self._cache = self
         self._is_copied = bool(options.get("forceinline"))
         self._result, self._places = result, {}
         self._entries = {}
@@ -155,7 +95,7 @@ class KernelDispatcher(CPUDispatcher):
 
     def key(self, arguments):
         """Key of the file of this function for these argument types, or None where none is kept."""
-        names = _names(arguments)
+        names = names_of(arguments)
         if self.digest is None or " at 0x" in names or "<locals>" in self.stem:
             return None
         return f"{self.digest}/{self.stem}-{short_hash(names)}"
@@ -195,12 +135,20 @@ class KernelDispatcher(CPUDispatcher):
 
     def compile(self, sig):
         """Compile or load for a signature: for the caller that is being compiled, else for Python."""
+        arguments = tuple(sigutils.normalize_signature(sig)[0])
         with global_compiler_lock:
             if not _depth:
-                return self.entry_of(tuple(sigutils.normalize_signature(sig)[0]))
-            arguments = tuple(sigutils.normalize_signature(sig)[0])
-            with _compilation():
-                return super().compile(arguments if self._result is None else self._result(*arguments))
+                return self.entry_of(arguments)
+            if arguments not in self.overloads:
+                with _compilation(), self._compiling_counter:
+                    self._load(arguments) or self._compile(arguments)
+            return self.overloads[arguments].entry_point
+
+    def _compile(self, arguments):
+        with event.trigger_event("numba:compile", data={"dispatcher": self, "args": arguments}):
+            cres = self._compiler.compile(arguments, self._result)
+            self.add_overload(cres)
+        self._keep(cres)
 
     def add_overload(self, cres):
         """Known to callers that are compiled; Python calls a wrapper (``_entry``)."""
@@ -210,24 +158,27 @@ class KernelDispatcher(CPUDispatcher):
         if key is not None:
             _symbols[key] = cres.fndesc.mangled_name
 
-    def load_overload(self, sig, context):
-        """A function that was compiled before, for callers that are compiled now."""
-        key = self.key(tuple(sigutils.normalize_signature(sig)[0]))
-        context.refresh()
+    def _load(self, arguments):
+        """A function that was compiled before, for callers that are compiled now; False where there is none."""
+        key, context = self.key(arguments), self.targetctx
         parts = key and files.read(key, second=True)
         if not parts or not _load(context.codegen(), key):
-            return None
+            return False
         name, bitcode, fndesc, environment, signature, reload_init = parts[1]
         library = context.codegen().create_library(name)
         library._shared_module = binding.parse_bitcode(bitcode)
         library._finalized = True
-        return compiler.compile_result(
+        cres = compiler.compile_result(
             typing_context=context.typing_context, target_context=context, library=library, environment=environment,
-            entry_point=_Executable(), fndesc=fndesc, type_annotation="",
+            entry_point=Executable(), fndesc=fndesc, type_annotation="",
             signature=signature, objectmode=False, lifted=(), reload_init=reload_init, referenced_envs=[environment],
         )  # fmt: skip
+        self._cache_hits[arguments] += 1
+        context.insert_user_function(cres.entry_point, fndesc, [library])
+        self.add_overload(cres)
+        return True
 
-    def save_overload(self, _sig, cres):
+    def _keep(self, cres):
         """Decide how callers take this function, and keep it."""
         library, fndesc = cres.library, cres.fndesc
         COMPILED.append(self.stem)
@@ -251,7 +202,7 @@ class KernelDispatcher(CPUDispatcher):
     def _make_place(self, signature):
         """What a caller is compiled with in place of this function: it asks for the address, once, and calls it."""
         context, arguments = self.targetctx, tuple(signature.args)
-        key = self.key(arguments) or f"{id(self)}/{self.stem}-{short_hash(_names(arguments))}"
+        key = self.key(arguments) or f"{id(self)}/{self.stem}-{short_hash(names_of(arguments))}"
         _wanted[key] = self, arguments
         if self.key(arguments) is not None:
             files.write(key + files.WANTED, dumps(_wanted[key]))
@@ -264,7 +215,7 @@ class KernelDispatcher(CPUDispatcher):
         library = CopiedLibrary(context.codegen(), symbol)
         library.add_ir_module(place(context, library, described, key))
         library.finalize()
-        asked = _Executable()
+        asked = Executable()
         context.insert_user_function(asked, described, [library])
         return asked
 
@@ -273,20 +224,22 @@ class KernelDispatcher(CPUDispatcher):
         self.compile_for_callers(arguments)
         return self.targetctx.codegen()._engine.get_function_address(self.overloads[arguments].fndesc.mangled_name)
 
+    @on_one_stack
     def compile_for_callers(self, arguments):
         """Compile or load for callers that are compiled."""
         with _compilation():
+            self.targetctx.refresh()  # a wrapper may be all that is compiled, and it does not do so
             self.compile(arguments)
 
     # --- calls from Python ------------------------------------------------------------------
 
     def entry_of(self, arguments):
         """What Python calls for these argument types."""
-        entry = self._entries.get(arguments)
-        if entry is None:
-            entry = self._entries[arguments] = self._load_entry(arguments) or self._make_entry(arguments)
-            self._insert([kind._code for kind in arguments], entry, False)
-        return entry
+        with global_compiler_lock:
+            if arguments not in self._entries:
+                entry = self._entries[arguments] = self._load_entry(arguments) or self._make_entry(arguments)
+                self._insert([kind._code for kind in arguments], entry, False)
+            return self._entries[arguments]
 
     def _load_entry(self, arguments):
         codegen, key = self.targetctx.codegen(), self.key(arguments)

@@ -157,7 +157,8 @@ class StepWork(NamedTuple):
     v_free: Annotated[Reals, "N"]
     V_free: Annotated[Reals, "n", 6]
     speed: Annotated[Reals, "N"]  #: speed that decides which limits are in the problem
-    effort: Annotated[Reals, "N"]  #: clamped
+    effort: Annotated[Reals, "N"]  #: clamped; in the end what acted
+    implicit: Annotated[Reals, "N"]  #: what damping, springs and servos add to M in the contact problem [kg m^2, kg]
     force: Annotated[Reals, "N"]  #: effort and springs
     v_dot: Annotated[Reals, "N"]
     dv: Annotated[Reals, "N"]

@@ -210,7 +210,8 @@ class SceneModel:
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
     with a ``velocity``, joints with ``velocities`` [rad/s, m/s].
-    ``collision_meshes``, ``inertia_errors`` and ``mimic`` are those of :func:`~mb_contact.model.urdf.load_urdf`.
+    ``collision_meshes``, ``inertia_errors``, ``mimic`` and ``massless`` are those of
+    :func:`~mb_contact.model.urdf.load_urdf`.
 
     Examples
     --------
@@ -232,6 +233,7 @@ class SceneModel:
     collision_meshes: str | MeshChoices = "convex_hull"
     inertia_errors: str = "error"
     mimic: str = "eliminate"
+    massless: str = "error"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
 
 

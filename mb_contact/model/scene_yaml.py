@@ -174,6 +174,7 @@ _model = record(SceneModel, {
     "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("eliminate", "independent", "error"),
+    "massless": choice("error", "merge"),
     "srdf": text,
 }, required=("urdf",))
 

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mb_contact.errors import InputError, ModelError
@@ -15,23 +18,27 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.scene_parts import MESH_CHOICES
 from mb_contact.model.series_springs import with_series_springs
-from mb_contact.model.urdf_tree import TreeBuilder
+from mb_contact.model.urdf_tree import TreeBuilder, hold_massless
 from mb_contact.model.urdf_xml import UrdfReader
 
+_INDEX = "ament_index_python"  #: the module that xacro asks for packages
+_FINDS = threading.Lock()  #: while xacro finds packages as this reader does
 CHOICES = {
     "inertia_errors": ("error", "warn"),
     "mimic": ("eliminate", "independent", "error"),
+    "massless": ("error", "merge"),
 }
 
 
 def load_urdf(
-    source: str | Path,
+    source: Any,
     *,
     floating: bool = False,
     package_dirs: Iterable[str | Path] = (),
     collision_meshes: str | Mapping[str, Any] | MeshChoices = "convex_hull",
     inertia_errors: str = "error",
     mimic: str = "eliminate",
+    massless: str = "error",
     xacro_args: Mapping[str, str] | None = None,
     series_springs: Collection[str] = (),
 ) -> Model:
@@ -39,12 +46,13 @@ def load_urdf(
 
     Parameters
     ----------
-    source : str or Path
-        Path, ``package://`` address, or the XML itself (text that starts with ``<``).
+    source : str or Path or yourdfpy.URDF
+        Path, ``package://`` address, the XML itself (text that starts with ``<``), or a robot that ``yourdfpy`` has
+        loaded.
     floating : bool
         Put a floating joint on the root link; otherwise the root is welded to the inertial frame.
     package_dirs : sequence of path
-        Folders that hold ROS packages, for ``package://`` addresses.
+        Folders that hold ROS packages, for ``package://`` addresses and for ``$(find package)`` in xacro files.
     collision_meshes : {"convex_hull", "convex_pieces", "skip", "warn", "error"} or mapping or MeshChoices
         What becomes of collision meshes: their hull; the hulls of a convex decomposition (needs ``vhacdx``); left out
         with a warning; the hull, and left out with a warning where a mesh cannot be read; or the file is refused.  A
@@ -57,6 +65,9 @@ def load_urdf(
         What to do with joints that mimic another: eliminate them, so that q, v and efforts are those of the joints
         that follow none (``model.expand_q`` gives the others); let them move on their own, with a warning; or refuse
         the file.
+    massless : {"error", "merge"}
+        What to do with a joint that moves links without mass or inertia alone: refuse the file, or hold the joint at
+        zero, with a warning, so that its links are parts of the one that they hang on.
     xacro_args : mapping of str to str, optional
         Arguments of a xacro file.
     series_springs : collection of str
@@ -85,7 +96,7 @@ def load_urdf(
     """
     meshes = _mesh_choices(collision_meshes)
     chosen = {"inertia_errors": inertia_errors, "mimic": mimic}
-    for option, value in chosen.items():
+    for option, value in {**chosen, "massless": massless}.items():
         if value not in CHOICES[option]:
             allowed = " or ".join(f"'{choice}'" for choice in CHOICES[option])
             raise InputError(f"{option} must be {allowed}, got {value!r}")
@@ -94,6 +105,8 @@ def load_urdf(
         text = with_series_springs(text, series_springs)
     reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
     robot, links, joints = reader.parse(text)
+    if massless == "merge":
+        hold_massless(reader, links, joints)
     return TreeBuilder(reader, robot, links, joints, floating).model(text.decode("utf-8", errors="replace"))
 
 
@@ -119,27 +132,49 @@ def _read(source, package_dirs, xacro_args):
     """Bytes of the URDF, the name that messages call it by, and the folder it is in (None for text)."""
     if isinstance(source, str) and source.lstrip().startswith("<"):
         return source.strip().encode(), "<urdf text>", None
+    if hasattr(source, "write_xml_string"):
+        return source.write_xml_string(), "<yourdfpy.URDF>", None
     if not isinstance(source, (str, Path)) or not str(source):
-        raise InputError(f"load_urdf needs a path or XML text, got {type(source).__name__} {source!r}")
+        raise InputError(f"load_urdf needs a path, XML text or a yourdfpy.URDF, got {type(source).__name__} {source!r}")
     try:
         path = find_resource(str(source), package_dirs)
     except FileNotFoundError as error:
         raise ModelError(f"no URDF: {error}") from None
     if path.suffix == ".xacro":
-        return _expand_xacro(path, xacro_args).encode(), f"{path} (expanded)", path.parent
+        return _expand_xacro(path, xacro_args, package_dirs).encode(), f"{path} (expanded)", path.parent
     try:
         return path.read_bytes(), str(path), path.parent
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _expand_xacro(path, arguments):
+def _expand_xacro(path, arguments, package_dirs):
     try:
         import xacro  # optional, and only a xacro file needs it
     except ImportError:
         message = f"{path}: reading xacro files needs the 'xacro' package: pip install xacro, "
         raise ModelError(message + "or expand the file first: xacro FILE > robot.urdf") from None
-    try:
-        return xacro.process_file(str(path), mappings=dict(arguments or {})).toprettyxml(indent="  ")
-    except Exception as error:  # xacro raises its own types, SyntaxError, expat and OS errors
-        raise ModelError(f"{path}: xacro failed: {error}") from error
+
+    missing = []  # said once, not in xacro's words
+
+    def find(package):  # in the place of ROS 2's index, which need not be there
+        try:
+            return str(find_resource(f"package://{package}", package_dirs, path.parent))
+        except FileNotFoundError as error:
+            missing.append(error)
+            raise
+
+    packages = ModuleType(f"{_INDEX}.packages")
+    packages.get_package_share_directory = find
+    ours = {_INDEX: ModuleType(_INDEX), packages.__name__: packages}
+    with _FINDS:
+        kept = {name: sys.modules[name] for name in ours if name in sys.modules}
+        sys.modules.update(ours)
+        try:
+            return xacro.process_file(str(path), mappings=dict(arguments or {})).toprettyxml(indent="  ")
+        except Exception as error:  # xacro raises its own types, SyntaxError, expat and OS errors
+            raise ModelError(f"{path}: xacro failed: {missing[0] if missing else error}") from error
+        finally:
+            for name in ours:
+                del sys.modules[name]
+            sys.modules.update(kept)

@@ -132,6 +132,9 @@ class GeometryReader(ElementReader):
         friction = self._drake_friction(element, link)
         R, p = self.origin(element)
         name = element.get("name")
+        if shape.tag == "sphere" and self.number(shape, "radius") == 0.0:
+            self.warn(shape, f"link '{link}': a sphere of radius zero has no surface; left out, nothing will touch it")
+            return []
         if shape.tag != "mesh":
             kind, size = self._shape(shape, link)
             return [CollisionSpec(name, kind, size, R, p, friction)]

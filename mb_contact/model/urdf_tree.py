@@ -208,7 +208,8 @@ class TreeBuilder:
             name = f"joint '{joint.name}' moves link '{joint.child}'"
             self.refuse_if(
                 below[k] == 0.0 and spin[k] == 0.0, joint.line,
-                f"{name}, which has no mass and none below it; give it an <inertial> or make the joint fixed",
+                f"{name}, which has no mass and none below it; give it an <inertial>, make the joint fixed, or load "
+                "with massless='merge'",
             )
             self.refuse_if(
                 not has_child[k] and not _resists(joint, body), joint.line,
@@ -264,6 +265,29 @@ class TreeBuilder:
                 parent = tree.parent[parent]
                 pairs |= {frozenset((a, b)) for a in links[k] for b in links[parent]}
         return frozenset(pairs)
+
+
+def hold_massless(reader, links, joints):
+    """Make joints that move nothing but links without mass and inertia fixed, and what mimics them, with warnings."""
+    above, weighs = {joint.child: joint.parent for joint in joints.values()}, set()
+    for name, spec in links.items():
+        link = None if spec.inertia.is_zero() else name
+        while link is not None and link not in weighs:
+            weighs.add(link)
+            link = above.get(link)
+    held = {joint.name for joint in joints.values() if joint.kind != "fixed" and joint.child in links.keys() - weighs}
+    leaders = held.copy()
+    while leaders:
+        leaders = {joint.name for joint in joints.values() if joint.mimic is not None and joint.mimic.joint in leaders}
+        leaders -= held
+        held |= leaders
+    for name in held:
+        joints[name].kind, joints[name].mimic = "fixed", None
+        reader.lenient["massless"] = "merge"
+    if held:
+        names = ", ".join(f"'{name}'" for name in joints if name in held)
+        line = min(joints[name].line for name in held)
+        reader.warnings.append(f"{reader.source}:{line}: joints that move no mass are held at zero: {names}")
 
 
 def _dof_names(joint):

@@ -215,6 +215,7 @@ class _Builder:
             collision_meshes=entry.collision_meshes,
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
+            massless=entry.massless,
             series_springs=[name for name, a in entry.actuators.items() if a.series_stiffness is not None],
         )
 
@@ -368,11 +369,6 @@ class _Builder:
             f"{self.scene.formulation} knows no mimic joints, gears, joint friction, springs and servos; "
             "leave them out or use os",
         )
-        for key, default in (("integrator", "semi_implicit_euler"), ("collision_scheme", "time_stepping")):
-            self.scene.refuse_if(
-                len(joints.servos) and getattr(self.scene, key) != default, key,
-                f"actuators with stiffness or damping are taken at the end of a step: that needs {default}",
-            )
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()

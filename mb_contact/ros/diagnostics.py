@@ -60,6 +60,8 @@ class Summary:
         Messages on external_wrench.
     foreign_clients : list of str
         Services that clients of another DDS vendor call in vain.
+    rivals : int
+        Other simulators that publish on the topics of this one.
     """
 
     steps: int = 0
@@ -88,6 +90,7 @@ class Summary:
     accepted_wrenches: int = 0
     rejected_wrenches: int = 0
     foreign_clients: list[str] = field(default_factory=list)
+    rivals: int = 0
 
     def add(self, step: Any, time_step: float) -> None:
         """Count one step."""
@@ -122,6 +125,13 @@ def foreign_text(services: list[str]) -> str:
     )
 
 
+#: what to do about another simulator in the same namespace of the same domain
+RIVAL_TEXT = (
+    "another simulator publishes on the topics of this one, and controllers would take the states of both: end one, or "
+    "give it another namespace or ROS_DOMAIN_ID"
+)
+
+
 class Diagnostics:
     """/diagnostics (diagnostic_msgs/DiagnosticArray).
 
@@ -137,10 +147,15 @@ class Diagnostics:
         self._publisher = node.create_publisher("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", STATE)
         self._status_type = node.message_type("diagnostic_msgs/msg/DiagnosticStatus")
         self._rejected = self._over_budget = self._unstamped = 0
+        self._told = "setting up"
 
     def bind(self, summary: Callable[[], Summary], schedule: Schedule) -> None:
         """Report of a running simulation from now on: ``summary()`` gives its :class:`Summary`."""
         self._summary, self._schedule = summary, schedule
+
+    def doing(self) -> str:
+        """What was told last while the simulation was set up."""
+        return self._told
 
     @contextlib.contextmanager
     def setting_up(self) -> Any:
@@ -148,10 +163,10 @@ class Diagnostics:
 
         Gives the function that takes new lines.
         """
-        told, ended = ["setting up"], threading.Event()
+        ended = threading.Event()
 
         def tell(line):
-            told[0] = line
+            self._told = line
             self._node.get_logger().info(line)
 
         def repeat():
@@ -162,7 +177,7 @@ class Diagnostics:
                     continue
                 due += SETTING_UP_SECONDS
                 status = self._named(self._status_type.WARN)
-                status.message = f"not simulating yet: {told[0]}"
+                status.message = f"not simulating yet: {self._told}"
                 self._send(0, status)
 
         thread = threading.Thread(target=repeat, name="setting up", daemon=True)
@@ -235,6 +250,8 @@ class Diagnostics:
             warnings.append(f"{steps} steps left their contact problem unsolved within the budget (certificate)")
         if summary.foreign_clients:
             warnings.append(foreign_text(summary.foreign_clients))
+        if summary.rivals:
+            warnings.append(RIVAL_TEXT)
         if summary.overloaded:
             warnings.append(f"overloaded: real-time factor {summary.real_time_factor_now:.2f}")
         return warnings

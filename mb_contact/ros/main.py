@@ -125,14 +125,17 @@ def _run(scene, options, signals):
         from mb_contact.ros.backend import create_node
         from mb_contact.ros.diagnostics import Diagnostics
         from mb_contact.ros.node import SimulatorNode
+        from mb_contact.ros.services.announced import Services
 
         node = create_node(options.name, options.backend, list(options.ros_args), options.namespace)
         stack.callback(node.destroy_node)
         diagnostics = Diagnostics(node)
-        with diagnostics.setting_up() as tell:  # the first run compiles for minutes
+        services = Services(node)
+        services.announce(diagnostics.doing)
+        with diagnostics.setting_up() as tell:  # the first run compiles
             progress = options.progress or tell
             simulator = _simulator(scene, progress)
-        simulator_node = SimulatorNode(node, simulator, options.node, diagnostics)
+        simulator_node = SimulatorNode(node, simulator, options.node, diagnostics, services)
         if options.record:
             from mb_contact.ros.recorder import Recorder
 
@@ -263,7 +266,9 @@ class _Ending:
         atexit.register(take_signals, signal.SIG_IGN)
 
     def _handle(self, _number, _frame):
-        if self._since is None or time.monotonic() - self._since > self.TIDYING:
+        now = time.monotonic()
+        if self._since is None or now - self._since > self.TIDYING:
+            self._since = now  # one interrupts; a second one would break what the first has begun
             raise KeyboardInterrupt
 
 

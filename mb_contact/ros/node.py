@@ -15,24 +15,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mb_contact.errors import DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import spin_safely
-from mb_contact.ros.commands import CommandInbox, TimeoutPolicy
-from mb_contact.ros.diagnostics import Diagnostics, Summary, foreign_text
+from mb_contact.ros.commands import TimeoutPolicy
+from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text
+from mb_contact.ros.inputs import Inputs
 from mb_contact.ros.lockstep import SLICE, Lockstep
 from mb_contact.ros.memory import REBUILDS, give_memory_back
 from mb_contact.ros.options import DESCRIPTIONS, NodeOptions, Schedule
 from mb_contact.ros.outputs import Outputs
+from mb_contact.ros.outputs.robot import Run
 from mb_contact.ros.pacing import Pacer
-from mb_contact.ros.pushes import WRENCH, PushInbox
-from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
+from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
+from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
-from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+from mb_contact.simulation.interface import AnySimulator
 
 FOREIGN_SECONDS = 2.0  #: between two looks for clients whose calls cannot be answered
 
@@ -48,7 +48,8 @@ class SimulatorNode:
     options : NodeOptions, optional
         Defaults of the node's parameters.
     diagnostics : Diagnostics, optional
-        Where the node has one already.
+    services : Services, optional
+        Where the node has them already.
 
     Raises
     ------
@@ -57,23 +58,22 @@ class SimulatorNode:
     """
 
     def __init__(
-        self, node: Any, simulator: AnySimulator, options: NodeOptions | None = None, diagnostics: Any = None
-    ) -> None:
+        self, node: Any, simulator: AnySimulator, options: NodeOptions | None = None, diagnostics: Any = None,
+        services: Services | None = None,
+    ) -> None:  # fmt: skip
         self.node = node
+        self.services = services or Services(node)
         self.simulator = simulator
         self.options = (options or NodeOptions()).declared_on(node)
         self._logger = node.get_logger()
         self._dt_ns = round(simulator.time_step * 1e9)
         self._schedule = Schedule(self.options, dict(simulator.scene.rates), simulator.time_step)
-        joints = simulator.world.joint_names
-        self._inbox = CommandInbox(
-            joints, simulator.world.effort_limit > 0.0, self.options, self._logger, _servos(simulator)
-        )
+        self.inputs = Inputs(self, self._logger, lambda action: self._hand_over(Request(action)))
+        self._inbox = self.inputs.commands
         self._policy = TimeoutPolicy(
             self._inbox, self.options, lambda: self.simulator.nonlinear_effects(), self._logger
         )
         self.outputs = Outputs(node, simulator, self._schedule, self.options)
-        self.pushes = self._make_pushes()
         self._pacer = Pacer(self.options.real_time_factor, 2.0 * self._schedule.control * simulator.time_step)
         self._diagnostics = diagnostics or Diagnostics(node)
         self._diagnostics.bind(self.summary, self._schedule)
@@ -94,65 +94,11 @@ class SimulatorNode:
         self.applied = None  #: called with (stamp [ns], effort) of every step and (stamp, None) at a reset, to record
         self.happened = None  #: called with (stamp [ns], kind, fields) of all else that acts, to record
         self.answered = None  #: called with the seconds from publishing a state to its answer, to measure
-        self.inputs = {}  #: absolute topic name to type of everything that comes in
-        self._subscriptions = {}
-        # in lockstep the physics thread waits for commands itself, where the backend lets it
-        self._port = node.create_port() if self.options.lockstep and hasattr(node, "create_port") else None
-        if self._port is not None:
-            self._inbox.listen = self._listen_for_commands
-        self._subscribe()
+        self._all_runs = node.create_subscription(Run.TYPE, "run", lambda _: None, LATCHED)
+        self._runs_before = 1  #: publishers of ``run`` when they were counted last
+        self.inputs.listen()
         self._serve()
         node.add_on_set_parameters_callback(self._on_parameters)
-
-    def _make_pushes(self):
-        if not isinstance(self.simulator, SceneSimulator):
-            return None
-        links, near = self.options.external_wrench_links, self.simulator.scene.contact_wrench_links
-        return PushInbox(self.simulator.world, links, near, self.options, self._logger)
-
-    def _subscribe(self):
-        qos = COMMAND_LOCKSTEP if self.options.lockstep else COMMAND
-        own = self._port or self.node
-        self._listen("joint_commands", "sensor_msgs/msg/JointState", self._inbox.on_joint_command, qos, own)
-        self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self._inbox.on_effort_command, qos, own)
-        if isinstance(self.simulator, SceneSimulator):
-            self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE)
-        self._listen_for_pushes()
-
-    def _on_joint_states(self, message):
-        """Put the robots' joints where a message says, between two steps."""
-        names, rows = list(message.name), (message.position, message.velocity)
-        positions, velocities = (np.array(row, dtype=float) if len(row) else None for row in rows)
-        self._hand_over(Request(lambda: self._set_joints(names, positions, velocities)))
-
-    def _set_joints(self, names, positions, velocities):
-        try:
-            self.simulator.set_joints(names, positions, velocities)
-        except MbContactError as error:  # nobody waits for an answer
-            self._logger.warning(f"rejected a message on set_joint_states: {error}", throttle_duration_sec=1.0)
-            return
-        self.tell("joints", names=names, positions=positions, velocities=velocities)
-        self.state_changed()
-
-    def _listen_for_pushes(self):
-        """Subscribe to the pushes of all links that there are, and to those of no others."""
-        topics = self.pushes.topics if self.pushes else ()
-        for topic in topics:
-            self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE)
-        gone = {name for name, type_name in self.inputs.items() if type_name == WRENCH}
-        for name in gone - {self.node.resolve(topic) for topic in topics}:
-            del self.inputs[name]
-            self.node.destroy_subscription(self._subscriptions.pop(name))
-
-    def _listen_for_commands(self, seconds, _interrupted=None):
-        spin_safely(self._port, seconds)
-
-    def _listen(self, topic, type_name, callback, qos, place=None):
-        """Subscribe once to a topic."""
-        name = self.node.resolve(topic)
-        if name not in self.inputs:
-            self.inputs[name] = type_name
-            self._subscriptions[name] = (place or self.node).create_subscription(type_name, topic, callback, qos)
 
     def _serve(self):
         StandardServices(self)
@@ -196,8 +142,8 @@ class SimulatorNode:
         record.unstamped, record.without_run = self._inbox.unstamped, self._inbox.without_run
         record.lockstep, record.failure = self.options.lockstep, self._failure
         record.lockstep_timeouts = self._lockstep.timeouts
-        if self.pushes is not None:
-            record.accepted_wrenches, record.rejected_wrenches = self.pushes.accepted, self.pushes.rejected
+        if (pushes := self.inputs.pushes) is not None:
+            record.accepted_wrenches, record.rejected_wrenches = pushes.accepted, pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
         return record
 
@@ -225,10 +171,7 @@ class SimulatorNode:
         if self._stop:
             request.cancel()  # nobody serves it any more
         self._interrupt.set()
-        if self._port is not None:
-            self._port.wake()
-        with self._inbox.changed:
-            self._inbox.changed.notify_all()
+        self.inputs.wake()
 
     # --- physics thread -------------------------------------------------------------------------
     def run(self, duration: float | None = None) -> Any:
@@ -271,6 +214,7 @@ class SimulatorNode:
             spin_safely(self.node, SLICE)
             if time.monotonic() > due:
                 self._look_for_foreign_clients()
+                self._look_for_rivals()
                 due = time.monotonic() + FOREIGN_SECONDS
 
     def _look_for_foreign_clients(self):
@@ -278,6 +222,14 @@ class SimulatorNode:
         if set(found) - set(self._record.foreign_clients):
             self._logger.warning(foreign_text(found))
         self._record.foreign_clients = found
+
+    def _look_for_rivals(self):
+        """Other simulators on these topics; twice in a row, since a publisher that is gone is forgotten late."""
+        runs = getattr(self._all_runs, "get_publisher_count", lambda: 1)()  # older rclpy cannot tell
+        rivals = max(min(runs, self._runs_before) - 1, 0)
+        if rivals > self._record.rivals:
+            self._logger.warning(RIVAL_TEXT)
+        self._record.rivals, self._runs_before = rivals, runs
 
     def _advance_or_pause(self, bounded):
         """As ``_advance``; a step that is impossible pauses the simulation, and ends one of a given duration."""
@@ -292,8 +244,7 @@ class SimulatorNode:
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
-        if self._port is not None:
-            self._listen_for_commands(0.0)
+        self.inputs.take()
         self._serve_requests()
         if self.paused:
             if self.stepping:
@@ -310,18 +261,9 @@ class SimulatorNode:
                 return
             if self.answered is not None:
                 self.answered(time.perf_counter() - begun)
-        self._ask_actuators()
+        self.inputs.ask_actuators()
         effort = self._policy.effort(self.stamp() * 1e-9, force=self._lockstep.given_up)
         self._do_steps(effort)
-
-    def _ask_actuators(self):
-        """Hand on the targets that have come in."""
-        for field, values in self._inbox.take_targets().items():
-            values = {name: value for name, value in values.items() if name in self.simulator.world.joint_names}
-            if values:
-                targets = {"names": list(values), field: list(values.values())}
-                self.simulator.set_targets(**targets)
-                self.tell("targets", **targets)
 
     def _do_steps(self, effort):
         """Step to the next control instant; a request that comes in meanwhile waits until then."""
@@ -335,8 +277,7 @@ class SimulatorNode:
     def _take_step(self, effort):
         if self.applied is not None:
             self.applied(self.stamp(), effort)
-        if self.pushes is not None:
-            self.pushes.apply(self.simulator, self.tell)
+        self.inputs.push()
         self._step = self.simulator.step(effort)
         self._record.add(self._step, self.simulator.time_step)
         self.outputs.accumulate()
@@ -386,8 +327,8 @@ class SimulatorNode:
         self._step = None
         if self.applied is not None:
             self.applied(self._first_ns, None)
-        if self.pushes is not None:
-            self.pushes.clear()
+        if self.inputs.pushes is not None:
+            self.inputs.pushes.clear()
         if self._failure:
             self.paused, self._failure = False, ""
         self._begin_run()
@@ -425,7 +366,7 @@ class SimulatorNode:
 
     def _one_step(self, last):
         """Take one time step while paused; the last one is published in any case."""
-        self._ask_actuators()
+        self.inputs.ask_actuators()
         self._take_step(self._policy.effort(self.stamp() * 1e-9))
         self._publish(force=last)
         return self.whereabouts()
@@ -441,13 +382,8 @@ class SimulatorNode:
         former, world = self.simulator.world, simulator.world
         self.simulator = simulator
         self._step = None
-        self._inbox.set_joints(world.joint_names, world.effort_limit > 0.0, _servos(simulator))
+        self.inputs.bind(simulator)
         self.outputs.bind(simulator)
-        if self.pushes is not None:
-            counts = self.pushes.accepted, self.pushes.rejected
-            self.pushes = self._make_pushes()
-            self.pushes.accepted, self.pushes.rejected = counts
-            self._listen_for_pushes()
         joints, others = ((w.joint_names, w.follower_names) for w in (world, former))
         if joints != others:  # a state is told once, but one of other joints is another state
             self._publish(force=True)
@@ -456,8 +392,3 @@ class SimulatorNode:
         self._rebuilt += 1
         if self._rebuilt % REBUILDS == 0:
             give_memory_back()
-
-
-def _servos(simulator):
-    """Joints that can be asked for positions and for velocities; None where none can."""
-    return simulator.servos() if isinstance(simulator, SceneSimulator) else None

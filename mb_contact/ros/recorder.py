@@ -26,7 +26,7 @@ from mb_contact.ros.interventions import EVENTS, encode
 from mb_contact.ros.qos import STATE, QoS
 from mb_contact.ros.replay import APPLIED
 
-COMMAND_DEEP = QoS(depth=50, reliable=False)  #: best effort, to take commands of either reliability
+COMMAND_DEEP = QoS(depth=1000, reliable=False)  #: best effort, to take commands of either reliability
 _ARRAY = "std_msgs/msg/Float64MultiArray"
 _BULKY = ("operational_space/", "mass_matrix", "nonlinear_effects")
 
@@ -95,7 +95,7 @@ class Recorder:
             if bulky or not any(part in publisher.topic_name for part in _BULKY):
                 qos = getattr(publisher, "qos", STATE)
                 publisher.tap = self.add_topic(publisher.topic_name, publisher.type_name, qos)
-        for topic, type_name in simulator_node.inputs.items():
+        for topic, type_name in simulator_node.inputs.types.items():
             record = self.add_topic(topic, type_name)
             simulator_node.node.create_subscription(type_name, topic, record, COMMAND_DEEP, raw=True)
         simulator_node.applied = self._applied(simulator_node.node)

@@ -38,7 +38,7 @@ class ContactStep:
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""
         assemble(handle)
-        return _problem.assemble_problem(handle) or _problem.solve(handle, False)
+        return _problem.assemble_problem(handle) or _problem.solve(handle, _problem.STEP)
 
     def finish(self, handle, candidates):
         """All that follows the narrow phase; advances the state behind ``handle`` and returns a status.
@@ -72,7 +72,7 @@ class ContactStep:
         status, servos = LIMIT_MISSED, len(self.context.joints.servos)
         while status == LIMIT_MISSED:  # every further round has at least one limit more, or a servo at its limit
             status = self.solve(handle) or _step.settle(handle)
-            if status == OK and servos and _step.saturate(handle):
+            if status == OK and servos and self.context.integrator.saturate(handle):
                 status = self.context.integrator.free(handle) or LIMIT_MISSED
         return status
 

@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
+from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
-from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
+from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.bilateral import FIRST, make_bilateral_work
 from mb_contact.core.constraints.loop import make_loop_work
 from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
@@ -68,9 +68,10 @@ class StepContext:
         slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED
         push_speed = float(scene.push_out_velocity)
         self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
-        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0])
+        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt])
+        self.impact, self.restitution = np.zeros(4), world.restitution
         self.gravity = np.array(world.gravity, dtype=np.float64)
         joints = world.joints
         own = {name: getattr(joints, name).copy() for name in ("target", "target_rate", "saturation")}  # what changes
@@ -104,16 +105,13 @@ class StepContext:
 
     def find_candidates(self):
         """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""
-        b = self.buffers
         if _step.find_near(self.handle):
             self.ask_engine()
-            take_answers(b, int(b.found[ASKED]))
-        return int(b.found[NEAR])
+        return int(self.buffers.found[NEAR])
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form."""
-        b = self.buffers
-        self.narrow.query(b.asked, int(b.found[ASKED]), b.asked_reach, b.geom_R, b.geom_p, b.asked_witness)
+        ask_engine(self.narrow, self.buffers)
 
     def loop_impulses(self):
         """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
@@ -159,7 +157,7 @@ class StepContext:
         work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
         memory = _workspace.make_memory(capacity, self.N, bilateral)
         if self.memory is not None:
-            for name in ("energy", "joint_effort", "geom_impulse", "external"):
+            for name in ("energy", "falling", "joint_effort", "geom_impulse", "external"):
                 getattr(work, name)[:] = getattr(self.work, name)
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
@@ -181,7 +179,7 @@ class StepContext:
             blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
         dense = rows if self.solver[ONLY_ROWS] else min(rows, _assemble.DENSE_LIMIT)
-        system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place)
+        system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place, self.n)
         total = int(pieces.sum())
         factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)

@@ -46,11 +46,11 @@ class GapWatch:
         """Gaps (count,) of the first candidates at the end of the flow [m]."""
         self.end_poses()
         self._end.query(count)
-        return self._watched(self.buffers, count)
+        return self._watched(True, count)
 
     def at_start(self, count):
         """Gaps (count,) at the start of the substep, where the step's own narrow phase has looked [m]."""
-        return self._watched(self._context.buffers, count)
+        return self._watched(False, count)
 
     def end_poses(self):
         """Poses of the geometries at the end of the flow into the buffers."""
@@ -65,9 +65,9 @@ class GapWatch:
         b.candidates[0], b.reach[0] = first
         return gap
 
-    def _watched(self, b, count):
-        """Gaps (count,) of candidates whose witness points are in the buffers ``b``."""
+    def _watched(self, at_end, count):
+        """Gaps (count,) of candidates by the witness points at the end of the flow, or at the start."""
         _events.watched_gaps(
-            self._context.handle, b, count, self._end.contacts, self._kept, self.n_kept, self._gaps
+            self._context.handle, self._end.handle, at_end, count, self._kept, self.n_kept, self._gaps
         )
         return self._gaps[:count].copy()

@@ -72,6 +72,7 @@ class Impacts:
         self._every = holds_impulses(scene)
         euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
         self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
+        self.rule = 1.0, float(self._every), self._threshold, self._lag  #: as ``StepArrays.impact`` has it
         self._total = np.zeros((len(world.geoms.kind), 6))
         self.loop_impulse = np.zeros(world.couplings.rows)  #: of loops and gears, by the impacts of this step
         self.time = context.time
@@ -182,6 +183,7 @@ class Impacts:
             work.geom_impulse[:] += self._total
             for dof, impulse in self._limits.items():
                 work.joint_effort[dof] += impulse / dt
+            _times.clear_shift(work)
 
     def warm_up(self, handle):
         """Compile or load the kernels of an impact, with whatever contacts there are."""
@@ -304,14 +306,14 @@ class Impacts:
     def _compress(self, handle):
         """The first phase; returns a status."""
         _phases.begin_compression(handle, self.work)
-        status = _problem.solve(handle, True)
+        status = _problem.solve(handle, _problem.IMPACT)
         _phases.end_compression(handle, self.work)
         return status
 
     def _decompress(self, handle, scale):
         """The second phase with all restitutions times ``scale``; a status and the change of energy by both [J]."""
         _phases.begin_decompression(handle, self.work, self._law, scale)
-        status = _problem.solve(handle, True)
+        status = _problem.solve(handle, _problem.IMPACT)
         return status, _phases.end_decompression(handle, self.work, self._law)
 
     def _record(self, handle, scale):

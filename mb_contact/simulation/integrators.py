@@ -1,39 +1,78 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a step moves the state: a scene's integrator, in three calls around the contact problem.
+"""How a step moves the state: a scene's integrator.
 
-``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the solved
-impulses as forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes
-that choose their own steps.
+``step`` is the whole step in compiled code.  For steps that need more it comes in three calls around the contact
+problem: ``free`` finds the velocity that the motion without contacts ends with, ``hold`` moves the state with the
+solved impulses as forces, ``conclude`` makes its result the state.  ``advance`` is the bare flow, for schemes that
+choose their own steps.
 """
 
 import numpy as np
 
-from mb_contact.core.collision.closed_forms import ASKED, NEAR
-from mb_contact.core.handle import FACE_GAP
+from mb_contact.core.collision.closed_forms import ASKED
+from mb_contact.core.handle import FACE_GAP, TWICE
 from mb_contact.core.integrate import flow as _flow
+from mb_contact.core.integrate import flow_step as _flow_step
+from mb_contact.core.integrate import held_servos as _held
 from mb_contact.core.integrate import kept_contacts as _kept
-from mb_contact.core.integrate import midpoint as _midpoint
-from mb_contact.core.integrate import runge_kutta as _runge_kutta
-from mb_contact.core.integrate.tableaux import RK4, RK54
+from mb_contact.core.integrate import whole as _whole
+from mb_contact.core.integrate.flow_step import BEGIN
+from mb_contact.core.integrate.tableaux import ONE_STAGE, RK4, RK54
+from mb_contact.core.jit import entry_for
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.types import JOINT_FLOATING, OK
 
+UNLOCKED = 32  #: velocities from which steps release Python's lock
 TILTED = 1e-6  #: gap up to which a flow may leave a face that slides and spins tilted [m]
 
 
+#: rule and tableau of the integrators with a flow; that of Euler has none to the time of an event
+FLOWS = {
+    "semi_implicit_euler": (_flow_step.FIXED, RK4),
+    "rk4": (_flow_step.FIXED, RK4),
+    "adaptive": (_flow_step.ADAPTIVE, RK54),
+    "midpoint": (_flow_step.MIDPOINT, ONE_STAGE),
+}
+
+
 class SemiImplicitEuler:
-    """v+ = v + dt v_dot(q, v) with implicit damping, then q+ = q o exp(dt v+)."""
+    """v+ = v + dt v_dot(q, v) with implicit damping, then q+ = q o exp(dt v+).
+
+    Parameters
+    ----------
+    context : StepContext
+    """
 
     kernel = _step.conclude  #: compiled last of what it needs
     lag = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
     removes_gains = False  #: by a turn of phi in a step its energy swings by about phi^2: told, and left as it is
 
+    def __init__(self, context):
+        self._kernel = _whole.euler_step if context.N < UNLOCKED else _whole.long_euler_step
+        self._whole = None
+
+    @staticmethod
+    def compile(handle):
+        """Take a step with either form of the whole step."""
+        for kernel in (_whole.euler_step, _whole.long_euler_step):
+            kernel(handle, False)
+
+    def step(self, handle, stage):
+        """The whole step, from BEGIN or behind an engine's answers; returns a status."""
+        if self._whole is None:  # loaded or compiled by the first step
+            self._whole = entry_for(self._kernel, handle, False)
+        return self._whole(handle, stage != BEGIN)
+
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
         return _step.smooth_dynamics(handle)
+
+    def saturate(self, handle):
+        """Whether servos were taken at their limits, or not, that are otherwise."""
+        return _step.saturate(handle)
 
     def hold(self, _handle):
         """Nothing: the settled velocity is the new one."""
@@ -45,27 +84,51 @@ class SemiImplicitEuler:
 
 
 class Flow:
-    """Steps by a flow of the smooth motion (``core/integrate/flow.py``); the integrators differ in ``advance``.
+    """Steps by a flow of the smooth motion (``core/integrate/flow_step.py``).
 
     Parameters
     ----------
     context : StepContext
+    rule : int
+        Which flow.
+    tableau : Tableau
+        Of a Runge-Kutta method; of others how many stages' rates are kept.
     """
 
-    kernel = None  #: compiled last of what it needs
     lag = 0.0
     removes_gains = True  #: what a step gains without work is taken out again
-    tableau = None  #: whose stages' rates are kept
 
-    def __init__(self, context):
-        n, N, nq, stages = context.n, context.N, len(context.q), len(self.tableau.b) if self.tableau else 1
-        self._context = context
+    def __init__(self, context, rule, tableau):
+        self._context, scene = context, context.scene
         context.settings[FACE_GAP] = TILTED
-        self._end = None  # OtherPoses, made with the first step that has candidates
-        self._ends_free = False  # whether the end of the flow is that without impulses
+        context.solver[TWICE] = scene.collision_scheme != "event"
+        self._end = None  # OtherPoses, made with the first step
+        tolerance = float(scene.integrator_tolerance)
         #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
-        self.arrays, self.flow = _flow.make_flow(n, N, nq, stages, _free_bodies(context.world.tree))
+        self.arrays, self.flow = _flow.make_flow(
+            context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context.world.tree)
+        )
+        self._kernel = _flow_step.flow_step if context.N < UNLOCKED else _flow_step.long_flow_step
+        #: compiled last of what it needs
+        self.kernel = _flow_step.free_flow if scene.collision_scheme == "event" else self._kernel
+        self._whole = None
+
+    def step(self, handle, stage):
+        """The whole step, from BEGIN or behind an engine's answers; returns a status."""
+        end = self._room_for_end()
+        if self._whole is None:
+            self._whole = entry_for(self._kernel, handle, self.flow, end.handle, stage)
+        return self._whole(handle, self.flow, end.handle, stage)
+
+    def compile(self, handle):
+        """Take a step with either form of the whole step."""
+        for kernel in (_flow_step.flow_step, _flow_step.long_flow_step):
+            kernel(handle, self.flow, self._room_for_end().handle, BEGIN)
+
+    def ask_engine(self):
+        """Witnesses of the pairs that have no closed form, where the step ends."""
+        self._end.ask_engine()
 
     def begin(self, handle):
         """Put the start of the flow at the handle's state, with its efforts and without impulses."""
@@ -76,40 +139,31 @@ class Flow:
 
         The handle's state and kinematics are left alone; where it takes several steps, the start moves on.
         """
-        raise NotImplementedError
+        return _flow_step.advance(handle, self.flow, dt)
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
-        _flow.begin_free_flow(handle, self.flow)
-        self._ends_free = True
-        return self.advance(handle, self._context.dt) or _flow.free_velocity(handle, self.flow)
+        return _flow_step.free_flow(handle, self.flow)
+
+    def saturate(self, handle):
+        """Whether servos were taken at their limits, or not, that are otherwise."""
+        return _held.saturate_flow(handle, self.flow)
 
     def hold(self, handle):
         """The step again from its start, with the solved impulses as forces; returns a status.
 
         Where its contacts wander, their problem is solved again, with their rows of the end (``kept_contacts.py``).
         """
-        near = int(self._context.buffers.found[NEAR])
-        status = self._solve_at_end(handle, near) if near else OK
-        return status or self.flow_with_impulses(handle)
-
-    def _solve_at_end(self, handle, near):
-        """The impulses for the rows of the end, where contacts of ``near`` pairs wander; returns a status."""
-        context, end = self._context, self._room_for_end()
-        count = _kept.look_at_end(handle, self.flow, end.handle, near)
-        if count < 0:
-            return OK
-        self._ends_free = False
+        end = self._room_for_end()
+        _kept.look_at_end(handle, self.flow, end.handle)
         if end.buffers.found[ASKED]:
             end.ask_engine()
-        return context.contact_step.complete(handle, _kept.solve_at_end(handle, self.flow, end.handle, count))
+        status = self._context.contact_step.complete(handle, _kept.solve_at_end(handle, self.flow, end.handle))
+        return status or self.flow_with_impulses(handle)
 
     def flow_with_impulses(self, handle):
         """The flow of the step with the solved impulses, from its start; returns a status."""
-        if not _kept.hold_impulses(handle, self.flow) and self._ends_free:
-            return OK  # nothing acts
-        self._ends_free = False
-        return self.advance(handle, self._context.dt)
+        return _flow_step.flow_with_impulses(handle, self.flow)
 
     def _room_for_end(self):
         """Poses and contacts where the flow ends."""
@@ -120,39 +174,6 @@ class Flow:
     def conclude(self, handle):
         """Energy balance, report and the new state."""
         _flow.conclude_flow(handle, self.flow)
-
-
-class RungeKutta(Flow):
-    """One step of a fixed tableau; joint damping is explicit in its stages."""
-
-    kernel = _runge_kutta.fixed_flow
-    tableau = RK4
-
-    def advance(self, handle, dt):
-        """See Flow."""
-        return _runge_kutta.fixed_flow(handle, self.flow, self.tableau.A, self.tableau.b, dt)
-
-
-class Adaptive(Flow):
-    """Steps of an embedded pair whose error estimate stays below a tolerance, as many as the flow needs."""
-
-    kernel = _runge_kutta.adaptive_flow
-    tableau = RK54
-
-    def advance(self, handle, dt):
-        """See Flow."""
-        t, tolerance = self.tableau, float(self._context.scene.integrator_tolerance)
-        return _runge_kutta.adaptive_flow(handle, self.flow, t.A, t.b, t.difference, t.order, tolerance, dt)
-
-
-class Midpoint(Flow):
-    """Implicit midpoint in energy-conserving forms (``core/integrate/midpoint.py``); joint damping is implicit."""
-
-    kernel = _midpoint.midpoint_flow
-
-    def advance(self, handle, dt):
-        """See Flow."""
-        return _midpoint.midpoint_flow(handle, self.flow, dt)
 
 
 def _free_bodies(tree):
@@ -182,6 +203,6 @@ def make_integrator(context):
     if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
         message = f"'{scene.integrator}' needs formulation: os; use semi_implicit_euler here"
         raise scene.error("integrator", message)
-    if scene.integrator == "semi_implicit_euler":  # which has no flow to the time of an event
-        return RungeKutta(context) if scene.collision_scheme == "event" else SemiImplicitEuler()
-    return {"rk4": RungeKutta, "midpoint": Midpoint, "adaptive": Adaptive}[scene.integrator](context)
+    if scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event":
+        return SemiImplicitEuler(context)
+    return Flow(context, *FLOWS[scene.integrator])

@@ -3,10 +3,12 @@
 
 """The jobs of ``warm_up.py``: each compiles or loads kernels by calling what needs them, in a process of its own."""
 
+import contextlib
 import doctest
 import gc
 import importlib
 import inspect
+import io
 import json
 import os
 import queue
@@ -16,15 +18,18 @@ import time
 
 import numpy as np
 
+from mb_contact.core.declare import allocate
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
-from mb_contact.core.step import problem, step, whole
+from mb_contact.core.step import problem, step
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.worlds import run, store
 from mb_contact.errors import MbContactError
 from mb_contact.model.pendulum import pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_simulator import surface_simulator
 from mb_contact.simulation.warm_up import LIBRARY
@@ -46,33 +51,50 @@ def _context():
     return context
 
 
-def _motion(_):
-    handle = _context().handle
-    stages = step.refresh, step.begin_step, step.smooth_dynamics, assemble, problem.assemble_problem, step.settle
-    for kernel in (*stages, step.saturate, step.conclude, step.find_near):
-        kernel(handle)
+#: by name, in the order in which ``warm_up.py`` hands them out
+_STAGES = {
+    "assemble_problem": problem.assemble_problem,
+    "find_contacts": lambda handle: step.find_contacts(handle, 0),
+    "solve": lambda handle: problem.solve(handle, problem.STEP),
+    "conclude": step.conclude,
+    "find_near": step.find_near,
+    "assemble": assemble,
+    "settle": step.settle,
+    "smooth_dynamics": step.smooth_dynamics,
+    "refresh": step.refresh,
+    "begin_step": step.begin_step,
+    "saturate": step.saturate,
+    "whole": SemiImplicitEuler.compile,
+}
+
+
+def _stage(name):
+    """A kernel of a step."""
+    _STAGES[name](_context().handle)
+
+
+def _terms(_):
+    """What controllers ask for."""
     arm = Simulator(pendulum(2).scene(), warm_up=False)
     arm.reset()
     arm.mass_matrix()
     arm.operational_space(["link_1"])
 
 
-def _manifolds(_):
-    step.find_contacts(_context().handle, 0)
-
-
-def _solver(_):
-    problem.solve(_context().handle, False)
-
-
-def _whole(_):
-    for kernel in (whole.euler_step, whole.long_euler_step):
-        kernel(_context().handle, False)
+def _worlds(_):
+    none = dict.fromkeys(store.SIZES, 0)
+    handles = [make(allocate(kind, **none)) for kind, make in store.MAKERS]
+    lane, worlds, values, job = handles
+    at = _context().handle, lane, worlds, values
+    run.run_worlds(*at, job, True, 0)
+    run.refresh_worlds(*at, np.zeros(0, np.int64))
 
 
 def _choices(text):
     simulator = Simulator(falling_box(**json.loads(text)))
     simulator.step()
+    if simulator.context.events is None:
+        simulator.context.integrator.compile(simulator.context.handle)
     if simulator.scene.friction_model in ELASTIC_MODELS:
         simulator.contact_problem()
 
@@ -103,12 +125,18 @@ def _examples(room):
                 runner.run(example, out=lambda _: None)
 
 
+def _bench(options):
+    """A measurement of ``mb-contact bench``; the robots of some come with packages that may be missing."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        importlib.import_module("mb_contact.cli").main(["bench", *options.split()])
+
+
 def _kernel(key):
     """A function that is compiled when it is first called."""
     find_address(key)
 
 
-_ALL = _motion, _manifolds, _solver, _whole, _choices, _surfaces, _scene, _library, _examples, _kernel
+_ALL = _stage, _terms, _worlds, _choices, _surfaces, _scene, _library, _examples, _bench, _kernel
 OPTIONAL = ("choices", "library")  #: kinds of jobs that may fail: choices may exclude each other
 KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 

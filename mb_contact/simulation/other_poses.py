@@ -3,14 +3,12 @@
 
 """Contacts at poses that are not the state's: where a flow ends, or at the moment at which two shapes will touch."""
 
-from mb_contact.collision import make_buffers, make_contacts, make_narrow_phase
-from mb_contact.core.collision.closed_forms import ASKED
+from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.integrate.kept_contacts import (
     PosesArrays,
     end_contacts,
     end_witnesses,
     make_poses_handle,
-    take_end_answers,
 )
 
 
@@ -45,12 +43,10 @@ class OtherPoses:
         """Witnesses of the first ``count`` candidates."""
         if end_witnesses(self._context.handle, self.handle, count):
             self.ask_engine()
-            take_end_answers(self.handle)
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form."""
-        b = self.buffers
-        self._narrow.query(b.asked, int(b.found[ASKED]), b.asked_reach, b.geom_R, b.geom_p, b.asked_witness)
+        ask_engine(self._narrow, self.buffers)
 
     def find(self, count):
         """Contacts of the first ``count`` candidates, whose witnesses ``query`` has found."""

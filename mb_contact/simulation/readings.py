@@ -88,7 +88,10 @@ class Readings:
 
     @property
     def newton_budget(self) -> int:
-        """Newton steps that an island of bodies may take in a step; then its best impulses are used; settable.
+        """Newton steps that an island of bodies may take in each attempt of a step; settable.
+
+        Attempts are from the last impulses, from zero, without push-out, and posed by bodies where it was posed by
+        nodes; then the best impulses are used.
 
         Returns
         -------

@@ -11,7 +11,7 @@ step, and what no step resolves for long (a whip's end) gains a smaller part.
 
 import numpy as np
 
-from mb_contact.core.step.whole import TURN, turns_fast
+from mb_contact.core.integrate.whole import TURN, turns_fast
 from mb_contact.dynamics.arguments import hinge_name
 from mb_contact.errors import DynamicsError
 

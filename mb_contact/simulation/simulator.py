@@ -116,6 +116,7 @@ class Simulator(Readings):
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts()
+            context.impact[:] = context.impacts.rule
         if self.scene.collision_scheme == "event":
             context.events = EventScheme(context)
         context.allocate()
@@ -139,8 +140,7 @@ class Simulator(Readings):
         parts = {
             f"the contact step of formulation {self.scene.formulation}": context.contact_step,
             f"the integrator {self.scene.integrator}": context.integrator,
-            "the impact phase": context.impacts,
-            "the event scheme": context.events,
+            "the impact phase": context.impacts, "the event scheme": context.events,
         }
         missing = [name for name, part in parts.items() if part is not None and not in_cache(part.kernel)]
         if missing:

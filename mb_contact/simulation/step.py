@@ -6,22 +6,17 @@
 import numpy as np
 
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
-from mb_contact.core.jit import entry_for
-from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.step.report import summarise
-from mb_contact.core.step.whole import energy_gain, euler_step, long_euler_step
+from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END, BEGIN
+from mb_contact.core.integrate.whole import account
 from mb_contact.core.workspace import (
     BAD_BODY,
     BALANCE,
     COLUMNS,
     CONTACTS,
     ENERGY,
-    ENERGY_GAINED,
-    ENERGY_REMOVED,
     HEAD,
     LANDINGS,
     POINTS,
-    REMOVED,
     TIME_STEPPED,
     WORK,
 )
@@ -29,13 +24,10 @@ from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
 from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
-from mb_contact.types import ASK_ENGINE, FAST_MOTION, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
-
-UNLOCKED = 32  #: velocities from which steps release Python's lock
+from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
 
 
 class Stepper:
@@ -49,10 +41,8 @@ class Stepper:
     def __init__(self, state):
         self._state, self._context = state, state.context
         context = self._context
-        euler = isinstance(context.integrator, SemiImplicitEuler) and context.events is None
         self._projects = context.drift[PROJECTION] > 0.0 and context.world.couplings.rows > 0
-        self._in_one_call = euler and not self._projects
-        self._euler = None
+        self._in_one_call = context.events is None and not self._projects
 
     def step(self, dt, command):
         """Advance by dt [s] under commanded efforts (joints,), None for none; the Step.
@@ -81,6 +71,7 @@ class Stepper:
         """
         context, wrenches = self._context, self._context.wrenches
         effort, length = context.effort.copy(), context.settings.item(DT)
+        saturation = context.joints.saturation.copy()
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         try:
             context.effort.fill(0.0)
@@ -92,29 +83,40 @@ class Stepper:
             return self._step_whole(dt) or self._step_in_parts(dt)
         except BaseException:
             context.effort[:], context.settings[DT] = effort, length
+            context.joints.saturation[:] = saturation
             if acting:
                 saved, wrenches.applied, context.work.external[:] = acting
                 wrenches.restore(saved)
             raise
 
-    def _step_whole(self, dt):
-        """One compiled call, or two around the collision engine; None where the step needs more than that."""
+    def in_one_call(self):
+        """Whether the scene's steps are one compiled call, but for what happens in some of them."""
         context = self._context
-        if not self._in_one_call or context.impacts is not None or type(context.contact_step) is not ContactStep:
+        return self._in_one_call and type(context.contact_step) is ContactStep
+
+    def _step_whole(self, dt):
+        """One compiled call, and one more each time that the engine is asked; None where the step needs more."""
+        context = self._context
+        if not self.in_one_call():
             return None
-        if self._euler is None:  # loaded or compiled by the first step
-            kernel = euler_step if context.N < UNLOCKED else long_euler_step
-            self._euler = entry_for(kernel, context.handle, False)
-        answered, status = False, self._euler(context.handle, False)
+        if context.impacts is not None:
+            context.impacts.begin(self._state.time)
+        integrator, handle = context.integrator, context.handle
+        stage, status = BEGIN, integrator.step(handle, BEGIN)
         while status != OK:
-            if status == FAST_MOTION:
+            if status == IN_PARTS:
                 return None
             if status == ASK_ENGINE:
                 context.ask_engine()
-                answered = True
-            elif not context.make_room(status):
+                stage = ANSWERED
+            elif status == ASK_AT_END:
+                integrator.ask_engine()
+                stage = ANSWERED_AT_END
+            elif context.make_room(status):
+                stage, handle = min(stage, ANSWERED), context.handle
+            else:
                 raise self._error(status)
-            status = self._euler(context.handle, answered)
+            status = integrator.step(handle, stage)
         work = context.work
         return LastStep(work.q_start, work.v_start, work.gravity_start, dt)
 
@@ -127,27 +129,13 @@ class Stepper:
         if status != OK:
             raise self._error(status)
         impacts = 0.0 if context.impacts is None else context.impacts.work_done
-        work = sum(context.work.work_terms.tolist()) + impacts
         if start is not None:
-            refuse_runaway(state, start, work)
-        gained, removed = self._check_energy(work, before, falling)
-        summarise(context.handle)
-        numbers = context.work.record
-        numbers[ENERGY_GAINED], numbers[ENERGY_REMOVED], numbers[WORK] = gained, removed, work
-        numbers[TIME_STEPPED] = 0.0 if context.events is None else context.events.time_stepped
+            refuse_runaway(state, start, sum(context.work.work_terms.tolist()) + impacts)
+        integrator = context.integrator
+        account(context.handle, integrator.lag, integrator.removes_gains, *before, falling, impacts)
+        if context.events is not None:
+            context.work.record[TIME_STEPPED] = context.events.time_stepped
         return last
-
-    def _check_energy(self, work, before, falling):
-        """(What the finished step has gained without ``work``, what of it was removed) [J]; passivity.py.
-
-        Energies ``before`` [J] and the power of gravity then, ``falling`` [W], are those at the start of the step.
-        """
-        context, integrator = self._context, self._context.integrator
-        told, left, bound = energy_gain(context.handle, integrator.lag, *before, falling, work)
-        removed = float(context.work.contact_energy[REMOVED])
-        if integrator.removes_gains and left > bound:
-            removed += remove_gain(context.handle, left)
-        return told if told > bound else 0.0, removed
 
     def _move(self):
         """Detect, solve and move once; returns a status."""

@@ -3,9 +3,9 @@
 
 """Compilation ahead of time: jobs that compile kernels into the cache, in a process for each processor.
 
-Numba compiles under one lock, so other processors only help in other processes.  The jobs of a step's own kernels
-have few kernels in common and run side by side; what is built on them follows.  The process that waits takes the
-machine code from the cache, and is free for other things meanwhile.
+Numba compiles under one lock, so other processors only help in other processes.  Each takes a job when it has done the
+one before, and loads what others have compiled; the jobs that come first have few kernels in common.  The process that
+waits takes the machine code from the cache, and is free for other things meanwhile.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mb_contact.core import kernel_files as files
+from mb_contact.core.integrate import whole
 from mb_contact.core.jit import DISABLE_JIT, ROOMS, STUDIES, source_digest
-from mb_contact.core.step import whole
 from mb_contact.errors import InputError
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import CHOICES
@@ -43,10 +43,21 @@ class Job(NamedTuple):
     functions: int = 1
 
 
-#: kernels of every step, in groups that share little
-STEP = (Job("motion", functions=190), Job("manifolds", functions=80), Job("solver", functions=40))
-
-WHOLE = (Job("whole", functions=10),)  #: what strings them together
+#: kernels of every step: two processes that take them in this order hardly compile a function twice, and end together
+STEP = (
+    Job("stage", "assemble_problem", 46), Job("stage", "find_contacts", 77), Job("stage", "solve", 26),
+    Job("stage", "conclude", 50), Job("stage", "find_near", 40), Job("stage", "assemble", 45),
+    Job("stage", "settle", 20), Job("terms", functions=20), Job("stage", "smooth_dynamics", 10),
+    *(Job("stage", name) for name in ("refresh", "begin_step", "saturate", "whole")),
+)  # fmt: skip
+WORLDS = (Job("worlds", functions=12),)  #: steps of many worlds
+#: what measurements compile, in little of their time
+BENCHES = (
+    Job("bench", "grasp", 50), Job("bench", "quadruped --seconds 0.2", 40), Job("bench", "collision --repeats 1", 30),
+    Job("bench", "pendulum --links 3,6 --seconds 0.05", 30), Job("bench", "formulations --repeats 1", 5),
+    Job("bench", "step --repeats 1", 5), Job("bench", "fidelity --case rod_on_ice", 5),
+    Job("bench", "fidelity --case rod_falls", 5),
+)  # fmt: skip
 
 
 def is_compiled():
@@ -59,18 +70,20 @@ def in_cache(kernel):
     return DISABLE_JIT or kernel.is_kept()
 
 
-def compile_step(progress):
+def compile_step(progress, more=()):
     """Compile the kernels of every step.
 
     Parameters
     ----------
     progress : callable
         Gets a line of text now and then.
+    more : sequence of Job
+        What is built on them.
     """
     reason = files.why_compile()
     if reason:
         progress(reason)
-    compile_jobs([STEP, WHOLE], progress)
+    compile_jobs([STEP, more] if more else [STEP], progress)
 
 
 def compile_choices(scene, progress):
@@ -104,7 +117,7 @@ def compile_ahead(scenes, everything, into, progress):
     """
     if into and files.target() != files.PORTABLE:
         raise InputError(f"a package carries kernels for {files.PORTABLE}; this process compiles for {files.target()}")
-    phases = all_jobs() if everything else [STEP, WHOLE]
+    phases = all_jobs() if everything else [STEP, WORLDS]
     if scenes:
         phases.append([Job("scene", str(path), 40) for path in scenes])
     well = compile_jobs(phases, progress, every=0.02)
@@ -147,7 +160,7 @@ def all_jobs():
              Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
              *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces")))  # fmt: skip
     small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("library", path, 2) for path in scenes]
-    return [STEP, WHOLE, large, small]
+    return [STEP, (*WORLDS, *large), (*BENCHES, *small)]
 
 
 # --- processes --------------------------------------------------------------------------------------
@@ -216,36 +229,45 @@ class _Worker:
     """A process that runs jobs, and the thread that hands them out."""
 
     def __init__(self, jobs, bar, niceness):
-        self._jobs, self._bar, self._count = jobs, bar, 0
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(niceness)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env=child_environment() | {WORKER: "1"},
-        )  # fmt: skip
+        self._jobs, self._bar, self._niceness, self._count, self._ended = jobs, bar, niceness, 0, False
+        self._process = self._start()
         self._thread = threading.Thread(target=self._hand_out, daemon=True)
         self._thread.start()
+
+    def _start(self):
+        return subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM.format(self._niceness)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env=child_environment() | {WORKER: "1"},
+        )  # fmt: skip
 
     def _hand_out(self):
         with contextlib.suppress(ValueError):  # of a file that ``end`` has closed
             self._run()
 
     def _run(self):
-        while True:
+        before = 0  # functions that the process had compiled
+        while not self._ended:
             try:
                 job = self._jobs.get_nowait()
             except queue.Empty:
                 return
-            before = self._count
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.write(json.dumps([job.kind, job.argument]) + "\n")
                 self._process.stdin.flush()
+            answer = {"functions": before}
             for line in self._process.stdout:
                 answer = json.loads(line)
-                self._count = answer["functions"]
-                self._bar.tell(job, job.functions if "done" in answer else self._count - before)
+                self._bar.tell(job, job.functions if "done" in answer else answer["functions"] - before)
                 if "done" in answer:
                     break
-            else:
-                answer = {"failure": "the process that compiled it has ended"}
+            self._count += answer["functions"] - before
+            before = answer["functions"]
+            if "done" not in answer:
+                if self._ended:
+                    return
+                answer, before = {"failure": "the process that compiled it has ended"}, 0
+                self._process.communicate()
+                self._process = self._start()
             if answer["failure"]:
                 self._bar.failures.append(f"{job.argument or job.kind}: {answer['failure']}")
 
@@ -254,5 +276,8 @@ class _Worker:
         return self._count
 
     def end(self):
+        self._ended = True
+        self._process.kill()
+        self._thread.join()
         self._process.kill()
         self._process.communicate()

@@ -45,7 +45,7 @@ def make_package(root, decorator):
         folder.mkdir(parents=True)
     for folder in (package, package / "core", *folders):
         (folder / "__init__.py").write_text("", encoding="utf-8")
-    for name in ("jit.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
+    for name in ("jit.py", "kernel_compiler.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
         shutil.copy(PACKAGE / "core" / name, package / "core" / name)
     write_leaf(package, decorator, 2)
     write_types(package, 0)

@@ -17,7 +17,7 @@ from paths import ROOT
 
 KERNELS = '''
 from numba import types
-from toy.core.jit import entry, kernel, on_demand, sweep
+from toy.core.jit import kernel, on_demand, sweep
 
 
 @sweep
@@ -53,6 +53,16 @@ def total(x):
     return scaled(x)
 
 
+@kernel
+def first(values):
+    return large(values[0])
+
+
+@kernel
+def first_twice(values):
+    return 2.0 * first(values)
+
+
 @on_demand(types.UniTuple(types.float64, 2))
 def rare(x, n):
     return large(x), n
@@ -73,7 +83,7 @@ def careless(x):
     return wrong(x) if x > 1.0 else 1.0
 
 
-@entry
+@kernel
 def doubled(x):
     return 2.0 * one(x) + other(x)
 '''
@@ -101,7 +111,7 @@ def package(tmp_path):
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("", encoding="utf-8")
-    for name in ("jit.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
+    for name in ("jit.py", "kernel_compiler.py", "kernel_dispatcher.py", "kernel_files.py", "on_demand.py"):
         shutil.copy(ROOT / "mb_contact" / "core" / name, package / "core" / name)
     (package / "types.py").write_text("", encoding="utf-8")
     lines = "\n".join(f"    total += (x - {k}.0) / (x + {k}.0)" for k in range(1, 150))
@@ -142,6 +152,14 @@ def test_a_loaded_function_that_is_copied_brings_what_it_calls(package):
 
 
 @pytest.mark.long
+def test_a_wrapper_alone_takes_tuples(package):
+    """Numba loads what it knows of their types when it compiles a function, and here none is compiled."""
+    assert run(package, ["doubled"], more="kernels.first_twice((2.0, 1.0))")[3] == pytest.approx(2.0 * LARGE)
+    value = run(package, ["doubled"], more="kernels.first((2.0, 1.0))")[3]
+    assert value == pytest.approx(LARGE)
+
+
+@pytest.mark.long
 def test_a_large_function_is_machine_code_in_one_file_only(package):
     run(package, ["doubled"])
     sizes = {path.name.split("-")[0]: path.stat().st_size for path in package.parents[1].rglob("*.kernel")}
@@ -172,6 +190,14 @@ def test_what_is_missing_or_damaged_is_compiled_again(package):
         again, compiled, *_ = run(package, ["doubled"])
         assert again == values and "core.tree.kernels.large-11" in compiled
         assert len(path.read_bytes()) == len(whole), "and kept again"
+
+
+@pytest.mark.long
+def test_an_entry_that_is_asked_for_is_compiled(package):
+    """As steps ask for theirs, where nothing was compiled ahead: a folder that cannot be written, say."""
+    more = "__import__('toy.core.jit').core.jit.entry_for(kernels.doubled, 2.0)(2.0)"
+    for _ in range(2):
+        assert run(package, [], more=more)[3] == pytest.approx(3.0 * LARGE + 1.0)
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pickle
+import types
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_a_truncated_or_foreign_file_is_ignored_with_one_line(places, caplog):
     write()
     (path,) = places[1].rglob("*.kernel")
     whole = path.read_bytes()
-    for strange in (bytes(range(256)), whole[:16] + b"\xff" * 8 + whole[24:]):
+    for strange in (bytes(range(256)), b"mbkern99" + whole[8:], whole[:16] + b"\xff" * 8 + whole[24:]):
         path.write_bytes(strange)
         assert kernel_files.read(KEY, second=True) is None, "bytes of another origin, or a length that cannot be"
     for length in range(len(whole)):
@@ -92,10 +93,25 @@ def test_where_nothing_can_be_written_nothing_is_kept(places, caplog):
 
 
 @pytest.mark.nojit
-def test_another_version_of_a_library_is_another_environment(monkeypatch):
+@pytest.mark.parametrize("library, version", [("llvmlite", "0.1.2"), ("numba", "0.1.2"), ("numpy", "9.8.7")])
+def test_another_version_of_a_library_is_another_environment(monkeypatch, library, version):
     here = kernel_files.environment.__wrapped__(kernel_files.PORTABLE)
-    monkeypatch.setattr(kernel_files.llvmlite, "__version__", "0.1.2")
-    assert "llvmlite-0.1.2" in kernel_files.environment.__wrapped__(kernel_files.PORTABLE) != here
+    monkeypatch.setattr(getattr(kernel_files, library), "__version__", version)
+    there = kernel_files.environment.__wrapped__(kernel_files.PORTABLE)
+    assert f"{library}-{version[:3]}" in there != here
+
+
+@pytest.mark.nojit
+def test_another_python_is_another_environment(monkeypatch):
+    monkeypatch.setattr(kernel_files.sys, "implementation", types.SimpleNamespace(cache_tag="cpython-99"))
+    assert kernel_files.environment.__wrapped__(kernel_files.PORTABLE).startswith("cpython-99")
+
+
+@pytest.mark.nojit
+def test_kernels_are_written_to_the_users_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("MB_CONTACT_CACHE_DIR", str(tmp_path))
+    bases = [folder.parent for folder in kernel_files.folders.__wrapped__()]
+    assert bases[0] == kernel_files.PACKAGED and bases[-1] == tmp_path
 
 
 @pytest.mark.nojit

@@ -21,7 +21,6 @@ import press_controller as law  # noqa: E402
 from lift_controller import Terms  # noqa: E402
 
 TOLERANCE = 0.005  #: of the steady force, relative
-COMPILING = 300.0
 
 
 def press(force, wall=0.0):
@@ -71,13 +70,11 @@ def test_no_wall_is_an_error():
 def test_over_dds_in_lockstep():
     """Simulator and controller as two processes: deterministic, and the same force."""
     pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
-    from ros.support import Session
+    from ros.support import COMPILING, Session
 
     with Session() as ros:
         ros.env["MB_CONTACT_ROS_BACKEND"] = "embedded"
-        run = (sys.executable, "-u", "-m", "mb_contact.ros.main", SCENE, "--lockstep", "--as-fast-as-possible")
-        node = ros.process(*run)
-        node.wait_for("is up", COMPILING)
+        node = ros.node(SCENE, "--lockstep", "--as-fast-as-possible")
         controller = ros.process(sys.executable, "-u", ROOT / "examples" / "press_with_force.py", "--force", "20")
         assert controller.wait(COMPILING) == 0, controller.output()
         words = controller.wait_for("steady force").split()

@@ -83,9 +83,15 @@ def test_a_singular_inertia_is_a_warning_and_no_option_is_needed(capsys, tmp_pat
 
 def test_a_file_that_cannot_be_used_is_still_an_error(capsys, tmp_path):
     file = tmp_path / "empty.urdf"
-    file.write_text(chain(1, ""))
+    file.write_text(chain(1, '<inertial><mass value="1"/></inertial>'))
     assert cli.main(["info", str(file)]) == 2
-    assert "joint 'j1' moves link 'l1', which has no mass and none below it" in capsys.readouterr().err
+    assert "joint 'j1' moves link 'l1', which has no inertia along that motion" in capsys.readouterr().err
+
+
+def test_joints_that_move_no_mass_are_held_and_named(capsys, tmp_path):
+    file = tmp_path / "ghosts.urdf"
+    file.write_text(chain(2, ""))
+    assert info(capsys, file)[-1].endswith("load_urdf(..., massless='merge')")
 
 
 def test_a_chain_of_1500_bodies_prints(capsys, tmp_path):

@@ -373,7 +373,7 @@ def test_missing_file(tmp_path):
         load_urdf(tmp_path / "nowhere.urdf")
     with pytest.raises(ModelError, match="cannot be read"):
         load_urdf(tmp_path)
-    with pytest.raises(InputError, match="needs a path or XML text"):
+    with pytest.raises(InputError, match="needs a path, XML text or a yourdfpy.URDF, got NoneType"):
         load_urdf(None)
     with pytest.raises(InputError, match="must be one of convex_hull, .*, got 'hull'"):
         load_urdf(DUAL_ARM, collision_meshes="hull")
@@ -404,6 +404,62 @@ def test_xacro_with_arguments(tmp_path):
     file.write_text(XACRO.replace("$(arg side)", "${nobody}"))
     with pytest.raises(ModelError, match=r"a\.urdf\.xacro: xacro failed: .*nobody"):
         load_urdf(file)
+
+
+def test_xacro_finds_packages_without_ros(tmp_path, monkeypatch):
+    """In the folders above the file, along ROS_PACKAGE_PATH and in package_dirs, as package:// addresses do."""
+    pytest.importorskip("xacro")
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    elsewhere = tmp_path / "elsewhere" / "parts" / "urdf"
+    elsewhere.mkdir(parents=True)
+    macro = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="part"/></robot>'
+    (elsewhere / "part.xacro").write_text(macro, encoding="utf-8")
+    file = tmp_path / "robots" / "a.urdf.xacro"
+    file.parent.mkdir()
+    include = '<xacro:include filename="$(find parts)/urdf/part.xacro"/>'
+    text = f'<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">{include}</robot>'
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"xacro failed: 'package://parts' not found; .*package_dirs"):
+        load_urdf(file)
+    assert load_urdf(file, package_dirs=[tmp_path / "elsewhere"]).link_names == ("part",)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
+    assert load_urdf(file).link_names == ("part",)
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    (tmp_path / "elsewhere" / "parts").rename(tmp_path / "parts")
+    assert load_urdf(file).link_names == ("part",)
+
+
+def test_a_robot_that_yourdfpy_has_loaded():
+    yourdfpy = pytest.importorskip("yourdfpy")
+    loaded = yourdfpy.URDF.load(str(DUAL_ARM), load_meshes=False, build_scene_graph=False)
+    ours, theirs = load_urdf(DUAL_ARM), load_urdf(loaded)
+    assert theirs.joint_names == ours.joint_names and theirs.link_names == ours.link_names
+    np.testing.assert_allclose(theirs.tree.inertia, ours.tree.inertia, rtol=1e-6)
+
+
+def test_joints_that_move_no_mass_are_held_or_refused():
+    ghosts = link("a", SOLID) + link("ghost", "") + link("tip", "") + link("b", SOLID)
+    joints = (
+        joint("j0", "base", "a") + joint("j1", "a", "ghost") + joint("j2", "ghost", "tip")
+        + joint("follower", "a", "b", content='<mimic joint="j2"/>')
+    )  # fmt: skip
+    text = robot(link("base") + ghosts + joints)
+    with pytest.raises(ModelError, match=r"joint 'j1' moves link 'ghost', which has no mass .*massless='merge'"):
+        load_urdf(text, mimic="independent")
+    held = load_urdf(text, massless="merge")
+    assert held.joint_names == ("j0",) and held.lenient == (("massless", "merge"),)
+    assert "joints that move no mass are held at zero: 'j1', 'j2', 'follower'" in held.warnings[-1]
+    assert {"ghost", "tip", "b"} <= set(held.frames)
+    with pytest.raises(InputError, match="massless must be 'error' or 'merge', got 'drop'"):
+        load_urdf(text, massless="drop")
+
+
+def test_a_sphere_of_radius_zero_is_left_out():
+    point = '<collision><geometry><sphere radius="0"/></geometry></collision>'
+    model = load_urdf(robot(link("base") + link("a", SOLID + point) + joint("j", "base", "a")))
+    assert not [shape for shape in model.geometries if shape.link == "a" and shape.kind == SHAPE_SPHERE]
+    assert "sphere of radius zero" in model.warnings[-1]
 
 
 def test_xacro_package_missing(tmp_path, monkeypatch):

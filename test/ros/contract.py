@@ -44,6 +44,7 @@ TOPICS = (
     Topic("in", "/cell/external_wrench/box", WRENCH),
     Topic("out", "/cell/joint_states", JOINT_STATE),
     Topic("out", "/cell/run", "std_msgs/msg/UInt64", latched=True),
+    Topic("in", "/cell/run", "std_msgs/msg/UInt64", latched=True),  # of other simulators
     Topic("out", "/clock", "rosgraph_msgs/msg/Clock"),
     Topic("out", "/tf", TF),
     Topic("out", "/tf_static", TF, latched=True),

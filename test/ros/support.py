@@ -40,6 +40,7 @@ LOOPBACK_MULTICAST = (
 SIMULATOR = HERE / "fake_simulator.py"
 CONTROLLER = HERE / "controller.py"
 TIMEOUT = 30.0  #: generous: the machines of CI are slow, and every wait ends on an event
+COMPILING = 300.0  #: the first run on a machine compiles the kernels [s]
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 TRIGGER = "std_srvs/srv/Trigger"
@@ -280,6 +281,14 @@ class Session:
         self._open.append(process)
         return process
 
+    def node(self, *arguments, backend="embedded", up=True):
+        """Start the node with a scene and its arguments; where ``up``, wait until it simulates."""
+        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", backend)
+        process = self.process(*command, *arguments)
+        if up:
+            process.wait_for(" is up", COMPILING)
+        return process
+
     def simulator(self, *arguments, ready=True, backend="embedded"):
         """Start the stand-in simulator's node."""
         process = self.process(sys.executable, "-u", SIMULATOR, "--backend", backend, *arguments)
@@ -329,6 +338,7 @@ class Session:
 
 __all__ = [
     "BACKENDS",
+    "COMPILING",
     "JOINT_STATE",
     "LOOPBACK_MULTICAST",
     "RANGE",

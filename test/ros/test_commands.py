@@ -270,4 +270,4 @@ def test_a_burst_of_commands_is_taken_up_whole():
         for k in range(80):
             commands.publish(peer.joint_command(["joint_0"], [float(k)]))
         wait_until(lambda: running.summary().accepted >= before + 80, "all of the burst")
-        assert running._inbox.held()[0][0] == 79.0
+        assert running.inputs.commands.held()[0][0] == 79.0

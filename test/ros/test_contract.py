@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 
 import numpy as np
@@ -20,9 +19,18 @@ from mb_contact.ros.embedded.parts import Clock, Timer
 from mb_contact.ros.embedded.types import dds_type_name
 from mb_contact.ros.qos import QoS
 from paths import ROOT
-from ros.support import BACKENDS, LOOPBACK_MULTICAST, SET_BOOL, TIMEOUT, Session, dds_raw, foxglove_folder, wait_until
+from ros.support import (
+    BACKENDS,
+    COMPILING,
+    LOOPBACK_MULTICAST,
+    SET_BOOL,
+    TIMEOUT,
+    Session,
+    dds_raw,
+    foxglove_folder,
+    wait_until,
+)
 
-COMPILING = 300.0
 OUT = [topic for topic in contract.TOPICS if topic.way == "out"]
 
 
@@ -31,9 +39,7 @@ def cell(request, tmp_path_factory):
     """(peer, node's process): one simulator for all tests here, running in real time."""
     scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
     with Session.of(request.param) as ros:
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", request.param, scene)
-        node = ros.process(*command, *contract.ARGUMENTS)
-        node.wait_for("is up", COMPILING)
+        node = ros.node(scene, *contract.ARGUMENTS, backend=request.param)
         peer = ros.peer()
         for topic in OUT:
             peer.listen(topic.name, topic.type, QoS(50, latched=topic.latched))
@@ -422,9 +428,7 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
     folder = foxglove_folder(request.config)
     scene = contract.write_scene(tmp_path)
     with Session(CYCLONEDDS_URI=LOOPBACK_MULTICAST) as ros:
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
-        node = ros.process(*command, *contract.ARGUMENTS, "-p", "diagnostics_rate:=10.0")
-        node.wait_for("is up", COMPILING)
+        ros.node(scene, *contract.ARGUMENTS, "-p", "diagnostics_rate:=10.0")
         peer = ros.peer()
         peer.listen("/cell/joint_states")
         peer.next_messages("/cell/joint_states", 200)  # contacts exist by then
@@ -485,18 +489,17 @@ def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
 
     scene = contract.write_scene(tmp_path)
     file = ROOT / "config" / "node.yaml"
-    run = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", scene)
     with Session() as ros:
         nodes = [
-            ros.process(*run, "--namespace", "left"),
-            ros.process(
-                *run, "--namespace", "right", "--ros-args", "--params-file", file,
+            ros.node(scene, "--namespace", "left", up=False),
+            ros.node(
+                scene, "--namespace", "right", "--ros-args", "--params-file", file,
                 "-p", "qos_overrides./right/joint_states.publisher.reliability:=best_effort",
-                "-p", "qos_overrides./right/joint_commands.subscription.depth:=7",
+                "-p", "qos_overrides./right/joint_commands.subscription.depth:=7", up=False,
             ),
         ]  # fmt: skip
         for node in nodes:
-            node.wait_for("is up", COMPILING)
+            node.wait_for(" is up", COMPILING)
         peer = ros.peer()
         left = peer.listen("/left/joint_states")
         right = peer.listen("/right/joint_states", qos=QoS(10, reliable=False))
@@ -504,9 +507,9 @@ def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
         qos = endpoints(peer, "writers")["rt/right/joint_states"].qos
         assert qos[Policy.Reliability] == Policy.Reliability.BestEffort
         assert endpoints(peer, "readers")["rt/right/joint_commands"].qos[Policy.History].depth == 7
-        bad = ros.process(
-            *run, "--namespace", "bad", "--ros-args",
-            "-p", "qos_overrides./bad/joint_states.publisher.reliability:=perhaps",
+        bad = ros.node(
+            scene, "--namespace", "bad", "--ros-args",
+            "-p", "qos_overrides./bad/joint_states.publisher.reliability:=perhaps", up=False,
         )  # fmt: skip
         assert bad.wait(TIMEOUT) == 2 and "reliable, best_effort" in bad.output()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.qos import COMMAND_LOCKSTEP
@@ -124,9 +123,7 @@ def test_objects_spawned_and_deleted_in_lockstep_cost_no_state_and_no_command():
     step = 1_000_000
     with Session() as ros:
         scene = ROOT / "config" / "drawer.yaml"
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded")
-        node = ros.process(*command, scene, "--lockstep")
-        node.wait_for("is up", 300.0)
+        node = ros.node(scene, "--lockstep")
         peer = ros.peer()
         commands, stamps = peer.publisher("joint_commands"), []
 

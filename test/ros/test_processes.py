@@ -277,17 +277,19 @@ def test_an_interrupt_while_samples_are_taken_does_not_crash():
 def test_a_reliable_subscriber_that_is_lost_holds_nothing_up(number):
     """Peers learn of it after ten seconds; until then a reliable writer without an answer might wait at each step."""
     with Session() as ros, ros.running(FakeSimulator(26), operational_space_rate=1000.0) as node:
+        peer = ros.peer()
+        peer.listen("joint_states", qos=QoS(1000))
 
-        def steps_in(seconds):
-            begun = node.stamp()
-            time.sleep(seconds)
-            return (node.stamp() - begun) / 1e6 / seconds
+        def seconds_for(states):
+            begun = time.monotonic()
+            peer.next_messages("joint_states", states)
+            return time.monotonic() - begun
 
         lost = ros.controller(10**9)
         lost.wait_for("running")
-        before = steps_in(2.0)
+        before = seconds_for(2000)
         lost.signal(number)
-        assert steps_in(4.0) > 0.5 * before
+        assert seconds_for(4000) < 4.0 * before
         assert not any(publisher.dropped for publisher in node.outputs.publishers)
 
 
@@ -318,18 +320,30 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words not in reports[-1].status[0].message)
 
 
+def test_a_second_simulator_on_the_same_topics_is_told_of():
+    with Session() as ros, ros.running(FakeSimulator(1), diagnostics_rate=20.0):
+        reports = ros.peer().listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+        peer = ros.peer()
+        words = "another simulator publishes on the topics of this one"
+        peer.until(lambda: reports)
+        with ros.running(FakeSimulator(1), diagnostics_rate=20.0):
+            peer.until(lambda: words in reports[-1].status[0].message)
+        peer.until(lambda: words not in reports[-1].status[0].message)
+
+
 @pytest.mark.slow
 def test_a_node_that_compiles_says_so_answers_and_then_starts(tmp_path):
     """On a machine where nothing is compiled yet."""
     with Session(MB_CONTACT_CACHE_DIR=str(tmp_path)) as ros:
-        program = "mb_contact.ros.main", "--backend", "embedded", ROOT / "config" / "box_on_table.yaml"
-        node = ros.process(sys.executable, "-u", "-m", *program)
+        node = ros.node(ROOT / "config" / "box_on_table.yaml", up=False)
         peer = ros.peer()
         reports = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
         peer.until(lambda: reports and "compiling [" in reports[-1].status[0].message, 600.0)
         assert reports[-1].status[0].message.startswith("not simulating yet: compiling [")
         answer = peer.call("/mb_contact/list_parameters", "rcl_interfaces/srv/ListParameters")
+        state = peer.call("get_simulation_state", "simulation_interfaces/srv/GetSimulationState").state
         assert "use_sim_time" in answer.result.names and " is up" not in node.output()
+        assert state.state == 5, "STATE_LOADING_WORLD"
         node.wait_for(" is up", 600.0)
         assert "compiled " in node.output() and list(tmp_path.rglob("*.kernel"))
         clock = peer.listen("/clock", "rosgraph_msgs/msg/Clock")

@@ -126,9 +126,7 @@ def test_spawning_and_parameters_of_the_rclpy_node():
 
     scene = ROOT / "config" / "box_on_table.yaml"
     with Session(**REAL) as ros:
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "rclpy", scene)
-        node = ros.process(*command, "--ros-args", "-p", "start_paused:=true")
-        node.wait_for("is up", 300.0)
+        node = ros.node(scene, "--ros-args", "-p", "start_paused:=true", backend="rclpy")
         peer = ros.peer()
         pose = message_class("geometry_msgs/msg/PoseStamped")()
         pose.pose.position.z, pose.pose.orientation.w = 2.0, 1.0

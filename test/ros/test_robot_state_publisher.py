@@ -8,8 +8,6 @@ Runs where a ROS 2 with robot_state_publisher is sourced.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import yaml
 from lxml import etree
@@ -59,9 +57,7 @@ def test_the_links_in_tf_are_where_the_simulator_has_them(tmp_path):
         states = peer.listen("joint_states")
         moving, fixed = peer.listen("/tf", TF), peer.listen("/tf_static", TF, QoS(1, latched=True))
         ros.process(program, "--ros-args", "--params-file", file)
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", SCENE)
-        node = ros.process(*command, "--ros-args", "-p", "real_time_factor:=0.2", "-p", "clock_rate:=1000.0")
-        node.wait_for("is up", 300.0)
+        node = ros.node(SCENE, "--ros-args", "-p", "real_time_factor:=0.2", "-p", "clock_rate:=1000.0")
         links = set(model.link_names)
         (root,) = links - {j.get("link") for j in etree.fromstring(model.urdf.encode()).iterfind("joint/child")}
 

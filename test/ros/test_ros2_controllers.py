@@ -61,12 +61,9 @@ class Robot:
         self.description.publish(message)
 
     def start_simulator(self):
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", SCENE, "--ros-args")
         parameters = ("real_time_factor:=0.2", "clock_rate:=1000.0", "command_timeout_policy:=gravity_compensation")
         renamed = [x for pair in remappings().items() for x in ("-r", ":=".join(pair))]
-        process = self.ros.process(*command, *renamed, *(x for p in parameters for x in ("-p", p)))
-        process.wait_for("is up", 300.0)
-        return process
+        return self.ros.node(SCENE, "--ros-args", *renamed, *(x for p in parameters for x in ("-p", p)))
 
     def start_manager(self):
         arguments = ("--ros-args", "--params-file", find_resource(CONTROLLERS))

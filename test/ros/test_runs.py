@@ -18,6 +18,7 @@ from ros.support import BACKENDS, JOINT_STATE, SET_BOOL, Session, wait_until
 
 RUN, REPORT = "std_msgs/msg/UInt64", "diagnostic_msgs/msg/DiagnosticArray"
 MS = 1_000_000
+SLOW = {"real_time_factor": 0.2}  #: a writer keeps ten states, and a busy machine may hold a listener up for so long
 
 
 @pytest.fixture(params=BACKENDS)
@@ -31,7 +32,7 @@ def stamps(states):
 
 
 def test_a_pause_shows_the_state_in_which_it_stands(backend):
-    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend) as node:
+    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend, **SLOW) as node:
         peer = ros.peer()
         states = peer.listen("joint_states", qos=QoS(1000))
         peer.until(lambda: len(states) > 20)
@@ -44,7 +45,7 @@ def test_a_pause_shows_the_state_in_which_it_stands(backend):
 
 def test_no_state_is_left_out_at_a_reset(backend):
     """Time goes on over a reset, so a state that was not told would be a gap."""
-    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend):
+    with Session.of(backend) as ros, ros.running(FakeSimulator(2), backend=backend, **SLOW):
         peer = ros.peer()
         states, runs = peer.listen("joint_states", qos=QoS(1000)), peer.listen("run", RUN, QoS(10, latched=True))
         for run in range(1, 21):
@@ -181,12 +182,27 @@ def test_two_nodes_share_tf_without_sharing_frames(backend):
 def test_a_node_that_does_not_simulate_yet_says_so(backend):
     """The first run compiles for minutes: whoever waits for states hears why there are none."""
     with Session.of(backend) as ros:
-        node = ros.simulator("--setup-seconds", "4", "--joints", "1", ready=False, backend=backend)
+        node = ros.simulator("--setup-seconds", "8", "--joints", "1", ready=False, backend=backend)
         peer = ros.peer()
         reports = peer.listen("/diagnostics", REPORT)
         peer.until(lambda: reports)
         assert reports[0].status[0].message.startswith("not simulating yet: ")
+        state = peer.call("get_simulation_state", "simulation_interfaces/srv/GetSimulationState")
+        told = peer.call("get_simulator_features", "simulation_interfaces/srv/GetSimulatorFeatures")
+        asked = ("step_simulation", "StepSimulation"), ("get_entities", "GetEntities")
+        refused = [peer.call(name, f"simulation_interfaces/srv/{kind}").result for name, kind in asked]
+        plain = [peer.call(f"/mb_contact/{name}", "std_srvs/srv/Trigger") for name in ("step", "reset")]
+        sentences = [told.features.custom_info, *(r.error_message for r in refused), *(a.message for a in plain)]
+        assert "ready" not in node.output() and sentences == ["not simulating yet: setting up"] * 5
+        assert state.state.state == 5 and state.result.result == 1, "STATE_LOADING_WORLD"
+        assert {r.result for r in refused} == {4} and not any(a.success for a in plain)
         node.wait_for("ready")
+        for name in ("pause", "reset", "step"):  # at the same services
+            kind, data = ("SetBool", {"data": True}) if name == "pause" else ("Trigger", {})
+            assert peer.call(f"/mb_contact/{name}", f"std_srvs/srv/{kind}", **data).success
+        answer = peer.call("step_simulation", "simulation_interfaces/srv/StepSimulation", steps=2)
+        assert answer.result.result == 1, answer.result.error_message
+        assert peer.call("get_simulation_state", "simulation_interfaces/srv/GetSimulationState").state.state == 2
         peer.until(lambda: not reports[-1].status[0].message.startswith("not simulating yet"))
 
 

@@ -7,27 +7,19 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 
 import numpy as np
 import pytest
 
 from paths import ROOT
-from ros.support import Session
+from ros.support import COMPILING, Session
 
 SCENE = ROOT / "config" / "dual_arm_lift.yaml"
-COMPILING = 300.0  #: seconds: the first run on a machine compiles the kernels
-
-
-def run(ros, *arguments):
-    command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", *arguments)
-    return ros.process(*command)
 
 
 def test_lift_scene_in_lockstep_with_another_process():
     with Session() as ros:
-        node = run(ros, SCENE, "--lockstep", "--duration", "0.5", "--as-fast-as-possible")
-        node.wait_for("is up", COMPILING)
+        node = ros.node(SCENE, "--lockstep", "--duration", "0.5", "--as-fast-as-possible")
         controller = ros.controller(500)
         assert node.wait(COMPILING) == 0, node.output()
         assert controller.wait() == 0, controller.output()
@@ -43,8 +35,7 @@ def test_topics_agree_with_the_simulator():
     from mb_contact.simulation.simulator import Simulator
 
     with Session() as ros:
-        node = run(ros, SCENE, "--ros-args", "-p", "start_paused:=true")
-        node.wait_for("is up", COMPILING)
+        ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
         peer = ros.peer()
         names = [f"operational_space/{n}" for n in ("inertia", "compliance", "jacobian", "bias")]
         for name in [*names, "mass_matrix", "nonlinear_effects"]:
@@ -77,7 +68,7 @@ def test_topics_agree_with_the_simulator():
 
 def test_ctrl_c_while_the_scene_is_prepared():
     with Session() as ros:
-        node = run(ros, SCENE)
+        node = ros.node(SCENE, up=False)
         node.wait_for("loading")
         node.signal(signal.SIGINT)
         assert node.wait() == 0, node.output()
@@ -98,7 +89,7 @@ def test_scenes_that_cannot_run(tmp_path, text, message):
     if text is not None:
         scene.write_text(text)
     with Session() as ros:
-        node = run(ros, scene)
+        node = ros.node(scene, up=False)
         assert node.wait(COMPILING) == 2, node.output()
         assert message in node.output() and "Traceback" not in node.output()
         assert sum("error:" in line for line in node.errors) == 1

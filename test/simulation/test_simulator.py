@@ -207,7 +207,7 @@ def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
     dual_arm.reset()
     dual_arm.step(np.full(len(dual_arm.world.joint_names), 0.5))
     before = dual_arm.save().effort
-    monkeypatch.setattr(dual_arm._stepper, "_euler", lambda _handle, _answered: NOT_FINITE)
+    monkeypatch.setattr(dual_arm.context.integrator, "step", lambda _handle, _stage: NOT_FINITE)
     with pytest.raises(mb.DynamicsError):
         dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))
     np.testing.assert_array_equal(dual_arm.save().effort, before)

@@ -51,6 +51,16 @@ def test_what_fails_is_told_and_the_rest_is_done(tmp_path):
     assert lines[-1].startswith("compiled 0 functions in ")
 
 
+@pytest.mark.long
+def test_a_process_that_ends_takes_no_other_job_with_it():
+    """Each process takes the jobs that are left; the next one is done by a new process."""
+    lines = []
+    assert not compile_jobs([[Job("no such kind"), Job("scene", "missing.yaml")]], lines.append, processes=1)
+    failures = [line for line in lines if "compil" not in line or "has ended" in line]
+    assert failures[0] == "no such kind: the process that compiled it has ended" and len(failures) == 2
+    assert failures[1].startswith("missing.yaml: ") and "ended" not in failures[1]
+
+
 @pytest.mark.parametrize("compiles", [True, False])
 def test_what_may_be_asked_for_is_compiled_until_nothing_new_is(monkeypatch, compiles):
     """A function that is compiled may ask for others; one that cannot be compiled is tried once."""

@@ -54,14 +54,6 @@ def closed_witnesses(geoms, buffers):
 
 
 @kernel
-def take_answers(buffers, asked):
-    """The engine's witnesses of what it was asked for, in their places."""
-    for k in range(asked):
-        for c in range(4):
-            buffers.witness[buffers.asked_at[k], c] = buffers.asked_witness[k, c]
-
-
-@kernel
 def closed_witness(geoms, geom_R, geom_p, a, b, reach):
     """(unit normal from B to A, signed distance) of two shapes; UNKNOWN where there is no closed form.
 

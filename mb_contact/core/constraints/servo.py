@@ -7,14 +7,16 @@ A servo's effort is taken at the end of the step, with T the effort that is comm
 
     T_s = T + k (q* - q - dt v+) + d (v* - v+),
 
-so it is a spring and a damper to the step (``spring.py``), stable for any gains and dt.  Where |T_s| would exceed the
-joint's limit it is that limit.  Which servos are at their limits is known when the step is solved: then those that were
-taken wrong change and the step is solved again.  A servo that comes to its limit in a step stays there in that step, so
-that there are at most two rounds a servo.
+so it is a spring and a damper to the step (``spring.py``), stable for any gains and dt.  Flows of other integrators
+take it in their middle, which is the same with half the step (``core/integrate/held_servos.py``).  Where |T_s| would
+exceed the joint's limit it is that limit.  Which servos are at their limits is known when the step is solved: then
+those that were taken wrong change and the step is solved again.  A servo that comes to its limit in a step stays there
+in that step, so that there are at most two rounds a servo.
 """
 
 import numpy as np
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.jit import kernel, part
 
 
@@ -25,6 +27,13 @@ def servo_damping(tree, joints, dt):
         i = tree.v_start[joints.servos[s]]
         if joints.saturation[i] == 0.0:
             joints.total[i] += joints.rate_gain[i] + dt * joints.gain[i]
+
+
+@part
+def implicit_damping(tree, joints, dt):
+    """Damping of the joints and of their servos, implicit for ``dt``, into ``joints.total``."""
+    copy(joints.total.shape[0], joints.damping, joints.total)
+    servo_damping(tree, joints, dt)
 
 
 @part
@@ -66,13 +75,30 @@ def change_saturation(tree, joints, q, dt, effort, v_next):
 
 
 @part
-def finish_servos(tree, joints, q, dt, v_next, effort):
-    """The efforts that acted, in place of those that were commanded; what is at its limit may leave it again."""
+def servo_efforts(tree, joints, q, dt, v_next, commanded, effort):
+    """Efforts that act for v+, into ``effort``; those of joints without a servo are left alone."""
     for s in range(joints.servos.shape[0]):
         k = joints.servos[s]
         i = tree.v_start[k]
         if joints.saturation[i] == 0.0:
-            effort[i] = asked_effort(tree, joints, q, dt, k, effort, v_next)
+            effort[i] = asked_effort(tree, joints, q, dt, k, commanded, v_next)
         else:
-            joints.saturation[i] = np.sign(joints.saturation[i])
-            effort[i] = joints.saturation[i] * tree.effort_limit[i]
+            effort[i] = np.sign(joints.saturation[i]) * tree.effort_limit[i]
+
+
+@part
+def limited_efforts(tree, joints, q, v, commanded, effort):
+    """The same at a state, each servo within its limit."""
+    for s in range(joints.servos.shape[0]):
+        k = joints.servos[s]
+        i = tree.v_start[k]
+        limit = tree.effort_limit[i]
+        effort[i] = min(max(asked_effort(tree, joints, q, 0.0, k, commanded, v), -limit), limit)
+
+
+@part
+def release_servos(tree, joints):
+    """The step is over: what is at its limit may leave it in the next one."""
+    for s in range(joints.servos.shape[0]):
+        i = tree.v_start[joints.servos[s]]
+        joints.saturation[i] = np.sign(joints.saturation[i])

@@ -10,7 +10,7 @@ from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.contact import find_previous, normal_velocity
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, TOUCHING_EVENT
 
@@ -22,7 +22,7 @@ HOLD_GAP = 1e-5  # a contact that carried an impulse in the stretch before holds
 HOLD_SPEED = 1e-3  # and this normal velocity, which constant impulses leave behind [m/s]
 
 
-@entry
+@kernel
 def classify(h, threshold, stuck, kinds):
     """State of every contact of the present state into ``kinds``; returns how many collide.
 
@@ -55,7 +55,7 @@ def classify(h, threshold, stuck, kinds):
     return colliding
 
 
-@entry
+@kernel
 def keep_contacts(h, kinds, kept):
     """Leave only the kept contacts in ``h.contacts``; their pairs and features into ``kept`` (c, 2)."""
     c = h.contacts
@@ -77,19 +77,21 @@ def keep_contacts(h, kinds, kept):
     return n
 
 
-@entry
-def watched_gaps(h, b, count, contacts, kept, n_kept, gaps):
+@kernel
+def watched_gaps(h, p, at_end, count, kept, n_kept, gaps):
     """Least gap of each candidate over the points that are not kept, into ``gaps`` (count,).
 
     Parameters
     ----------
-    b : CollisionBuffers
-        Poses, candidates, their reach and the narrow phase's witnesses.
-    contacts : Contacts
-        Scratch.
+    p : PosesArraysHandle
+        The other poses; its contacts are scratch.
+    at_end : bool
+        Poses, candidates, their reach and the narrow phase's witnesses are those of ``p``, not those of the step.
     kept : int64 (c, 2)
         Pairs and features of the kept points; the first ``n_kept``.
     """
+    b = p.buffers if at_end else h.buffers
+    contacts = p.contacts
     build_contacts(
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, contacts
     )
@@ -122,7 +124,7 @@ def watched_gaps(h, b, count, contacts, kept, n_kept, gaps):
         gaps[i] = least
 
 
-@entry
+@kernel
 def cut_short(h, part):
     """Impulses, and velocities of the rows at the end, of a substep of which only this part was flown."""
     n_rows = rows_in_use(h)

@@ -29,7 +29,7 @@ from mb_contact.core.constraints.gear import combine_velocities, partner_impulse
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.handle import ONLY_ROWS, SLIP_SPEED
+from mb_contact.core.handle import DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD
 from mb_contact.core.impact.selection import pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
@@ -39,7 +39,7 @@ from mb_contact.core.impact.times import (
     relax_unreached,
     velocities_at_impact,
 )
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import TRUTH, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.solve.system import ROWS
@@ -92,7 +92,7 @@ def make_impact_work(capacity, rows, bodies, dof):
     return allocate(ImpactWork, c=capacity, R=rows, n=bodies, N=dof)
 
 
-@entry
+@kernel
 def impacts_due(h, eps, every, threshold, lag, dt):
     """How many contacts collide in this step; rows of those in flight are spared (``times.relax_unreached``).
 
@@ -120,7 +120,14 @@ def impacts_due(h, eps, every, threshold, lag, dt):
     return due
 
 
-@entry
+@on_demand(TRUTH)
+def step_collides(h):
+    """Whether a step of the scene, behind its free motion, has an impact; rows as ``impacts_due`` leaves them."""
+    rule = h.impact
+    return impacts_due(h, h.restitution, rule[EVERY] != 0.0, rule[THRESHOLD], rule[LAG], h.settings[DT]) > 0
+
+
+@kernel
 def limits_hit(h, threshold, lag, dt):
     """How many joint limits are passed on their free paths within dt, approached faster than the threshold."""
     hit = 0
@@ -134,14 +141,14 @@ def limits_hit(h, threshold, lag, dt):
     return hit
 
 
-@entry
+@kernel
 def mark_collisions(h, imp, threshold, lag, dt):
     """Mark the contacts that collide in this step, with or without restitution."""
     for i in range(h.contacts.count[0]):
         imp.collides[i] = 1 if collides(h, i, threshold, lag, dt) else 0
 
 
-@entry
+@kernel
 def next_pair(h, imp):
     """Pair of geometries that collides first, then the fastest; -1 if none does."""
     best = -1
@@ -160,7 +167,7 @@ def next_pair(h, imp):
     return best
 
 
-@entry
+@kernel
 def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, together):
     """Rows of the contacts that are marked or touch and of the limits that are reached; returns a status.
 
@@ -203,7 +210,7 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
     return OK
 
 
-@entry
+@kernel
 def begin_compression(h, imp):
     """J14 (54): the problem of compression, posed before, with the velocities before the impact."""
     for i in range(imp.theta.shape[0]):
@@ -212,7 +219,7 @@ def begin_compression(h, imp):
     start_phase(h, imp.u, imp.theta)
 
 
-@entry
+@kernel
 def end_compression(h, imp):
     """p_c, u_c and the energy of compression, from the solution."""
     _end_phase(h, imp.u, imp.p_c, imp.u_c, imp.residuals_c)
@@ -223,7 +230,7 @@ def end_compression(h, imp):
     fill(4, imp.residuals_d, 0.0)
 
 
-@entry
+@kernel
 def _end_phase(h, q, r, u, residuals):
     """Impulses of the solved rows into r, velocities after them into u, the certificate into ``residuals``."""
     P = h.system
@@ -238,7 +245,7 @@ def _end_phase(h, q, r, u, residuals):
     certify(P, u, h.bil.info[FIRST], residuals, h.sol.loops)
 
 
-@entry
+@kernel
 def apply_compliance(h, r, u):
     """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
     n_rows = rows_in_use(h)
@@ -255,7 +262,7 @@ def apply_compliance(h, r, u):
     combine_velocities(u, h.bil)
 
 
-@entry
+@kernel
 def begin_decompression(h, imp, law, scale):
     """J14 (57) with the friction of ``law`` and all eps times ``scale``: its problem."""
     n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
@@ -278,14 +285,14 @@ def begin_decompression(h, imp, law, scale):
         start_phase(h, imp.q, imp.theta)
 
 
-@entry
+@kernel
 def end_decompression(h, imp, law):
     """p_d from the solution; returns the change of kinetic energy over both phases [J]."""
     _end_phase(h, imp.q, imp.p_d, imp.moved, imp.residuals_d)
     return recovered(h, imp, law)
 
 
-@entry
+@kernel
 def recovered(h, imp, law):
     """From the impulses of the second problem in p_d to all that decompression adds; the energy of both phases."""
     n_rows = h.bil.info[FIRST] + h.bil.info[COUNT]
@@ -302,7 +309,7 @@ def recovered(h, imp, law):
     return imp.energy[COMPRESSED] + imp.energy[RECOVERED]
 
 
-@entry
+@kernel
 def apply_impact(h, imp):
     """Velocities after the impact and what follows from them, from p_c and p_d; returns a status."""
     for i in range(h.bil.info[FIRST] + h.bil.info[COUNT]):
@@ -321,7 +328,7 @@ def apply_impact(h, imp):
     return OK
 
 
-@entry
+@kernel
 def energy_after(h, imp):
     """Kinetic energy from the new velocities; the impulses met rows that were ``ahead`` of those at the start."""
     imp.energy[AFTER] = kinetic_energy(h.tree, h.kin, h.kin.V, h.v)
@@ -329,7 +336,7 @@ def energy_after(h, imp):
         imp.energy[AFTER] += imp.total[i] * imp.ahead[i]
 
 
-@entry
+@kernel
 def set_velocity(h, v):
     """Back to the velocity v, with all that follows from it; positions have not moved."""
     copy(h.v.shape[0], v, h.v)
@@ -337,7 +344,7 @@ def set_velocity(h, v):
     bias_terms(h.tree, h.kin, h.v)
 
 
-@entry
+@kernel
 def add_impulses(h, picked, vectors, total):
     """Add the impulses ``vectors`` (k, 3) of the picked contacts, world axes on A, to those of the geometries."""
     for i in range(picked.count[0]):

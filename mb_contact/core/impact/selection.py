@@ -7,12 +7,12 @@ import numpy as np
 
 from mb_contact.core.constraints.limit import limit_row
 from mb_contact.core.impact.times import limit_gap, limit_touch
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 from mb_contact.types import LOWER, TOUCHING_IMPACT
 
 
-@entry
+@kernel
 def pick_contacts(h, imp, picked, eps, touch, only_pair):
     """Copy the contacts that take part."""
     found = h.contacts
@@ -39,7 +39,7 @@ def pick_contacts(h, imp, picked, eps, touch, only_pair):
     picked.count[0] = c
 
 
-@entry
+@kernel
 def reached_limits(h, imp, threshold, lag, dt):
     """Rows of joint limits that are touched, or passed within dt; inelastic."""
     for k in range(h.tree.parent.shape[0]):

@@ -18,7 +18,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.contact import normal_velocity, relative_velocity
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, put_vector, vector, vector_dot, vector_sum
 
@@ -47,13 +47,13 @@ def first_touch(gap, u, u_next, lag, dt):
     return min(max(t, 0.0), dt)
 
 
-@entry
+@kernel
 def gap_now(h, i):
     """Gap of contact i, as the paths behind this step's impacts have it at the start of the step [m]."""
     return h.contacts.gap[i] + h.work.gap_shift[i]
 
 
-@entry
+@kernel
 def collides(h, i, threshold, lag, dt):
     """Whether contact i approaches faster than the threshold and its path reaches the surface within dt."""
     before = normal_velocity(h.geoms, h.contacts, h.kin.p, h.kin.V, i)
@@ -63,7 +63,7 @@ def collides(h, i, threshold, lag, dt):
     return path_end(gap_now(h, i), before, free, lag, dt) <= 0.0
 
 
-@entry
+@kernel
 def relax_unreached(h, i, threshold, lag, dt):
     """Bias of the row of a contact in flight, whose path stays above the surface, so that the row leaves it alone.
 
@@ -88,7 +88,7 @@ def limit_gap(tree, q, shift, k, side):
     return position - tree.lower[tree.v_start[k]] if side == 0 else tree.upper[tree.v_start[k]] - position
 
 
-@entry
+@kernel
 def limit_touch(h, k, side, lag, dt):
     """Moment at which scalar joint k reaches a limit on its path [s], negative if it does not within dt."""
     d = h.tree.v_start[k]
@@ -103,7 +103,7 @@ def limit_touch(h, k, side, lag, dt):
     return -1.0
 
 
-@entry
+@kernel
 def mask_approaching(h, threshold):
     """Raise the rows of all contacts that approach faster than the threshold: what is left is smooth motion."""
     for i in range(h.contacts.count[0]):
@@ -112,7 +112,7 @@ def mask_approaching(h, threshold):
             h.work.row_bias[i, 0] = MASKING_SPEED - 10.0 * speed
 
 
-@entry
+@kernel
 def predict_impact_times(h, imp, lag, dt):
     """Moments ``imp.when`` (c,) of the marked contacts, ``path_acceleration`` (c, 3), from ``v_next``.
 
@@ -137,7 +137,7 @@ def predict_impact_times(h, imp, lag, dt):
         put_vector(imp.path_acceleration, i, (x / dt, y / dt, z / dt))
 
 
-@entry
+@kernel
 def forget_times(imp):
     """All collisions are now: the event scheme is at their time already."""
     for i in range(imp.when.shape[0]):
@@ -145,7 +145,7 @@ def forget_times(imp):
         put_vector(imp.path_acceleration, i, ZERO)
 
 
-@entry
+@kernel
 def island_moments(h, imp, picked, together):
     """``imp.body_moment`` (n,): the earliest of ``imp.moment`` of all contacts and limits that a body is coupled to.
 
@@ -198,7 +198,7 @@ def _join(label, a, b):
             label[k] = low
 
 
-@entry
+@kernel
 def velocities_at_impact(h, imp, picked, lag, dt):
     """Bring the velocities ``imp.u`` of the rows of colliding contacts to their moment: + (lag dt + t) a.
 
@@ -221,7 +221,7 @@ def velocities_at_impact(h, imp, picked, lag, dt):
             imp.u[3 * i + d] += imp.ahead[3 * i + d]
 
 
-@entry
+@kernel
 def move_back(h, imp):
     """Add t (v+ - v-) of every body to ``work.shift``, by which the step starts behind q; gaps go with it."""
     tree = h.tree
@@ -241,7 +241,7 @@ def move_back(h, imp):
         work.gap_shift[i] = -normal_velocity(h.geoms, h.contacts, h.kin.p, V, i)
 
 
-@entry
+@kernel
 def clear_shift(work):
     """A step without impacts: it starts where the state is."""
     fill(work.shift.shape[0], work.shift, 0.0)

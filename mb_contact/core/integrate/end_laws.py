@@ -6,7 +6,7 @@
 import numpy as np
 
 from mb_contact.core.constraints.contact import relative_velocity
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import COULOMB_VISCOUS, MODEL, NO_SLIP, VISCOUS
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import ZERO, linear, vector, vector_dot, vector_product, vector_sum
@@ -15,13 +15,13 @@ KEPT_GAP = 1e-5  #: gap up to which a contact without an impulse counts as kept 
 SLIDING = 1e-6  #: slip at both ends from which friction opposes their mean [m/s]
 
 
-@entry
+@kernel
 def is_kept(h, i):
     """Whether contact i carries an impulse or touches."""
     return h.sol.r[3 * i] > 0.0 or h.contacts.gap[i] <= KEPT_GAP
 
 
-@entry
+@kernel
 def ask_at_end(h, f):
     """What the step's own rows miss of the kept contacts' rows at its end.
 
@@ -57,7 +57,7 @@ def ask_at_end(h, f):
     return worst
 
 
-@entry
+@kernel
 def _ask_moments(h, f, i):
     """The same of contact i's rows of torsion and rolling, whose offsets hold nothing else."""
     at = h.friction.extra[i]
@@ -102,7 +102,7 @@ def _arm_velocity(V, k, arm, i):
     return vector_sum(linear(V, k), 1.0, vector_product(vector(V, k), vector(arm, i)))
 
 
-@entry
+@kernel
 def _slip_law(h, i, x, y):
     """Slip that friction of contact i opposes, from that of the end (x, y).
 

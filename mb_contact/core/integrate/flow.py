@@ -23,10 +23,17 @@ import numpy as np
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
+from mb_contact.core.constraints.servo import (
+    implicit_damping,
+    limited_efforts,
+    release_servos,
+    servo_efforts,
+    servo_forces,
+)
 from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 from mb_contact.core.step.closing import closure_error
 from mb_contact.core.step.passivity import remove_contact_gains
 from mb_contact.core.step.step import record_step, refresh
@@ -62,7 +69,7 @@ from mb_contact.core.workspace import (
 )
 from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, NOT_FINITE, OK
 
-FIRST_TREE = 5  #: column of FlowArrays.powers and work
+FIRST_TREE = 5  #: column of FlowArrays.powers and work; behind the trees' columns are the efforts' of joints
 
 
 class FlowArrays(NamedTuple):
@@ -78,6 +85,10 @@ class FlowArrays(NamedTuple):
     v: Annotated[Reals, "N"]
     x: Annotated[Reals, "N"]  #: chart of the stage
     v_dot: Annotated[Reals, "N"]  #: acceleration of the stage
+    effort: Annotated[Reals, "N"]  #: of joints, in the stage
+    middle: Annotated[Integers, 1]  #: 1 where servos act as in the middle of the flow, 0 in stages (held_servos.py)
+    change: Annotated[Reals, 1]  #: of velocities by the last change of these efforts
+    art_held: Articulated  #: of the start, with these servos
     force: Annotated[Reals, "N"]  #: efforts and joint forces together
     joint_force: Annotated[Reals, "N"]  #: constant: of the impulses of joints' own rows
     limit_force: Annotated[Reals, "N"]  #: the part of it that joint limits exert
@@ -88,37 +99,50 @@ class FlowArrays(NamedTuple):
     gathered: Annotated[Reals, "n", 6]  #: these of a body and all behind it; for midpoint.py
     span: Annotated[Reals, 1]  #: time from force_start to force_end [s]
     end_known: Annotated[Integers, 1]  #: 1 where force_end has the contacts of the end
+    rule: Annotated[Integers, 1]  #: which flow (``flow_step.py``)
+    ends_free: Annotated[Integers, 1]  #: 1 where the end of the flow is that without impulses
+    A: Annotated[Reals, "s", "s"]  #: tableau of a Runge-Kutta method (``tableaux.py``)
+    b: Annotated[Reals, "s"]
+    difference: Annotated[Reals, "s"]
+    control: Annotated[Reals, 2]  #: order of the tableau, error [rad, m, relative speed] that an adaptive flow allows
     rates: Annotated[Reals, "s", "N"]  #: dx/dt of the stages
     accelerations: Annotated[Reals, "s", "N"]
     #: of efforts, damping, impulses of contacts, of limits, external wrenches; from FIRST_TREE on, at its root body,
-    #: what contacts and loops do on each tree [W]
+    #: what contacts and loops do on each tree [W]; then efforts [N m, N]
     powers: Annotated[Reals, "s", "w"]
     work: Annotated[Reals, "w"]  #: work of the whole flow [J]
     before: Annotated[Reals, "w"]  #: work up to the start of an inner step
     count: Annotated[Integers, 2]  #: steps and evaluations of the last flow
-    is_free: Annotated[Integers, "n"]  #: 1 for bodies in free flight; this and the rest for midpoint.py
-    kin_end: Kinematics  #: of the end
+    kin_end: Kinematics  #: of the end; for servos, of the start
     q_first: Annotated[Reals, "nq"]  #: start of the whole flow
     v_first: Annotated[Reals, "N"]
+    is_free: Annotated[Integers, "n"]  #: 1 for bodies in free flight; this and the rest for midpoint.py
+    guess: Annotated[Reals, "N"]  #: velocity half-way, from which the iteration begins
     mean: Annotated[Reals, "N"]  #: velocity half-way
     multiplier: Annotated[Reals, "n"]  #: of each tree, at its root body
-    energies: Annotated[Reals, 4, "n"]  #: likewise
+    energies: Annotated[Reals, 5, "n"]  #: likewise
     root_work: Annotated[Reals, "n"]  #: likewise
+    body_effort: Annotated[Reals, "N"]  #: generalised forces of ``gathered``
+    root_loss: Annotated[Reals, "n"]  #: likewise, to damping
+    root_speed: Annotated[Reals, "n"]  #: likewise, the largest of ``mean``
 
 
 FlowArraysHandleType, FlowArraysHandle, _handle_of = handle(FlowArrays)
 
 
-def make_flow(n, N, nq, stages, is_free):
-    """(FlowArrays, their handle) for n bodies, N degrees of freedom and nq coordinates."""
-    kin, kin_end, art = make_kinematics(n, N), make_kinematics(n, N), make_articulated(n, N)
-    given = {"kin": kin, "kin_end": kin_end, "art": art, "is_free": is_free}
-    arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=stages, w=FIRST_TREE + n, **given)
+def make_flow(n, N, nq, rule, tableau, tolerance, is_free):
+    """(FlowArrays, their handle) of a rule, for n bodies, N degrees of freedom and nq coordinates."""
+    kin, kin_end = make_kinematics(n, N), make_kinematics(n, N)
+    art, art_held = make_articulated(n, N), make_articulated(n, N)
+    given = {"kin": kin, "kin_end": kin_end, "art": art, "art_held": art_held, "is_free": is_free}
+    given |= {"A": tableau.A, "b": tableau.b, "difference": tableau.difference}
+    given |= {"rule": np.array([rule]), "control": np.array([tableau.order, tolerance])}
+    arrays = allocate(FlowArrays, n=n, N=N, nq=nq, s=len(tableau.b), w=FIRST_TREE + n + N, **given)
     arrays.span[0] = 1.0
     return arrays, _handle_of(arrays)
 
 
-@entry
+@kernel
 def begin_flow(h, f):
     """A flow from the simulation's state, or from behind it where impacts ask for it, without impulses yet."""
     tree = h.tree
@@ -127,10 +151,12 @@ def begin_flow(h, f):
     for i in range(h.v.shape[0]):
         shifted = shifted or h.work.shift[i] != 0.0
         f.v_start[i] = h.v[i]
+        f.guess[i] = h.v[i]
         f.joint_force[i] = 0.0
         f.limit_force[i] = 0.0
         limit = tree.effort_limit[i]
         h.work.effort[i] = min(max(h.effort[i], -limit), limit)
+        f.effort[i] = h.work.effort[i]
     for k in range(f.force_start.shape[0]):
         put_spatial(f.force_start, k, STILL)
         put_spatial(f.force_end, k, STILL)
@@ -139,7 +165,7 @@ def begin_flow(h, f):
         integrate_joints(tree, h.work.shift, -1.0, f.q_start)
 
 
-@entry
+@kernel
 def begin_free_flow(h, f):
     """The flow of a step without impulses; nothing is known of its end."""
     begin_flow(h, f)
@@ -149,7 +175,7 @@ def begin_free_flow(h, f):
         put_vector(h.end.ahead, i, ZERO)
 
 
-@entry
+@kernel
 def stage_forces(h, f, time):
     """Forces of contacts on the bodies after ``time`` of the flow, and these with the external ones."""
     late = time / f.span[0]
@@ -160,11 +186,12 @@ def stage_forces(h, f, time):
         put_spatial(f.body_force, k, spatial_sum(contact, 1.0, spatial(h.work.external, k)))
 
 
-@entry
+@kernel
 def accelerate(h, f, time, weight, v_damped):
     """Acceleration ``f.v_dot`` by (M + weight d) v_dot = T - d v_damped - C at (f.q, f.v) and ``time``; a status.
 
-    T are efforts, springs and the forces of impulses, external forces among C.
+    T are efforts, springs and the forces of impulses, external forces among C.  With a weight, which is then the time
+    from (q_start, v_damped), servos are implicit likewise.
     """
     tree = h.tree
     kin = f.kin
@@ -172,15 +199,26 @@ def accelerate(h, f, time, weight, v_damped):
     body_velocities(tree, kin, f.v, kin.V)
     body_inertias(tree, kin)
     bias_terms(tree, kin, f.v)
+    implicit = weight > 0.0 and h.joints.servos.shape[0] > 0
+    if implicit:
+        implicit_damping(tree, h.joints, weight)
+    elif f.middle[0] == 0:
+        limited_efforts(tree, h.joints, f.q, f.v, h.work.effort, f.effort)
     status, body = articulated_inertias(tree, kin, weight, f.art)
     if status != OK:
         h.work.info[BAD_BODY] = body
         return status
+    copy(f.force.shape[0], h.work.effort if implicit else f.effort, f.force)
+    if implicit:
+        servo_forces(tree, h.joints, f.q_start, f.force)
     for i in range(f.force.shape[0]):
-        f.force[i] = h.work.effort[i] + f.joint_force[i]
+        f.force[i] += f.joint_force[i]
     spring_forces(tree, h.joints, f.q, f.force)
     stage_forces(h, f, time)
     free_acceleration(tree, kin, f.art, h.gravity, f.force, v_damped, f.body_force, f.v_dot)
+    if implicit:
+        copy(f.force.shape[0], h.joints.damping, h.joints.total)
+        servo_efforts(tree, h.joints, f.q_start, weight, f.v, h.work.effort, f.effort)
     f.count[1] += 1
     return OK
 
@@ -213,7 +251,7 @@ def chart_rates(tree, x, v, rate):
         rate[d], rate[d + 1], rate[d + 2] = vector_sum(vector_sum(w, -0.5, once), c, vector_product(turn, once))
 
 
-@entry
+@kernel
 def flow_powers(h, f, s):
     """Powers of efforts, damping, impulses and external wrenches at the stage's velocities, into row s."""
     powers = f.powers
@@ -221,7 +259,8 @@ def flow_powers(h, f, s):
         powers[s, c] = 0.0
     for i in range(f.v.shape[0]):
         v = f.v[i]
-        powers[s, EFFORTS] += h.work.effort[i] * v
+        powers[s, EFFORTS] += f.effort[i] * v
+        powers[s, FIRST_TREE + h.tree.parent.shape[0] + i] = f.effort[i]
         powers[s, DAMPING] -= h.tree.damping[i] * v * v
         powers[s, CONTACTS] += (f.joint_force[i] - f.limit_force[i]) * v
         powers[s, LIMITS] += f.limit_force[i] * v
@@ -242,15 +281,20 @@ def is_finite(x):
     return t == 0.0
 
 
-@entry
+@kernel
 def free_velocity(h, f):
     """What the contact problem needs of a flow without contact: v_free, V_free, and inertias at the present q.
 
     The compliance of that problem counts half of the joint damping over the step: under a constant force it reduces the
-    velocity gained by that much, to the second order.
+    velocity gained by that much, to the second order.  Servos are as in ``held_servos.py``.
     """
     work = h.work
-    status, body = articulated_inertias(h.tree, h.kin, 0.5 * h.settings[DT], h.art)
+    half = 0.5 * h.settings[DT]
+    implicit_damping(h.tree, h.joints, half if f.middle[0] != 0 else h.settings[DT] / 3.0)
+    status, body = articulated_inertias(h.tree, h.kin, half, h.art)
+    for i in range(h.v.shape[0]):
+        work.implicit[i] = half * h.joints.total[i]
+    copy(h.v.shape[0], h.joints.damping, h.joints.total)
     if status != OK:
         work.info[BAD_BODY] = body
         return status
@@ -261,19 +305,23 @@ def free_velocity(h, f):
     return OK
 
 
-@entry
+@kernel
 def ended(f):
     """Status of a flow that has ended: NOT_FINITE where its end is no state."""
     return OK if is_finite(f.q_end) and is_finite(f.v_end) else NOT_FINITE
 
 
-@entry
+@kernel
 def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the balance.
 
     Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.  Where
     contacts wander or loops close, what they add to the energy is taken out of the motion again.
     """
+    for s in range(h.joints.servos.shape[0]):  # means of the flow
+        i = h.tree.v_start[h.joints.servos[s]]
+        h.work.effort[i] = f.work[FIRST_TREE + h.tree.parent.shape[0] + i] / h.settings[DT]
+    release_servos(h.tree, h.joints)
     record_step(h)
     unlawful = f.work[CONTACTS] - h.work.work_terms[CONTACTS] - h.work.work_terms[LOOPS]
     copy(5, f.work, h.work.work_terms)

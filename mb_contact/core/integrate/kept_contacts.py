@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses, take_answers
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import FIRST
@@ -31,8 +31,8 @@ from mb_contact.core.declare import handle
 from mb_contact.core.handle import DT
 from mb_contact.core.integrate.end_laws import ask_at_end, is_kept
 from mb_contact.core.integrate.flow import begin_flow, move_chart
-from mb_contact.core.jit import entry, kernel
-from mb_contact.core.step.problem import solve, start
+from mb_contact.core.jit import kernel
+from mb_contact.core.step.problem import AGAIN, solve, start
 from mb_contact.core.step.step import rows_in_use, settle
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.kinematics import body_poses
@@ -52,6 +52,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
+from mb_contact.core.workspace import ITERATIONS
 from mb_contact.types import OK, Contacts
 
 AT_REST = 1e-9  #: motion of bodies in a step below which their contacts do not wander [m, rad]
@@ -68,7 +69,7 @@ class PosesArrays(NamedTuple):
 PosesArraysHandleType, PosesArraysHandle, make_poses_handle = handle(PosesArrays)
 
 
-@entry
+@kernel
 def hold_impulses(h, f):
     """A flow from the state with the solved impulses as forces; True if there are any.
 
@@ -107,7 +108,7 @@ def _add_row(rows, r, p, force):
         add_spatial(force, rows.body_b[r], spatial_sum(STILL, p, spatial(rows.on_b, r)))
 
 
-@entry
+@kernel
 def _add_end(h, i, dt, force):
     """Add contact i's force and moments, in its frame of the end, about the bodies' origins there."""
     end = h.end
@@ -131,45 +132,48 @@ def _in_frame(end, i, x, y, z):
     return vector_sum(a, z, vector(end.t2, i))
 
 
-@entry
-def look_at_end(h, f, p, count):
-    """Where the step ends with the present impulses; of its ``count`` candidates those of kept contacts there.
+@kernel
+def look_at_end(h, f, p):
+    """Where the step ends with the present impulses: of its candidates those of kept contacts there, where any wander.
 
-    Returns their number, or -1 where nothing wanders; before ``solve_at_end`` the engine has to be asked for those that
-    have no closed form.
+    Before ``solve_at_end`` the engine has to be asked for those that have no closed form.
     """
-    if not _wander(h) or not _end_velocity(h, f):
-        return -1
+    p.buffers.found[NEAR] = p.buffers.found[ASKED] = 0
+    if h.buffers.found[NEAR] == 0 or not _wander(h) or not _end_velocity(h, f):
+        return
+    f.ends_free[0] = 0
     dt = h.settings[DT]
     for i in range(f.v.shape[0]):
         f.x[i] = 0.5 * dt * (f.v_start[i] + f.v_end[i])
     move_chart(h.tree, f.q_start, f.x, f.q_end)
     end_poses(h, f, p)
-    kept = _kept_pairs(h, count, p.buffers.candidates, p.buffers.reach)
-    end_witnesses(h, p, kept)
-    return kept
+    end_witnesses(h, p, _kept_pairs(h, p.buffers.candidates, p.buffers.reach))
 
 
-@entry
-def solve_at_end(h, f, p, count):
-    """The step's problem solved again, with the rows of the kept contacts at its end; a status of ``settle``."""
-    take_end_answers(p)
-    end_contacts(h, p, count)
+@kernel
+def solve_at_end(h, f, p):
+    """The step's problem solved again, with the rows of the kept contacts at its end; a status of ``settle``.
+
+    Where none wander the solution is only polished.
+    """
+    if p.buffers.found[NEAR] == 0:
+        return solve_again(h) if h.work.info[ITERATIONS] > 0 else OK
+    end_contacts(h, p, p.buffers.found[NEAR])
     _set_ends(h, f, p.contacts)
     _end_velocity(h, f)
     ask_at_end(h, f)
     return solve_again(h)
 
 
-@entry
+@kernel
 def solve_again(h):
     """The step's problem solved from its impulses, for other velocities ``sol.q``; a status of ``settle``."""
     start(h)
-    status = solve(h, False)
+    status = solve(h, AGAIN)
     return settle(h) if status == OK else status
 
 
-@entry
+@kernel
 def _end_velocity(h, f):
     """``f.v_end`` of the present impulses for the inertia of the start; True if there are any.
 
@@ -189,7 +193,7 @@ def _end_velocity(h, f):
     return True
 
 
-@entry
+@kernel
 def _wander(h):
     """Whether the bodies of any kept contact move in this step."""
     least = AT_REST / h.settings[DT]
@@ -204,13 +208,13 @@ def _wander(h):
     return False
 
 
-@entry
-def _kept_pairs(h, count, candidates, reach):
+@kernel
+def _kept_pairs(h, candidates, reach):
     """The candidates of the step whose pairs have kept contacts, and their reach; returns how many."""
     b = h.buffers
     found = 0
     at = 0
-    for i in range(count):
+    for i in range(b.found[NEAR]):
         kept = False
         while at < h.contacts.count[0] and h.contacts.pair[at] == b.candidates[i]:
             kept = kept or is_kept(h, at)
@@ -222,14 +226,14 @@ def _kept_pairs(h, count, candidates, reach):
     return found
 
 
-@entry
+@kernel
 def end_poses(h, f, p):
     """Poses of the geometries at the end of a flow."""
     body_poses(h.tree, f.q_end, f.kin)
     geometry_poses(h.geoms, f.kin.R, f.kin.p, p.buffers.geom_R, p.buffers.geom_p)
 
 
-@entry
+@kernel
 def end_witnesses(h, p, count):
     """Closed-form witnesses of the first ``count`` candidates of other poses; how many have none."""
     p.buffers.found[NEAR] = count
@@ -237,20 +241,14 @@ def end_witnesses(h, p, count):
     return p.buffers.found[ASKED]
 
 
-@entry
-def take_end_answers(p):
-    """The engine's witnesses of the others, in their places."""
-    take_answers(p.buffers, p.buffers.found[ASKED])
-
-
-@entry
+@kernel
 def end_contacts(h, p, count):
     """Contacts of the first ``count`` candidates of other poses, behind the narrow phase."""
     b = p.buffers
     build_contacts(h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, count, b.reach, b.witness, b.work, p.contacts)
 
 
-@entry
+@kernel
 def correct_kept(h, f, p):
     """Rows of the kept contacts where the flow has ended, behind ``end_poses`` and ``end_contacts``.
 
@@ -260,7 +258,7 @@ def correct_kept(h, f, p):
     return ask_at_end(h, f)
 
 
-@entry
+@kernel
 def _set_ends(h, f, contacts):
     """Frames and arms of the step's contacts where it ends, of the ``contacts`` there."""
     f.end_known[0] = 1
@@ -268,7 +266,7 @@ def _set_ends(h, f, contacts):
         _set_end(h, f, contacts, i)
 
 
-@entry
+@kernel
 def _set_end(h, f, contacts, i):
     """Frame of contact i at the end of the flow, and the arms to it from the bodies' origins there."""
     end = h.end

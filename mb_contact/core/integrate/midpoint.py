@@ -15,27 +15,43 @@ other forces at v'.  Solved by a fixed point until rounding stops it, and symmet
 import numpy as np
 
 from mb_contact.core.arrays import copy, fill
+from mb_contact.core.constraints.servo import servo_efforts
 from mb_contact.core.integrate.flow import accelerate, ended, flow_powers, move_chart, stage_forces
 from mb_contact.core.integrate.free_body import ROUNDING, SETTLED, free_body_step
-from mb_contact.core.jit import entry, kernel
-from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
-from mb_contact.core.tree.kinematics import body_inertias, body_poses, body_velocities
-from mb_contact.core.tree.spatial import add_spatial, gathered, put_spatial, spatial, spatial_dot, vector
+from mb_contact.core.jit import INTEGER, kernel, on_demand
+from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.tree.spatial import (
+    add_spatial,
+    gathered,
+    linear,
+    matrix,
+    put_spatial,
+    spatial,
+    spatial_dot,
+    transposed,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import OK, STEP_TOO_SMALL
 
 ITERATIONS = 40  # of the fixed point before the step is halved
 PATIENCE = 8  # iterations after which a growing change means divergence
 HALVINGS = 12  # of a flow
 STALLED = 1e-9  # relative change that may remain after PATIENCE iterations: near rest, energies have no more digits
-LOST = 1e-9  # part of a tree's energies below which its kinetic energy is rounding, and nothing is corrected with it
-BEFORE, AFTER, KINETIC, SIZE = range(4)  # rows of ``f.energies``
+EPSILON = 2.2e-16  # relative rounding of an energy
+LOST = 1e-7  # part of a tree's energies below which its kinetic energy is rounding, and nothing is corrected with it
+BEFORE, AFTER, KINETIC, SIZE = 0, 1, 2, 4  # rows of ``f.energies``; kinetic parts of the first two behind KINETIC
 
 
-@entry
+@on_demand(INTEGER)
 def midpoint_flow(h, f, dt):
     """The flow over dt, in as many equal steps as the iteration needs to converge."""
     pieces = 1
     f.count[1] = 0
+    f.middle[0] = 1
     for _ in range(HALVINGS + 1):
         copy(f.q_start.shape[0], f.q_start, f.q_first)
         copy(f.v_start.shape[0], f.v_start, f.v_first)
@@ -49,15 +65,17 @@ def midpoint_flow(h, f, dt):
             if piece < pieces - 1:
                 copy(f.q_start.shape[0], f.q_end, f.q_start)
                 copy(f.v_start.shape[0], f.v_end, f.v_start)
+                copy(f.guess.shape[0], f.v_end, f.guess)
         if status != STEP_TOO_SMALL:
             return ended(f) if status == OK else status
         copy(f.q_start.shape[0], f.q_first, f.q_start)
         copy(f.v_start.shape[0], f.v_first, f.v_start)
+        copy(f.guess.shape[0], f.v_start, f.guess)
         pieces *= 2
     return STEP_TOO_SMALL
 
 
-@entry
+@kernel
 def midpoint_step(h, f, time, dt):
     """One step, half-way through which the flow is at ``time``, from (q_start, v_start) to (q_end, v_end).
 
@@ -84,14 +102,14 @@ def midpoint_step(h, f, time, dt):
     return OK
 
 
-@entry
+@kernel
 def _tree_step(h, f, time, dt):
     """The step of all bodies that are not free; those that are stand still in it."""
     tree = h.tree
     N = f.v.shape[0]
     scale = 0.0
     for i in range(N):
-        f.mean[i] = f.v_start[i]
+        f.mean[i] = f.guess[i]
         scale = max(scale, abs(f.v_start[i]))
     for k in range(f.multiplier.shape[0]):
         f.multiplier[k] = 0.0
@@ -109,30 +127,28 @@ def _tree_step(h, f, time, dt):
         status = accelerate(h, f, time, 0.5 * dt, f.v_start)
         if status != OK:
             return status
-        _tree_kinetic(tree, f.kin, f.v, f.energies)
-        flow_powers(h, f, 0)
         _gather_forces(h, f)
-        change = 0.0
         for k in range(tree.parent.shape[0]):
             if f.is_free[k] != 0:
                 continue
-            root = tree.root[k]
             for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-                force = max(abs(f.force[i]), abs(_body_effort(f, k, i)))
+                force = max(abs(f.force[i]), abs(f.effort[i]), abs(f.body_effort[i]))
                 scale = max(scale, dt * max(abs(f.v_dot[i]), force * f.art.D_inv[i]))  # at rest they cancel
-                a = f.v_dot[i] + f.multiplier[root] * f.mean[i]
-                new = f.v_start[i] + 0.5 * dt * a
-                if not np.isfinite(new):
-                    return STEP_TOO_SMALL
-                change = max(change, abs(new - f.mean[i]))
-                scale = max(scale, abs(new))
-                f.mean[i] = new
-                f.v_end[i] = f.v_start[i] + dt * a
-                f.x[i] = dt * new
-        move_chart(tree, f.q_start, f.x, f.q_end)
-        _correct(h, f, dt)
+        _set_end(h, f, dt)
+        noise = _correct(h, f, dt)
+        _set_end(h, f, dt)
+        change = 0.0
+        for i in range(N):
+            if not np.isfinite(f.mean[i]):
+                return STEP_TOO_SMALL
+            change = max(change, abs(f.mean[i] - f.v[i]))
+            scale = max(scale, abs(f.mean[i]))
         stalled = ROUNDING if iteration < PATIENCE else STALLED
-        if change <= SETTLED * scale or (change >= earlier and change <= stalled * scale):
+        least = SETTLED * scale + noise
+        falls = iteration > 0 and 4.0 * change < before
+        settled = change <= least or (falls and change * change <= least * before)  # as the next one is, then
+        if settled or (change >= earlier and change <= stalled * scale):
+            flow_powers(h, f, 0)
             for c in range(f.work.shape[0]):
                 f.work[c] += dt * f.powers[0, c]
             return OK
@@ -143,85 +159,101 @@ def _tree_step(h, f, time, dt):
     return STEP_TOO_SMALL
 
 
-@entry
-def _gather_forces(h, f):
-    """Contact and external forces of every body and all behind it into ``f.gathered``."""
-    for k in range(h.tree.parent.shape[0]):
-        put_spatial(f.gathered, k, spatial(f.body_force, k))
-    for k in range(h.tree.parent.shape[0] - 1, -1, -1):
-        if h.tree.parent[k] >= 0:
-            force = gathered(spatial(f.gathered, k), vector(f.kin.l, k))
-            add_spatial(f.gathered, h.tree.parent[k], force)
-
-
-@entry
-def _body_effort(f, k, i):
-    """Generalised force of ``f.gathered`` on degree of freedom i, of body k's joint."""
-    return spatial_dot(spatial(f.kin.H, i), spatial(f.gathered, k))
-
-
-@entry
-def _correct(h, f, dt):
-    """Move every tree's multiplier so that its energy changes by the work of its forces."""
+@kernel
+def _set_end(h, f, dt):
+    """Mean and end of the velocity, and the end, by the acceleration and the multiplier at the mean ``f.v``."""
     tree = h.tree
-    work = f.root_work
-    fill(work.shape[0], work, 0.0)
+    for k in range(tree.parent.shape[0]):
+        if f.is_free[k] != 0:
+            continue
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            a = f.v_dot[i] + f.multiplier[tree.root[k]] * f.v[i]
+            f.mean[i] = f.v_start[i] + 0.5 * dt * a
+            f.v_end[i] = f.v_start[i] + dt * a
+            f.x[i] = dt * f.mean[i]
+    move_chart(tree, f.q_start, f.x, f.q_end)
+    servo_efforts(tree, h.joints, f.q_start, 0.5 * dt, f.mean, h.work.effort, f.effort)
+
+
+@kernel
+def _gather_forces(h, f):
+    """Generalised forces of contacts and external wrenches on bodies, into ``f.body_effort``."""
+    tree = h.tree
+    for k in range(tree.parent.shape[0]):
+        put_spatial(f.gathered, k, spatial(f.body_force, k))
+    for k in range(tree.parent.shape[0] - 1, -1, -1):
+        force = spatial(f.gathered, k)
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            f.body_effort[i] = spatial_dot(spatial(f.kin.H, i), force)
+        if tree.parent[k] >= 0:
+            add_spatial(f.gathered, tree.parent[k], gathered(force, vector(f.kin.l, k)))
+
+
+@kernel
+def _correct(h, f, dt):
+    """Move every tree's multiplier so that its energy changes by the work of its forces.
+
+    Returns what rounding of the energies makes of the velocities half-way.
+    """
+    tree = h.tree
+    work, fastest, lost = f.root_work, f.root_speed, f.root_loss
+    for array in (work, fastest, lost):
+        fill(array.shape[0], array, 0.0)
     for k in range(tree.parent.shape[0]):
         root = tree.root[k]
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             u = f.mean[i]
-            force = h.work.effort[i] + f.joint_force[i] + _body_effort(f, k, i)
-            work[root] += dt * u * (force - tree.damping[i] * u)
+            force = f.effort[i] + f.joint_force[i] + f.body_effort[i]
+            damping = tree.damping[i]
+            work[root] += dt * u * (force - damping * u)
+            if h.joints.saturation[i] == 0.0:
+                damping += h.joints.rate_gain[i] + 0.5 * dt * h.joints.gain[i]
+            lost[root] += 0.5 * dt * damping * u * u
+            fastest[root] = max(fastest[root], abs(u))
     _energies_at(h, f, f.q_end, f.v_end, AFTER)
+    noise = 0.0
     for k in range(tree.parent.shape[0]):
         if tree.root[k] != k or f.is_free[k] != 0:
             continue
-        kinetic = f.energies[KINETIC, k]
+        kinetic = 0.5 * (f.energies[KINETIC + BEFORE, k] + f.energies[KINETIC + AFTER, k])
         if kinetic > LOST * f.energies[SIZE, k]:
             defect = f.energies[AFTER, k] - f.energies[BEFORE, k] - work[k]
-            f.multiplier[k] -= defect / (2.0 * kinetic * dt)
+            f.multiplier[k] -= defect / (dt * (2.0 * kinetic + lost[k]))
+            noise = max(noise, EPSILON * f.energies[SIZE, k] / (4.0 * kinetic) * fastest[k])
+    return noise
 
 
 @kernel
-def _tree_kinetic(tree, kin, v, energies):
-    """Kinetic energies of the trees at the middle, at their root bodies."""
-    for k in range(tree.parent.shape[0]):
-        energies[KINETIC, k] = 0.0
-    for k in range(tree.parent.shape[0]):
-        energies[KINETIC, tree.root[k]] += _kinetic(tree, kin, v, k)
-
-
-@kernel
-def _kinetic(tree, kin, v, k):
-    """Kinetic energy of body k and of its joint's rotors [J]."""
-    t = body_kinetic_energy(tree.mass[k], kin.I, kin.mc, kin.V, k)
-    for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-        t += 0.5 * tree.armature[i] * v[i] * v[i]
-    return t
-
-
-@entry
 def _energies_at(h, f, q, v, row):
     """Mechanical energies of the trees at (q, v), at their root bodies; ``SIZE`` the sum of their parts' sizes.
 
-    Leaves poses and inertias of (q, v) in a second workspace: those of the middle are still wanted.
+    Leaves poses of (q, v) in a second workspace: those of the middle are still wanted.
     """
     tree = h.tree
     kin = f.kin_end
     body_poses(tree, q, kin)
     body_velocities(tree, kin, v, kin.V)
-    body_inertias(tree, kin)
     energies = f.energies
     for k in range(tree.parent.shape[0]):
         energies[row, k] = 0.0
+        energies[KINETIC + row, k] = 0.0
         energies[SIZE, k] = 0.0
     for k in range(tree.parent.shape[0]):
         root = tree.root[k]
-        kinetic = _kinetic(tree, kin, v, k)
+        r = matrix(kin.R, k)
+        c = turned(r, vector(tree.com, k))
+        v_c = vector_sum(linear(kin.V, k), 1.0, vector_product(vector(kin.V, k), c))
+        w = turned(transposed(r), vector(kin.V, k))
+        spin = vector_dot(w, turned(matrix(tree.inertia, k), w))
+        kinetic = 0.5 * (tree.mass[k] * vector_dot(v_c, v_c) + spin)
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            kinetic += 0.5 * tree.armature[i] * v[i] * v[i]
+        place = vector_sum(vector(kin.p, k), 1.0, c)
         potential = 0.0
-        for c in range(3):
-            potential -= h.gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
+        for axis in range(3):
+            potential -= tree.mass[k] * h.gravity[axis] * place[axis]
         energies[row, root] += kinetic + potential
+        energies[KINETIC + row, root] += kinetic
         energies[SIZE, root] += kinetic + abs(potential)
     for s in range(h.joints.sprung.shape[0]):
         k = h.joints.sprung[s]

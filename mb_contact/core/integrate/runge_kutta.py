@@ -7,20 +7,21 @@ import numpy as np
 
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.integrate.flow import accelerate, chart_rates, ended, flow_powers, move_chart
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.integrate.held_servos import hold_servos, servos_agree
+from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.types import NOT_FINITE, OK, STEP_TOO_SMALL
 
 SHORTEST = 1e-6  # part of the flow below which an error-controlled step is given up
 SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0  # of the next step's length
 
 
-@entry
-def runge_kutta_step(h, f, A, b, time, dt):
-    """One step of the tableau (A, b) from (q_start, v_start), ``time`` into the flow, to (q_end, v_end).
+@kernel
+def runge_kutta_step(h, f, time, dt):
+    """One step of the flow's tableau from (q_start, v_start), ``time`` into the flow, to (q_end, v_end).
 
     Its work is added to ``f.work``.
     """
-    tree = h.tree
+    tree, A, b = h.tree, f.A, f.b
     stages = b.shape[0]
     N = f.v.shape[0]
     for s in range(stages):
@@ -58,13 +59,18 @@ def runge_kutta_step(h, f, A, b, time, dt):
     return OK
 
 
-@entry
-def fixed_flow(h, f, A, b, dt):
+@on_demand(INTEGER)
+def fixed_flow(h, f, dt):
     """The flow over dt in one step."""
-    fill(f.work.shape[0], f.work, 0.0)
     f.count[0] = 1
     f.count[1] = 0
-    status = runge_kutta_step(h, f, A, b, 0.0, dt)
+    status = hold_servos(h, f, dt)
+    agree = False
+    while status == OK and not agree:
+        fill(f.work.shape[0], f.work, 0.0)
+        status = runge_kutta_step(h, f, 0.0, dt)
+        if status == OK:
+            status, agree = servos_agree(h, f, dt)
     return ended(f) if status == OK else status
 
 
@@ -84,15 +90,28 @@ def step_error(rates, accelerations, v, difference, dt, tolerance):
     return error / tolerance
 
 
-@entry
-def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
-    """The flow over dt in steps whose estimated error, rad, m or relative speed, stays below ``tolerance``.
+@on_demand(INTEGER)
+def adaptive_flow(h, f, dt):
+    """The flow over dt in steps whose estimated error, rad, m or relative speed, stays below its tolerance.
 
     Every flow begins with one step of its whole length, so nothing has to be remembered from flow to flow.
     """
-    fill(f.work.shape[0], f.work, 0.0)
     f.count[0] = 0
     f.count[1] = 0
+    status = hold_servos(h, f, dt)
+    agree = False
+    while status == OK and not agree:
+        status = _adaptive_steps(h, f, dt)
+        if status == OK:
+            status, agree = servos_agree(h, f, dt)
+    return status
+
+
+@kernel
+def _adaptive_steps(h, f, dt):
+    """The steps of ``adaptive_flow`` with the efforts of servos as they are; a status."""
+    order, tolerance = f.control[0], f.control[1]
+    fill(f.work.shape[0], f.work, 0.0)
     done = 0.0
     step = dt
     while True:
@@ -100,10 +119,10 @@ def adaptive_flow(h, f, A, b, difference, order, tolerance, dt):
         if last:
             step = dt - done
         copy(f.work.shape[0], f.work, f.before)
-        status = runge_kutta_step(h, f, A, b, done, step)
+        status = runge_kutta_step(h, f, done, step)
         if status != OK:
             return status
-        error = step_error(f.rates, f.accelerations, f.v_start, difference, step, tolerance)
+        error = step_error(f.rates, f.accelerations, f.v_start, f.difference, step, tolerance)
         f.count[0] += 1
         if error <= 1.0:
             if last:

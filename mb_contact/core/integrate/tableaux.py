@@ -45,3 +45,6 @@ RK54 = explicit(
     [5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40],
     order=5,
 )
+
+#: The room that a flow without a tableau needs.
+ONE_STAGE = explicit([], [1.0])

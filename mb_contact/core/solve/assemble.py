@@ -16,12 +16,25 @@ J14 section 8 has it) where that costs less than by bodies: few contacts on long
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
-from mb_contact.core.jit import TRUTH, entry, kernel, on_demand, part, sweep
+from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.elimination import eliminate_velocities
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
 from mb_contact.core.solve.laws import friction_group
-from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_ROWS, CONTACT, EQUALITY, ISLANDS, PIECE, ROWS, UNILATERAL
+from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes
+from mb_contact.core.solve.system import (
+    BLOCKS,
+    BY_BODIES,
+    BY_NODES,
+    BY_ROWS,
+    CONTACT,
+    EQUALITY,
+    ISLANDS,
+    PIECE,
+    ROWS,
+    UNILATERAL,
+)
 from mb_contact.core.tree.compliance import compliance_terms, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.spatial import cross, rotate
@@ -35,7 +48,7 @@ PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 
-@entry
+@kernel
 def choose_face(P, only_rows):
     """By rows or by bodies, whichever takes fewer multiply-adds."""
     by_rows = 0.0
@@ -53,12 +66,27 @@ def choose_face(P, only_rows):
     P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 
+@kernel
+def try_by_nodes(P, draft, tree, kin, rows, first_bilateral):
+    """Pose the problem by its touched nodes, where that costs least; False where it is not done."""
+    if not choose_nodes(P, draft, tree, rows, first_bilateral):
+        return False
+    tree_masses(tree, kin, draft, P.bodies)
+    if not assemble_by_nodes(P, draft, tree, kin, rows):
+        return False
+    P.face[0] = BY_NODES
+    for i in range(P.count[ROWS]):
+        P.immobile[i] = 0
+    spread_scales(P.blocks, P.count[BLOCKS])
+    return True
+
+
 @on_demand(TRUTH)
 def assemble_by_bodies(P, draft, tree, kin, rows):
     """J, M and M^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
     start = P.blocks.start
-    _masses(tree, kin, draft, bodies)
+    tree_masses(tree, kin, draft, bodies)
     invert_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
@@ -83,7 +111,7 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
 
 
 @kernel
-def _masses(tree, kin, draft, bodies):
+def tree_masses(tree, kin, draft, bodies):
     """M of the trees of the islands, with dt times the damping on its diagonal (J11 algorithm 4.2)."""
     for k in range(tree.parent.shape[0]):
         draft.mass[k] = tree.mass[k]
@@ -257,3 +285,7 @@ def set_velocities(P, q):
             if P.immobile[i] != 0:
                 one_sided = i == n and (kind == CONTACT or kind == UNILATERAL)
                 P.q[i] = max(P.q[i], np.sqrt(P.blocks.D[i])) if one_sided else 0.0
+    if P.face[0] == BY_NODES:
+        for i in range(P.count[ROWS]):
+            P.nodes.asked[P.source[i]] = q[P.source[i]]
+        eliminate_velocities(P)

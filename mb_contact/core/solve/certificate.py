@@ -10,12 +10,12 @@ friction group as the distance of its impulse from the disc's, or the polygon's,
 
 import numpy as np
 
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, polygon_pairs
 from mb_contact.core.solve.system import BLOCKS, BOX, CONTACT, EQUALITY
 
 
-@entry
+@kernel
 def certify(P, u, first_bilateral, residuals, loops):
     """Residuals of the impulses ``P.r`` with velocities u of the caller's rows.
 
@@ -62,7 +62,7 @@ def certify(P, u, first_bilateral, residuals, loops):
             residuals[WORST] = b
 
 
-@entry
+@kernel
 def _friction(P, u, b, gap, below, residuals):
     """Gap and infeasibility of the friction of a contact joined to those of its normal."""
     n = P.blocks.start[b]
@@ -87,7 +87,7 @@ def _friction(P, u, b, gap, below, residuals):
     return gap, below
 
 
-@entry
+@kernel
 def _disc(P, u, radius, first, last, residuals):
     """Distance of the group's impulse y from the disc's point nearest to y - v, in units of its coefficients."""
     blocks = P.blocks

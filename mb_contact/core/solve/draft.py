@@ -143,8 +143,13 @@ def draft_joints(draft, contacts, blocks, start, first, bound, ratio, count, gea
         b = _open(draft, UNILATERAL, 0)
         _take(draft, b, start[block], 0.0)
     for k in range(count):
-        b = _open(draft, BOX if bound[k] > 0.0 else EQUALITY, 0)
-        _take(draft, b, first + k, bound[k])
+        if bound[k] > 0.0:
+            _take(draft, _open(draft, BOX, 0), first + k, bound[k])
+    for k in range(count):  # the last blocks: a face may eliminate them
+        if bound[k] > 0.0:
+            continue
+        b = _open(draft, EQUALITY, 0)
+        _take(draft, b, first + k, 0.0)
         if k >= count - gears:
             draft.partner[b] = first + k + gears
             draft.weight[b] = -ratio[k]

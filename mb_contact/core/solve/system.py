@@ -5,8 +5,9 @@
 
     u = W r + q,    W = J M^-1 J*,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
 
-By rows W is a dense matrix; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as
-many as its degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
+By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies, with the rows of loops
+and gears eliminated; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as many as
+its degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ CONTACT = 3  #: a UNILATERAL normal, then friction: two tangents, torsion, two r
 
 BY_ROWS = 0  #: faces of the operator
 BY_BODIES = 1
+BY_NODES = 2
 
 PIECE = 6  #: velocities in a piece
 LARGEST_BLOCK = 6  #: rows of a contact with torsion and rolling
+COORDINATES = 48  #: most of the nodes BY_NODES,
+FREEDOMS = 96  #: most degrees of freedom there, and most rows that are eliminated
 
 BLOCKS = 0  #: entries of System.count
 ROWS = 1
@@ -75,6 +79,47 @@ class Factors(NamedTuple):
     L: Annotated[Reals, "fill", 36]  #: blocks of the factors
 
 
+class Nodes(NamedTuple):
+    """One island by its touched nodes: W = A Omega A*, with the rows of loops and gears eliminated (``by_nodes.py``).
+
+    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and six to spare), D
+    degrees of freedom, of which the ``pivot`` ones follow the ``free`` ones by the eliminated rows: v_p = X v_f + d.
+    """
+
+    #: coordinates, blocks that are left, degrees of freedom, followers, eliminated rows, rows that nearly followed
+    info: Annotated[Integers, 6]
+    node: Annotated[Integers, "bodies"]  #: first coordinate of a body, -1 where it is no node
+    joint: Annotated[Integers, "N"]  #: coordinate of a degree of freedom, or -1
+    local: Annotated[Integers, "N"]  #: number of a degree of freedom in the island
+    at: Annotated[Integers, "nR", 2]  #: first coordinates of a row's nodes, -1 for none
+    A: Annotated[Reals, "nR", 12]
+    Omega: Annotated[Reals, "K", "K"]
+    stiff: Annotated[Reals, "K", "K"]  #: A* G A
+    LU: Annotated[Reals, "K", "K"]
+    scale: Annotated[Reals, "K"]
+    order: Annotated[Integers, "K"]
+    t: Annotated[Reals, "K"]
+    s: Annotated[Reals, "K"]
+    J: Annotated[Reals, "D", "K"]  #: transposed: velocities of the nodes by degrees of freedom
+    Z: Annotated[Reals, "D", "K"]  #: L^-1 of that by the free ones
+    M: Annotated[Reals, "D", "D"]
+    ME: Annotated[Reals, "D", "D"]
+    L: Annotated[Reals, "D", "D"]  #: Cholesky factor of the mass matrix of the free ones
+    G: Annotated[Reals, "D", "D"]  #: eliminated rows, in reduced echelon form
+    B: Annotated[Reals, "D", "D"]  #: by which combinations of them
+    X: Annotated[Reals, "D", "D"]
+    pivot: Annotated[Integers, "D"]
+    free: Annotated[Integers, "D"]
+    follows: Annotated[Integers, "D"]
+    window: Annotated[Integers, "D", 4]  #: columns of G and then of B beyond which a row is zero
+    gone: Annotated[Integers, "D"]  #: of each row that nearly followed: which it is, -1 if it did not in the end
+    delta: Annotated[Reals, "D"]  #: what the eliminated rows alone change of the velocities
+    y: Annotated[Reals, "D"]
+    f: Annotated[Reals, "D"]
+    asked: Annotated[Reals, "nR"]  #: velocities q of the caller's rows
+    warm: Annotated[Reals, "nR"]  #: impulses at the start
+
+
 class Vectors(NamedTuple):
     """What the Newton method writes."""
 
@@ -108,6 +153,7 @@ class System(NamedTuple):
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
     bodies: Bodies
     factors: Factors
+    nodes: Nodes
     work: Vectors
     report: Annotated[Reals, "B", 3]  #: status, Newton steps and residual of each island
 
@@ -115,11 +161,13 @@ class System(NamedTuple):
 SystemHandleType, SystemHandle, make_system_handle = handle(System)
 
 
-def make_system(rows, blocks, entries, dense, trees, place):
+def make_system(rows, blocks, entries, dense, trees, place, bodies=0):
     """For so many rows, blocks and entries of J, and dense matrices of so many rows.
 
     Parameters
     ----------
+    bodies : int
+        Of the forest; 0 for a system that is never posed BY_NODES.
     trees : int64 (T,)
         Pieces of each tree.
     place : int64 (N,)
@@ -129,10 +177,12 @@ def make_system(rows, blocks, entries, dense, trees, place):
     at = np.concatenate(([0], np.cumsum((PIECE * np.asarray(trees)) ** 2))).astype(np.int64)
     size = {"R": rows, "B": blocks, "E": entries, "C": int(tree[-1]), "dense": dense, "masses": int(at[-1])}
     tree_of = np.repeat(np.arange(len(trees)), trees)
-    bodies = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
+    more = {"bodies": bodies, "N": len(place) if bodies else 0, "nR": rows if bodies else 0}
+    more |= {"K": COORDINATES + 6 if bodies else 0, "D": FREEDOMS if bodies else 0}
+    parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
     return allocate(
-        System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows)), bodies=bodies,
-        factors=make_factors(dense, size["C"], 0), work=allocate(Vectors, **size),
+        System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows)), bodies=parts,
+        factors=make_factors(dense, size["C"], 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
     )  # fmt: skip
 
 

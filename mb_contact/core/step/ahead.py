@@ -16,7 +16,7 @@ import numpy as np
 
 from mb_contact.core.constraints.contact import relative_velocity
 from mb_contact.core.handle import DT
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.tree.spatial import vector, vector_dot
 from mb_contact.types import SHAPE_PLANE
 
@@ -24,7 +24,7 @@ FAR = 1.0  #: way before two shapes touch, in sizes of the smaller one, from whi
 SIDEWAYS = 1e-3  #: and the part of it along the surfaces
 
 
-@entry
+@kernel
 def fast_pairs(h, pairs):
     """Pairs of geometries that may meet in this step after sliding along each other, into ``pairs``; how many."""
     dt = h.settings[DT]
@@ -50,7 +50,7 @@ def fast_pairs(h, pairs):
     return found
 
 
-@entry
+@kernel
 def _size(geoms, g):
     """Largest length of a geometry [m]."""
     return max(geoms.size[g, 0], max(geoms.size[g, 1], geoms.size[g, 2]))

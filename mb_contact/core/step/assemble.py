@@ -12,13 +12,13 @@ from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.types import RUB, UPPER
 
 
-@entry
+@kernel
 def assemble(h):
     """Rows, drafted blocks, free velocities ``sol.q`` and warm impulses ``sol.r`` of the step."""
     dt = h.settings[DT]
@@ -39,7 +39,7 @@ def assemble(h):
     bound_friction(h.tree, h.joints, dt, h.bil)
     draft_contacts(h.draft, h.contacts, h.friction, dt)
     for i in range(h.v.shape[0]):
-        h.draft.damping[i] = dt * h.tree.damping[i]
+        h.draft.damping[i] = h.work.implicit[i]
     n_rows = rows_in_use(h)
     row_velocities(h.rows, n_rows, h.work.V_free, h.sol.q)
     combine_velocities(h.sol.q, h.bil)
@@ -55,7 +55,7 @@ def assemble(h):
         h.sol.r[h.bil.info[FIRST] + i] = h.memory.loop[i]
 
 
-@entry
+@kernel
 def _shift_offsets(h, dt, push_rate):
     """Offsets of the rows with what impacts and second-order terms move, those of a flat face as one rigid motion's."""
     for i in range(h.contacts.count[0]):

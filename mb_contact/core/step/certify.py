@@ -9,7 +9,7 @@ from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import FIRST, SPEED, VELOCITY
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_dot, row_impulses, row_velocities
-from mb_contact.core.jit import NOTHING, entry, kernel, on_demand
+from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.system import BLOCKS, BOX, BY_ROWS, CONTACT, EQUALITY, ISLANDS, ROWS
 from mb_contact.core.step.problem import rows_in_use
@@ -17,7 +17,7 @@ from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.workspace import GAIN, MOTION
 
 
-@entry
+@kernel
 def check_ray(h):
     """Judge the ray by the impulse sweep: ``sol.proof`` holds its largest velocity and q* d, both in units of its size.
 
@@ -51,7 +51,7 @@ def _judge_ray(h, n_rows):
         h.sol.proof[MOTION] = max(h.sol.proof[MOTION], _outside(h, P, b))
 
 
-@entry
+@kernel
 def _outside(h, P, b):
     """How far the ray is outside the cone of one block, scaled."""
     i = P.blocks.start[b]
@@ -81,7 +81,7 @@ def island_velocities(W, source, first, last, r, q, u):
         u[row] = t
 
 
-@entry
+@kernel
 def certify_step(h):
     """Velocities ``sol.u`` of the rows, from W or by the impulse sweep, and from them the certificate of the problem.
 

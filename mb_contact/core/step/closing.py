@@ -28,7 +28,7 @@ from mb_contact.core.constraints.bilateral import (
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
-from mb_contact.core.jit import REAL, entry, kernel, on_demand
+from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
 from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
@@ -66,7 +66,7 @@ def make_closing_work(n, N, m, gears, pieces, place):
     )  # fmt: skip
 
 
-@entry
+@kernel
 def refresh(h):
     """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy.
 
@@ -105,13 +105,13 @@ def closure_error(h):
     return worst_closure(h.loop, c.bil)
 
 
-@entry
+@kernel
 def begin_closing(h):
     """Articulated inertias of the present poses, without damping; returns a status."""
     return articulated_inertias(h.tree, h.kin, 0.0, h.art)[0]
 
 
-@entry
+@kernel
 def newton_step(h):
     """One Gauss-Newton step of q from the errors in ``h.loop``, shortened to STRIDE; the poses follow."""
     c = h.closing
@@ -126,7 +126,7 @@ def newton_step(h):
     for i in range(P.count[ISLANDS]):
         for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
             P.r[row] = 0.0
-        solve_island(P, i, 0, 0, TOLERANCE, BUDGET, True)
+        solve_island(P, i, 0, 0, TOLERANCE, BUDGET, True, True)
     for i in range(P.count[ROWS]):
         c.r[P.source[i]] = P.r[i]
     partner_impulses(c.r, c.bil)

@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.step.closing import refresh
 from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
@@ -40,7 +40,7 @@ SLOWEST = 0.5  #: least factor on velocities
 CREEP = 1e-11  #: velocity of contacts whose work is rounding [m/s]
 
 
-@entry
+@kernel
 def remove_gain(h, gain):
     """Take a gain [J] of the whole motion out of what turns; returns the energy that was removed [J]."""
     work = h.work
@@ -54,7 +54,7 @@ def remove_gain(h, gain):
     return _slow_groups(h)
 
 
-@entry
+@kernel
 def remove_contact_gains(h, contact_work):
     """Take what contacts have added to each group out of it again; returns the energy that was removed [J].
 
@@ -79,13 +79,13 @@ def remove_contact_gains(h, contact_work):
     return _slow_groups(h)
 
 
-@entry
+@kernel
 def _group_of(h, k):
     """Number of body k's group."""
     return leader_of(h.draft.leader, h.draft.tree[k])
 
 
-@entry
+@kernel
 def _measure_groups(h):
     """Of each group: kinetic energy, about the centre of mass where it is not held; its velocity; w_max^2."""
     work = h.work
@@ -120,7 +120,7 @@ def _measure_groups(h):
             put_vector(work.group_velocity, t, ZERO)
 
 
-@entry
+@kernel
 def _hold(h, first, last, stride):
     """Groups that rows from first to last hold to the world by an impulse."""
     for r in range(first, last, stride):
@@ -129,7 +129,7 @@ def _hold(h, first, last, stride):
             h.work.group_held[_group_of(h, max(a, b))] = 1
 
 
-@entry
+@kernel
 def _slow_groups(h):
     """Slow down each group until it has lost its gain; returns the energy that was removed [J]."""
     work = h.work
@@ -149,7 +149,7 @@ def _slow_groups(h):
     return before - work.energy[0]
 
 
-@entry
+@kernel
 def _slow_down(h, k, factor, mean):
     """Velocities of body k's joint times ``factor``, those of a floating root relative to ``mean``."""
     d = h.tree.v_start[k]

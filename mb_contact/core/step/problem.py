@@ -12,12 +12,20 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.constraints.rows import row_sides
-from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE
-from mb_contact.core.jit import NOTHING, TRUTH, entry, on_demand
-from mb_contact.core.solve.assemble import assemble_by_bodies, assemble_by_rows, choose_face, set_scales, set_velocities
+from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE, TWICE
+from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
+from mb_contact.core.solve.assemble import (
+    assemble_by_bodies,
+    assemble_by_rows,
+    choose_face,
+    set_scales,
+    set_velocities,
+    try_by_nodes,
+)
 from mb_contact.core.solve.draft import draft_joints, sort_islands
+from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
-from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
+from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
@@ -31,10 +39,12 @@ from mb_contact.types import (
     TOUCHING_JAMMED,
 )
 
+STEP, IMPACT, AGAIN = range(3)  #: what a problem is solved for
+NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed by bodies
 TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
-@entry
+@kernel
 def assemble_problem(h):
     """Blocks, islands, operator, scales, velocities and start of ``h.system``; returns a status.
 
@@ -50,7 +60,7 @@ def assemble_problem(h):
     return status
 
 
-@entry
+@kernel
 def assemble_system(h, P, rows, bil, blocks, only_rows):
     """Blocks, islands, operator and scales of the system P; returns a status.
 
@@ -72,6 +82,8 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     if P.count[BLOCKS] == 0:
         return OK
     choose_face(P, only_rows)
+    if not only_rows and try_by_nodes(P, h.draft, h.tree, h.kin, rows, info[FIRST]):
+        return OK
     if P.face[0] == BY_ROWS:
         n_rows = info[FIRST] + info[COUNT] + info[GEARS]
         count = mark_essential(h.tree, rows.touched, h.compliance)
@@ -85,7 +97,7 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     return OK
 
 
-@entry
+@kernel
 def start(h):
     """Velocities and warm impulses of the posed system from ``h.sol``."""
     set_velocities(h.system, h.sol.q)
@@ -93,7 +105,7 @@ def start(h):
         h.system.r[i] = h.sol.r[h.system.source[i]]
 
 
-@entry
+@kernel
 def start_phase(h, q, theta):
     """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact."""
     P = h.system
@@ -106,15 +118,17 @@ def start_phase(h, q, theta):
         P.r[i] = 0.0
 
 
-@entry
+@kernel
 def rows_in_use(h):
     """Rows of contacts, limits, loops and gears, with the partner rows of the gears."""
     return h.bil.info[FIRST] + h.bil.info[COUNT] + h.bil.info[GEARS]
 
 
-@entry
-def solve(h, impact):
+@kernel
+def solve(h, purpose):
     """Impulses ``sol.r`` of the posed problem, island by island; ``work.info`` tells how they were found; a status.
+
+    ``purpose`` is STEP, IMPACT for a phase of an impact, or AGAIN for a step's problem with other velocities.
 
     An island of a step that has a ray, from the last step's impulses and from zero, is solved without its push-out,
     and so it stays until another problem is posed.
@@ -126,12 +140,29 @@ def solve(h, impact):
         if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
             stage = SOLVER_NO_PUSH_OUT
     budget = int(h.solver[BUDGET])
-    tolerance = h.solver[TOLERANCE] * (TIGHTER if impact else 1.0)
-    for i in range(P.count[ISLANDS]):
+    tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
+    polish = purpose != STEP or h.solver[TWICE] == 0.0
+    if P.face[0] == BY_NODES:
+        for i in range(P.count[ROWS]):
+            P.nodes.warm[i] = P.r[i]
+        for _ in range(2):  # from the last impulses, and from zero
+            status, steps, _ = solve_island(P, 0, 0, 0, tolerance, min(budget, NODES_BUDGET), False, polish)
+            total += steps
+            if status == SOLVED:
+                break
+            for i in range(P.count[ROWS]):
+                P.r[i] = 0.0
+        stage = max(stage, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
+        if status == SOLVED:
+            if eliminated_impulses(P) > tolerance:
+                stage = SOLVER_OVER_BUDGET
+        elif not _pose_by_bodies(h, P):
+            return SYSTEM_TOO_SMALL
+    for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
-            rays = attempt < 2 and not impact
-            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, budget, rays)
+            rays = attempt < 2 and purpose != IMPACT
+            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, budget, rays, polish)
             total += steps
             if status != NO_MOTION:
                 break
@@ -154,6 +185,22 @@ def solve(h, impact):
     h.work.info[STAGE] = stage
     h.work.info[ITERATIONS] = total
     return OK
+
+
+@on_demand(TRUTH)
+def _pose_by_bodies(h, P):
+    """A problem that was posed by nodes once more, from the same velocities and impulses; False where J does not fit.
+
+    That face has no rays, no sweeps and no scales of rows along which nothing moves.
+    """
+    P.face[0] = BY_BODIES
+    if not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
+        return False
+    set_scales(P, h.compliance, h.rows)
+    set_velocities(P, P.nodes.asked)
+    for i in range(P.count[ROWS]):
+        P.r[i] = P.nodes.warm[i]
+    return True
 
 
 @on_demand(TRUTH)

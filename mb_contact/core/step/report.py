@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
 from mb_contact.core.handle import IMPACT_SPEED
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.certificate import GAP as DISTANCE
 from mb_contact.core.lcp.certificate import INFEASIBLE, VIOLATION
 from mb_contact.core.solve.draft import DIRECTIONS
@@ -56,7 +56,7 @@ from mb_contact.types import SEPARATE, SLIP, STICK
 STILL = 1e-9  # slip up to which a contact sticks [m/s]
 
 
-@entry
+@kernel
 def remember(h):
     """Identities, frames and impulses for the next step's warm start."""
     memory = h.memory
@@ -79,7 +79,7 @@ def remember(h):
         memory.loop[i] = h.sol.r[h.bil.info[FIRST] + i]
 
 
-@entry
+@kernel
 def summarise(h):
     """The step's numbers, as ``results.Certificate`` has them, into ``work.record``.
 
@@ -113,7 +113,7 @@ def summarise(h):
     out[LANDINGS] = work.info[LANDED]
 
 
-@entry
+@kernel
 def report(h):
     """What a user reads of the contacts, one row of ``work.report`` each."""
     out = h.work.report

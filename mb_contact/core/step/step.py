@@ -29,11 +29,17 @@ from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
-from mb_contact.core.constraints.servo import change_saturation, finish_servos, servo_damping, servo_forces
+from mb_contact.core.constraints.servo import (
+    change_saturation,
+    release_servos,
+    servo_damping,
+    servo_efforts,
+    servo_forces,
+)
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.torsion_rolling import contact_moments
 from mb_contact.core.handle import DT
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, refresh
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
@@ -46,7 +52,7 @@ from mb_contact.core.workspace import BAD_BODY
 from mb_contact.types import LIMIT_MISSED, NOT_FINITE, OK
 
 
-@entry
+@kernel
 def find_contacts(h, candidates):
     """Manifolds of the candidate pairs, from the narrow phase's witnesses."""
     b = h.buffers
@@ -57,7 +63,7 @@ def find_contacts(h, candidates):
     return status
 
 
-@entry
+@kernel
 def smooth_dynamics(h):
     """Velocity after dt without contacts and limits: ``work.v_free`` and the bodies' ``work.V_free``."""
     tree = h.tree
@@ -73,6 +79,7 @@ def smooth_dynamics(h):
         limit = tree.effort_limit[i]
         work.effort[i] = min(max(h.effort[i], -limit), limit)
         work.force[i] = work.effort[i]
+        work.implicit[i] = dt * tree.damping[i]
     servo_forces(tree, h.joints, h.q, work.force)
     spring_forces(tree, h.joints, h.q, work.force)
     free_acceleration(tree, h.kin, h.art, h.gravity, work.force, h.v, work.external, work.v_dot)
@@ -83,7 +90,7 @@ def smooth_dynamics(h):
     return OK
 
 
-@entry
+@kernel
 def apply_impulses(h):
     """v_next = v_free + M^-1 J* p by the impulse sweep, velocities of the rows, and the certificate; a status."""
     work = h.work
@@ -103,7 +110,7 @@ def apply_impulses(h):
     return OK
 
 
-@entry
+@kernel
 def begin_step(h):
     """Geometry poses, AABBs and candidate pairs of the current state."""
     b = h.buffers
@@ -115,7 +122,7 @@ def begin_step(h):
     )
 
 
-@entry
+@kernel
 def find_near(h):
     """``begin_step``, and witnesses of the pairs that have closed forms; for how many pairs the engine is needed."""
     begin_step(h)
@@ -123,7 +130,7 @@ def find_near(h):
     return h.buffers.found[ASKED]
 
 
-@entry
+@kernel
 def advance(h):
     """Write the new velocity and position, and all that follows from them."""
     shifted = False
@@ -138,7 +145,7 @@ def advance(h):
     refresh(h)
 
 
-@entry
+@kernel
 def limits_missed(h):
     """Whether impulses drive a joint past a limit that was not in the problem; its ``work.speed`` is raised.
 
@@ -166,7 +173,7 @@ def limits_missed(h):
     return missed
 
 
-@entry
+@kernel
 def settle(h):
     """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more."""
     status = apply_impulses(h)
@@ -175,16 +182,15 @@ def settle(h):
     return status
 
 
-@entry
+@kernel
 def saturate(h):
     """Whether servos were taken at their limits, or not, that are otherwise: then the step is solved again."""
     return change_saturation(h.tree, h.joints, h.q, h.settings[DT], h.work.effort, h.work.v_next)
 
 
-@entry
+@kernel
 def record_step(h):
     """What follows from solved impulses: impulses on the shapes, work and energy, warm start, report."""
-    finish_servos(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort)
     contact_impulses(h.geoms, h.contacts, h.kin, h.frames, h.sol, h.work)
     balance_energy(
         h.joints, h.settings[DT], h.v, h.kin, h.art.alpha, h.rows, h.blocks, h.sol, h.bil, h.contacts.count[0],
@@ -197,9 +203,11 @@ def record_step(h):
     report(h)
 
 
-@entry
+@kernel
 def conclude(h):
     """From solved impulses to the next state."""
+    servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
+    release_servos(h.tree, h.joints)
     record_step(h)
     advance(h)
     if h.bil.info[COUNT] > 0:

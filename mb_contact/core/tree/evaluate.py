@@ -8,7 +8,7 @@ TreeHandle ``h`` and a NodesHandle ``nodes`` (``handle.py``).  Inputs are checke
 function returns (status, body), and nothing of its output may be used unless the status is OK.
 """
 
-from mb_contact.core.jit import entry, sweep
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
@@ -129,7 +129,7 @@ def compliance_at(tree, kin, art, compliance, touched, body, first, R_frame, p_f
     return (OK if _finite_diagonal(L) else NOT_FINITE), -1
 
 
-@entry
+@kernel
 def evaluate_mass_matrix(h, q, M):
     """Mass matrix, both triangles, into M (N, N), which holds zeros; (status, body)."""
     status, k = mass_matrix_at(h.tree, h.kin, h.mass, h.top, h.screws, q, M)
@@ -138,19 +138,19 @@ def evaluate_mass_matrix(h, q, M):
     return status, k
 
 
-@entry
+@kernel
 def evaluate_inverse_dynamics(h, q, v, v_dot, gravity, effort):
     """``inverse_dynamics_at`` of a handle."""
     return inverse_dynamics_at(h.tree, h.kin, h.alpha, h.force, q, v, v_dot, gravity, effort)
 
 
-@entry
+@kernel
 def evaluate_forward_dynamics(h, q, v, effort, gravity, v_dot):
     """``forward_dynamics_at`` of a handle."""
     return forward_dynamics_at(h.tree, h.kin, h.art, h.still, q, v, effort, gravity, v_dot)
 
 
-@entry
+@kernel
 def evaluate_jacobian(h, nodes, q, J):
     """Stacked Jacobians of the nodes into J, which holds zeros; (status, body)."""
     tree = h.tree
@@ -162,7 +162,7 @@ def evaluate_jacobian(h, nodes, q, J):
     return status, k
 
 
-@entry
+@kernel
 def evaluate_compliance(h, nodes, q, L):
     """``compliance_at`` of a handle and its nodes."""
     return compliance_at(

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.jit import entry
+from mb_contact.core.jit import kernel
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.compliance import compliance_of_nodes
 from mb_contact.core.tree.composite import composite_inertias, mass_matrix, mirror
@@ -55,7 +55,7 @@ def make_operational_work(n, N, body, R_frame, p_frame):
     )
 
 
-@entry
+@kernel
 def operational_terms(h, o):
     """Jacobian, bias and compliance of the frames, without joint damping; (status, body of a singular hinge)."""
     frame_poses(h.kin, o.body, o.R_frame, o.p_frame, o.R, o.p)
@@ -68,7 +68,7 @@ def operational_terms(h, o):
     return OK, -1
 
 
-@entry
+@kernel
 def joint_terms(h, o):
     """Mass matrix ``o.M`` by composite bodies and nonlinear effects ``o.effort``."""
     for k in range(o.mass.shape[0]):

@@ -40,7 +40,7 @@ class EntityServices:
             ("GetEntities", self._get_all), ("GetEntityState", self._get), ("SetEntityState", self._set),
             ("SpawnEntity", self._spawn), ("DeleteEntity", self._delete),
         ):  # fmt: skip
-            node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
+            simulator_node.services.create(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
     @property
     def can_rebuild(self) -> bool:

@@ -76,7 +76,7 @@ class SimulationServices:
             ("ResetSimulation", self._reset), ("StepSimulation", self._step), ("SetSimulationState", self._set_state),
             ("GetSimulationState", self._get_state), ("GetSimulatorFeatures", self._features),
         ):  # fmt: skip
-            node.create_service(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
+            simulator_node.services.create(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
 
     def state(self) -> Any:
         """STATE_STOPPED, STATE_PLAYING or STATE_PAUSED."""

@@ -17,7 +17,7 @@ class StandardServices:
 
     def __init__(self, simulator_node: Any) -> None:
         self._control = control = simulator_node
-        make = control.node.create_service
+        make = control.services.create
         make(TRIGGER, "~/reset", lambda _, answer: self._answer(answer, control.do_reset))
         make(TRIGGER, "~/step", self._step)
         make(

@@ -62,7 +62,7 @@ class HingedStep(ContactStep):
             return _hinged.solve_mixed(handle, self.work, self._whole)
         status = _hinged.eliminate_hinges(handle, self.work)
         if status == OK:
-            status = _problem.solve(handle, False)
+            status = _problem.solve(handle, _problem.STEP)
             _hinged.recover_hinges(handle, self.work)
         return status
 

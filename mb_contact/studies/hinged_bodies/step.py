@@ -17,7 +17,7 @@ from mb_contact.core.arrays import copy
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.handle import BUDGET, DT, TOLERANCE
 from mb_contact.core.impact.phases import energy_after
-from mb_contact.core.jit import entry, kernel
+from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.solve.assemble import FLOOR, spread_scales
 from mb_contact.core.solve.certificate import certify
@@ -46,7 +46,7 @@ def make_mixed_system(hinge_rows, R, blocks):
     return make_system(rows, hinge_rows + blocks, 0, rows, none, none)
 
 
-@entry
+@kernel
 def pose_hinged(h, g):
     """Compliances and free velocities of the hinges, and their coupling with the posed contacts, into ``g``."""
     hinge_rows(h.kin, h.tree.mass, h.work.V_free, h.settings[DT], g)
@@ -54,14 +54,14 @@ def pose_hinged(h, g):
     contact_coupling(h.rows, h.blocks.rows[0], g)
 
 
-@entry
+@kernel
 def eliminate_hinges(h, g):
     """Hinges out of the posed contact problem by a band factor; returns a status."""
     pose_hinged(h, g)
     return _factor_out(h, g, h.sol.q, h.sol.before)
 
 
-@entry
+@kernel
 def _factor_out(h, g, q, scratch):
     """The posed hinges out of W and the rows' velocities q; returns a status."""
     n_rows = h.blocks.rows[0]
@@ -76,7 +76,7 @@ def _factor_out(h, g, q, scratch):
     return OK
 
 
-@entry
+@kernel
 def recover_hinges(h, g):
     """Impulses of the hinges from those of the contacts, and the certificate."""
     hinged_residuals(h)
@@ -94,7 +94,7 @@ def _recover(g, n_rows, r):
     band_backward(g.band, g.p)
 
 
-@entry
+@kernel
 def take_matrix(P, q):
     """Scales and velocities of a system whose W has changed; all its islands become one."""
     for i in range(P.count[ROWS]):
@@ -106,7 +106,7 @@ def take_matrix(P, q):
     P.island[1] = P.count[BLOCKS]
 
 
-@entry
+@kernel
 def hinged_residuals(h):
     """Velocities and certificate of the impulses ``sol.r`` on what the hinges leave of W and q."""
     n_rows = h.blocks.rows[0]
@@ -141,13 +141,13 @@ def _eliminate(Y, y, blocks, W, q, free):
             q[r] = max(q[r], np.sqrt(W[r, r])) if r == blocks.start[i] else 0.0
 
 
-@entry
+@kernel
 def solve_mixed(h, g, m):
     """Hinges and contacts together, dense, by the step's solver on the system m; returns a status."""
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.blocks.rows[0], g, m)
-    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], int(h.solver[BUDGET]), False)
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], int(h.solver[BUDGET]), False, True)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]
@@ -162,7 +162,7 @@ def solve_mixed(h, g, m):
     return OK
 
 
-@entry
+@kernel
 def _fill_mixed(P, q, n_rows, g, m):
     """The dense mixed problem from the band, the coupling and the contacts' own system."""
     hinges = g.q.shape[0]
@@ -200,7 +200,7 @@ def _fill_mixed(P, q, n_rows, g, m):
     m.face[0] = BY_ROWS
 
 
-@entry
+@kernel
 def settle_hinged(h, g):
     """New velocities of the bodies: v_free + M^-1 (K* p_b + D* p_u); returns a status."""
     work = h.work
@@ -216,7 +216,7 @@ def settle_hinged(h, g):
     return OK
 
 
-@entry
+@kernel
 def eliminate_in_impact(h, imp, g):
     """Take the hinges out of an impact that ``phases.assemble_impact`` has posed; returns a status."""
     hinge_rows(h.kin, h.tree.mass, h.kin.V, h.settings[DT], g)
@@ -226,7 +226,7 @@ def eliminate_in_impact(h, imp, g):
     return _factor_out(h, g, imp.u, imp.q)
 
 
-@entry
+@kernel
 def apply_hinges_in_impact(h, imp, g):
     """What the hinges do in an impact, after ``phases.apply_impact`` has applied the contacts' impulses."""
     _recover(g, h.blocks.rows[0], imp.total)
@@ -242,7 +242,7 @@ def apply_hinges_in_impact(h, imp, g):
     energy_after(h, imp)
 
 
-@entry
+@kernel
 def hinge_opening(h, g):
     """Farthest that a hinge is open [m], of the state that ``h.kin`` describes."""
     worst = 0.0

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mb_contact as mb
-from mb_contact.core.step.whole import PASSIVE
+from mb_contact.core.integrate.whole import PASSIVE
 from mb_contact.model.scene import AnisotropicFriction, Ground, Material, MaterialPair, Pose, Primitive, Scene
 from oracles.rolling_body import G, ellipsoid, rim, roll
 
@@ -185,6 +185,7 @@ def spinning_box(dt, integrator, seconds=0.08, **settings):
     return np.r_[sim.q[:2], sim.v], loads
 
 
+FINE = 1e-5  #: step of Euler's runs, which take other rows and moments: their error is about 10 FINE [s]
 WAYS = [(integrator, {}) for integrator in FLOWS] + [("rk4", {"collision_scheme": "event"})]
 
 
@@ -192,6 +193,7 @@ WAYS = [(integrator, {}) for integrator in FLOWS] + [("rk4", {"collision_scheme"
 def test_a_face_that_slides_and_spins_stands_on_all_corners_at_second_order(integrator, settings):
     """Friction opposes each corner's own slip, which turns with the box."""
     truth, _ = spinning_box(1.25e-4, "rk4")
+    np.testing.assert_allclose(truth, spinning_box(FINE, "semi_implicit_euler")[0], atol=100.0 * FINE)
     steps, errors = np.array([4e-3, 2e-3, 1e-3]), []
     for dt in steps:
         found, loads = spinning_box(dt, integrator, **settings)
@@ -203,15 +205,20 @@ def test_a_face_that_slides_and_spins_stands_on_all_corners_at_second_order(inte
 @pytest.mark.parametrize("pair", [{"rolling": 0.02}, {"torsional": 0.02}], ids=["rolling", "torsion"])
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint"])
 def test_torsion_and_rolling_slow_down_a_ball_at_second_order(integrator, pair):
-    def run(dt):
+    def run(dt, integrator=integrator):
         ball = Primitive("body", "sphere", (0.1,), Pose((0.0, 0.0, 0.1)), "free", 1.0, material="m")
         sim = on_ground(ball, dt, integrator, pairs=(MaterialPair(("m", "m"), 0.3, **pair),))
         sim.set_object("body", velocity=[3.0, 8.0, 12.0, 2.0, 1.0, 0.0])
         for _ in range(round(0.08 / dt)):
             sim.step()
+        spins.append(sim.context.kin.V[0, 2])
         return np.r_[sim.q[:2], sim.v]
 
+    spins = []
     truth = run(6.25e-5)
+    np.testing.assert_allclose(truth, run(FINE, "semi_implicit_euler"), atol=100.0 * FINE)
+    if "torsional" in pair:  # a constant moment, mu_t m g, about the vertical
+        np.testing.assert_allclose(spins, 12.0 - 0.02 * 9.81 / 0.004 * 0.08, rtol=1e-5)
     steps = np.array([4e-3, 2e-3, 1e-3])
     errors = [np.abs(run(dt) - truth).max() for dt in steps]
     assert max(errors) < 1e-11 or np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.8  # constant torsion is exact
@@ -222,6 +229,7 @@ def test_friction_with_a_direction_turns_with_its_body_at_second_order(integrato
     brush = Material(0.3, anisotropic_friction=AnisotropicFriction(0.1, 0.5, (1.0, 0.0, 0.0)))
     kind = {"materials": {"m": brush, "floor": Material(0.3)}, "ground": Ground(0.0, "floor")}
     truth, _ = spinning_box(6.25e-5, "rk4", 0.032, **kind)
+    np.testing.assert_allclose(truth, spinning_box(FINE, "semi_implicit_euler", 0.032, **kind)[0], atol=100.0 * FINE)
     steps = np.array([2e-3, 1e-3, 5e-4])
     errors = [np.abs(spinning_box(dt, integrator, 0.032, **kind)[0] - truth).max() for dt in steps]
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] > 1.8

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.core.step.whole import PASSIVE
+from mb_contact.core.integrate.whole import PASSIVE
 from mb_contact.model.scene import Closure, Ground, Material, Pose, Primitive, Scene, SceneModel, Velocity
 
 

@@ -56,7 +56,8 @@ def test_a_small_budget_ends_a_step_with_an_honest_certificate():
     sim.newton_budget = 1
     certificate = sim.step().certificate
     assert certificate.solver == "over_budget" and certificate.residual > 1e-10
-    assert certificate.iterations <= 2 and np.isfinite(sim.q).all()
+    assert certificate.iterations <= 3  # one by nodes, one from zero, one by bodies
+    assert np.isfinite(sim.q).all()
 
 
 def test_the_solver_is_asked_for_the_tolerance_that_was_set():

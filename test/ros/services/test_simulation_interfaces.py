@@ -18,7 +18,6 @@ from paths import ROOT
 from ros.support import JOINT_STATE, TIMEOUT, Session, wait_until
 
 SCENE = ROOT / "config" / "box_on_table.yaml"
-COMPILING = 300.0
 OK, UNSUPPORTED, NOT_FOUND, FAILED = 1, 0, 2, 4
 BALL = "{shape: sphere, size: [0.05], mass: 0.5}"
 CRATE = (
@@ -80,9 +79,7 @@ class Simulation:
 @pytest.fixture(scope="module")
 def world():
     with Session() as ros:
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", SCENE)
-        node = ros.process(*command, "--ros-args", "-p", "start_paused:=true")
-        node.wait_for("is up", COMPILING)
+        ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
         peer = ros.peer()
         yield Simulation(peer), peer
 
@@ -382,8 +379,6 @@ def test_release_2(tmp_path):
     )
     with Session(**{RELEASE_VARIABLE: "2"}) as ros:
         ros.env["PYTHONPATH"] += f":{ROOT / 'test'}"
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", SCENE)
-        node = ros.process(*command, "--ros-args", "-p", "start_paused:=true")
-        node.wait_for("is up", COMPILING)
+        ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
         asker = ros.process(sys.executable, "-u", "-c", client)
         assert asker.wait_for("result 1 1 2.0 2.0"), asker.output()

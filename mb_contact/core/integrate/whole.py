@@ -5,17 +5,19 @@
 
     find_near -> (engine) -> find_contacts -> smooth_dynamics -> find_impulses -> conclude -> energy, summary
 
-Steps of other integrators and of other formulations, impacts, events and the projection of loops take the same kernels
-one by one (``simulation/contact_step.py``).
+``core/integrate/flow_step.py`` is that of the other integrators.  Steps of other formulations, impacts, events and the
+projection of loops take the same kernels one by one (``simulation/contact_step.py``).
 """
 
 from mb_contact.core.arrays import copy
-from mb_contact.core.collision.closed_forms import ASKED, NEAR, take_answers
-from mb_contact.core.handle import DT
-from mb_contact.core.jit import entry, unlocked
+from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.handle import DT, HAPPEN
+from mb_contact.core.impact.phases import step_collides
+from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.core.step.assemble import assemble
-from mb_contact.core.step.problem import assemble_problem, solve
+from mb_contact.core.step.passivity import remove_gain
+from mb_contact.core.step.problem import STEP, assemble_problem, solve
 from mb_contact.core.step.report import summarise
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
 from mb_contact.core.workspace import (
@@ -27,10 +29,11 @@ from mb_contact.core.workspace import (
     POTENTIAL,
     PUSHED_OUT,
     REMOVED,
+    TIME_STEPPED,
     UNLAWFUL,
     WORK,
 )
-from mb_contact.types import ASK_ENGINE, FAST_MOTION, LIMIT_MISSED, OK, SATURATED
+from mb_contact.types import ASK_ENGINE, IN_PARTS, LIMIT_MISSED, OK
 
 TURN = 1.0  #: of a joint within a step above which a state can run away [rad]
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
@@ -38,35 +41,32 @@ PASSIVE = 1e-6  #: part of its kinetic energy that a step may gain without a for
 ROUNDING = 1e-13  #: part of the energies that is rounding
 
 
-@entry
+@kernel
 def euler_step(h, answered):
     """From a state to the next; a status, and with any but OK the state is the one before.
 
     Parameters
     ----------
     answered : bool
-        False to begin the step.  Behind ASK_ENGINE, with the witnesses ``buffers.asked_witness`` filled in, True; and
+        False to begin the step.  Behind ASK_ENGINE, with its witnesses in ``buffers.witness``, True; and
         behind those statuses that ask for larger workspaces as it was.
     """
-    if not answered:
-        if turns_fast(h):
-            return FAST_MOTION
-        if find_near(h) > 0:
-            return ASK_ENGINE
-    take_answers(h.buffers, h.buffers.found[ASKED])
-    status = find_contacts(h, h.buffers.found[NEAR])
-    if status == OK and fast_pairs(h, h.buffers.asked) > 0:
-        return FAST_MOTION
+    status = detect(h, answered)
     if status == OK:
         status = smooth_dynamics(h)
+    if status == OK and h.impact[HAPPEN] != 0.0 and step_collides(h):
+        return IN_PARTS
     if status == OK:
         status = find_impulses(h)
-        while status == SATURATED:
-            status = smooth_dynamics(h)
-            if status == OK:
-                status = find_impulses(h)
+    while status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
+        status = smooth_dynamics(h)
+        if status == OK:
+            status = find_impulses(h)
     if status == OK:
-        _finish(h)
+        keep_start(h)
+        kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
+        conclude(h)
+        account(h, LAG, False, kinetic, potential, falling, 0.0)
     return status
 
 
@@ -79,7 +79,21 @@ def long_euler_step(h, answered):
     return euler_step(h, answered)
 
 
-@entry
+@kernel
+def detect(h, answered):
+    """Contacts of the state, behind the engine if it was asked; a status."""
+    if not answered:
+        if turns_fast(h):
+            return IN_PARTS
+        if find_near(h) > 0:
+            return ASK_ENGINE
+    status = find_contacts(h, h.buffers.found[NEAR])
+    if status == OK and fast_pairs(h, h.buffers.asked) > 0:
+        return IN_PARTS
+    return status
+
+
+@kernel
 def turns_fast(h):
     """Whether the step is so long for its velocities that the state could run away."""
     square = 0.0
@@ -88,42 +102,60 @@ def turns_fast(h):
     return not h.settings[DT] * h.settings[DT] * square <= TURN * TURN
 
 
-@entry
+@kernel
 def find_impulses(h):
-    """Solve until every limit that the step reaches is in the problem, and settle; a status.
-
-    SATURATED where a servo reaches its limit or leaves it.
-    """
+    """Solve until every limit that the step reaches is in the problem, and settle; a status."""
     status = LIMIT_MISSED
     while status == LIMIT_MISSED:  # every further round has at least one limit more
         assemble(h)
         status = assemble_problem(h)
         if status == OK:
-            status = solve(h, False)
+            status = solve(h, STEP)
         if status == OK:
             status = settle(h)
-    if status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
-        return SATURATED
     return status
 
 
-@entry
-def _finish(h):
-    """The new state, what the step has gained without work, and its numbers."""
-    work = h.work
-    kinetic, potential, falling = work.energy[KINETIC], work.energy[POTENTIAL], work.falling[0]
-    copy(h.q.shape[0], h.q, work.q_start)
-    copy(h.v.shape[0], h.v, work.v_start)
-    copy(3, h.gravity, work.gravity_start)
-    conclude(h)
+@kernel
+def keep_start(h):
+    """What the step starts from, for whoever asks about the last step."""
+    copy(h.q.shape[0], h.q, h.work.q_start)
+    copy(h.v.shape[0], h.v, h.work.v_start)
+    copy(3, h.gravity, h.work.gravity_start)
+
+
+@kernel
+def account(h, lag, removes, kinetic, potential, falling, impacts):
+    """What the finished step has gained without work, which is taken out again where it ``removes``; its numbers.
+
+    Parameters
+    ----------
+    lag : float
+        Of velocities behind positions [steps].
+    removes : bool
+        Whether gains are taken out again.
+    kinetic, potential, falling : float
+        Energies [J] and power of gravity [W] at its start.
+    impacts : float
+        Work done by impacts in it [J].
+    """
+    done = 0.0
+    for i in range(h.work.work_terms.shape[0]):
+        done += h.work.work_terms[i]
+    done += impacts
+    told, left, bound = energy_gain(h, lag, kinetic, potential, falling, done)
+    removed = h.work.contact_energy[REMOVED]
+    if removes and left > bound:
+        removed += remove_gain(h, left)
     summarise(h)
-    out = work.record
-    told, _, bound = energy_gain(h, LAG, kinetic, potential, falling, out[WORK])
+    out = h.work.record
     out[ENERGY_GAINED] = told if told > bound else 0.0
-    out[ENERGY_REMOVED] = 0.0
+    out[ENERGY_REMOVED] = removed
+    out[WORK] = done
+    out[TIME_STEPPED] = 0.0
 
 
-@entry
+@kernel
 def energy_gain(h, lag, kinetic, potential, falling, done):
     """(What the finished step has gained without the work ``done``, what is left of it, what is rounding) [J].
 

@@ -1,0 +1,251 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An island posed by its touched nodes: which they are, A and Omega (``elimination.py`` has the rows that are gone)."""
+
+import numpy as np
+
+from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
+from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE
+from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.elimination import eliminate
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, COORDINATES, EQUALITY, FREEDOMS, ISLANDS, PIECE
+from mb_contact.core.tree.spatial import cross
+
+NODES_COST = 4e3  #: multiply-adds of one Newton step beside the cube of the coordinates
+SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is posed otherwise
+
+
+@on_demand(TRUTH)
+def choose_nodes(P, draft, tree, rows, first_bilateral):
+    """Number the nodes of the only island; False where another face costs less, or this one cannot pose the problem."""
+    nodes = P.nodes
+    if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
+        return False
+    left = P.count[BLOCKS]
+    while left > 0:
+        k = draft.order[left - 1]
+        if P.blocks.kind[left - 1] != EQUALITY or draft.row[k, 0] < first_bilateral or draft.mu[k, 0] != 0.0:
+            break
+        left -= 1
+    gone = P.count[BLOCKS] - left
+    for i in range(nodes.node.shape[0]):
+        nodes.node[i] = -1
+    for d in range(nodes.local.shape[0]):
+        nodes.joint[d] = nodes.local[d] = -1
+    size = 0
+    last, inside = -1, False
+    for k in range(tree.parent.shape[0]):
+        if draft.tree[k] != last:
+            last = draft.tree[k]
+            inside = draft.number[leader_of(draft.leader, last)] == 0
+        if inside:
+            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                nodes.local[d] = size
+                size += 1
+    if gone + size >= FREEDOMS:
+        return False
+    count = 0
+    for b in range(left):
+        for i in range(P.blocks.start[b], P.blocks.start[b + 1]):
+            row = P.source[i]
+            nodes.at[i, 0] = nodes.at[i, 1] = -1
+            d = rows.dof[row]
+            if d >= 0:
+                if nodes.joint[d] < 0:
+                    nodes.joint[d] = count
+                    count += 1
+                nodes.at[i, 0] = nodes.joint[d]
+            else:
+                for side in range(2):
+                    body = rows.body_a[row] if side == 0 else rows.body_b[row]
+                    if body >= 0:
+                        if nodes.node[body] < 0:
+                            nodes.node[body] = count
+                            count += 6
+                        nodes.at[i, side] = nodes.node[body]
+            if count > COORDINATES:
+                return False
+    n = float(size)
+    pieces = P.bodies.first_piece[1]
+    others = n * n * n / 3.0 + 4e3 * pieces
+    if P.face[0] == BY_ROWS:
+        others = float(P.blocks.start[P.count[BLOCKS]]) ** 3
+    if float(count) ** 3 + NODES_COST >= others:
+        return False
+    nodes.info[COUNT], nodes.info[LEFT], nodes.info[SIZE], nodes.info[GONE] = count, left, size, gone
+    return True
+
+
+@on_demand(TRUTH)
+def assemble_by_nodes(P, draft, tree, kin, rows):
+    """Omega and A of the nodes, the diagonal of W into D; ``bodies.M`` has the masses.  False where that fails."""
+    nodes = P.nodes
+    _take_masses(P.bodies, draft, tree, nodes)
+    eliminate(P, draft, tree, kin, rows)
+    if not _reduce_masses(P):
+        return False
+    _node_velocities(tree, kin, nodes)
+    _compliance(P)
+    _node_rows(P, rows, nodes)
+    largest = 0.0
+    least = np.inf
+    for i in range(P.blocks.start[nodes.info[LEFT]]):
+        largest = max(largest, P.blocks.D[i])
+        least = min(least, P.blocks.D[i])
+    return not least <= SUSPECT * largest
+
+
+@sweep
+def _take_masses(bodies, draft, tree, nodes):
+    """M of the island without the pieces' padding."""
+    size = nodes.info[SIZE]
+    for i in range(size):
+        for j in range(size):
+            nodes.M[i, j] = 0.0
+    for k in range(tree.parent.shape[0]):
+        t = draft.tree[k]
+        base = PIECE * bodies.tree[t]
+        n = PIECE * bodies.tree[t + 1] - base
+        for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            i = nodes.local[d]
+            if i < 0:
+                continue
+            row = bodies.mass_at[t] + (bodies.place[d] - base) * n - base
+            m = k
+            while m >= 0:
+                for e in range(tree.v_start[m], tree.v_start[m] + tree.nv[m]):
+                    x = bodies.M[row + bodies.place[e]]
+                    nodes.M[i, nodes.local[e]] = x
+                    nodes.M[nodes.local[e], i] = x
+                m = tree.parent[m]
+
+
+@on_demand(TRUTH)
+def _reduce_masses(P):
+    """Cholesky factor of M_f = E* M E; False where it is not positive definite."""
+    nodes = P.nodes
+    size, rank = nodes.info[SIZE], nodes.info[FOLLOWERS]
+    n = size - rank
+    M, ME, X, L = nodes.M, nodes.ME, nodes.X, nodes.L
+    for a in range(size):
+        for j in range(n):
+            ME[a, j] = M[a, nodes.free[j]]
+        for p in range(rank):
+            x = M[a, nodes.pivot[p]]
+            if x != 0.0:
+                for j in range(n):
+                    ME[a, j] += x * X[p, j]
+    for i in range(n):
+        a = nodes.free[i]
+        for j in range(i + 1):
+            L[i, j] = ME[a, j]
+        for p in range(rank):
+            x = X[p, i]
+            if x != 0.0:
+                a = nodes.pivot[p]
+                for j in range(i + 1):
+                    L[i, j] += x * ME[a, j]
+    for k in range(n):
+        x = L[k, k]
+        if not x > 0.0:
+            return False
+        x = np.sqrt(x)
+        L[k, k] = x
+        for i in range(k + 1, n):
+            L[i, k] /= x
+        for i in range(k + 1, n):
+            f = L[i, k]
+            if f != 0.0:
+                for j in range(k + 1, i + 1):
+                    L[i, j] -= f * L[j, k]
+    return True
+
+
+@sweep
+def _node_velocities(tree, kin, nodes):
+    """Velocities of the nodes by degrees of freedom."""
+    J = nodes.J
+    for i in range(nodes.info[SIZE]):
+        for k in range(nodes.info[COUNT]):
+            J[i, k] = 0.0
+    for body in range(tree.parent.shape[0]):
+        at = nodes.node[body]
+        k = body if at >= 0 else -1
+        while k >= 0:
+            x, y, z = kin.p[body, 0] - kin.p[k, 0], kin.p[body, 1] - kin.p[k, 1], kin.p[body, 2] - kin.p[k, 2]
+            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                w0, w1, w2 = kin.H[d, 0], kin.H[d, 1], kin.H[d, 2]
+                v0, v1, v2 = cross(w0, w1, w2, x, y, z)
+                i = nodes.local[d]
+                J[i, at], J[i, at + 1], J[i, at + 2] = w0, w1, w2
+                J[i, at + 3], J[i, at + 4], J[i, at + 5] = kin.H[d, 3] + v0, kin.H[d, 4] + v1, kin.H[d, 5] + v2
+            k = tree.parent[k]
+    for d in range(nodes.joint.shape[0]):
+        if nodes.joint[d] >= 0:
+            J[nodes.local[d], nodes.joint[d]] = 1.0
+
+
+@on_demand(NOTHING)
+def _compliance(P):
+    """Omega = Z* Z with Z = L^-1 E* J*."""
+    nodes = P.nodes
+    count, rank = nodes.info[COUNT], nodes.info[FOLLOWERS]
+    n = nodes.info[SIZE] - rank
+    J, Z, L, X, Omega = nodes.J, nodes.Z, nodes.L, nodes.X, nodes.Omega
+    for k in range(count):
+        for j in range(count):
+            Omega[k, j] = 0.0
+    for i in range(n):
+        a = nodes.free[i]
+        for k in range(count):
+            Z[i, k] = J[a, k]
+        for p in range(rank):
+            x = X[p, i]
+            if x != 0.0:
+                a = nodes.pivot[p]
+                for k in range(count):
+                    Z[i, k] += x * J[a, k]
+        for l in range(i):
+            x = L[i, l]
+            if x != 0.0:
+                for k in range(count):
+                    Z[i, k] -= x * Z[l, k]
+        x = 1.0 / L[i, i]
+        for k in range(count):
+            Z[i, k] *= x
+        for j in range(count):
+            x = Z[i, j]
+            if x != 0.0:
+                for k in range(count):
+                    Omega[j, k] += x * Z[i, k]
+
+
+@sweep
+def _node_rows(P, rows, nodes):
+    """A of the rows that are left, and the diagonal of W."""
+    A, D = nodes.A, P.blocks.D
+    for i in range(P.blocks.start[nodes.info[LEFT]]):
+        row = P.source[i]
+        for k in range(12):
+            A[i, k] = 0.0
+        if rows.dof[row] >= 0:
+            A[i, 0] = rows.sign[row]
+        else:
+            for k in range(6):
+                if nodes.at[i, 0] >= 0:
+                    A[i, k] = rows.on_a[row, k]
+                if nodes.at[i, 1] >= 0:
+                    A[i, 6 + k] = rows.on_b[row, k]
+        x = 0.0
+        for s in range(2):
+            a = nodes.at[i, s]
+            for t in range(2):
+                b = nodes.at[i, t]
+                if a >= 0 and b >= 0:
+                    for k in range(6):
+                        y = 0.0
+                        for l in range(6):
+                            y += nodes.Omega[a + k, b + l] * A[i, 6 * t + l]
+                        x += A[i, 6 * s + k] * y
+        D[i] = x

@@ -1,0 +1,247 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Worlds one after the other through the workspaces of a thread: load, so many steps, store.
+
+A world's bits do not depend on the worlds before it: what a step reads of its workspaces is loaded or written first.
+"""
+
+from mb_contact.core.handle import DT
+from mb_contact.core.integrate.whole import euler_step
+from mb_contact.core.jit import kernel, unlocked
+from mb_contact.core.step.closing import refresh
+from mb_contact.core.workspace import (
+    BALANCE,
+    COMPLEMENTARITY,
+    ENERGY,
+    HEAD,
+    INFEASIBILITY,
+    KINETIC,
+    LOOP_RESIDUAL,
+    POTENTIAL,
+    WORK,
+)
+from mb_contact.core.worlds.controller import call_controller
+from mb_contact.core.worlds.store import (
+    ANSWERED,
+    LAST,
+    LOADED,
+    STEP,
+    STORE_TOO_SMALL,
+    TAKE_STEP,
+    TAKEN,
+    WORK_DONE,
+    WORLD,
+    WORST,
+)
+from mb_contact.types import OK
+
+
+@unlocked
+def run_worlds(h, lane, store, values, job, compiled, controller):
+    """Steps of the job's worlds from ``lane.at[WORLD]`` up to ``lane.at[LAST]``.
+
+    Parameters
+    ----------
+    h : StepArraysHandle
+        Of the calling thread, as ``lane`` is.
+    compiled : bool
+        False where the caller takes every step.
+    controller : int
+        Address of a compiled controller, 0 for none.
+
+    Returns
+    -------
+    int
+        OK, or what the step ``at[STEP]`` of the world ``at[WORLD]`` needs before the next call goes on with it.
+    """
+    at = lane.at
+    while at[WORLD] < at[LAST]:
+        w = job.worlds[at[WORLD]]
+        if at[LOADED] == 0:
+            if store.failed[w] != 0:
+                at[WORLD] += 1
+                continue
+            load_world(h, lane, store, values, w)
+            at[LOADED], at[STEP], at[ANSWERED], at[TAKEN] = 1, 0, 0, 0
+        while at[STEP] < job.steps[0]:
+            if at[TAKEN] == 0:
+                if at[ANSWERED] == 0:
+                    _command(h, lane, store, job, w, controller)
+                status = euler_step(h, at[ANSWERED] != 0) if compiled else TAKE_STEP
+                if status != OK:
+                    return status
+            at[ANSWERED], at[TAKEN] = 0, 0
+            _finish_step(h, lane, store, job, w)
+            at[STEP] += 1
+        if h.memory.count[0] > store.pair.shape[1]:
+            return STORE_TOO_SMALL
+        store_world(h, lane, store, w)
+        at[LOADED] = 0
+        at[WORLD] += 1
+    return OK
+
+
+@kernel
+def _command(h, lane, store, job, w, controller):
+    """The efforts of the step into ``h.effort``."""
+    k, t, command = lane.at[WORLD], lane.at[STEP], lane.command
+    given = job.controls.shape[1] > 0
+    for j in range(command.shape[0]):
+        command[j] = job.controls[k, t, j] if given else store.effort[w, j]
+    if controller != 0:
+        time = (store.steps[w] + t) * h.settings[DT]
+        call_controller(controller, time, w, h.q, h.v, command, job.data)
+    for i in range(h.effort.shape[0]):
+        h.effort[i] = 0.0
+    for j in range(command.shape[0]):
+        h.effort[lane.joint_v[j]] = command[j]
+
+
+@kernel
+def _finish_step(h, lane, store, job, w):
+    """Sums of the finished step, and what is kept of it."""
+    k, t, out, sums = lane.at[WORLD], lane.at[STEP], h.work.record, lane.sums
+    sums[WORK_DONE] += out[WORK]
+    residual = max(out[COMPLEMENTARITY], max(out[INFEASIBILITY], out[LOOP_RESIDUAL]))
+    sums[WORST] = max(sums[WORST], residual)
+    out[BALANCE] = out[ENERGY] - store.energy_start[w] - sums[WORK_DONE]
+    if job.q.shape[1] > 0:
+        for i in range(h.q.shape[0]):
+            job.q[k, t, i] = h.q[i]
+        for i in range(h.v.shape[0]):
+            job.v[k, t, i] = h.v[i]
+        job.residual[k, t] = residual
+        job.contacts[k, t] = h.memory.count[0]
+
+
+@kernel
+def load_world(h, lane, store, values, w):
+    """World w into the workspaces, and all that follows from its state."""
+    _load_values(h, lane, store, values, w)
+    for i in range(h.q.shape[0]):
+        h.q[i] = store.q[w, i]
+    for i in range(h.v.shape[0]):
+        h.v[i] = store.v[w, i]
+    if store.target.shape[1] > 0:
+        for i in range(h.v.shape[0]):
+            h.joints.target[i] = store.target[w, i]
+            h.joints.target_rate[i] = store.target_rate[w, i]
+            h.joints.saturation[i] = store.saturation[w, i]
+    memory = h.memory
+    memory.count[0] = store.count[w]
+    for i in range(store.count[w]):
+        memory.pair[i], memory.feature[i] = store.pair[w, i], store.feature[w, i]
+        for a in range(3):
+            memory.tangent[i, a] = store.tangent[w, i, a]
+            memory.impulse[i, a] = store.impulse[w, i, a]
+            memory.moment[i, a] = store.moment[w, i, a]
+    for i in range(memory.joint.shape[0]):
+        for a in range(memory.joint.shape[1]):
+            memory.joint[i, a] = store.joint[w, i, a]
+    for i in range(memory.loop.shape[0]):
+        memory.loop[i] = store.loop[w, i]
+    lane.sums[WORK_DONE], lane.sums[WORST] = store.work_done[w], store.worst[w]
+    refresh(h)
+
+
+@kernel
+def _load_values(h, lane, store, values, w):
+    """What world w has in the place of the scene's values; the rows of one that has none are the last world's."""
+    for a in range(3):
+        h.gravity[a] = store.gravity[w, a]
+    if values.mass.shape[0] > 0:
+        for k in range(lane.mass.shape[0]):
+            lane.mass[k] = values.mass[w, k]
+            scale = values.mass[w, k] / lane.scene_mass[k]
+            for a in range(3):
+                for b in range(3):
+                    lane.inertia[k, a, b] = scale * lane.scene_inertia[k, a, b]
+    if values.damping.shape[0] > 0:
+        for i in range(lane.damping.shape[0]):
+            lane.damping[i] = lane.total[i] = values.damping[w, i]
+    if values.mu.shape[0] > 0:
+        for i in range(lane.mu.shape[0]):
+            lane.mu[i] = values.mu[w, i]
+    if values.restitution.shape[0] > 0:
+        for i in range(lane.restitution.shape[0]):
+            lane.restitution[i] = values.restitution[w, i]
+    if values.size.shape[0] > 0:
+        for g in range(lane.size.shape[0]):
+            for a in range(3):
+                lane.size[g, a] = values.size[w, g, a]
+
+
+@kernel
+def store_world(h, lane, store, w):
+    """World w from the workspaces, after so many steps as ``lane.at`` says."""
+    memory, work, count = h.memory, h.work, h.memory.count[0]
+    for i in range(h.q.shape[0]):
+        store.q[w, i] = h.q[i]
+    for i in range(h.v.shape[0]):
+        store.v[w, i] = h.v[i]
+        store.joint_effort[w, i] = work.joint_effort[i]
+    if store.target.shape[1] > 0:
+        for i in range(h.v.shape[0]):
+            store.saturation[w, i] = h.joints.saturation[i]
+    store.count[w] = count
+    for i in range(count):
+        store.pair[w, i], store.feature[w, i] = memory.pair[i], memory.feature[i]
+        for a in range(3):
+            store.tangent[w, i, a] = memory.tangent[i, a]
+            store.impulse[w, i, a] = memory.impulse[i, a]
+            store.moment[w, i, a] = memory.moment[i, a]
+        for a in range(store.report.shape[2]):
+            store.report[w, i, a] = work.report[i, a]
+    for i in range(memory.joint.shape[0]):
+        for a in range(memory.joint.shape[1]):
+            store.joint[w, i, a] = memory.joint[i, a]
+    for i in range(memory.loop.shape[0]):
+        store.loop[w, i] = memory.loop[i]
+    for g in range(work.geom_impulse.shape[0]):
+        for a in range(6):
+            store.geom_impulse[w, g, a] = work.geom_impulse[g, a]
+    for i in range(HEAD):
+        store.record[w, i] = work.record[i]
+    _store_poses(h, store, w)
+    store.work_done[w], store.worst[w] = lane.sums[WORK_DONE], lane.sums[WORST]
+    store.steps[w] += lane.at[STEP]
+
+
+@kernel
+def _store_poses(h, store, w):
+    """Where the bodies of world w are."""
+    for k in range(store.p.shape[1]):
+        for a in range(3):
+            store.p[w, k, a] = h.kin.p[k, a]
+            for b in range(3):
+                store.R[w, k, a, b] = h.kin.R[k, a, b]
+
+
+@unlocked
+def refresh_worlds(h, lane, store, values, worlds):
+    """Poses of worlds whose states or values were changed from outside; their energy balances start here."""
+    for k in range(worlds.shape[0]):
+        w = worlds[k]
+        load_world(h, lane, store, values, w)
+        for i in range(h.q.shape[0]):
+            store.q[w, i] = h.q[i]  # joints that follow others are put where these have them
+        for i in range(h.v.shape[0]):
+            store.v[w, i] = h.v[i]
+        _store_poses(h, store, w)
+        store.work_done[w], store.worst[w] = 0.0, 0.0
+        store.energy_start[w] = h.work.energy[KINETIC] + h.work.energy[POTENTIAL]
+
+
+@unlocked
+def keep_world(h, lane, store, w):
+    """World w as it is before a step that has failed."""
+    if lane.at[STEP] > 0:
+        store_world(h, lane, store, w)
+    store.failed[w] = 1
+
+
+@unlocked
+def show_world(h, lane, store, values, w):
+    """World w into the workspaces, for Python to look at."""
+    load_world(h, lane, store, values, w)

@@ -1,0 +1,114 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What worlds of one scene have each: state, warm start, what the last step has left, and values of their own."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from mb_contact.core.declare import Integers, Reals, handle
+from mb_contact.core.workspace import COLUMNS, HEAD
+from mb_contact.types import JOINT_ROWS
+
+#: entries of Lane.at: world (among those of the job) and its step that come next, the first world that is another's,
+#: whether the world is loaded, whether the engine has answered, whether the caller has taken the step
+WORLD, STEP, LAST, LOADED, ANSWERED, TAKEN = range(6)
+WORK_DONE, WORST = range(2)  #: of Lane.sums
+#: statuses beside those of a step: the caller has to take it, the store has too few contacts for a world
+TAKE_STEP, STORE_TOO_SMALL = 101, 102
+
+
+class Store(NamedTuple):
+    """States of w worlds; the first axis of every array counts them."""
+
+    q: Annotated[Reals, "w", "nq"]
+    v: Annotated[Reals, "w", "N"]
+    effort: Annotated[Reals, "w", "joints"]  #: commanded [N m, N]
+    gravity: Annotated[Reals, "w", 3]
+    target: Annotated[Reals, "w", "servos"]  #: of JointForces; "servos" is N, or 0 where there are none
+    target_rate: Annotated[Reals, "w", "servos"]
+    saturation: Annotated[Reals, "w", "servos"]
+    count: Annotated[Integers, "w"]  #: contacts of the last step; the next six are those of Memory
+    pair: Annotated[Integers, "w", "c"]
+    feature: Annotated[Integers, "w", "c"]
+    tangent: Annotated[Reals, "w", "c", 3]
+    impulse: Annotated[Reals, "w", "c", 3]
+    moment: Annotated[Reals, "w", "c", 3]
+    joint: Annotated[Reals, "w", "N", JOINT_ROWS]
+    loop: Annotated[Reals, "w", "m"]
+    R: Annotated[Reals, "w", "n", 3, 3]  #: poses of the bodies
+    p: Annotated[Reals, "w", "n", 3]
+    geom_impulse: Annotated[Reals, "w", "g", 6]
+    joint_effort: Annotated[Reals, "w", "N"]
+    record: Annotated[Reals, "w", HEAD]  #: numbers of the last step
+    report: Annotated[Reals, "w", "c", COLUMNS]  #: its contacts
+    worst: Annotated[Reals, "w"]  #: residual of the worst step since the start [sqrt(N s m/s)]
+    energy_start: Annotated[Reals, "w"]  #: [J]
+    work_done: Annotated[Reals, "w"]  #: since then [J]
+    steps: Annotated[Integers, "w"]  #: since the start
+    failed: Annotated[Integers, "w"]  #: 1 where a step has failed: the world waits for a reset
+
+
+StoreHandleType, StoreHandle, make_store_handle = handle(Store)
+
+
+class Values(NamedTuple):
+    """Values that worlds have of their own; no rows where all have the scene's."""
+
+    mass: Annotated[Reals, "masses", "n"]  #: [kg]
+    damping: Annotated[Reals, "dampings", "N"]  #: [N m s/rad, N s/m]
+    mu: Annotated[Reals, "frictions", "pairs"]
+    restitution: Annotated[Reals, "restitutions", "pairs"]
+    size: Annotated[Reals, "sizes", "g", 3]  #: of kernels [m]
+
+
+ValuesHandleType, ValuesHandle, make_values_handle = handle(Values)
+
+
+class Lane(NamedTuple):
+    """What a thread has beside the handle of its steps: where it is, and the arrays that values of a world go to."""
+
+    at: Annotated[Integers, 6]
+    sums: Annotated[Reals, 2]  #: of the loaded world: work done [J], worst residual
+    command: Annotated[Reals, "joints"]
+    mass: Annotated[Reals, "n"]
+    inertia: Annotated[Reals, "n", 3, 3]
+    damping: Annotated[Reals, "N"]
+    total: Annotated[Reals, "N"]
+    mu: Annotated[Reals, "pairs"]
+    restitution: Annotated[Reals, "pairs"]
+    size: Annotated[Reals, "g", 3]
+    scene_mass: Annotated[Reals, "n"]
+    scene_inertia: Annotated[Reals, "n", 3, 3]
+    joint_v: Annotated[Integers, "joints"]  #: place of each joint in v
+
+
+LaneHandleType, LaneHandle, make_lane_handle = handle(Lane)
+
+
+class Job(NamedTuple):
+    """Which worlds take how many steps, under which efforts, and what is kept of each step.
+
+    Rows of ``controls``, ``q``, ``v``, ``residual`` and ``impulse`` belong to those of ``worlds``.
+    """
+
+    worlds: Annotated[Integers, "k"]
+    steps: Annotated[Integers, 1]
+    controls: Annotated[Reals, "k", "t", "joints"]  #: efforts of the store where t is 0
+    q: Annotated[Reals, "k", "kept", "nq"]  #: after each step, if ``kept`` is not 0
+    v: Annotated[Reals, "k", "kept", "N"]
+    residual: Annotated[Reals, "k", "kept"]
+    contacts: Annotated[Integers, "k", "kept"]
+    data: Annotated[Reals, "w", "d"]  #: of the compiled controller, one row a world
+
+
+JobHandleType, JobHandle, make_job_handle = handle(Job)
+
+
+#: what shapes name
+SIZES = (
+    "w", "nq", "N", "joints", "servos", "c", "m", "n", "g", "pairs", "k", "t", "kept", "d",
+    "masses", "dampings", "frictions", "restitutions", "sizes",
+)  # fmt: skip
+MAKERS = (Lane, make_lane_handle), (Store, make_store_handle), (Values, make_values_handle), (Job, make_job_handle)

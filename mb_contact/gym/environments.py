@@ -1,0 +1,155 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gymnasium's interfaces over Worlds: many environments in one, and single ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from mb_contact.checks import Floats
+from mb_contact.errors import InputError
+from mb_contact.gym.tasks import STEPS, TASKS
+from mb_contact.worlds.worlds import Worlds
+
+LARGEST = 100.0  #: absolute value of an observation; beyond it is cut off
+
+
+class WorldsEnv(VectorEnv):
+    """``num_envs`` environments of a task, stepped on threads in compiled code.
+
+    An environment whose episode has ended is reset by the next step, which ignores its action (``NEXT_STEP``).
+
+    Parameters
+    ----------
+    task : str
+        One of TASKS.
+    num_envs : int
+    threads : int, optional
+        As of Worlds.
+
+    Attributes
+    ----------
+    worlds : Worlds
+    names : list of str
+        What each number of an observation is, with its unit; actions are parts of the efforts ``task.scale``.
+
+    Raises
+    ------
+    InputError
+        There is no such task.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+
+    def __init__(self, task: str, num_envs: int = 1, threads: int | None = None, render_mode: None = None) -> None:
+        if task not in TASKS:
+            raise InputError(f"there is no task '{task}'; the tasks: {', '.join(TASKS)}")
+        self.task = TASKS[task]
+        scene = self.task.scene()
+        self.worlds = Worlds(scene, num_envs, threads)
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self._rest = np.zeros(len(self.task.scale)) if self.task.rest is None else self.task.rest(scene)
+        self._scale, self._q0 = np.array(self.task.scale), self.worlds.q[0].copy()
+        _, goal = self.task.start(np.random.default_rng(0), self._q0)
+        self.goal = np.tile(goal, (num_envs, 1))
+        self.names = self.task.names(self.worlds)
+        self.single_observation_space = Box(-LARGEST, LARGEST, (len(self.names),), np.float64)
+        self.single_action_space = Box(-1.0, 1.0, (len(self._scale),), np.float64)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._ages = np.zeros(num_envs, np.int64)
+        self._ended = np.zeros(num_envs, bool)
+        self._draws = [np.random.default_rng() for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """All environments to new starts; environment i draws from ``seed + i``."""
+        if seed is not None:
+            seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
+            self._draws = [np.random.default_rng(s) for s in seeds]
+        self._begin(np.arange(self.num_envs))
+        return self._observe(), {}
+
+    def step(self, actions: Any) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
+        """One action in every environment: ``STEPS`` steps of each world."""
+        actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
+        begun = np.flatnonzero(self._ended)
+        if len(begun):
+            self._begin(begun)
+        acting = np.ones(self.num_envs, bool)
+        acting[begun] = False
+        self.worlds.step(self._rest + actions * self._scale, STEPS, None if len(begun) == 0 else acting)
+        self._ages += acting
+        terms = self.task.reward(self.worlds, self.goal, actions)
+        failed = self.worlds.failed
+        rewards = np.where(acting & ~failed, sum(terms.values()), 0.0)
+        terminations = acting & (failed | self.task.is_over(self.worlds, self.goal))
+        truncations = acting & ~terminations & (self._ages >= self.task.horizon)
+        self._ended = terminations | truncations
+        return self._observe(), rewards, terminations, truncations, {name: term.copy() for name, term in terms.items()}
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the worlds' threads."""
+        self.worlds.close()
+
+    def _begin(self, chosen):
+        starts = [self.task.start(self._draws[i], self._q0) for i in chosen.tolist()]
+        q, self.goal[chosen] = np.array([q for q, _ in starts]), np.array([goal for _, goal in starts])
+        self.worlds.reset(chosen, (q, np.zeros((1, self.worlds.v.shape[1]))))
+        self._ages[chosen] = 0
+        self._ended[chosen] = False
+
+    def _observe(self):
+        return np.clip(self.task.observe(self.worlds, self.goal), -LARGEST, LARGEST)
+
+
+class SingleEnv(gymnasium.Env):
+    """One environment of a task.
+
+    Parameters
+    ----------
+    task : str
+        One of TASKS.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, task: str, render_mode: None = None) -> None:
+        self.render_mode = render_mode
+        self.vector = WorldsEnv(task, 1, threads=1)
+        self.observation_space = self.vector.single_observation_space
+        self.action_space = self.vector.single_action_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
+        """A new start."""
+        super().reset(seed=seed)
+        observations, _ = self.vector.reset(seed=None if seed is None else [seed])
+        return observations[0], {}
+
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """One action: ``STEPS`` steps of the world."""
+        observations, rewards, terminations, truncations, terms = self.vector.step(np.asarray(action)[None])
+        numbers = {name: float(term[0]) for name, term in terms.items()}
+        return observations[0], float(rewards[0]), bool(terminations[0]), bool(truncations[0]), numbers
+
+    def close(self) -> None:
+        """End the world."""
+        self.vector.worlds.close()
+
+
+def register_all() -> None:
+    """Register ``mb_contact/NAME-v0`` of every task."""
+    for name in TASKS:
+        gymnasium.register(
+            f"mb_contact/{name}-v0", entry_point="mb_contact.gym.environments:SingleEnv",
+            vector_entry_point="mb_contact.gym.environments:WorldsEnv", kwargs={"task": name},
+        )  # fmt: skip

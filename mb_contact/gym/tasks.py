@@ -1,0 +1,239 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What environments ask for: scenes, actions, observations, rewards, ends; all of them for w worlds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mb_contact.checks import Floats
+from mb_contact.model.pendulum import pendulum
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.worlds.quadruped import quadruped_scene
+from mb_contact.worlds.worlds import Worlds
+
+CONFIG = "package://mb_contact/config"
+STEPS = 10  #: of a world in one action
+
+
+@dataclass(frozen=True)
+class Task:
+    """One environment; ``goal`` is (w, g), drawn at a reset, and ``rest`` are efforts that act beside the actions.
+
+    Attributes
+    ----------
+    scene : callable
+    scale : tuple of float
+        Efforts of an action of 1 [N m, N], one for each of ``world.joint_names``.
+    observe : callable
+        (worlds, goal) to (w, k); ``names`` says what each number is, with its unit.
+    reward : callable
+        (worlds, goal, actions) to a dict of (w,): its terms, whose sum is the reward.
+    is_over : callable
+        (worlds, goal) to (w,) of bool: the task cannot go on.
+    start : callable
+        (generator, q (nq,)) to (q, goal (g,)) of one world.
+    horizon : int
+        Actions after which an episode is cut off.
+    """
+
+    scene: Callable[[], Scene]
+    scale: tuple[float, ...]
+    observe: Callable[[Worlds, Floats], Floats]
+    names: Callable[[Worlds], list[str]]
+    reward: Callable[[Worlds, Floats, Floats], dict[str, Floats]]
+    is_over: Callable[[Worlds, Floats], Any]
+    start: Callable[[np.random.Generator, Floats], tuple[Floats, Floats]]
+    horizon: int = 200
+    rest: Callable[[Scene], Floats] | None = None
+
+
+def _joints(worlds):
+    return np.concatenate((worlds.q[:, worlds.world.joint_q], worlds.v[:, worlds.world.joint_v]), axis=1)
+
+
+def _joint_names(worlds):
+    names = worlds.world.joint_names
+    return [f"{name} [rad, m]" for name in names] + [f"{name} rate [rad/s, m/s]" for name in names]
+
+
+def _never(worlds, _goal):
+    return np.zeros(worlds.count, bool)
+
+
+def _effort_cost(actions):
+    return -0.01 * np.square(actions).sum(axis=1)
+
+
+# --- reach ------------------------------------------------------------------------------------
+
+
+def _tip(worlds):
+    """Tip of the arm's last link (w, 2), in its plane [m]."""
+    link = worlds.world.body_names[-1]
+    positions, rotations = worlds.link_poses(link)
+    tip = positions + rotations @ np.array([0.0, 0.0, -0.5])
+    return tip[:, [0, 2]]
+
+
+def _reach_start(rng, q):
+    angle, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.3, 0.9)
+    return rng.uniform(-0.5, 0.5, len(q)), far * np.array([np.sin(angle), -np.cos(angle)])
+
+
+REACH = Task(
+    scene=lambda: replace(pendulum(2, length=1.0).scene(), gravity=(0.0, 0.0, 0.0), time_step=1e-3),
+    scale=(2.0, 1.0),
+    observe=lambda worlds, goal: np.concatenate((_joints(worlds), _tip(worlds), goal), axis=1),
+    names=lambda worlds: [*_joint_names(worlds), "tip x [m]", "tip z [m]", "goal x [m]", "goal z [m]"],
+    reward=lambda worlds, goal, actions: {
+        "distance": -np.linalg.norm(_tip(worlds) - goal, axis=1), "effort": _effort_cost(actions),
+    },
+    is_over=_never,
+    start=_reach_start,
+)  # fmt: skip
+
+# --- push a box -------------------------------------------------------------------------------
+
+PUSHER = """<robot name="pusher"><link name="rail"/>
+<link name="carriage"><inertial><mass value="0.5"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0"
+iyz="0"/></inertial></link>
+<link name="finger"><inertial><mass value="0.5"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0"
+iyz="0"/></inertial><collision><geometry><sphere radius="0.04"/></geometry></collision></link>
+<joint name="x" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="20" velocity="5"/><dynamics damping="5"/></joint>
+<joint name="y" type="prismatic"><parent link="carriage"/><child link="finger"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="1" effort="20" velocity="5"/><dynamics damping="5"/></joint></robot>"""
+
+
+def _push_scene():
+    pusher = SceneModel(PUSHER, pose=Pose((0.0, 0.0, 0.05)))
+    box = Primitive("box", "box", (0.14, 0.14, 0.1), Pose((0.25, 0.0, 0.05)), "free", 1.0)
+    return Scene(models=(pusher,), primitives=(box,), ground=Ground())
+
+
+def _push_start(rng, q):
+    q = q.copy()
+    q[2:4] += rng.uniform(-0.05, 0.05, 2)
+    return q, np.array([0.5, 0.0]) + rng.uniform(-0.15, 0.15, 2)
+
+
+def _box(worlds):
+    return worlds.link_poses("box")[0]
+
+
+def _push_observe(worlds, goal):
+    R = worlds.link_poses("box")[1]
+    turn = np.stack((R[:, 0, 0], R[:, 1, 0]), axis=1)
+    return np.concatenate((_joints(worlds), _box(worlds)[:, :2], turn, worlds.v[:, 5:7], goal), axis=1)
+
+
+PUSH = Task(
+    scene=_push_scene,
+    scale=(20.0, 20.0),
+    observe=_push_observe,
+    names=lambda worlds: [
+        *_joint_names(worlds), "box x [m]", "box y [m]", "cosine of its yaw", "sine of its yaw",
+        "box velocity x [m/s]", "box velocity y [m/s]", "goal x [m]", "goal y [m]",
+    ],
+    reward=lambda worlds, goal, actions: {
+        "box to goal": -np.linalg.norm(_box(worlds)[:, :2] - goal, axis=1),
+        "finger to box": -0.2 * np.linalg.norm(_box(worlds)[:, :2] - worlds.q[:, :2], axis=1),
+        "effort": _effort_cost(actions),
+    },
+    is_over=_never,
+    start=_push_start,
+)  # fmt: skip
+
+# --- lift with two hands ----------------------------------------------------------------------
+
+
+def _lift_rest(scene):
+    return Simulator(scene).nonlinear_effects()
+
+
+def _lift_observe(worlds, _goal):
+    parts = [_joints(worlds), _box(worlds), worlds.v[:, -6:]]
+    parts += [worlds.link_poses(f"{side}_tcp")[0] for side in ("left", "right")]
+    return np.concatenate(parts, axis=1)
+
+
+def _lift_reward(worlds, goal, actions):
+    box = _box(worlds)
+    hands = [np.linalg.norm(worlds.link_poses(f"{side}_tcp")[0] - box, axis=1) for side in ("left", "right")]
+    return {"hands to box": -0.5 * (hands[0] + hands[1]), "height": 5.0 * (box[:, 2] - goal[:, 0]),
+            "effort": _effort_cost(actions)}  # fmt: skip
+
+
+LIFT = Task(
+    scene=lambda: load_scene(f"{CONFIG}/dual_arm_lift.yaml"),
+    scale=tuple(0.2 * x for x in (20, 20, 12, 12, *2 * (150, 150, 110, 110, 60, 40, 20, 8, 8, 8, 8))),
+    observe=_lift_observe,
+    names=lambda worlds: [
+        *_joint_names(worlds), *(f"box {a} [m]" for a in "xyz"), *(f"box rate {a} [rad/s]" for a in "xyz"),
+        *(f"box velocity {a} [m/s]" for a in "xyz"),
+        *(f"{side} hand {a} [m]" for side in ("left", "right") for a in "xyz"),
+    ],
+    reward=_lift_reward,
+    is_over=lambda worlds, goal: _box(worlds)[:, 2] < goal[:, 0] - 0.2,  # the box fell off the table
+    start=lambda rng, q: (np.concatenate((q[:-7], q[-7:-5] + rng.uniform(-0.01, 0.01, 2), q[-5:])), q[-5:-4]),
+    rest=_lift_rest,
+)  # fmt: skip
+
+# --- peg in hole ------------------------------------------------------------------------------
+
+
+def _peg(worlds):
+    return worlds.link_poses("peg")[0]
+
+
+PEG = Task(
+    scene=lambda: load_scene(f"{CONFIG}/peg_in_hole.yaml"),
+    scale=(20.0, 20.0, 60.0),
+    observe=lambda worlds, _goal: np.concatenate((_joints(worlds), _peg(worlds)), axis=1),
+    names=lambda worlds: [*_joint_names(worlds), *(f"peg {a} [m]" for a in "xyz")],
+    reward=lambda worlds, goal, actions: {
+        "beside": -10.0 * np.linalg.norm(_peg(worlds)[:, :2], axis=1),
+        "height": -10.0 * np.abs(_peg(worlds)[:, 2] - goal[:, 0]),
+        "effort": _effort_cost(actions),
+    },
+    is_over=_never,
+    start=lambda rng, q: (q + np.append(rng.uniform(-0.002, 0.002, 2), 0.0), np.array([0.02])),
+)  # fmt: skip
+
+# --- a quadruped that stands -------------------------------------------------------------------
+
+
+def _trunk(worlds):
+    return worlds.link_poses("trunk")
+
+
+def _stand_observe(worlds, _goal):
+    p, R = _trunk(worlds)
+    return np.concatenate((_joints(worlds), p[:, 2:], R[:, 2], worlds.v[:, :6]), axis=1)
+
+
+STAND = Task(
+    scene=quadruped_scene,
+    scale=(10.0,) * 12,
+    observe=_stand_observe,
+    names=lambda worlds: [
+        *_joint_names(worlds), "trunk height [m]", *(f"up in the trunk's {a}" for a in "xyz"),
+        *(f"trunk rate {a} [rad/s]" for a in "xyz"), *(f"trunk velocity {a} [m/s]" for a in "xyz"),
+    ],
+    reward=lambda worlds, goal, actions: {
+        "height": -5.0 * np.abs(_trunk(worlds)[0][:, 2] - goal[:, 0]), "upright": _trunk(worlds)[1][:, 2, 2],
+        "effort": _effort_cost(actions),
+    },
+    is_over=lambda worlds, _goal: _trunk(worlds)[1][:, 2, 2] < 0.5,
+    start=lambda rng, q: (q + np.concatenate((np.zeros(7), rng.uniform(-0.1, 0.1, 12))), np.array([0.4])),
+)  # fmt: skip
+
+TASKS = {"Reach": REACH, "Push": PUSH, "Lift": LIFT, "PegInHole": PEG, "Stand": STAND}

@@ -1,0 +1,145 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Everything that comes in on topics: commands, targets of actuators, joint states, pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mb_contact.errors import MbContactError
+from mb_contact.ros.backend import spin_safely
+from mb_contact.ros.commands import CommandInbox
+from mb_contact.ros.pushes import WRENCH, PushInbox
+from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
+from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+
+
+class Inputs:
+    """Subscriptions of a simulator's node, and what their messages do to the simulator between two steps.
+
+    Parameters
+    ----------
+    owner : SimulatorNode
+        Its node, simulator and options are used, and it is told of what acts.
+    logger : object
+    between_steps : callable
+        Has the physics thread do something between two steps.
+
+    Attributes
+    ----------
+    commands : CommandInbox
+    pushes : PushInbox or None
+    types : dict
+        Absolute topic name to type of everything that comes in.
+    """
+
+    def __init__(self, owner: Any, logger: Any, between_steps: Callable[[Callable[[], None]], None]) -> None:
+        self._owner, self._logger, self._between_steps = owner, logger, between_steps
+        node, options, simulator = owner.node, owner.options, owner.simulator
+        joints = simulator.world.joint_names
+        self.commands = CommandInbox(
+            joints, simulator.world.effort_limit > 0.0, options, logger, _servos(simulator)
+        )
+        self.pushes = self._make_pushes()
+        self.types, self._subscriptions = {}, {}
+        # in lockstep the physics thread waits for commands itself, where the backend lets it
+        self._port = node.create_port() if options.lockstep and hasattr(node, "create_port") else None
+        if self._port is not None:
+            self.commands.listen = self.take
+
+    def listen(self) -> None:
+        """Subscribe; messages may come from now on."""
+        node, options = self._owner.node, self._owner.options
+        qos, own = COMMAND_LOCKSTEP if options.lockstep else COMMAND, self._port or node
+        self._listen("joint_commands", "sensor_msgs/msg/JointState", self.commands.on_joint_command, qos, own)
+        self._listen("effort_commands", "std_msgs/msg/Float64MultiArray", self.commands.on_effort_command, qos, own)
+        if isinstance(self._owner.simulator, SceneSimulator):
+            self._listen("set_joint_states", "sensor_msgs/msg/JointState", self._on_joint_states, STATE, node)
+        self._listen_for_pushes()
+
+    def take(self, seconds: float = 0.0, _interrupted: Any = None) -> None:
+        """Take the commands that have come, or come within some seconds, where the physics thread does that itself."""
+        if self._port is not None:
+            spin_safely(self._port, seconds)
+
+    def wake(self) -> None:
+        """End a wait for commands."""
+        if self._port is not None:
+            self._port.wake()
+        with self.commands.changed:
+            self.commands.changed.notify_all()
+
+    def bind(self, simulator: AnySimulator) -> None:
+        """Take what is for another simulator from now on."""
+        world = simulator.world
+        self.commands.set_joints(world.joint_names, world.effort_limit > 0.0, _servos(simulator))
+        if self.pushes is not None:
+            counts = self.pushes.accepted, self.pushes.rejected
+            self.pushes = self._make_pushes()
+            self.pushes.accepted, self.pushes.rejected = counts
+            self._listen_for_pushes()
+
+    def ask_actuators(self) -> None:
+        """Hand on the targets that have come in."""
+        simulator = self._owner.simulator
+        for field, values in self.commands.take_targets().items():
+            values = {name: value for name, value in values.items() if name in simulator.world.joint_names}
+            if values:
+                targets = {"names": list(values), field: list(values.values())}
+                simulator.set_targets(**targets)
+                self._owner.tell("targets", **targets)
+
+    def push(self) -> None:
+        """Hand on the pushes that act now."""
+        if self.pushes is not None:
+            self.pushes.apply(self._owner.simulator, self._owner.tell)
+
+    def _make_pushes(self):
+        simulator, options = self._owner.simulator, self._owner.options
+        if not isinstance(simulator, SceneSimulator):
+            return None
+        links, near = options.external_wrench_links, simulator.scene.contact_wrench_links
+        return PushInbox(simulator.world, links, near, options, self._logger)
+
+    def _on_joint_states(self, message):
+        """Put the robots' joints where a message says, between two steps."""
+        names, rows = list(message.name), (message.position, message.velocity)
+        positions, velocities = (np.array(row, dtype=float) if len(row) else None for row in rows)
+        self._between_steps(lambda: self._set_joints(names, positions, velocities))
+
+    def _set_joints(self, names, positions, velocities):
+        try:
+            self._owner.simulator.set_joints(names, positions, velocities)
+        except MbContactError as error:  # nobody waits for an answer
+            self._logger.warning(f"rejected a message on set_joint_states: {error}", throttle_duration_sec=1.0)
+            return
+        self._owner.tell("joints", names=names, positions=positions, velocities=velocities)
+        self._owner.state_changed()
+
+    def _listen_for_pushes(self):
+        """Subscribe to the pushes of all links that there are, and to those of no others."""
+        node = self._owner.node
+        topics = self.pushes.topics if self.pushes else ()
+        for topic in topics:
+            self._listen(topic, WRENCH, lambda message, topic=topic: self.pushes.take(topic, message), STATE, node)
+        gone = {name for name, type_name in self.types.items() if type_name == WRENCH}
+        for name in gone - {node.resolve(topic) for topic in topics}:
+            del self.types[name]
+            node.destroy_subscription(self._subscriptions.pop(name))
+
+    def _listen(self, topic, type_name, callback, qos, place):
+        """Subscribe once to a topic."""
+        name = self._owner.node.resolve(topic)
+        if name not in self.types:
+            self.types[name] = type_name
+            self._subscriptions[name] = place.create_subscription(type_name, topic, callback, qos)
+
+
+def _servos(simulator: AnySimulator) -> tuple[ArrayLike, ArrayLike] | None:
+    """Joints that can be asked for positions and for velocities; None where none can."""
+    return simulator.servos() if isinstance(simulator, SceneSimulator) else None

@@ -1,0 +1,160 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The workspaces of one thread that steps worlds, and what its steps need beside their compiled call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from mb_contact.collision import make_narrow_phase
+from mb_contact.core.declare import allocate
+from mb_contact.core.jit import entry_for
+from mb_contact.core.worlds import run as _run
+from mb_contact.core.worlds.store import (
+    ANSWERED,
+    LAST,
+    LOADED,
+    STEP,
+    STORE_TOO_SMALL,
+    TAKEN,
+    WORK_DONE,
+    WORLD,
+    Lane,
+    make_lane_handle,
+)
+from mb_contact.errors import DynamicsError
+from mb_contact.simulation.simulator import Simulator
+from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.step import Stepper
+from mb_contact.types import ASK_ENGINE, OK
+
+
+class Held(NamedTuple):
+    """Arrays, and the handle by which kernels take them."""
+
+    arrays: Any
+    handle: Any
+
+
+class ThreadLane:
+    """A Simulator through which worlds pass, one after the other.
+
+    Parameters
+    ----------
+    scene : Scene
+    progress : callable, optional
+        As of Simulator.
+
+    Attributes
+    ----------
+    context : StepContext
+    world : World
+        The scene's; ``context.world`` has the values of the world that was loaded last.
+    state : SimulationState
+        Of the loaded world; ``state.reset()`` puts the scene's initial one into the context.
+    compiled : bool
+        Whether steps are one compiled call.
+    """
+
+    def __init__(self, scene, progress=None):
+        self._sim = Simulator(scene, progress, warm_up=False)
+        self.context = context = self._sim.context
+        self.state = SimulationState(context)
+        self._stepper = Stepper(self.state)
+        self.compiled = self._stepper.in_one_call() and context.scene.integrator == "semi_implicit_euler"
+        world = context.world
+        self.world = _as_built(world)
+        own = {name: _writable(getattr(world.tree, name)) for name in ("mass", "inertia", "damping")}
+        own |= {"mu": _writable(world.geoms.mu), "size": _writable(world.geoms.size)}
+        own |= {"total": context.joints.total, "restitution": _writable(world.restitution)}
+        scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
+        self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
+        self.handle = make_lane_handle(self._lane)
+        self._entry = None
+
+    def run(self, store, values, job, first, last, controller):
+        """Take the steps of the job's worlds ``first`` to ``last``.
+
+        Parameters
+        ----------
+        store, values, job : Held
+
+        Returns
+        -------
+        failed : list of (int, str)
+            Places in the job of the worlds whose steps have failed, and why.
+        crowded : list of int
+            Places of the worlds that have more contacts than the store has room for: they are as they were.
+        """
+        at, context, failed, crowded = self._lane.at, self.context, [], []
+        at[:] = 0
+        at[WORLD], at[LAST] = first, last
+        sized = values.arrays.size.shape[0] > 0
+        while True:
+            arguments = self.handle, store.handle, values.handle, job.handle, self.compiled, controller
+            if self._entry is None:
+                self._entry = entry_for(_run.run_worlds, context.handle, *arguments)
+            status = self._entry(context.handle, *arguments)
+            if status == OK:
+                return failed, crowded
+            if status == STORE_TOO_SMALL:
+                crowded.append(int(at[WORLD]))
+                at[LOADED] = 0
+                at[WORLD] += 1
+            elif status == ASK_ENGINE:
+                if sized:  # the engine has shapes of its own
+                    context.narrow = make_narrow_phase(context.world.geoms, context.scene.collision_engine)
+                context.ask_engine()
+                at[ANSWERED] = 1
+            elif not context.make_room(status):
+                self._take_step(store, int(job.arrays.worlds[at[WORLD]]), failed)
+
+    def _take_step(self, store, w, failed):
+        """The step of world w that the compiled call cannot take, or the failure of that world."""
+        lane, context, state = self._lane, self.context, self.state
+        at = lane.at
+        self._set_numbers(int(store.arrays.steps[w] + at[STEP]), float(lane.sums[WORK_DONE]))
+        try:
+            self._stepper.step(state.time_step, lane.command.copy())
+            at[TAKEN] = 1
+        except DynamicsError as error:
+            failed.append((int(at[WORLD]), str(error)))
+            _run.keep_world(context.handle, self.handle, store.handle, w)
+            at[LOADED] = 0
+            at[WORLD] += 1
+
+    def state_of(self, store, values, w):
+        """Saved State of world w."""
+        context, state, arrays = self.context, self.state, store.arrays
+        _run.show_world(context.handle, self.handle, store.handle, values.handle, w)
+        context.work.joint_effort[:] = arrays.joint_effort[w]
+        context.work.geom_impulse[:] = arrays.geom_impulse[w]
+        context.effort[context.world.joint_v] = arrays.effort[w]
+        self._set_numbers(int(arrays.steps[w]), float(arrays.work_done[w]))
+        state.energy_start = float(arrays.energy_start[w])
+        return state.save()
+
+    def _set_numbers(self, steps, work_done):
+        state = self.state
+        state.step_count, state.even_steps, state.time_before, state.work_done = steps, steps, 0.0, work_done
+
+
+def _as_built(world):
+    """The world with copies of all arrays that ``_writable`` opens."""
+    tree, geoms = world.tree, world.geoms
+    own = {name: getattr(tree, name).copy() for name in ("mass", "inertia", "damping")}
+    sizes = {name: getattr(geoms, name).copy() for name in ("mu", "size")}
+    restitution = world.restitution.copy()
+    for array in (*own.values(), *sizes.values(), restitution):
+        array.setflags(write=False)
+    return replace(world, tree=tree._replace(**own), geoms=geoms._replace(**sizes), restitution=restitution)
+
+
+def _writable(array):
+    """A view that may be written of an array that kernels are compiled to read alone."""
+    array.setflags(write=True)
+    view = array[...]
+    array.setflags(write=False)
+    return view

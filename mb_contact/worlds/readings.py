@@ -1,0 +1,214 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What worlds can be asked between steps: live arrays, and what is computed from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mb_contact.checks import Floats
+from mb_contact.core.workspace import HEAD
+from mb_contact.errors import InputError
+from mb_contact.model.world import World
+from mb_contact.simulation.results import Certificate
+from mb_contact.types import WORLD
+from mb_contact.worlds.lanes import Held
+
+_FIELDS = list(Certificate._fields)
+#: numbers of a step as a structured array, with the fields of Certificate; the solver is a number of SOLVER_NAMES
+CERTIFICATE_DTYPE = np.dtype({"names": _FIELDS, "formats": ["f8"] * len(_FIELDS), "itemsize": 8 * HEAD})
+
+
+class WorldReadings:
+    """The part of Worlds that reads; arrays are live views, w worlds along the first axis."""
+
+    world: World
+    time_step: float
+    _store: Held
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates; may be written.
+
+        Returns
+        -------
+        ndarray (w, nq)
+            [rad, m; quaternions x y z w]
+        """
+        return self._store.arrays.q
+
+    @property
+    def v(self) -> Floats:
+        """Velocities; may be written.
+
+        Returns
+        -------
+        ndarray (w, N)
+            [rad/s, m/s]
+        """
+        return self._store.arrays.v
+
+    @property
+    def efforts(self) -> Floats:
+        """Commanded efforts of ``world.joint_names``; may be written.
+
+        Returns
+        -------
+        ndarray (w, joints)
+            [N m, N]
+        """
+        return self._store.arrays.effort
+
+    @property
+    def targets(self) -> Floats:
+        """Positions that servos are asked for, by degree of freedom (``world.joint_v``); may be written.
+
+        Returns
+        -------
+        ndarray (w, N)
+            [rad, m]; (w, 0) in a scene without servos.
+        """
+        return self._store.arrays.target
+
+    @property
+    def body_rotations(self) -> Floats:
+        """Axes of the bodies (``world.body_names``) in the inertial frame.
+
+        Returns
+        -------
+        ndarray (w, n, 3, 3)
+        """
+        return self._store.arrays.R
+
+    @property
+    def body_positions(self) -> Floats:
+        """Origins of the bodies in the inertial frame.
+
+        Returns
+        -------
+        ndarray (w, n, 3)
+            [m]
+        """
+        return self._store.arrays.p
+
+    @property
+    def contact_impulses(self) -> Floats:
+        """Contact impulses on the shapes (``world.geometry_names``) in the last step, about their bodies' origins.
+
+        Returns
+        -------
+        ndarray (w, shapes, 6)
+            Angular first, world axes [N m s, N s].
+        """
+        return self._store.arrays.geom_impulse
+
+    @property
+    def joint_efforts(self) -> Floats:
+        """Efforts that acted in the last step with damping and limits, by degree of freedom.
+
+        Returns
+        -------
+        ndarray (w, N)
+            [N m, N]
+        """
+        return self._store.arrays.joint_effort
+
+    @property
+    def certificates(self) -> NDArray[np.void]:
+        """Numbers of the last step: fields of ``Certificate``, all float64; ``solver`` counts ``types.SOLVER_NAMES``.
+
+        Returns
+        -------
+        ndarray (w,)
+        """
+        record = self._store.arrays.record
+        view: NDArray[Any] = record.view(CERTIFICATE_DTYPE)[:, 0]
+        return view
+
+    @property
+    def worst_residuals(self) -> Floats:
+        """Residual of the worst step since the world's start, as ``Certificate.residual``.
+
+        Returns
+        -------
+        ndarray (w,)
+            [sqrt(N s m/s)]
+        """
+        return self._store.arrays.worst
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Worlds that have failed and wait for a reset.
+
+        Returns
+        -------
+        ndarray (w,) of bool
+        """
+        return self._store.arrays.failed != 0
+
+    def times(self) -> Floats:
+        """Simulated times since the worlds' starts.
+
+        Returns
+        -------
+        ndarray (w,)
+            [s]
+        """
+        return self._store.arrays.steps * self.time_step
+
+    def link_poses(self, name: str) -> tuple[Floats, Floats]:
+        """World poses of a link or object.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        positions : ndarray (w, 3)
+            [m]
+        rotations : ndarray (w, 3, 3)
+
+        Raises
+        ------
+        InputError
+            There is no such link.
+        """
+        if name not in self.world.frames:
+            raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(self.world.frames))}")
+        frame, arrays = self.world.frames[name], self._store.arrays
+        if frame.body == WORLD:
+            count = len(arrays.q)
+            return np.tile(frame.p, (count, 1)), np.tile(frame.R, (count, 1, 1))
+        R = arrays.R[:, frame.body]
+        return arrays.p[:, frame.body] + R @ frame.p, R @ frame.R
+
+    def contacts(self, number: int) -> Floats:
+        """Contacts of one world in the last step.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        ndarray (k, 14)
+            Columns of ``core.workspace.StepWork.report``: point, normal, impulse, gap, sliding, state, pair, feature.
+        """
+        arrays = self._store.arrays
+        return arrays.report[number, : arrays.count[number]].copy()
+
+    @property
+    def bytes_per_world(self) -> int:
+        """Memory of one world's state.
+
+        Returns
+        -------
+        int
+        """
+        arrays = self._store.arrays
+        return int(sum(array.nbytes for array in arrays) // len(arrays.q))

@@ -1,0 +1,520 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many worlds of one scene: one model, their states in contiguous arrays, steps on threads in compiled code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mb_contact.checks import Floats, as_positive
+from mb_contact.core.declare import allocate
+from mb_contact.core.handle import TOLERANCE
+from mb_contact.core.worlds.controller import compiled_controller
+from mb_contact.core.worlds.run import refresh_worlds, run_worlds
+from mb_contact.core.worlds.store import Job, Store, make_job_handle, make_store_handle
+from mb_contact.errors import InputError
+from mb_contact.model.scene import Scene
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.simulation.results import State
+from mb_contact.simulation.warm_up import WORLDS, compile_step, in_cache
+from mb_contact.worlds.lanes import Held, ThreadLane
+from mb_contact.worlds.readings import WorldReadings
+from mb_contact.worlds.values import OwnValues
+
+FIRST_ROOM = 16  #: contacts that the store has room for in each world; doubled whenever one has more
+LARGEST_BLOCK = 64  #: worlds that a thread takes at once
+#: arrays of a world's contacts, which are allocated anew when there are more
+CONTACT_ARRAYS = ("pair", "feature", "tangent", "impulse", "moment", "report")
+Chosen = Sequence[int] | NDArray[Any] | None  #: worlds by a mask (count,) or by their numbers; None for all
+
+
+class WorldsState(NamedTuple):
+    """States of some worlds, bit for bit; made by ``Worlds.save``.
+
+    Examples
+    --------
+    >>> worlds = mb.Worlds("package://mb_contact/config/box_on_table.yaml", 3)
+    >>> worlds.save([0, 2]).arrays["q"].shape
+    (2, 7)
+    """
+
+    arrays: dict[str, NDArray[Any]]  #: of the states and of the worlds' own values; one row a world
+    scene: tuple[Any, ...]  #: what worlds have to share to go on from here
+
+
+class Worlds(WorldReadings):
+    """``count`` worlds of one scene, each with a state of its own.
+
+    Every world takes the very steps of a ``Simulator``, bit for bit, whatever the others do and whatever thread has it.
+
+    Parameters
+    ----------
+    scene : Scene or path
+    count : int
+    threads : int, optional
+        That share the steps; by default as many as there are processors.
+    progress : callable, optional
+        Called with one line of text for each stage while kernels are compiled.
+
+    Attributes
+    ----------
+    world : World
+        The scene's bodies, joints and shapes.
+    scene : Scene
+    count, threads : int
+    time_step : float
+        [s]
+    failures : dict of int to str
+        Worlds whose last step has failed, and why: they wait for a reset.
+
+    Raises
+    ------
+    InputError
+        The count or the threads are not whole numbers above zero.
+    SceneError, ModelError
+        The scene is impossible.
+
+    Examples
+    --------
+    >>> worlds = mb.Worlds("package://mb_contact/config/box_on_table.yaml", 4, threads=2)
+    >>> worlds.v[:, 3] = [0.0, 0.1, 0.2, 0.3]  # the boxes slide
+    >>> worlds.step(steps=10)
+    >>> worlds.q.shape, worlds.times()[0], worlds.certificates["contacts"]
+    ((4, 7), 0.01, array([4., 4., 4., 4.]))
+    >>> before = worlds.save()
+    >>> worlds.reset([0, 3])
+    >>> worlds.times()
+    array([0.  , 0.01, 0.01, 0.  ])
+    >>> worlds.restore(before)
+    >>> worlds.set("friction", [0.1, 0.2, 0.3, 0.4])
+    >>> worlds.randomise("mass", 0.5, 2.0, seed=7, mask=[1, 2, 3])
+    >>> worlds.state(2).q.shape, worlds.failures, worlds.failed.any()
+    ((7,), {}, False)
+    >>> worlds.efforts.shape, worlds.joint_efforts.shape, worlds.targets.shape
+    ((4, 0), (4, 6), (4, 0))
+    >>> worlds.body_positions.shape, worlds.body_rotations.shape, worlds.link_poses("box")[0].shape
+    ((4, 1, 3), (4, 1, 3, 3), (4, 3))
+    >>> weight = worlds.contact_impulses[0, 1, 5] / worlds.time_step
+    >>> bool(np.isclose(weight, 9.81 * worlds.world.tree.mass[0], rtol=1e-3))
+    True
+    >>> worlds.contacts(0).shape, worlds.worst_residuals.max() < 1e-9, worlds.bytes_per_world < 10_000
+    ((4, 14), True, True)
+    >>> worlds.v[1, 3] = 0.5
+    >>> worlds.refresh([1])
+    >>> job = worlds.job([1, 3], steps=5)
+    >>> worlds.advance(job)
+    >>> job.arrays.q.shape
+    (2, 5, 7)
+    >>> worlds.solver_tolerance
+    1e-10
+    >>> worlds.close()
+    """
+
+    def __init__(
+        self,
+        scene: Scene | str | Path,
+        count: int,
+        threads: int | None = None,
+        progress: Callable[[str], Any] | None = None,
+    ) -> None:
+        self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        self.count = _whole(count, "count")
+        if not in_cache(run_worlds):
+            compile_step(progress or (lambda _line: None), WORLDS)
+        available = len(os.sched_getaffinity(0))
+        self.threads = min(_whole(available if threads is None else threads, "threads"), self.count)
+        self._lanes = [ThreadLane(self.scene, progress) for _ in range(self.threads)]
+        self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        context = self._lanes[0].context
+        self.world, self.time_step = self._lanes[0].world, context.dt
+        self._sizes = {
+            "w": self.count, "nq": len(context.q), "N": context.N, "n": context.n, "g": len(self.world.geoms.kind),
+            "joints": len(self.world.joint_names), "m": len(context.memory.loop), "pairs": len(self.world.geoms.pairs),
+            "servos": context.N if len(context.joints.servos) else 0,
+        }  # fmt: skip
+        self._controllers: dict[Any, Any] = {}
+        self._own = OwnValues(self._lanes[0], self._sizes)
+        self._store = self._held_store(allocate(Store, c=FIRST_ROOM, **self._sizes))
+        self._every = self._job(np.arange(self.count))
+        self.failures: dict[int, str] = {}
+        self.reset()
+
+    def close(self) -> None:
+        """End the threads; the arrays stay."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    # --- state ------------------------------------------------------------------------------
+
+    def reset(self, mask: Chosen = None, states: tuple[ArrayLike, ArrayLike] | WorldsState | None = None) -> None:
+        """Put worlds back to their initial states, or into others; time and warm starts begin anew.
+
+        Parameters
+        ----------
+        mask : array_like, optional
+            The worlds, by a mask (count,) or by k numbers; all if left out.
+        states : (q (k, nq), v (k, N)) or WorldsState, optional
+            Coordinates and velocities of these worlds, or saved states, which are restored bit for bit.
+
+        Raises
+        ------
+        InputError
+            No such worlds, or arrays of another shape; nothing has changed.
+        """
+        chosen = self._chosen(mask)
+        if isinstance(states, WorldsState):
+            self.restore(states, chosen)
+            return
+        q, v = (self._own.q0[chosen], self._own.v0[chosen]) if states is None else states
+        q, v = _rows(q, (len(chosen), self._sizes["nq"]), "q"), _rows(v, (len(chosen), self._sizes["N"]), "v")
+        store, joints = self._store.arrays, self.world.joints
+        store.q[chosen], store.v[chosen] = self._own.normalised(q), v
+        store.gravity[chosen] = self._own.gravity[chosen]
+        for name in ("count", "steps", "failed", "joint", "loop", "joint_effort", "geom_impulse", "record", "effort"):
+            getattr(store, name)[chosen] = 0
+        if self._sizes["servos"]:
+            for name in ("target", "target_rate", "saturation"):
+                getattr(store, name)[chosen] = getattr(joints, name)
+        for w in chosen.tolist():
+            self.failures.pop(w, None)
+        self.refresh(chosen)
+
+    def refresh(self, mask: Chosen = None) -> None:
+        """Poses and energies after q, v or values were written from outside; the energy balances start here.
+
+        Parameters
+        ----------
+        mask : array_like, optional
+            The worlds; all if left out.
+        """
+        lane = self._lanes[0]
+        refresh_worlds(
+            lane.context.handle, lane.handle, self._store.handle, self._own.values.handle, self._chosen(mask)
+        )
+
+    def save(self, mask: Chosen = None) -> WorldsState:
+        """Copy of the states of worlds, with the values that are their own.
+
+        Parameters
+        ----------
+        mask : array_like, optional
+            The worlds; all if left out.
+
+        Returns
+        -------
+        WorldsState
+        """
+        chosen = self._chosen(mask)
+        arrays = {name: array[chosen] for name, array in self._store.arrays._asdict().items()}
+        return WorldsState(arrays | self._own.save(chosen), self._fingerprint())
+
+    def restore(self, saved: WorldsState, mask: Chosen = None) -> None:
+        """Continue from saved states, bit for bit.
+
+        Parameters
+        ----------
+        saved : WorldsState
+            Of as many worlds of the same scene.
+        mask : array_like, optional
+            The worlds; all if left out.
+
+        Raises
+        ------
+        InputError
+            Not a WorldsState, one of another scene, or of another number of worlds; nothing has changed.
+        """
+        chosen = self._chosen(mask)
+        if not isinstance(saved, WorldsState) or saved.scene != self._fingerprint():
+            raise InputError("restore needs a WorldsState of worlds with this very scene; take one from save")
+        if len(saved.arrays["q"]) != len(chosen):
+            raise InputError(f"the saved states are {len(saved.arrays['q'])}, the worlds {len(chosen)}")
+        while saved.arrays["pair"].shape[1] > self._store.arrays.pair.shape[1]:
+            self._grow()
+        for name, array in self._store.arrays._asdict().items():
+            source = saved.arrays[name]
+            if name in CONTACT_ARRAYS:
+                array[chosen, : source.shape[1]] = source
+            else:
+                array[chosen] = source
+        self._own.restore(saved.arrays, chosen)
+        for w, failed in zip(chosen.tolist(), saved.arrays["failed"]):
+            if failed:
+                self.failures[w] = "it had failed before it was saved"
+            else:
+                self.failures.pop(w, None)
+
+    def state(self, number: int) -> State:
+        """State of one world, from which a ``Simulator`` of the scene goes on bit for bit.
+
+        Values of its own are not in it.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        State
+        """
+        return self._lanes[0].state_of(self._store, self._own.values, int(self._chosen([number])[0]))
+
+    @property
+    def solver_tolerance(self) -> float:
+        """Natural map of every block that a step asks of its solver, in all worlds; settable.
+
+        Returns
+        -------
+        float
+            [sqrt(N s m/s)]
+        """
+        return float(self._lanes[0].context.solver[TOLERANCE])
+
+    @solver_tolerance.setter
+    def solver_tolerance(self, residual: float) -> None:
+        for lane in self._lanes:
+            lane.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
+
+    # --- values -----------------------------------------------------------------------------
+
+    def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
+        """Give worlds values of their own.
+
+        Parameters
+        ----------
+        name : str
+            ``mass`` of bodies [kg], their inertias grow with it; ``friction`` and ``restitution`` of pairs of links;
+            ``damping`` of joints; ``gravity`` (3,); ``size`` of shapes: (3,) full lengths as in a scene [m], mass and
+            inertia stay; and of the initial state, which counts from the next reset: ``position`` of joints, ``pose``
+            of free objects: (7,) position and quaternion x y z w.
+        values : array_like
+            Broadcast to (worlds, ``of``), with the numbers of one behind.
+        of : sequence, optional
+            Names; pairs of links as (link_a, link_b).  All of the scene if left out.
+        mask : array_like, optional
+            The worlds; all if left out.
+
+        Raises
+        ------
+        InputError
+            An unknown name, impossible numbers, or a value that the scene cannot have; nothing has changed.
+        """
+        self._own.set(name, values, of, self._chosen(mask), self._store.arrays.gravity)
+
+    def randomise(
+        self,
+        name: str,
+        low: ArrayLike,
+        high: ArrayLike,
+        of: Sequence[Any] | None = None,
+        by: str = "factor",
+        seed: int | Sequence[int] = 0,
+        mask: Chosen = None,
+    ) -> None:
+        """Draw values of worlds uniformly; what a world gets depends on the seed and its own number alone.
+
+        Parameters
+        ----------
+        name, of, mask
+            As of ``set``.
+        low, high : array_like
+            Range, broadcast to (``of``, numbers of one).
+        by : str
+            ``factor`` on the scene's value, ``offset`` to it, or the ``value`` itself.
+        seed : int or sequence of int
+            For instance (seed, episode).
+
+        Raises
+        ------
+        InputError
+            As of ``set``; nothing has changed.
+        """
+        chosen = self._chosen(mask)
+        self._own.set(
+            name, self._own.draw(name, low, high, of, by, seed, chosen), of, chosen, self._store.arrays.gravity
+        )
+
+    # --- stepping ---------------------------------------------------------------------------
+
+    def step(
+        self,
+        efforts: ArrayLike | None = None,
+        steps: int = 1,
+        mask: Chosen = None,
+        controller: Callable[..., None] | None = None,
+        data: ArrayLike | None = None,
+    ) -> None:
+        """Advance worlds by steps of ``time_step``; ``failures`` tells those that could not.
+
+        Parameters
+        ----------
+        efforts : array_like (count, joints), optional
+            Of ``world.joint_names``, clamped to the limits [N m, N]; those in ``efforts`` if left out.
+        steps : int
+        mask : array_like, optional
+            The worlds; all if left out.
+        controller : callable, optional
+            ``law(time, world, q, v, effort, data)``, which Numba compiles: called before each step, it changes
+            ``effort`` (joints,) in place.
+        data : ndarray (count, d), optional
+            Rows that the controller may read and change; float64.
+
+        Raises
+        ------
+        InputError
+            Arrays of another shape, or not finite; nothing has changed.
+        """
+        if efforts is not None:
+            self._store.arrays.effort[:] = _rows(efforts, self._store.arrays.effort.shape, "efforts")
+        chosen = None if mask is None else self._chosen(mask)
+        job = self._every if chosen is None and data is None else self._job(self._chosen(mask), data=data)
+        job.arrays.steps[0] = _whole(steps, "steps")
+        self.advance(job, controller)
+
+    def advance(self, job: Held, controller: Callable[..., None] | None = None) -> None:
+        """Run a job of ``job`` on all threads, again and again where its controls change.
+
+        Parameters
+        ----------
+        job : Held
+        controller : callable, optional
+            As of ``step``.
+        """
+        call, kept = self._compiled(controller, job.arrays.data.shape[1])
+        blocks = _blocks(len(job.arrays.worlds), self.threads)
+        while blocks:
+            failed, crowded = self._run(job, call, iter(blocks))
+            for place, why in failed:
+                self.failures[int(job.arrays.worlds[place])] = why
+            if crowded:
+                self._grow()
+            blocks = [(place, place + 1) for place in crowded]
+        del kept
+
+    def _run(self, job, call, blocks):
+        """All blocks on all threads: (place, message) of what has failed, places of what the store has no room for."""
+
+        def work(lane):
+            done = []
+            for first, last in blocks:  # of one iterator that all threads share
+                done.append(lane.run(self._store, self._own.values, job, first, last, call))
+            return done
+
+        others = [self._pool.submit(work, lane) for lane in self._lanes[1:]] if self._pool else []
+        done = work(self._lanes[0])
+        for other in others:
+            done += other.result()
+        return [f for failed, _ in done for f in failed], sorted(p for _, crowded in done for p in crowded)
+
+    def _compiled(self, controller, size):
+        """(What kernels call, what keeps it) of a controller; compiled once."""
+        if controller is None:
+            return 0, None
+        key = controller, size
+        if key not in self._controllers:
+            sizes = self._sizes
+            self._controllers[key] = compiled_controller(controller, sizes["nq"], sizes["N"], sizes["joints"], size)
+        return self._controllers[key]
+
+    # --- arrays -----------------------------------------------------------------------------
+
+    def job(self, worlds: ArrayLike, controls: Floats | None = None, steps: int = 0, data: Any = None) -> Held:
+        """Arrays of a job for ``advance``: it keeps q, v and the residual of every step.
+
+        Parameters
+        ----------
+        worlds : int64 (k,)
+        controls : ndarray (k, t, joints), optional
+        steps : int
+            Without controls: how many.
+        data : ndarray (count, d), optional
+            As of ``step``.
+
+        Returns
+        -------
+        Held
+            Its ``arrays`` have ``controls`` (k, t, joints), and of every step q, v, ``residual``, ``contacts``.
+        """
+        t = steps if controls is None else controls.shape[1]
+        return self._job(worlds, controls, t, data)
+
+    def _job(self, worlds, controls=None, kept=0, data=None):
+        worlds = np.asarray(worlds, dtype=np.int64)
+        given = {} if controls is None else {"controls": controls}
+        given |= {"data": np.zeros((self.count, 0)) if data is None else self._data(data)}
+        sizes = {**self._sizes, "k": len(worlds), "t": 0, "kept": kept}
+        arrays = allocate(Job, **sizes, **given, worlds=worlds, steps=np.array([max(kept, 1)]))
+        return Held(arrays, make_job_handle(arrays))
+
+    def _data(self, data):
+        good = isinstance(data, np.ndarray) and data.dtype == np.float64 and data.flags.c_contiguous
+        if not good or data.ndim != 2 or len(data) != self.count or not data.flags.writeable:
+            raise InputError(f"data must be a contiguous float64 array of {self.count} rows that may be written")
+        return data
+
+    def _held_store(self, arrays):
+        return Held(arrays, make_store_handle(arrays))
+
+    def _grow(self):
+        """Room for twice as many contacts in every world."""
+        old = self._store.arrays
+        room = 2 * old.pair.shape[1]
+        new = allocate(Store, c=room, **self._sizes)
+        for name in CONTACT_ARRAYS:
+            getattr(new, name)[:, : room // 2] = getattr(old, name)
+        kept = {name: array for name, array in old._asdict().items() if name not in CONTACT_ARRAYS}
+        self._store = self._held_store(new._replace(**kept))
+
+    def _chosen(self, mask):
+        """Numbers of worlds, int64 (k,)."""
+        if mask is None:
+            return self._every.arrays.worlds
+        mask = np.asarray(mask)
+        if mask.dtype == bool:
+            if mask.shape != (self.count,):
+                raise InputError(f"a mask must have {self.count} entries, got an array of shape {mask.shape}")
+            return np.flatnonzero(mask)
+        if mask.ndim != 1 or mask.size and (mask.dtype.kind not in "iu" or mask.min() < 0 or mask.max() >= self.count):
+            raise InputError(f"worlds must be given by a mask or by numbers from 0 to {self.count - 1}")
+        if len(np.unique(mask)) != len(mask):
+            raise InputError("a world may be named once only")
+        return mask.astype(np.int64)
+
+    def _fingerprint(self):
+        scene, world = self.scene, self.world
+        return (
+            scene.friction_model, scene.formulation, scene.integrator, scene.collision_scheme, scene.time_step,
+            tuple(world.joint_names), tuple(sorted(world.frames)), len(world.geoms.pairs),
+        )  # fmt: skip
+
+
+def _whole(value, name):
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def _rows(value, shape, name):
+    """Finite float64 of that shape, broadcast."""
+    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError(f"{name} must have the shape {shape}, got {array.shape}") from None
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite")
+    return array
+
+
+def _blocks(count, threads):
+    """(first, last) of runs of worlds, several for each thread."""
+    size = max(1, min(LARGEST_BLOCK, -(-count // (4 * threads))))
+    return [(first, min(first + size, count)) for first in range(0, count, size)]

@@ -1,0 +1,97 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Problems posed by touched nodes, with loops eliminated, against the same problems by rows and by bodies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.bench.legged import legged_scene
+from mb_contact.core.handle import ONLY_ROWS
+from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS
+from mb_contact.model.scene import Gear
+
+
+def moving(scene=None, seed=0):
+    """A legged machine whose drives shake it."""
+    sim, rng = mb.Simulator(scene or legged_scene()), np.random.default_rng(seed)
+    efforts = np.zeros(len(sim.world.joint_names))
+    driven = [i for i, name in enumerate(sim.world.joint_names) if sim.servos()[0][i]]
+    for _ in range(20):
+        efforts[driven] = rng.uniform(-3.0, 3.0, len(driven))
+        sim.step(efforts)
+    return sim, efforts
+
+
+def step_by(sim, state, efforts, only_rows):
+    """v and the certificate of a step from a state, W by rows or as it is chosen; and the face."""
+    sim.restore(state)
+    sim.context.solver[ONLY_ROWS] = float(only_rows)
+    certificate = sim.step(efforts).certificate
+    return sim.v, certificate, int(sim.context.system.face[0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_velocities_are_those_by_rows(seed):
+    sim, efforts = moving(seed=seed)
+    state = sim.save()
+    v, certificate, face = step_by(sim, state, efforts, False)
+    info = sim.context.system.nodes.info
+    assert face == BY_NODES and info[COUNT] == 12 and info[FOLLOWERS] == 18 and info[GONE] == 30
+    by_rows, other, face = step_by(sim, state, efforts, True)
+    assert face == BY_ROWS
+    np.testing.assert_allclose(v, by_rows, atol=1e-8)
+    for one in (certificate, other):
+        assert one.residual <= 1e-10 and one.solver in ("newton", "warm_start")
+    assert certificate.loop_velocity < 1e-12 and certificate.contacts == 20
+
+
+def test_a_gear_is_eliminated_with_the_loops():
+    scene = replace(legged_scene(), gears=(Gear("left_hip_yaw", "right_hip_yaw", -0.5),))
+    sim, efforts = moving(scene)
+    v, certificate, face = step_by(sim, sim.save(), efforts, False)
+    assert face == BY_NODES and sim.context.system.nodes.info[FOLLOWERS] == 19
+    left, right = (sim.world.joint_v[sim.world.joint_names.index(f"{side}_hip_yaw")] for side in ("left", "right"))
+    assert v[left] == pytest.approx(-0.5 * v[right], abs=1e-12) and abs(v[left]) > 1e-3
+    by_rows, _, _ = step_by(sim, sim.save(), efforts, True)
+    again, _, _ = step_by(sim, sim.save(), efforts, False)
+    assert certificate.loop_residual < 1e-12 and np.isfinite(by_rows).all() and np.isfinite(again).all()
+
+
+def test_loops_that_contradict_each_other_say_so_and_stay_calm():
+    """Velocities that open a planar loop out of its plane: no impulse fulfils all five rows of its hinge."""
+    sim, rng = mb.Simulator(legged_scene()), np.random.default_rng(0)
+    sim.set_state(sim.q, 0.3 * rng.uniform(-1.0, 1.0, len(sim.v)))
+    certificates = [sim.step().certificate for _ in range(30)]
+    assert certificates[0].solver == "over_budget" and certificates[0].loop_residual > 1e-6
+    assert certificates[-1].loop_residual < 1e-8 and certificates[-1].closure_error < 1e-7
+    assert np.abs(sim.v).max() < 2.0
+
+
+def test_what_is_not_solved_is_posed_by_bodies():
+    sim, efforts = moving()
+    state = sim.save()
+    sim.newton_budget = 1
+    certificate = sim.step(-efforts).certificate
+    assert sim.context.system.face[0] == BY_BODIES and certificate.solver == "over_budget"
+    sim.newton_budget = 400
+    sim.restore(state)
+    assert sim.step(efforts).certificate.solver in ("newton", "warm_start")
+    assert sim.context.system.face[0] == BY_NODES
+
+
+def test_impulses_of_eliminated_rows_balance_the_motion():
+    """Joint wrenches come from the loops' impulses: through a driven hinge they are what its servo asks for."""
+    sim, efforts = moving()
+    sim.step(efforts)
+    joint = "left_knee_crank"
+    k = sim.world.joint_names.index(joint)
+    wrench = sim.joint_wrench(joint)
+    assert wrench[1] == pytest.approx(sim.context.work.joint_effort[sim.world.joint_v[k]], abs=1e-9)
+    assert np.linalg.norm(wrench) > 0.1

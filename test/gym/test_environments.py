@@ -1,0 +1,80 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Environments follow Gymnasium's rules, and many in one give what single ones give."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import mb_contact.gym as gym  # noqa: E402
+from mb_contact.gym.tasks import STEPS  # noqa: E402
+
+
+@pytest.mark.parametrize("name", gym.TASKS)
+def test_single_environments_pass_gymnasium_s_check(name):
+    env = gymnasium.make(f"mb_contact/{name}-v0", disable_env_checker=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped, skip_render_check=True)
+    assert len(env.unwrapped.vector.names) == env.observation_space.shape[0]
+
+
+@pytest.mark.parametrize("name", gym.TASKS)
+def test_many_in_one_are_single_ones(name):
+    many, one = gym.WorldsEnv(name, 3, threads=2), gym.SingleEnv(name)
+    first, _ = many.reset(seed=5)
+    np.testing.assert_array_equal(one.reset(seed=7)[0], first[2])
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
+        observations, rewards, terminations, truncations, terms = many.step(actions)
+        observation, reward, terminated, truncated, _ = one.step(actions[2])
+        np.testing.assert_array_equal(observations[2], observation)
+        assert rewards[2] == reward == pytest.approx(sum(term[2] for term in terms.values()))
+        assert terminations[2] == terminated and truncations[2] == truncated
+    many.close()
+
+
+def test_an_episode_that_ends_begins_anew_with_the_next_step():
+    env = gym.WorldsEnv("Stand", 2, threads=1)
+    env.reset(seed=1)
+    env.worlds.q[1, 3:7] = 1.0, 0.0, 0.0, 0.0  # on its back
+    env.worlds.q[1, 2] = 1.0
+    _, _, terminations, truncations, _ = env.step(np.zeros((2, 12)))
+    assert terminations.tolist() == [False, True] and not truncations.any()
+    observations, rewards, terminations, _, _ = env.step(np.ones((2, 12)))
+    assert rewards[1] == 0.0 and not terminations.any() and env.worlds.times()[1] == 0.0
+    assert observations[1, env.names.index("up in the trunk's z")] == pytest.approx(1.0)
+    for _ in range(env.task.horizon - 2):
+        _, _, _, truncations, _ = env.step(np.zeros((2, 12)))
+    assert truncations.tolist() == [True, False]
+
+
+def test_a_task_that_does_not_exist_is_refused():
+    with pytest.raises(gym.environments.InputError, match="the tasks: Reach"):
+        gym.WorldsEnv("Dance")
+
+
+def test_the_interface_costs_little():
+    """Beside the worlds' own steps; at least 90 % is asked for, measured by CPU time."""
+    env = gym.WorldsEnv("Stand", 256, threads=1)
+    env.reset(seed=0)
+    actions = np.zeros((256, 12))
+    for _ in range(3):
+        env.step(actions)
+    start = time.process_time()
+    for _ in range(5):
+        env.step(actions)
+    whole = time.process_time() - start
+    start = time.process_time()
+    for _ in range(5):
+        env.worlds.step(actions, STEPS)
+    assert time.process_time() - start > 0.8 * whole

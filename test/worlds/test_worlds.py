@@ -1,0 +1,203 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Worlds: the same bits alone, among others and in a Simulator; states, failures, values of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.bench.legged import legged_scene
+from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene, Velocity
+
+CONFIG = "package://mb_contact/config"
+
+
+def bouncing():
+    """Balls with restitution and a cylinder: impacts, and a shape that needs the collision engine."""
+    rubber = {"rubber": Material(0.5, restitution=0.6)}
+    shapes = ("sphere", (0.1,)), ("cylinder", (0.08, 0.2)), ("box", (0.2, 0.15, 0.1)), ("capsule", (0.05, 0.2))
+    bodies = tuple(
+        Primitive(f"body_{i}", kind, size, Pose((0.05 * i, 0.02 * i, 0.2 + 0.22 * i)), "free", 1.0, material="rubber")
+        for i, (kind, size) in enumerate(shapes)
+    )
+    return Scene(primitives=bodies, ground=Ground(0.0, "rubber"), materials=rubber)
+
+
+def heap():
+    """Shapes that fall on each other without restitution, among them some that need the engine."""
+    return replace(bouncing(), materials={"rubber": Material(0.5)})
+
+
+def fast():
+    """A spinning stick: steps that turn so far that they leave the compiled call."""
+    spin = Velocity(angular=(0.0, 1200.0, 300.0))
+    stick = Primitive("stick", "capsule", (0.05, 0.4), Pose((0.0, 0.0, 0.5)), "free", 1.0, velocity=spin)
+    return Scene(primitives=(stick,), ground=Ground(), integrator="rk4", time_step=5e-4)
+
+
+def start_of(worlds, seed=0):
+    """Velocities that differ by world, and efforts."""
+    rng = np.random.default_rng(seed)
+    worlds.v[:] += 0.3 * rng.uniform(-1.0, 1.0, worlds.v.shape)
+    worlds.refresh()
+    return rng.uniform(-3.0, 3.0, worlds.efforts.shape)
+
+
+def results(worlds, chosen):
+    """All that a step leaves, of some worlds."""
+    return [
+        array[chosen].copy()
+        for array in (worlds.q, worlds.v, worlds.certificates, worlds.contact_impulses, worlds.body_rotations,
+                      worlds.body_positions, worlds.joint_efforts, worlds.worst_residuals)
+    ]  # fmt: skip
+
+
+SCENES = {
+    "box_stack": lambda: f"{CONFIG}/box_stack.yaml",
+    "dual_arm": lambda: f"{CONFIG}/dual_arm_lift.yaml",
+    "legged": legged_scene,
+    "heap": heap,
+    "bouncing": bouncing,
+    "fast": fast,
+}
+ONE_BY_ONE = pytest.mark.parametrize("name", SCENES)
+
+
+@ONE_BY_ONE
+def test_a_world_has_the_same_bits_alone_among_others_and_on_any_thread(name):
+    scene, count, steps = SCENES[name](), 37, 30
+    among = mb.Worlds(scene, count, threads=1)
+    efforts = start_of(among)
+    start = among.save()
+    among.step(efforts, steps)
+    threaded = mb.Worlds(scene, count, threads=3)
+    threaded.restore(start)
+    for _ in range(steps):  # one step a call, others in one call
+        threaded.step(efforts)
+    for a, b in zip(results(among, slice(None)), results(threaded, slice(None))):
+        np.testing.assert_array_equal(a, b)
+    alone = mb.Worlds(scene, 1)
+    for w in (0, 20, count - 1):
+        alone.restore(mb.worlds.WorldsState({key: x[w : w + 1] for key, x in start.arrays.items()}, start.scene))
+        alone.step(efforts[w : w + 1], steps)
+        for a, b in zip(results(alone, slice(None)), results(among, [w])):
+            np.testing.assert_array_equal(a, b)
+
+
+@ONE_BY_ONE
+def test_a_world_has_the_same_bits_as_a_simulator_step_by_step(name):
+    scene = SCENES[name]()
+    worlds, sim = mb.Worlds(scene, 3, threads=1), mb.Simulator(scene)
+    efforts = start_of(worlds)
+    sim.set_state(worlds.q[1], worlds.v[1])
+    for _ in range(60):
+        worlds.step(efforts)
+        certificate = sim.step(efforts[1]).certificate
+        np.testing.assert_array_equal(worlds.q[1], sim.q)
+        np.testing.assert_array_equal(worlds.v[1], sim.v)
+        numbers = [x for x in certificate if not isinstance(x, str)]
+        ours = [x for x, y in zip(worlds.certificates[1], certificate) if not isinstance(y, str)]
+        np.testing.assert_array_equal(ours, numbers)
+        np.testing.assert_array_equal(worlds.contact_impulses[1], sim.context.work.geom_impulse)
+    assert worlds.times()[1] == pytest.approx(sim.time, rel=1e-15)
+    other = mb.Simulator(scene)
+    other.restore(worlds.state(1))
+    other.step(efforts[1])
+    sim.step(efforts[1])
+    np.testing.assert_array_equal(other.v, sim.v)
+
+
+def test_states_are_saved_and_restored_bit_for_bit():
+    worlds = mb.Worlds(heap(), 4, threads=2)
+    start_of(worlds)
+    worlds.step(steps=200)
+    saved = worlds.save()
+    worlds.step(steps=20)
+    then = results(worlds, slice(None))
+    worlds.restore(saved)
+    worlds.step(steps=20)
+    for a, b in zip(results(worlds, slice(None)), then):
+        np.testing.assert_array_equal(a, b)
+    worlds.reset([1, 2], mb.worlds.WorldsState({key: x[[3, 3]] for key, x in saved.arrays.items()}, saved.scene))
+    worlds.step(steps=20, mask=[1, 2])
+    for w in (1, 2):
+        np.testing.assert_array_equal(worlds.q[w], then[0][3])
+
+
+def test_reset_puts_some_worlds_back_and_leaves_the_others():
+    worlds = mb.Worlds(heap(), 3, threads=1)
+    initial, moved = worlds.q.copy(), None
+    start_of(worlds)
+    worlds.step(steps=30)
+    moved = worlds.q.copy()
+    worlds.reset([True, False, False])
+    np.testing.assert_array_equal(worlds.q[0], initial[0])
+    np.testing.assert_array_equal(worlds.q[1:], moved[1:])
+    np.testing.assert_array_equal(worlds.times(), [0.0, 0.03, 0.03])
+    twice = 2.0 * initial[:1]
+    worlds.reset([2], (twice, np.zeros((1, worlds.v.shape[1]))))
+    np.testing.assert_allclose(worlds.q[2, :3], 2.0 * initial[0, :3])
+    np.testing.assert_allclose(worlds.q[2, 3:7], initial[0, 3:7])
+
+
+def test_a_world_that_fails_ends_alone():
+    scene = replace(fast(), integrator="semi_implicit_euler", time_step=0.002)
+    worlds = mb.Worlds(scene, 5, threads=2)
+    worlds.v[:] = 0.0
+    good = worlds.save()
+    worlds.v[3, :3] = 4000.0, 3000.0, 2000.0
+    worlds.step(steps=40)
+    assert list(worlds.failures) == [3] and "runs away" in worlds.failures[3] and worlds.failed.tolist()[3]
+    assert worlds.times()[3] < 0.08 and np.isfinite(worlds.q).all()
+    np.testing.assert_array_equal(worlds.times()[[0, 1, 2, 4]], 0.08)
+    kept = worlds.q[3].copy()
+    worlds.step()
+    np.testing.assert_array_equal(worlds.q[3], kept)
+    worlds.reset([3], mb.worlds.WorldsState({key: x[3:4] for key, x in good.arrays.items()}, good.scene))
+    worlds.step(steps=41, mask=[3])
+    np.testing.assert_array_equal(worlds.q[3], worlds.q[0])
+    assert worlds.failures == {} and not worlds.failed.any()
+
+
+def test_more_contacts_than_the_store_has_room_for():
+    scene = mb.load_scene(f"{CONFIG}/box_stack.yaml")
+    worlds, sim = mb.Worlds(scene, 3, threads=2), mb.Simulator(scene)
+    worlds.step(steps=2)
+    for _ in range(2):
+        last = sim.step()
+    assert last.certificate.contacts > 16
+    np.testing.assert_array_equal(worlds.q[2], sim.q)
+    assert len(worlds.contacts(2)) == last.certificate.contacts
+    np.testing.assert_array_equal(worlds.contacts(2)[:, 6:9], last.contacts["impulse"])
+
+
+def test_efforts_that_do_not_fit_are_refused():
+    worlds = mb.Worlds(mb.pendulum(2).scene(), 3, threads=1)
+    before = worlds.q.copy()
+    for bad in (np.zeros((2, 2)), [np.nan, 0.0], np.zeros((3, 3))):
+        with pytest.raises(mb.InputError, match="efforts must"):
+            worlds.step(bad)
+    for count in (0, -1, 2.0, True):
+        with pytest.raises(mb.InputError, match="count must"):
+            mb.Worlds(mb.pendulum(2).scene(), count)
+    with pytest.raises(mb.InputError, match="from 0 to 2"):
+        worlds.step(mask=[3])
+    with pytest.raises(mb.InputError, match="3 entries"):
+        worlds.reset([True, False])
+    with pytest.raises(mb.InputError, match="take one from save"):
+        worlds.restore(mb.Worlds(heap(), 3, threads=1).save())
+    np.testing.assert_array_equal(worlds.q, before)
+
+
+def test_link_poses_are_those_of_a_simulator():
+    worlds, sim = (kind(legged_scene(), *more) for kind, more in ((mb.Worlds, (2,)), (mb.Simulator, ())))
+    positions, rotations = worlds.link_poses("left_foot")
+    np.testing.assert_allclose(positions[1], sim.link_pose("left_foot")[0], atol=1e-15)
+    assert rotations.shape == (2, 3, 3) and worlds.link_poses("ground")[0].shape == (2, 3)
+    with pytest.raises(mb.InputError, match="no link 'head'"):
+        worlds.link_poses("head")
