@@ -38,6 +38,7 @@ TEST = PLOT + VIEWER + GYM + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
+    "pytest-rerunfailures>=14",  # test/conftest.py: tests of processes over DDS run again once
     "hypothesis>=6.90",
     "mpmath>=1.3",  # references of 40 and 60 digits: test/oracles/extended_precision.py
     "pin>=3.0",

@@ -103,11 +103,11 @@ def test_pause_step_and_effort_limits_over_the_wire():
         stamp = states[-1].header.stamp
         answer = peer.call("/mb_contact/step")
         assert answer.success
-        peer.until(lambda: states[-1].header.stamp.nanosec != stamp.nanosec)
+        peer.until(lambda: states and states[-1].header.stamp.nanosec != stamp.nanosec)
         assert peer.call("/mb_contact/pause", SET_BOOL, data=False).success
         peer.next_messages("joint_states", 10)
         too_much = peer.joint_command(["joint_0"], [1e6])
-        peer.send_until(peer.publisher("joint_commands"), too_much, lambda: states[-1].effort[0] == 50.0)
+        peer.send_until(peer.publisher("joint_commands"), too_much, lambda: states and states[-1].effort[0] == 50.0)
 
 
 @pytest.mark.parametrize("names, effort", BAD.values(), ids=BAD.keys())

@@ -55,7 +55,7 @@ def test_command(bench, row):
     run = bench.received["run"][-1].data
     message.header.frame_id = "" if row.run is None else f"run {run + row.run}"
     before, states = counters(bench), bench.received["joint_states"]
-    bench.until(lambda: states[-1].name == ["valve", "wheel", "free"])
+    bench.until(lambda: states and states[-1].name == ["valve", "wheel", "free"])
     begun = len(states)
     publisher.publish(message)
 

@@ -47,7 +47,7 @@ def test_waits_for_the_first_command_and_repeats_the_first_state():
         commands = peer.publisher("joint_commands")
         # unstamped and repeated until it has an effect: each one answers the state that is waited for
         command = peer.joint_command(["joint_0"], [1.0])
-        peer.send_until(commands, command, lambda: states[-1].header.stamp.nanosec >= 1_000_000)
+        peer.send_until(commands, command, lambda: states and states[-1].header.stamp.nanosec >= 1_000_000)
         assert states[-1].effort[0] == 1.0
 
 

@@ -190,7 +190,7 @@ def test_two_nodes_in_namespaces_and_remapping():
         assert peer.call("/left/mb_contact/reset").success
         assert peer.call("/right/sim/reset").success
         commands, command = peer.publisher("/right/joint_commands"), peer.joint_command(["joint_2"], [1.0])
-        peer.send_until(commands, command, lambda: right[-1].effort[2] == 1.0)
+        peer.send_until(commands, command, lambda: right and right[-1].effort[2] == 1.0)
         assert not left[-1].effort.any()
 
 

@@ -172,7 +172,7 @@ def test_many_steps_hold_up_nobody_on_the_rclpy_node():
         answer = client.call_async(client.Request(steps=10**9))
         peer.until(lambda: len(states) > 10)
         command, commands = peer.joint_command(["joint_1"], [2.5]), peer.publisher("joint_commands")
-        peer.send_until(commands, command, lambda: states[-1].effort[1] == 2.5)
+        peer.send_until(commands, command, lambda: states and states[-1].effort[1] == 2.5)
         about = "simulation_interfaces/srv/GetSimulationState"
         assert peer.call("get_simulation_state", about).state.state == 2 and not answer.done()
         assert peer.call("/mb_contact/pause", SET_BOOL, data=True).success

@@ -99,9 +99,10 @@ def test_before_a_controller_is_active_nan_is_refused_and_then_all_is_well():
         unclaimed = peer.joint_command(JOINTS, [1.0, 1.0, float("nan")], WALL)
         told = lambda: any("effort[2] is not finite" in line for line in node.errors)  # noqa: E731
         peer.send_until(commands, unclaimed, told)
+        peer.until(lambda: states)
         assert not any(state.effort.any() for state in states)  # whole, not joint by joint
         command = peer.joint_command(JOINTS, [1.0, 1.0, 0.0], WALL)
-        peer.send_until(commands, command, lambda: states[-1].effort.tolist() == [1.0, 1.0, 0.0])
+        peer.send_until(commands, command, lambda: states and states[-1].effort.tolist() == [1.0, 1.0, 0.0])
 
 
 def test_silence_of_a_threshold_ends_in_the_policy_and_repeating_does_not():

@@ -304,7 +304,7 @@ def test_spawned_robots_are_commanded_and_go(world):
 
     wait_until(acts, "efforts of the command")
     simulation("step_simulation", steps=100)
-    peer.until(lambda: states[-1].position[0] != 0.0)
+    peer.until(lambda: states and states[-1].position[0] != 0.0)
     angles = np.asarray(states[-1].position)
     np.testing.assert_array_equal(angles[2:], -angles[:2])
     assert height(simulation, "arm") == 1.0 and height(simulation, "acrobat") < 4.99
