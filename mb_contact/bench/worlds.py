@@ -23,9 +23,9 @@ from mb_contact.bench.step import Lift
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene
+from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.worlds import Worlds
-from mb_contact.worlds.quadruped import quadruped_scene
 
 COUNTS, THREADS, STEPS, ROUNDS = (1, 16, 256), (1, 2), 100, 3
 SHAKE = 3.0  #: efforts of the legged machine's drives [N m]
@@ -64,7 +64,7 @@ def dual_arm() -> Case:
 
 def quadruped() -> Case:
     """A robot of twelve joints on four round feet, its joints held by servos."""
-    scene = quadruped_scene()
+    scene = load_scene("package://mb_contact/config/standing_quadruped.yaml")
     sim = Simulator(scene)
     for _ in range(200):
         sim.step()

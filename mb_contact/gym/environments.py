@@ -38,6 +38,8 @@ class WorldsEnv(VectorEnv):
     Attributes
     ----------
     worlds : Worlds
+    ages : ndarray (num_envs,)
+        Actions since the last reset of each; written to, they spread the ends of the episodes.
     names : list of str
         What each number of an observation is, with its unit; actions are parts of the efforts ``task.scale``.
 
@@ -65,7 +67,7 @@ class WorldsEnv(VectorEnv):
         self.single_action_space = Box(-1.0, 1.0, (len(self._scale),), np.float64)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._ages = np.zeros(num_envs, np.int64)
+        self.ages = np.zeros(num_envs, np.int64)
         self._ended = np.zeros(num_envs, bool)
         self._draws = [np.random.default_rng() for _ in range(num_envs)]
 
@@ -87,15 +89,19 @@ class WorldsEnv(VectorEnv):
             self._begin(begun)
         acting = np.ones(self.num_envs, bool)
         acting[begun] = False
-        self.worlds.step(self._rest + actions * self._scale, STEPS, None if len(begun) == 0 else acting)
-        self._ages += acting
+        self.worlds.step(self.efforts(actions), STEPS, None if len(begun) == 0 else acting)
+        self.ages += acting
         terms = self.task.reward(self.worlds, self.goal, actions)
         failed = self.worlds.failed
         rewards = np.where(acting & ~failed, sum(terms.values()), 0.0)
         terminations = acting & (failed | self.task.is_over(self.worlds, self.goal))
-        truncations = acting & ~terminations & (self._ages >= self.task.horizon)
+        truncations = acting & ~terminations & (self.ages >= self.task.horizon)
         self._ended = terminations | truncations
         return self._observe(), rewards, terminations, truncations, {name: term.copy() for name, term in terms.items()}
+
+    def efforts(self, actions: Floats) -> Floats:
+        """Efforts of the joints (num_envs, joints) under actions [N m, N]."""
+        return self._rest + actions * self._scale
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the worlds' threads."""
@@ -105,7 +111,7 @@ class WorldsEnv(VectorEnv):
         starts = [self.task.start(self._draws[i], self._q0) for i in chosen.tolist()]
         q, self.goal[chosen] = np.array([q for q, _ in starts]), np.array([goal for _, goal in starts])
         self.worlds.reset(chosen, (q, np.zeros((1, self.worlds.v.shape[1]))))
-        self._ages[chosen] = 0
+        self.ages[chosen] = 0
         self._ended[chosen] = False
 
     def _observe(self):

@@ -16,7 +16,6 @@ from mb_contact.model.pendulum import pendulum
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.worlds.quadruped import quadruped_scene
 from mb_contact.worlds.worlds import Worlds
 
 CONFIG = "package://mb_contact/config"
@@ -221,7 +220,7 @@ def _stand_observe(worlds, _goal):
 
 
 STAND = Task(
-    scene=quadruped_scene,
+    scene=lambda: load_scene(f"{CONFIG}/standing_quadruped.yaml"),
     scale=(10.0,) * 12,
     observe=_stand_observe,
     names=lambda worlds: [

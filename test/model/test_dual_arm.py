@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xacro
 from lxml import etree
 
 from mb_contact.model import build_world, load_scene, load_urdf
@@ -227,7 +228,6 @@ def canonical(document):
 
 
 def test_generated_urdf_is_what_xacro_makes():
-    xacro = pytest.importorskip("xacro")
     made = xacro.process_file(str(ROOT / "urdf" / "dual_arm.urdf.xacro")).toxml()
     shipped = (ROOT / "urdf" / "dual_arm.urdf").read_text()
     message = "urdf/dual_arm.urdf is out of date: xacro urdf/dual_arm.urdf.xacro -o urdf/dual_arm.urdf"
@@ -235,7 +235,6 @@ def test_generated_urdf_is_what_xacro_makes():
 
 
 def test_xacro_and_urdf_are_the_same_model(robot):
-    pytest.importorskip("xacro")
     other = load_urdf(ROOT / "urdf" / "dual_arm.urdf.xacro")
     assert other.joint_names == robot.joint_names
     for mine, theirs in zip(robot.tree, other.tree):

@@ -114,6 +114,17 @@ def test_the_drawer_opens_and_stops_where_friction_holds_the_spring():
         assert -0.19 < x < 0.2 and abs(y) < 0.2 and 0.01 < z < 0.11
 
 
+def test_the_quadruped_of_the_library_comes_to_rest_on_four_feet_that_carry_it():
+    sim = simulate("standing_quadruped.yaml", 5.0)
+    p, quat = sim.link_pose("trunk")
+    assert quat_to_matrix(quat)[2, 2] > 0.999 and 0.38 < p[2] < 0.402  # its actuators give way a little
+    assert np.abs(sim.v).max() < 2e-3
+    feet = [(quat_to_matrix(sim.link_pose(f"{leg}_shank")[1]) @ sim.contact_impulse(f"{leg}_shank")[3:])[2]
+            for leg in ("lf", "rf", "lh", "rh")]  # fmt: skip
+    assert sum(feet) / sim.time_step == pytest.approx(20.0 * G, rel=1e-3)
+    assert feet[0] == pytest.approx(feet[1], rel=1e-6) and feet[2] == pytest.approx(feet[3], rel=1e-6)
+
+
 def test_the_wheel_hangs_on_its_studs_until_it_is_pulled_off():
     sim = simulate("wheel_and_hub.yaml", 0.5)
     start = mb.Simulator(CONFIG / "wheel_and_hub.yaml")

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+import yourdfpy
 
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model import find_resource, load_urdf
@@ -396,7 +397,6 @@ XACRO = """<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:ar
 
 
 def test_xacro_with_arguments(tmp_path):
-    pytest.importorskip("xacro")
     file = tmp_path / "a.urdf.xacro"
     file.write_text(XACRO)
     assert load_urdf(file).link_names == ("left_link",)
@@ -408,7 +408,6 @@ def test_xacro_with_arguments(tmp_path):
 
 def test_xacro_finds_packages_without_ros(tmp_path, monkeypatch):
     """In the folders above the file, along ROS_PACKAGE_PATH and in package_dirs, as package:// addresses do."""
-    pytest.importorskip("xacro")
     monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     elsewhere = tmp_path / "elsewhere" / "parts" / "urdf"
@@ -431,7 +430,6 @@ def test_xacro_finds_packages_without_ros(tmp_path, monkeypatch):
 
 
 def test_a_robot_that_yourdfpy_has_loaded():
-    yourdfpy = pytest.importorskip("yourdfpy")
     loaded = yourdfpy.URDF.load(str(DUAL_ARM), load_meshes=False, build_scene_graph=False)
     ours, theirs = load_urdf(DUAL_ARM), load_urdf(loaded)
     assert theirs.joint_names == ours.joint_names and theirs.link_names == ours.link_names

@@ -68,9 +68,15 @@ SCENES = {
 ONE_BY_ONE = pytest.mark.parametrize("name", SCENES)
 
 
-@ONE_BY_ONE
-def test_a_world_has_the_same_bits_alone_among_others_and_on_any_thread(name):
-    scene, count, steps = SCENES[name](), 37, 30
+MANY = [
+    *((name, 37, 30) for name in SCENES), ("box_on_table", 4096, 10),
+    *(pytest.param(name, 4096, 6, marks=pytest.mark.slow) for name in SCENES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, count, steps", MANY)
+def test_a_world_has_the_same_bits_alone_among_others_and_on_any_thread(name, count, steps):
+    scene = SCENES[name]() if name in SCENES else f"{CONFIG}/{name}.yaml"
     among = mb.Worlds(scene, count, threads=1)
     efforts = start_of(among)
     start = among.save()
@@ -82,7 +88,7 @@ def test_a_world_has_the_same_bits_alone_among_others_and_on_any_thread(name):
     for a, b in zip(results(among, slice(None)), results(threaded, slice(None))):
         np.testing.assert_array_equal(a, b)
     alone = mb.Worlds(scene, 1)
-    for w in (0, 20, count - 1):
+    for w in (0, count // 2, count - 1):
         alone.restore(mb.worlds.WorldsState({key: x[w : w + 1] for key, x in start.arrays.items()}, start.scene))
         alone.step(efforts[w : w + 1], steps)
         for a, b in zip(results(alone, slice(None)), results(among, [w])):
