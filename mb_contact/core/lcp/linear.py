@@ -43,6 +43,19 @@ def lu_factor(A, m, order):
 
 
 @kernel
+def balance_and_factor(A, m, scale, order):
+    """:func:`lu_factor` with each row of A over its largest entry, of which ``scale`` (m,) records the inverses."""
+    for i in range(m):
+        largest = 0.0
+        for j in range(m):
+            largest = max(largest, abs(A[i, j]))
+        scale[i] = 1.0 / largest
+        for j in range(m):
+            A[i, j] *= scale[i]
+    return lu_factor(A, m, order)
+
+
+@kernel
 def lu_solve(A, m, order, x):
     """Solve in place with the factors of :func:`lu_factor`."""
     for k in range(m):

@@ -9,7 +9,7 @@ which is the same step as (1 + G W) dr = c with a matrix of as many rows as the 
 """
 
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
-from mb_contact.core.lcp.linear import lu_factor, lu_solve
+from mb_contact.core.lcp.linear import balance_and_factor, lu_solve
 from mb_contact.core.solve.laws import friction_group
 
 COUNT, LEFT, SIZE, FOLLOWERS, GONE, WAITED = range(6)  #: entries of Nodes.info
@@ -86,13 +86,7 @@ def factor_nodes(P, b0, b1):
             if x != 0.0:
                 for j in range(count):
                     A[i, j] += x * nodes.Omega[k, j]
-        largest = 0.0
-        for j in range(count):
-            largest = max(largest, abs(A[i, j]))
-        nodes.scale[i] = 1.0 / largest
-        for j in range(count):
-            A[i, j] *= nodes.scale[i]
-    return lu_factor(A, count, nodes.order)
+    return balance_and_factor(A, count, nodes.scale, nodes.order)
 
 
 @sweep

@@ -4,7 +4,7 @@
 """The operator by rows: W as a dense matrix, and Newton steps (1 + G W) dr = c by a dense factorisation."""
 
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.linear import lu_factor, lu_solve
+from mb_contact.core.lcp.linear import balance_and_factor, lu_solve
 from mb_contact.core.solve.laws import friction_group
 
 
@@ -43,13 +43,7 @@ def factor_rows(blocks, W, source, b0, b1, G, factors):
                     s = source[first + j]
                     A[i, j] = g0 * W[h, s] + g1 * W[k, s] + g2 * W[l, s]
             A[i, i] += 1.0
-            largest = 0.0
-            for j in range(n):
-                largest = max(largest, abs(A[i, j]))
-            factors.scale[i] = 1.0 / largest
-            for j in range(n):
-                A[i, j] *= factors.scale[i]
-    return lu_factor(A, n, factors.pivot)
+    return balance_and_factor(A, n, factors.scale, factors.pivot)
 
 
 @kernel

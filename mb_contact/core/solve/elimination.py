@@ -17,7 +17,7 @@ import numpy as np
 from mb_contact.core.jit import NOTHING, REAL, on_demand, sweep
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE, WAITED, gather_nodes, scatter_nodes
 from mb_contact.core.solve.system import FREEDOMS
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import gathered, spatial, spatial_dot, spatial_sum, vector
 
 CLEAR = 1e-2  #: part of a row that is left of it where it clearly does not follow from those before it,
 FOLLOWS = 1e-6  #: and at most where it follows from them: closures that are open by 1e-7 m leave 1e-7 of it
@@ -33,6 +33,23 @@ def _put(nodes, rank, j, x):
 
 
 @sweep
+def _largest(force):
+    """Largest entry of a 6-vector."""
+    moment = max(abs(force[0]), max(abs(force[1]), abs(force[2])))
+    return max(moment, max(abs(force[3]), max(abs(force[4]), abs(force[5]))))
+
+
+@sweep
+def _pass_joint(tree, kin, nodes, k, force, weight, rank, least):
+    """A 6-vector on body k taken to its parent; what it does on the joint between them goes onto G[rank]."""
+    for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+        x = spatial_dot(spatial(kin.H, d), force)
+        if abs(x) > least:
+            _put(nodes, rank, nodes.local[d], weight * x)
+    return gathered(force, vector(kin.l, k))
+
+
+@sweep
 def _add_row(tree, kin, rows, nodes, row, weight, rank):
     """``weight`` times a row of the step by degrees of freedom onto G[rank].
 
@@ -43,41 +60,22 @@ def _add_row(tree, kin, rows, nodes, row, weight, rank):
         _put(nodes, rank, nodes.local[d], weight * rows.sign[row])
         return
     a, b = rows.body_a[row], rows.body_b[row]
-    n0 = n1 = n2 = f0 = f1 = f2 = 0.0
-    m0 = m1 = m2 = e0 = e1 = e2 = 0.0
+    on_a = on_b = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if a >= 0:
-        n0, n1, n2 = rows.on_a[row, 0], rows.on_a[row, 1], rows.on_a[row, 2]
-        f0, f1, f2 = rows.on_a[row, 3], rows.on_a[row, 4], rows.on_a[row, 5]
+        on_a = spatial(rows.on_a, row)
     if b >= 0:
-        m0, m1, m2 = rows.on_b[row, 0], rows.on_b[row, 1], rows.on_b[row, 2]
-        e0, e1, e2 = rows.on_b[row, 3], rows.on_b[row, 4], rows.on_b[row, 5]
-    H = kin.H
-    least = NOISE * max(max(abs(f0), abs(f1)), max(abs(f2), max(abs(n0), max(abs(n1), abs(n2)))))
+        on_b = spatial(rows.on_b, row)
+    least = NOISE * max(_largest(on_a), _largest(on_b))
     while a != b:
         if a > b:
-            for d in range(tree.v_start[a], tree.v_start[a] + tree.nv[a]):
-                x = H[d, 0] * n0 + H[d, 1] * n1 + H[d, 2] * n2 + H[d, 3] * f0 + H[d, 4] * f1 + H[d, 5] * f2
-                if abs(x) > least:
-                    _put(nodes, rank, nodes.local[d], weight * x)
-            x, y, z = cross(kin.l[a, 0], kin.l[a, 1], kin.l[a, 2], f0, f1, f2)
-            n0, n1, n2 = n0 + x, n1 + y, n2 + z
+            on_a = _pass_joint(tree, kin, nodes, a, on_a, weight, rank, least)
             a = tree.parent[a]
         else:
-            for d in range(tree.v_start[b], tree.v_start[b] + tree.nv[b]):
-                x = H[d, 0] * m0 + H[d, 1] * m1 + H[d, 2] * m2 + H[d, 3] * e0 + H[d, 4] * e1 + H[d, 5] * e2
-                if abs(x) > least:
-                    _put(nodes, rank, nodes.local[d], weight * x)
-            x, y, z = cross(kin.l[b, 0], kin.l[b, 1], kin.l[b, 2], e0, e1, e2)
-            m0, m1, m2 = m0 + x, m1 + y, m2 + z
+            on_b = _pass_joint(tree, kin, nodes, b, on_b, weight, rank, least)
             b = tree.parent[b]
-    n0, n1, n2, f0, f1, f2 = n0 + m0, n1 + m1, n2 + m2, f0 + e0, f1 + e1, f2 + e2
-    while a >= 0 and max(abs(n0), max(abs(n1), abs(n2))) + max(abs(f0), max(abs(f1), abs(f2))) > least:
-        for d in range(tree.v_start[a], tree.v_start[a] + tree.nv[a]):
-            x = H[d, 0] * n0 + H[d, 1] * n1 + H[d, 2] * n2 + H[d, 3] * f0 + H[d, 4] * f1 + H[d, 5] * f2
-            if abs(x) > least:
-                _put(nodes, rank, nodes.local[d], weight * x)
-        x, y, z = cross(kin.l[a, 0], kin.l[a, 1], kin.l[a, 2], f0, f1, f2)
-        n0, n1, n2 = n0 + x, n1 + y, n2 + z
+    on_a = spatial_sum(on_a, 1.0, on_b)
+    while a >= 0 and _largest(on_a) > least:
+        on_a = _pass_joint(tree, kin, nodes, a, on_a, weight, rank, least)
         a = tree.parent[a]
 
 
