@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
+from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.evaluate import evaluate_compliance
-from mb_contact.dynamics.arguments import TreeModel
+from mb_contact.core.workspace import make_articulated
+from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
+from mb_contact.dynamics.constrained import ConstraintResponse, checked_constraints, constrain
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
+from mb_contact.dynamics.inverse import RANK_TOLERANCE, invert_compliance, unit_diagonal
 from mb_contact.dynamics.jacobians import jacobian, jacobian_bias
 from mb_contact.dynamics.joint_space import mass_solve
 from mb_contact.dynamics.nodes import Nodes, node_arrays
 from mb_contact.dynamics.reduced import eliminating
 from mb_contact.types import OK
-
-RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
 
 
 class OperationalSpace(NamedTuple):
@@ -38,8 +40,8 @@ class OperationalSpace(NamedTuple):
 
     frames: tuple[str, ...]  #: names, in stacking order
     jacobian: Floats  #: J (rows, N)
-    bias: Floats  #: dJ/dt v (rows,)
-    compliance: Floats  #: Lambda = J M^-1 J* (rows, rows), with the coupling between the nodes
+    bias: Floats  #: dJ/dt v (rows,), accelerations that loops enforce included
+    compliance: Floats  #: Lambda = J M^-1 J* (rows, rows), with the coupling between the nodes; less what loops hold
     inertia: Floats  #: its inverse; its pseudo-inverse where J loses rank
     rank: int  #: of the compliance, with RANK_TOLERANCE
 
@@ -62,10 +64,35 @@ def _reduced_compliance(model, q, frames):
 
 
 @eliminating(instead=_reduced_compliance)
-def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+def _tree_compliance(model, q, frames):
+    """Lambda of the tree by the Upsilon recursion."""
+    e = evaluator(model)
+    q = vector(q, e.nq, "q")
+    nodes, rows = e.nodes(model, frames)
+    L = np.empty((rows, rows))
+    status, body = evaluate_compliance(e.handle, nodes, q, L)
+    if status != OK:
+        refuse(model, status, body, q=q)
+    return L
+
+
+def _held(model, q, v, constraints):
+    """Held of the model's loops and gears at (q, v), None where it has none or ``constraints`` leaves them out."""
+    couplings = getattr(model, "couplings", None)
+    if checked_constraints(constraints, ("loops", "none")) == "none" or couplings is None or couplings.rows == 0:
+        return None
+    n, N, _ = sizes(model)
+    kin, art = kinematics(model, q, v), make_articulated(n, N)
+    articulated_inertias(model.tree, kin, 0.0, art)
+    nobody = np.zeros(0, np.int64)
+    return ConstraintResponse(couplings, nobody, model.tree, kin, art).at(np.asarray(q, float), ())
+
+
+def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes, constraints: str = "loops") -> Floats:
     """Operational-space compliance Lambda = J M^-1 J* by the Upsilon recursion (J11 (60), J14 section 8).
 
-    O(N) + O(f^2) for f nodes; no Jacobian and no inverse of the mass matrix is formed.
+    O(N) + O(f^2) for f nodes of a tree; no Jacobian and no inverse of the mass matrix is formed.  m rows of loops and
+    gears are eliminated in O(m N) + O(m^2 f).
 
     Parameters
     ----------
@@ -75,6 +102,8 @@ def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Flo
     frames : node or sequence of nodes
         Names of frames, :class:`~mb_contact.dynamics.nodes.Node` or :class:`~mb_contact.dynamics.nodes.Point`: several
         on one body, on ancestors and descendants, in different trees, or on the world.
+    constraints : str
+        "loops": a World's loop closures and gears hold, at coordinates that fulfil them; "none": the tree alone.
 
     Returns
     -------
@@ -95,17 +124,14 @@ def operational_compliance(model: TreeModel, q: ArrayLike, frames: Nodes) -> Flo
     >>> 1.0 / L[0, 0]  # the moment about the hinge over the squared arm [kg]
     0.35
     """
-    e = evaluator(model)
-    q = vector(q, e.nq, "q")
-    nodes, rows = e.nodes(model, frames)
-    L = np.empty((rows, rows))
-    status, body = evaluate_compliance(e.handle, nodes, q, L)
-    if status != OK:
-        refuse(model, status, body, q=q)
-    return L
+    held = _held(model, q, None, constraints)
+    L = _tree_compliance(model, q, frames)
+    return L if held is None else constrain(held, jacobian(model, q, frames), L, np.zeros(len(L)))[0]
 
 
-def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes) -> OperationalSpace:
+def operational_space(
+    model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Nodes, constraints: str = "loops"
+) -> OperationalSpace:
     """Jacobian, bias, compliance and inertia of stacked nodes (J14 section 8).
 
     Parameters
@@ -117,6 +143,8 @@ def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Node
         Velocities [rad/s, m/s].
     frames : node or sequence of nodes
         Names of frames, Node or Point.
+    constraints : str
+        "loops": a World's loop closures and gears hold, at coordinates that fulfil them; "none": the tree alone.
 
     Returns
     -------
@@ -137,12 +165,15 @@ def operational_space(model: TreeModel, q: ArrayLike, v: ArrayLike, frames: Node
     >>> space.inertia[0, 0], space.bias, space.rank
     (0.35, array([0., 0., 4.]), 1)
     """
+    held = _held(model, q, v, constraints)
     names, J = node_arrays(model, frames).names, jacobian(model, q, frames)
-    L = operational_compliance(model, q, frames)
-    return OperationalSpace(names, J, jacobian_bias(model, q, v, frames), L, *invert_compliance(L))
+    L, bias = _tree_compliance(model, q, frames), jacobian_bias(model, q, v, frames)
+    if held is not None:
+        L, bias = constrain(held, J, L, bias)
+    return OperationalSpace(names, J, bias, L, *invert_compliance(L))
 
 
-def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes, constraints: str = "loops") -> Floats:
     """Operational-space inertia Lambda^-1 (J14 section 8), the pseudo-inverse where J loses rank.
 
     Parameters
@@ -152,6 +183,8 @@ def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats
         Coordinates [rad, m; quaternions x y z w].
     frames : node or sequence of nodes
         Names of frames, Node or Point.
+    constraints : str
+        "loops": a World's loop closures and gears hold, at coordinates that fulfil them; "none": the tree alone.
 
     Returns
     -------
@@ -171,10 +204,10 @@ def operational_inertia(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats
     >>> mb.dynamics.operational_inertia(robot, [0.0], mb.Point("link_0", (0.0, 0.0, -1.0)))[0, 0]
     0.35
     """
-    return invert_compliance(operational_compliance(model, q, frames))[0]
+    return invert_compliance(operational_compliance(model, q, frames, constraints))[0]
 
 
-def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
+def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes, constraints: str = "loops") -> Floats:
     """Dynamically consistent inverse J_bar = M^-1 J* Lambda^-1 of the stacked Jacobian.
 
     The inverse with the least kinetic energy: v = J_bar u is the slowest motion with node velocities u, and the
@@ -187,6 +220,8 @@ def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
         Coordinates [rad, m; quaternions x y z w].
     frames : node or sequence of nodes
         Names of frames, Node or Point; world axes.
+    constraints : str
+        "loops": a World's loop closures and gears hold, at coordinates that fulfil them; "none": the tree alone.
 
     Returns
     -------
@@ -208,73 +243,16 @@ def consistent_inverse(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
     >>> np.allclose(inverse @ mb.jacobian(robot, q, tip), np.eye(2))
     True
     """
-    response = mass_solve(model, q, jacobian(model, q, frames).T)
-    return response @ operational_inertia(model, q, frames)
-
-
-def invert_compliance(L: Floats) -> tuple[Floats, int]:
-    """Inverse of a compliance (pseudo-inverse below RANK_TOLERANCE) and its rank.
-
-    Rows are scaled to a unit diagonal first, since rad/s and m/s mix.
-
-    Parameters
-    ----------
-    L : ndarray (rows, rows)
-        Symmetric, positive semidefinite; in any axes [1/(kg m^2), 1/(kg m), 1/kg].
-
-    Returns
-    -------
-    inverse : ndarray (rows, rows)
-        In the same axes [kg m^2, kg m, kg].
-    rank : int
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        L is not square or not finite.
-
-    Examples
-    --------
-    >>> inverse, rank = mb.dynamics.invert_compliance(np.array([[0.5, 0.0], [0.0, 0.0]]))
-    >>> inverse, rank
-    (array([[2., 0.],
-           [0., 0.]]), 1)
-    """
-    scaled, scale = _unit_diagonal(L)
-    inverse = _regular_inverse(scaled)
-    if inverse is not None:
-        return inverse / scale, len(L)
-    values, vectors = np.linalg.eigh(scaled)
-    keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
-    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
-    return inverse / scale, int(keep.sum())
+    J = jacobian(model, q, frames)
+    response = mass_solve(model, q, J.T)
+    held = _held(model, q, None, constraints)
+    if held is not None:
+        response -= held.response.T @ held.inverse @ held.response @ J.T
+    return response @ operational_inertia(model, q, frames, constraints)
 
 
 def compliance_condition(L):
     """Largest over smallest eigenvalue above RANK_TOLERANCE of L scaled to a unit diagonal; inf where L is zero."""
-    values = np.linalg.eigvalsh(_unit_diagonal(L)[0])
+    values = np.linalg.eigvalsh(unit_diagonal(L)[0])
     keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
     return float(values[-1] / values[keep][0]) if keep.any() else np.inf
-
-
-def _unit_diagonal(L):
-    """L scaled to a unit diagonal, and the scale."""
-    s = np.sqrt(np.maximum(np.diag(L), np.finfo(float).tiny))
-    scale = np.outer(s, s)
-    return L / scale, scale
-
-
-def _regular_inverse(scaled):
-    """Inverse of a matrix with unit diagonal, None unless its rank is certainly full.
-
-    The eigenvalues lie between 1 / trace(inverse) and n, so no eigenvalue need be computed.
-    """
-    n = len(scaled)
-    try:
-        inverse = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        return None
-    inverse = 0.5 * (inverse + inverse.T)
-    trace = inverse.trace()
-    positive = trace > 0.0 and inverse.diagonal().min() > 0.0
-    return inverse if positive and 1.0 / trace > RANK_TOLERANCE * n else None

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mb_contact.dynamics.constrained import CONSTRAINTS
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.parameters import Description
 
@@ -44,6 +45,10 @@ DESCRIPTIONS = {
     ),
     "joint_state_rate": _rate("joint_states"),
     "operational_space_rate": _rate("operational_space/*, mass_matrix and nonlinear_effects"),
+    "operational_space_constraints": Description(
+        "what operational_space/* obey beside the tree: loops and gears; these and joints held by friction; none",
+        choices=CONSTRAINTS,
+    ),
     "clock_rate": _rate("/clock"),
     "contact_rate": _rate("contact_wrenches/*, joint_wrenches/* and contacts"),
     "marker_rate": _rate("contact_markers"),
@@ -98,6 +103,9 @@ class NodeOptions:
         Publishing rates [Hz], rounded to whole time steps; 0: never; negative: the scene's.
         Mass matrix and nonlinear effects follow ``operational_space_rate``.  In lockstep the joint
         states, operational space and clock come every control period.
+    operational_space_constraints : str
+        What the operational space obeys beside the tree: 'loops' (closures, gears, mimic joints), 'held' (these and
+        joints that friction held in the last step), 'none'.
     world_frame : str
         ``frame_id`` of /tf.
     frame_prefix : str
@@ -126,6 +134,7 @@ class NodeOptions:
     control_period: float = 0.0
     joint_state_rate: float = -1.0
     operational_space_rate: float = -1.0
+    operational_space_constraints: str = "loops"
     clock_rate: float = -1.0
     contact_rate: float = -1.0
     certificate_rate: float = -1.0

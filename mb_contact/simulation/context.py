@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.constraints.bilateral import FIRST, make_bilateral_work
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, make_bilateral_work
 from mb_contact.core.constraints.loop import make_loop_work
 from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble
@@ -26,6 +26,7 @@ PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, ra
 FIRST_CAPACITY = 64  #: contact points; doubled whenever a step finds more
 SOLVED = 1e-10  #: natural map of every block that a step asks of its solver [sqrt(N s m/s)]
 NEWTON_STEPS = 400  #: that an island may take
+FULL = 1e-6  #: part of its bound that an impulse of joint friction may lack where the joint slips
 STEP_THRESHOLD = 0.01  #: approach speed from which contacts collide in time stepping [m/s]
 
 FRICTION_MODELS = {
@@ -117,6 +118,14 @@ class StepContext:
         """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
         first = int(self.bilateral.info[FIRST])
         return self.solution.r[first : first + self.world.couplings.rows]
+
+    def held_joints(self):
+        """Whether friction held each joint that has it (f,) in the last step: its impulse was below its bound."""
+        info, f = self.bilateral.info, len(self.joints.rubbing)
+        first = int(info[COUNT] - info[GEARS]) - f
+        rows = slice(max(first, 0), max(first, 0) + f)
+        impulse = self.solution.r[int(info[FIRST]) :][rows]
+        return np.abs(impulse) < (1.0 - FULL) * self.bilateral.bound[rows]
 
     def grow(self, contacts=1, fill=1):
         """Allocate again, for so many times as many contacts, and for factors with so many times as much fill."""

@@ -155,7 +155,7 @@ class SceneSimulator(AnySimulator, Protocol):
 
     joint_wrenches: Any
 
-    def operational_space(self, frames: Sequence[str]) -> Any:
+    def operational_space(self, frames: Sequence[str], constraints: str = "loops") -> Any:
         """OperationalSpace of stacked frames over ``world.joint_names``; world axes at the frames' origins."""
 
     def joint_wrench(self, joint: str) -> Floats:

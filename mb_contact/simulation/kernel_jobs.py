@@ -105,7 +105,10 @@ def _surfaces(_):
 
 
 def _scene(path):
-    (surface_simulator(path) if is_surface_scene(path) else Simulator(path)).step()
+    simulator = surface_simulator(path) if is_surface_scene(path) else Simulator(path)
+    simulator.step()
+    if simulator.scene.operational_frames:
+        simulator.operational_space(simulator.scene.operational_frames)
 
 
 def _library(path):

@@ -8,6 +8,7 @@ import numpy as np
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance
 from mb_contact.dynamics.arguments import singular_hinge_message
+from mb_contact.dynamics.constrained import ConstraintResponse, checked_constraints, constrain
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
 
@@ -26,6 +27,7 @@ class OperationalMonitor:
         self._world = world
         self._names = tuple(names)
         self._joints = world.joint_v
+        self._response = None
         self._S = world.S
         picked = [world.frames[name] for name in names]
         f = len(picked)
@@ -37,32 +39,28 @@ class OperationalMonitor:
             np.array([frame.p for frame in picked], float).reshape(f, 3),
         )
 
-    def operational_space(self, handle):
-        """OperationalSpace of the frames at the handle's state; joint damping left out."""
+    def operational_space(self, context, constraints, stepped):
+        """OperationalSpace of the frames at the context's state; joint damping left out.
+
+        Friction holds the joints that it held in the last step, where one was ``stepped``: pushes that it resists move
+        nothing.
+        """
+        if not self._names:
+            raise InputError("frames must name at least one frame")
+        held = context.held_joints() & (checked_constraints(constraints) == "held" and stepped)
         work = self._work
-        status, body = operational_terms(handle, work)
+        status, body = operational_terms(context.handle, work)
         if status != OK:
             raise DynamicsError(singular_hinge_message(self._world, body))
-        if self._S is not None:
-            return self._reduced(handle)
-        inertia, rank = invert_compliance(work.compliance)
-        return OperationalSpace(
-            frames=self._names,
-            jacobian=work.J[:, self._joints],
-            bias=work.bias.copy(),
-            compliance=work.compliance.copy(),
-            inertia=inertia,
-            rank=rank,
-        )
-
-    def _reduced(self, handle):
-        """With mimic joints eliminated: J S and J S (S* M S)^-1 S* J*."""
-        joint_terms(handle, self._work)
-        J = self._work.J @ self._S
-        compliance = J @ np.linalg.solve(self._S.T @ self._work.M @ self._S, J.T)
-        bias = self._work.bias.copy()
-        columns = self._columns()
-        return OperationalSpace(self._names, J[:, columns], bias, compliance, *invert_compliance(compliance))
+        compliance, bias = work.compliance.copy(), work.bias.copy()
+        if constraints != "none" and (self._world.couplings.rows or held.any()):
+            if self._response is None:
+                self._response = ConstraintResponse(
+                    self._world.couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
+                )
+            compliance, bias = constrain(self._response.at(context.q, held), work.J, compliance, bias)
+        J = work.J[:, self._joints] if self._S is None else (work.J @ self._S)[:, self._columns()]
+        return OperationalSpace(self._names, J, bias, compliance, *invert_compliance(compliance))
 
     def _columns(self):
         """Columns of S that belong to the robots' joints."""

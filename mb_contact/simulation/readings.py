@@ -336,12 +336,14 @@ class Readings:
             joint, context.work.geom_impulse, context.wrenches.applied, context.rows, first, impulses
         )
 
-    def operational_space(self, frames: str | Sequence[str]) -> OperationalSpace:
+    def operational_space(self, frames: str | Sequence[str], constraints: str = "loops") -> OperationalSpace:
         """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints (J14 section 8).
 
         Parameters
         ----------
         frames : str or sequence of str
+        constraints : str
+            Obeyed beside the tree: "loops", closures, gears, mimics; "held", and joints that friction holds; or "none".
 
         Returns
         -------
@@ -351,12 +353,10 @@ class Readings:
         Raises
         ------
         InputError
-            No frame is named, or one that does not exist.
+            No frame is named, or one that does not exist; unknown ``constraints``.
         """
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
-        if not frames:
-            raise InputError("frames must name at least one frame")
-        return self._monitor(frames).operational_space(self.context.handle)
+        return self._monitor(frames).operational_space(self.context, constraints, self._state.last is not None)
 
     @cached_property
     def _monitor(self) -> Callable[[tuple[str, ...]], OperationalMonitor]:

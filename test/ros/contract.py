@@ -101,6 +101,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
         f"{name}_rate": (-1.0, True)
         for name in ("joint_state", "operational_space", "clock", "contact", "certificate", "tf", "diagnostics")
     },
+    "operational_space_constraints": ("loops", False),
     "marker_rate": (30.0, True),
     "world_frame": ("world", False),
     "frame_prefix": ("", False),

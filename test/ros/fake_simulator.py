@@ -96,7 +96,7 @@ class FakeSimulator:
     def link_pose(self, name):
         return np.array([0.5, 0.0, self.time]), np.array([0.0, 0.0, 0.0, 1.0])
 
-    def operational_space(self, frames):
+    def operational_space(self, frames, constraints="loops"):
         k = 6 * len(frames)
         matrix = np.arange(k * k, dtype=float).reshape(k, k)
         return OperationalSpace(matrix, matrix.T, np.ones((k, self.n)), np.zeros(k), k, frames)

@@ -186,7 +186,7 @@ CHECKS = {
     "/cell/certificate": check_certificate,
     "/cell/contact_markers": check_markers,
     "/cell/object_markers": check_objects,
-    "/cell/operational_space/inertia": array_of((TASK, TASK), "frames=tool"),
+    "/cell/operational_space/inertia": array_of((TASK, TASK), "constraints=loops"),
     "/cell/operational_space/compliance": array_of((TASK, TASK), "frames=tool"),
     "/cell/operational_space/jacobian": array_of((TASK, JOINTS), "frames=tool"),
     "/cell/operational_space/bias": array_of((TASK,), "frames=tool"),

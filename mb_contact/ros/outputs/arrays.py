@@ -24,11 +24,11 @@ class ModelArrays:
     joint state with the same stamp; the labels of ``layout.dim`` say what the rows and columns are.
     """
 
-    def __init__(self, make: Any, simulator: Any) -> None:
-        self._simulator = simulator
+    def __init__(self, make: Any, simulator: Any, constraints: str) -> None:
+        self._simulator, self._constraints = simulator, constraints
         self._frames = tuple(simulator.scene.operational_frames)
         count, joints = 6 * len(self._frames), len(simulator.world.joint_names)
-        task = (f"frames={','.join(self._frames)};{_AXES}", count)
+        task = (f"frames={','.join(self._frames)};{_AXES};constraints={constraints}", count)
         joint = (f"joints={','.join(simulator.world.joint_names)}", joints)
         self._task = []
         if self._frames:
@@ -48,7 +48,7 @@ class ModelArrays:
         """Send what somebody listens to."""
         wanted = [(name, array) for name, array in self._task if array.wanted()]
         if wanted:
-            result = self._simulator.operational_space(self._frames)
+            result = self._simulator.operational_space(self._frames, self._constraints)
             for name, array in wanted:
                 array.publish(stamp, getattr(result, name))
         if self._mass.wanted():

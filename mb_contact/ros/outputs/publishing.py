@@ -62,7 +62,7 @@ class Outputs:
         if former is not None:
             self._wrenches.go_on(former)
         self._clock = Clock(make)
-        self._model = ModelArrays(make, simulator)
+        self._model = ModelArrays(make, simulator, options.operational_space_constraints)
         self._frames = ObjectFrames(make, simulator, options)
         self._contacts = Contacts(make, simulator, options)
         self._markers = ContactMarkers(make, simulator, options)

@@ -1,0 +1,82 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What bilateral rows do to accelerations: those of loops, joints held by friction and gears, G v = 0.
+
+    v_dot = M^-1 (T - h) - M^-1 G* (G M^-1 G*)^+ (G M^-1 (T - h) + dG/dt v)
+
+One impulse sweep a row makes M^-1 G* and G M^-1 G*, in O(m N) for m rows.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from mb_contact.core.arrays import fill
+from mb_contact.core.constraints.bilateral import COUNT, GEARS, BilateralWork, bilateral_rows, make_bilateral_work
+from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
+from mb_contact.core.constraints.loop import LoopWork, make_loop_work
+from mb_contact.core.constraints.rows import row_impulses, row_velocities
+from mb_contact.core.declare import Integers, Reals, allocate, handle
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.articulated import impulse_response
+from mb_contact.core.workspace import Articulated, Kinematics, Rows, make_rows
+from mb_contact.types import Closures, Gears, Tree
+
+
+class ResponseArrays(NamedTuple):
+    """A tree, its m bilateral rows of which g are gears, and the accelerations that they make."""
+
+    tree: Tree
+    kin: Kinematics
+    art: Articulated  #: at the present coordinates
+    closures: Closures
+    rubbing: Integers  #: (f,), bodies whose joint has friction: a row each, between those of closures and gears
+    gears: Gears
+    rows: Rows
+    loop: LoopWork
+    bil: BilateralWork
+    r: Annotated[Reals, "m + g"]
+    u: Annotated[Reals, "m + g"]
+    impulse: Annotated[Reals, "n", 6]
+    joint_impulse: Annotated[Reals, "N"]  #: zeros
+    dv: Annotated[Reals, "N"]
+    response: Annotated[Reals, "m", "N"]  #: M^-1 G*, a row for each of G
+    compliance: Annotated[Reals, "m", "m"]  #: G M^-1 G*
+    bias: Annotated[Reals, "m"]  #: dG/dt v
+
+
+ResponseArraysHandleType, ResponseArraysHandle, make_response_handle = handle(ResponseArrays)
+
+
+def make_response_arrays(tree, kin, art, closures, rubbing, gears, m):
+    """ResponseArrays of m rows; q is handed over with each call."""
+    n, N, g = len(tree.parent), len(tree.armature), len(gears.ratio)
+    return allocate(
+        ResponseArrays, n=n, N=N, m=m, r=np.zeros(m + g), u=np.zeros(m + g), tree=tree, kin=kin, art=art,
+        closures=closures, rubbing=rubbing, gears=gears, rows=make_rows(n, m + g), loop=make_loop_work(n, m),
+        bil=make_bilateral_work(n, m),
+    )  # fmt: skip
+
+
+@kernel
+def constraint_response(c, q):
+    """``response``, ``compliance`` and ``bias`` at coordinates q and the velocities held in ``kin``."""
+    bilateral_rows(c.tree, c.kin, q, c.closures, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
+    count = c.bil.info[COUNT]
+    n_rows = count + c.bil.info[GEARS]
+    for i in range(count):
+        fill(n_rows, c.r, 0.0)
+        c.r[i] = 1.0
+        partner_impulses(c.r, c.bil)
+        row_impulses(c.rows, n_rows, c.r, c.impulse)
+        impulse_response(c.tree, c.kin, c.art, c.impulse, c.joint_impulse, c.dv)
+        row_velocities(c.rows, n_rows, c.art.alpha, c.u)
+        combine_velocities(c.u, c.bil)
+        for j in range(count):
+            c.compliance[i, j] = c.u[j]
+        for j in range(c.dv.shape[0]):
+            c.response[i, j] = c.dv[j]
+        c.bias[i] = c.rows.offset[i]

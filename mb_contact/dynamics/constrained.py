@@ -1,0 +1,79 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Operational space of a world whose loops, gears and held joints are obeyed, from that of its tree.
+
+With the rows G v = 0 that hold, A = G M^-1 G*, and X = J M^-1 G*,
+
+    Lambda_c = Lambda - X A^+ X*,    bias_c = dJ/dt v - X A^+ dG/dt v,
+
+so that the nodes' accelerations are ``J M^-1 (T - h)`` without ``J M^-1 G* A^+ G M^-1 (T - h)``, plus ``bias_c``, and
+Lambda_c f for forces f at the nodes (J14 Eq. 29 with the multipliers eliminated).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mb_contact.checks import Floats
+from mb_contact.core.constraints.response import constraint_response, make_response_arrays, make_response_handle
+from mb_contact.dynamics.inverse import invert_compliance
+from mb_contact.errors import InputError
+
+CONSTRAINTS = ("loops", "held", "none")  #: loops and gears; these and joints that friction holds; the tree alone
+GONE = 1e-11  #: part of a node's compliance in the tree of which rounding is left where a constraint takes all
+
+
+def checked_constraints(constraints: str, known: tuple[str, ...] = CONSTRAINTS) -> str:
+    """``constraints``, if it is one of the ``known``.
+
+    Raises
+    ------
+    InputError
+        It is not.
+    """
+    if constraints not in known:
+        raise InputError(f"constraints is {constraints!r}; it is one of {', '.join(known)}")
+    return constraints
+
+
+class Held(NamedTuple):
+    """What m bilateral rows that hold do to accelerations."""
+
+    response: Floats  #: M^-1 G* (m, N), a row for each of G
+    inverse: Floats  #: (G M^-1 G*)^+ (m, m)
+    bias: Floats  #: dG/dt v (m,)
+
+
+class ConstraintResponse:
+    """The bilateral rows of a world with friction on the joints of the bodies ``rubbing``, at any state."""
+
+    def __init__(self, couplings: Any, rubbing: Any, tree: Any, kin: Any, art: Any) -> None:
+        self._loops = couplings.rows - len(couplings.gears.ratio)
+        m = couplings.rows + len(rubbing)
+        self._arrays = make_response_arrays(tree, kin, art, couplings.closures, rubbing, couplings.gears, m)
+        self._handle = make_response_handle(self._arrays)
+
+    def rows(self, joints: Any) -> Any:
+        """Whether each row holds: those of loops and gears, and of rubbing joints where ``joints`` (f,) says so."""
+        holds = np.ones(len(self._arrays.bias), bool)
+        holds[self._loops : self._loops + len(joints)] = joints
+        return holds
+
+    def at(self, q: Floats, joints: Any) -> Held:
+        """Held at coordinates q (nq,) and what else ``kin`` and ``art`` hold."""
+        constraint_response(self._handle, q)
+        holds, a = self.rows(joints), self._arrays
+        return Held(a.response[holds], invert_compliance(a.compliance[np.ix_(holds, holds)])[0], a.bias[holds])
+
+
+def constrain(held: Held, J: Floats, compliance: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """Compliance and bias of nodes with Jacobian J, of which the tree's come in."""
+    across = J @ held.response.T
+    push = across @ held.inverse
+    reduced = compliance - push @ across.T
+    left = np.diag(reduced) > GONE * np.diag(compliance)
+    reduced *= np.outer(left, left)
+    return 0.5 * (reduced + reduced.T), bias - push @ held.bias

@@ -1,0 +1,73 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Inverse and rank of a compliance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.checks import Floats
+
+RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
+
+
+def invert_compliance(L: Floats) -> tuple[Floats, int]:
+    """Inverse of a compliance (pseudo-inverse below RANK_TOLERANCE) and its rank.
+
+    Rows are scaled to a unit diagonal first, since rad/s and m/s mix.
+
+    Parameters
+    ----------
+    L : ndarray (rows, rows)
+        Symmetric, positive semidefinite; in any axes [1/(kg m^2), 1/(kg m), 1/kg].
+
+    Returns
+    -------
+    inverse : ndarray (rows, rows)
+        In the same axes [kg m^2, kg m, kg].
+    rank : int
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        L is not square or not finite.
+
+    Examples
+    --------
+    >>> inverse, rank = mb.dynamics.invert_compliance(np.array([[0.5, 0.0], [0.0, 0.0]]))
+    >>> inverse, rank
+    (array([[2., 0.],
+           [0., 0.]]), 1)
+    """
+    scaled, scale = unit_diagonal(L)
+    inverse = _regular_inverse(scaled)
+    if inverse is not None:
+        return inverse / scale, len(L)
+    values, vectors = np.linalg.eigh(scaled)
+    keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
+    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return inverse / scale, int(keep.sum())
+
+
+def unit_diagonal(L):
+    """L scaled to a unit diagonal, and the scale."""
+    s = np.sqrt(np.maximum(np.diag(L), np.finfo(float).tiny))
+    scale = np.outer(s, s)
+    return L / scale, scale
+
+
+def _regular_inverse(scaled):
+    """Inverse of a matrix with unit diagonal, None unless its rank is certainly full.
+
+    The eigenvalues lie between 1 / trace(inverse) and n, so no eigenvalue need be computed.
+    """
+    n = len(scaled)
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = 0.5 * (inverse + inverse.T)
+    trace = inverse.trace()
+    positive = trace > 0.0 and inverse.diagonal().min() > 0.0
+    return inverse if positive and 1.0 / trace > RANK_TOLERANCE * n else None
