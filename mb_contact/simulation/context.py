@@ -80,7 +80,7 @@ class StepContext:
         total = self.joints.total.view()
         total.setflags(write=False)
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
-        self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
+        self.narrow, self._shaped = make_narrow_phase(world.geoms, scene.collision_engine), 0
         self.buffers, self.geoms = make_buffers(world.geoms), make_geoms_handle(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N)
         self.art = _workspace.make_articulated(self.n, self.N)
@@ -94,6 +94,7 @@ class StepContext:
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
         self.time = 0.0  #: at its start [s]
+        self.shapes = 0  #: how often sizes of shapes have changed: engines are made anew
 
     @property
     def dt(self):
@@ -112,6 +113,8 @@ class StepContext:
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form."""
+        if self._shaped != self.shapes:
+            self.narrow, self._shaped = make_narrow_phase(self.world.geoms, self.scene.collision_engine), self.shapes
         ask_engine(self.narrow, self.buffers)
 
     def loop_impulses(self):

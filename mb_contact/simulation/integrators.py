@@ -116,15 +116,19 @@ class Flow:
 
     def step(self, handle, stage):
         """The whole step, from BEGIN or behind an engine's answers; returns a status."""
-        end = self._room_for_end()
+        handles = self.handles()
         if self._whole is None:
-            self._whole = entry_for(self._kernel, handle, self.flow, end.handle, stage)
-        return self._whole(handle, self.flow, end.handle, stage)
+            self._whole = entry_for(self._kernel, handle, *handles, stage)
+        return self._whole(handle, *handles, stage)
+
+    def handles(self):
+        """The flow and the room for where it ends, as kernels take them."""
+        return self.flow, self._room_for_end().handle
 
     def compile(self, handle):
         """Take a step with either form of the whole step."""
         for kernel in (_flow_step.flow_step, _flow_step.long_flow_step):
-            kernel(handle, self.flow, self._room_for_end().handle, BEGIN)
+            kernel(handle, *self.handles(), BEGIN)
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form, where the step ends."""

@@ -29,7 +29,7 @@ from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.integrators import SemiImplicitEuler
+from mb_contact.simulation.integrators import FLOWS, Flow, SemiImplicitEuler
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_simulator import surface_simulator
 from mb_contact.simulation.warm_up import LIBRARY
@@ -83,11 +83,12 @@ def _terms(_):
 
 def _worlds(_):
     none = dict.fromkeys(store.SIZES, 0)
-    handles = [make(allocate(kind, **none)) for kind, make in store.MAKERS]
-    lane, worlds, values, job = handles
-    at = _context().handle, lane, worlds, values
-    run.run_worlds(*at, job, True, 0)
-    run.refresh_worlds(*at, np.zeros(0, np.int64))
+    lane, worlds, values, job = (make(allocate(kind, **none)) for kind, make in store.MAKERS)
+    context = _context()
+    run.run_worlds(context.handle, lane, worlds, values, job, True, 0)
+    run.refresh_worlds(context.handle, lane, worlds, values, np.zeros(0, np.int64))
+    flow = Flow(context, *FLOWS["rk4"])
+    run.run_flow_worlds(context.handle, *flow.handles(), lane, worlds, values, job, 0)
 
 
 def _choices(text):

@@ -34,10 +34,15 @@ class OtherPoses:
     def __init__(self, context, points):
         geoms = context.world.geoms
         self._context = context
-        self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
+        self._make_narrow()
         self.buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
         self.contacts = make_contacts(points)
         self.handle = make_poses_handle(PosesArrays(self.buffers, self.contacts))
+
+    def _make_narrow(self):
+        context = self._context
+        self._narrow = make_narrow_phase(context.world.geoms, context.scene.collision_engine)
+        self._shaped = context.shapes
 
     def query(self, count):
         """Witnesses of the first ``count`` candidates."""
@@ -46,6 +51,8 @@ class OtherPoses:
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form."""
+        if self._shaped != self._context.shapes:
+            self._make_narrow()
         ask_engine(self._narrow, self.buffers)
 
     def find(self, count):

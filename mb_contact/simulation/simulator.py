@@ -30,7 +30,7 @@ from mb_contact.simulation.registry import study
 from mb_contact.simulation.results import State, Step
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
-from mb_contact.simulation.warm_up import compile_choices, compile_step, in_cache, is_compiled
+from mb_contact.simulation.warm_up import compile_parts, compile_step, is_compiled
 
 
 class Simulator(Readings):
@@ -137,15 +137,7 @@ class Simulator(Readings):
         """Compile or load every kernel, and run one step, before time starts."""
         context = self.context
         self.reset()
-        parts = {
-            f"the contact step of formulation {self.scene.formulation}": context.contact_step,
-            f"the integrator {self.scene.integrator}": context.integrator,
-            "the impact phase": context.impacts, "the event scheme": context.events,
-        }
-        missing = [name for name, part in parts.items() if part is not None and not in_cache(part.kernel)]
-        if missing:
-            progress(f"compiled too (first run only): {', '.join(missing)}")
-            compile_choices(self.scene, progress)
+        compile_parts(context, progress)
         if context.impacts is not None:
             context.impacts.warm_up(context.handle)
             self.reset()

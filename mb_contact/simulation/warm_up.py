@@ -86,10 +86,26 @@ def compile_step(progress, more=()):
     compile_jobs([STEP, more] if more else [STEP], progress)
 
 
-def compile_choices(scene, progress):
-    """Compile what a scene's choices need beside the kernels of every step."""
-    chosen = {key: getattr(scene, key) for key in CHOICES if getattr(scene, key) != CHOICES[key][0]}
-    compile_jobs([[Job("choices", json.dumps(chosen), 60)]], progress)
+def compile_parts(context, progress):
+    """Compile what a scene's choices need beside the kernels of every step.
+
+    Parameters
+    ----------
+    context : StepContext
+    progress : callable
+        Gets lines of text.
+    """
+    scene = context.scene
+    parts = {
+        f"the contact step of formulation {scene.formulation}": context.contact_step,
+        f"the integrator {scene.integrator}": context.integrator,
+        "the impact phase": context.impacts, "the event scheme": context.events,
+    }  # fmt: skip
+    missing = [name for name, part in parts.items() if part is not None and not in_cache(part.kernel)]
+    if missing:
+        progress(f"compiled too (first run only): {', '.join(missing)}")
+        chosen = {key: getattr(scene, key) for key in CHOICES if getattr(scene, key) != CHOICES[key][0]}
+        compile_jobs([[Job("choices", json.dumps(chosen), 60)]], progress)
 
 
 def compile_ahead(scenes, everything, into, progress):

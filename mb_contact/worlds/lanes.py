@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from mb_contact.collision import make_narrow_phase
 from mb_contact.core.declare import allocate
+from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END
 from mb_contact.core.jit import entry_for
 from mb_contact.core.worlds import run as _run
 from mb_contact.core.worlds.store import (
-    ANSWERED,
     LAST,
     LOADED,
+    STAGE,
     STEP,
     STORE_TOO_SMALL,
     TAKEN,
@@ -25,10 +25,11 @@ from mb_contact.core.worlds.store import (
     make_lane_handle,
 )
 from mb_contact.errors import DynamicsError
+from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
-from mb_contact.types import ASK_ENGINE, OK
+from mb_contact.types import ASK_AT_END, ASK_ENGINE, OK
 
 
 class Held(NamedTuple):
@@ -54,8 +55,6 @@ class ThreadLane:
         The scene's; ``context.world`` has the values of the world that was loaded last.
     state : SimulationState
         Of the loaded world; ``state.reset()`` puts the scene's initial one into the context.
-    compiled : bool
-        Whether steps are one compiled call.
     """
 
     def __init__(self, scene, progress=None):
@@ -63,7 +62,8 @@ class ThreadLane:
         self.context = context = self._sim.context
         self.state = SimulationState(context)
         self._stepper = Stepper(self.state)
-        self.compiled = self._stepper.in_one_call() and context.scene.integrator == "semi_implicit_euler"
+        self._compiled = self._stepper.in_one_call()
+        self._by_flow = self._compiled and not isinstance(context.integrator, SemiImplicitEuler)
         world = context.world
         self.world = _as_built(world)
         own = {name: _writable(getattr(world.tree, name)) for name in ("mass", "inertia", "damping")}
@@ -72,7 +72,7 @@ class ThreadLane:
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
         self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
         self.handle = make_lane_handle(self._lane)
-        self._entry = None
+        self._entry, self._shaped = None, None
 
     def run(self, store, values, job, first, last, controller):
         """Take the steps of the job's worlds ``first`` to ``last``.
@@ -91,25 +91,41 @@ class ThreadLane:
         at, context, failed, crowded = self._lane.at, self.context, [], []
         at[:] = 0
         at[WORLD], at[LAST] = first, last
-        sized = values.arrays.size.shape[0] > 0
+        self._shaped = None
         while True:
-            arguments = self.handle, store.handle, values.handle, job.handle, self.compiled, controller
-            if self._entry is None:
-                self._entry = entry_for(_run.run_worlds, context.handle, *arguments)
-            status = self._entry(context.handle, *arguments)
+            status = self._call(self.handle, store.handle, values.handle, job.handle, controller)
             if status == OK:
                 return failed, crowded
+            w = int(job.arrays.worlds[at[WORLD]])
+            if len(values.arrays.size) and self._shaped != w:  # engines have shapes of their own
+                self._shaped = w
+                context.shapes += 1
             if status == STORE_TOO_SMALL:
                 crowded.append(int(at[WORLD]))
                 at[LOADED] = 0
                 at[WORLD] += 1
             elif status == ASK_ENGINE:
-                if sized:  # the engine has shapes of its own
-                    context.narrow = make_narrow_phase(context.world.geoms, context.scene.collision_engine)
                 context.ask_engine()
-                at[ANSWERED] = 1
-            elif not context.make_room(status):
-                self._take_step(store, int(job.arrays.worlds[at[WORLD]]), failed)
+                at[STAGE] = ANSWERED
+            elif status == ASK_AT_END:
+                context.integrator.ask_engine()
+                at[STAGE] = ANSWERED_AT_END
+            elif context.make_room(status):
+                at[STAGE] = min(at[STAGE], ANSWERED)
+            else:
+                self._take_step(store, w, failed)
+
+    def _call(self, lane, store, values, job, controller):
+        """The compiled steps, until all are taken or one needs more; its status."""
+        context = self.context
+        arguments = lane, store, values, job
+        if self._by_flow:
+            kernel, arguments = _run.run_flow_worlds, (*context.integrator.handles(), *arguments, controller)
+        else:
+            kernel, arguments = _run.run_worlds, (*arguments, self._compiled, controller)
+        if self._entry is None:
+            self._entry = entry_for(kernel, context.handle, *arguments)
+        return self._entry(context.handle, *arguments)
 
     def _take_step(self, store, w, failed):
         """The step of world w that the compiled call cannot take, or the failure of that world."""

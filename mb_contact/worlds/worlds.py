@@ -24,7 +24,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.results import State
-from mb_contact.simulation.warm_up import WORLDS, compile_step, in_cache
+from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step, in_cache
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings
 from mb_contact.worlds.values import OwnValues
@@ -127,13 +127,15 @@ class Worlds(WorldReadings):
     ) -> None:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         self.count = _whole(count, "count")
+        progress = progress or (lambda _line: None)
         if not in_cache(run_worlds):
-            compile_step(progress or (lambda _line: None), WORLDS)
+            compile_step(progress, WORLDS)
         available = len(os.sched_getaffinity(0))
         self.threads = min(_whole(available if threads is None else threads, "threads"), self.count)
         self._lanes = [ThreadLane(self.scene, progress) for _ in range(self.threads)]
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         context = self._lanes[0].context
+        compile_parts(context, progress)
         self.world, self.time_step = self._lanes[0].world, context.dt
         self._sizes = {
             "w": self.count, "nq": len(context.q), "N": context.N, "n": context.n, "g": len(self.world.geoms.kind),
@@ -389,12 +391,15 @@ class Worlds(WorldReadings):
         """
         call, kept = self._compiled(controller, job.arrays.data.shape[1])
         blocks = _blocks(len(job.arrays.worlds), self.threads)
+        data = job.arrays.data.copy()
         while blocks:
             failed, crowded = self._run(job, call, iter(blocks))
             for place, why in failed:
                 self.failures[int(job.arrays.worlds[place])] = why
             if crowded:
                 self._grow()
+                again = job.arrays.worlds[crowded]
+                job.arrays.data[again] = data[again]
             blocks = [(place, place + 1) for place in crowded]
         del kept
 

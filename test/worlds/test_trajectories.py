@@ -10,6 +10,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.legged import legged_scene
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene
 
 GAINS = np.array([30.0, 2.0])
 
@@ -60,6 +61,18 @@ def test_a_compiled_controller_is_the_same_law_in_python():
     np.testing.assert_allclose(worlds.q, other.q, atol=1e-13)  # the law's own rounding: products may be fused
     kept = mb.rollout(worlds, None, None, steps=7, controller=law, data=np.zeros((3, 1)))
     assert kept.q.shape == (3, 7, 2)
+
+
+def test_a_controller_is_called_once_a_step_also_where_workspaces_have_to_grow():
+    boxes = tuple(Primitive(f"b{i}", "box", (0.1,) * 3, Pose((0.2 * i, 0.0, 0.05)), "free", 1.0) for i in range(20))
+    worlds, data = mb.Worlds(Scene(primitives=boxes, ground=Ground()), 2, threads=1), np.zeros((2, 1))
+
+    def count(time, world, q, v, effort, data):
+        data[0] += 1.0
+
+    worlds.step(steps=3, controller=count, data=data)
+    assert worlds.certificates["contacts"].tolist() == [80.0, 80.0]  # more than a simulator has room for at first
+    assert (data == 3.0).all()
 
 
 def test_what_does_not_fit_is_refused():

@@ -94,22 +94,22 @@ def test_restitution_and_what_the_scene_has_none_of():
         mb.Worlds(sliding(), 2, threads=1).set("restitution", 0.5)
 
 
-def test_size_of_a_shape_with_and_without_the_engine():
-    for kind, sizes in (("sphere", ((0.1,), (0.15,))), ("cylinder", ((0.1, 0.2), (0.15, 0.3)))):
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("kind, sizes", [("sphere", ((0.1,), (0.15,))), ("cylinder", ((0.1, 0.2), (0.15, 0.3)))])
+def test_size_of_a_shape_with_and_without_the_engine(kind, sizes, integrator):
+    def scene(size):
+        bodies = tuple(
+            Primitive(f"b{i}", kind, size, Pose((0.12 * i, 0.0, 0.3 + 0.4 * i)), "free", 1.0, inertia=(0.01,) * 3)
+            for i in range(2)
+        )
+        return Scene(primitives=bodies, ground=Ground(), integrator=integrator)
 
-        def scene(size, kind=kind):
-            bodies = tuple(
-                Primitive(f"b{i}", kind, size, Pose((0.12 * i, 0.0, 0.3 + 0.4 * i)), "free", 1.0, inertia=(0.01,) * 3)
-                for i in range(2)
-            )
-            return Scene(primitives=bodies, ground=Ground())
-
-        worlds = mb.Worlds(scene(sizes[0]), 2, threads=1)
-        worlds.set("size", [[*sizes[1], *[1.0] * (3 - len(sizes[1]))]], of=["b0", "b1"], mask=[1])
-        worlds.step(steps=300)
-        for w in range(2):
-            q, _ = ends(scene(sizes[w]), 300)
-            np.testing.assert_array_equal(worlds.q[w], q)
+    worlds = mb.Worlds(scene(sizes[0]), 2, threads=1)
+    worlds.set("size", [[*sizes[1], *[1.0] * (3 - len(sizes[1]))]], of=["b0", "b1"], mask=[1])
+    worlds.step(steps=300)
+    for w in range(2):
+        q, _ = ends(scene(sizes[w]), 300)
+        np.testing.assert_array_equal(worlds.q[w], q)
 
 
 def test_damping_and_position_of_joints():

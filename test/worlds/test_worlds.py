@@ -64,6 +64,12 @@ SCENES = {
     "heap": heap,
     "bouncing": bouncing,
     "fast": fast,
+    "heap_rk4": lambda: replace(heap(), integrator="rk4"),
+    "heap_midpoint": lambda: replace(heap(), integrator="midpoint"),
+    "heap_adaptive": lambda: replace(heap(), integrator="adaptive"),
+    "ball_events": lambda: replace(bouncing(), primitives=bouncing().primitives[:1], collision_scheme="event"),
+    "bouncing_rk4": lambda: replace(bouncing(), integrator="rk4"),
+    "quadruped_midpoint": lambda: replace(mb.load_scene(f"{CONFIG}/standing_quadruped.yaml"), integrator="midpoint"),
 }
 ONE_BY_ONE = pytest.mark.parametrize("name", SCENES)
 

@@ -7,6 +7,7 @@ A world's bits do not depend on the worlds before it: what a step reads of its w
 """
 
 from mb_contact.core.handle import DT
+from mb_contact.core.integrate.flow_step import BEGIN, flow_step
 from mb_contact.core.integrate.whole import euler_step
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.closing import refresh
@@ -23,9 +24,10 @@ from mb_contact.core.workspace import (
 )
 from mb_contact.core.worlds.controller import call_controller
 from mb_contact.core.worlds.store import (
-    ANSWERED,
+    COMMANDED,
     LAST,
     LOADED,
+    STAGE,
     STEP,
     STORE_TOO_SMALL,
     TAKE_STEP,
@@ -39,7 +41,7 @@ from mb_contact.types import OK
 
 @unlocked
 def run_worlds(h, lane, store, values, job, compiled, controller):
-    """Steps of the job's worlds from ``lane.at[WORLD]`` up to ``lane.at[LAST]``.
+    """Steps of the job's worlds from ``lane.at[WORLD]`` up to ``lane.at[LAST]``, by semi-implicit Euler.
 
     Parameters
     ----------
@@ -55,30 +57,60 @@ def run_worlds(h, lane, store, values, job, compiled, controller):
     int
         OK, or what the step ``at[STEP]`` of the world ``at[WORLD]`` needs before the next call goes on with it.
     """
+    status = OK
+    while status == OK and _next_step(h, lane, store, values, job, controller):
+        if lane.at[TAKEN] == 0:
+            status = euler_step(h, lane.at[STAGE] != BEGIN) if compiled else TAKE_STEP
+        if status == OK:
+            status = _finish_step(h, lane, store, job)
+    return status
+
+
+@unlocked
+def run_flow_worlds(h, f, p, lane, store, values, job, controller):
+    """``run_worlds`` by an integrator with a flow; f and p as ``flow_step`` has them."""
+    status = OK
+    while status == OK and _next_step(h, lane, store, values, job, controller):
+        if lane.at[TAKEN] == 0:
+            status = flow_step(h, f, p, lane.at[STAGE])
+        if status == OK:
+            status = _finish_step(h, lane, store, job)
+    return status
+
+
+@kernel
+def _next_step(h, lane, store, values, job, controller):
+    """Whether a step is left, of the loaded world or of the next one, which is loaded; its efforts are commanded."""
     at = lane.at
-    while at[WORLD] < at[LAST]:
+    while at[LOADED] == 0:
+        if at[WORLD] >= at[LAST]:
+            return False
         w = job.worlds[at[WORLD]]
-        if at[LOADED] == 0:
-            if store.failed[w] != 0:
-                at[WORLD] += 1
-                continue
-            load_world(h, lane, store, values, w)
-            at[LOADED], at[STEP], at[ANSWERED], at[TAKEN] = 1, 0, 0, 0
-        while at[STEP] < job.steps[0]:
-            if at[TAKEN] == 0:
-                if at[ANSWERED] == 0:
-                    _command(h, lane, store, job, w, controller)
-                status = euler_step(h, at[ANSWERED] != 0) if compiled else TAKE_STEP
-                if status != OK:
-                    return status
-            at[ANSWERED], at[TAKEN] = 0, 0
-            _finish_step(h, lane, store, job, w)
-            at[STEP] += 1
-        if h.memory.count[0] > store.pair.shape[1]:
-            return STORE_TOO_SMALL
-        store_world(h, lane, store, w)
-        at[LOADED] = 0
-        at[WORLD] += 1
+        if store.failed[w] != 0:
+            at[WORLD] += 1
+            continue
+        load_world(h, lane, store, values, w)
+        at[LOADED], at[STEP], at[STAGE], at[TAKEN], at[COMMANDED] = 1, 0, BEGIN, 0, 0
+    if at[COMMANDED] == 0:
+        _command(h, lane, store, job, job.worlds[at[WORLD]], controller)
+        at[COMMANDED] = 1
+    return True
+
+
+@kernel
+def _finish_step(h, lane, store, job):
+    """Count and keep the finished step; behind the last one the world goes to the store; a status."""
+    at, w = lane.at, job.worlds[lane.at[WORLD]]
+    _keep_step(h, lane, store, job, w)
+    at[STEP] += 1
+    at[STAGE], at[TAKEN], at[COMMANDED] = BEGIN, 0, 0
+    if at[STEP] < job.steps[0]:
+        return OK
+    if h.memory.count[0] > store.pair.shape[1]:
+        return STORE_TOO_SMALL
+    store_world(h, lane, store, w)
+    at[LOADED] = 0
+    at[WORLD] += 1
     return OK
 
 
@@ -99,7 +131,7 @@ def _command(h, lane, store, job, w, controller):
 
 
 @kernel
-def _finish_step(h, lane, store, job, w):
+def _keep_step(h, lane, store, job, w):
     """Sums of the finished step, and what is kept of it."""
     k, t, out, sums = lane.at[WORLD], lane.at[STEP], h.work.record, lane.sums
     sums[WORK_DONE] += out[WORK]

@@ -12,8 +12,9 @@ from mb_contact.core.workspace import COLUMNS, HEAD
 from mb_contact.types import JOINT_ROWS
 
 #: entries of Lane.at: world (among those of the job) and its step that come next, the first world that is another's,
-#: whether the world is loaded, whether the engine has answered, whether the caller has taken the step
-WORLD, STEP, LAST, LOADED, ANSWERED, TAKEN = range(6)
+#: whether the world is loaded, where its step goes on (BEGIN, ... of ``flow_step.py``), whether the caller has taken
+#: that step, whether its efforts are commanded
+WORLD, STEP, LAST, LOADED, STAGE, TAKEN, COMMANDED = range(7)
 WORK_DONE, WORST = range(2)  #: of Lane.sums
 #: statuses beside those of a step: the caller has to take it, the store has too few contacts for a world
 TAKE_STEP, STORE_TOO_SMALL = 101, 102
@@ -69,7 +70,7 @@ ValuesHandleType, ValuesHandle, make_values_handle = handle(Values)
 class Lane(NamedTuple):
     """What a thread has beside the handle of its steps: where it is, and the arrays that values of a world go to."""
 
-    at: Annotated[Integers, 6]
+    at: Annotated[Integers, 7]
     sums: Annotated[Reals, 2]  #: of the loaded world: work done [J], worst residual
     command: Annotated[Reals, "joints"]
     mass: Annotated[Reals, "n"]
