@@ -64,6 +64,24 @@ def as_matrix(
     return array
 
 
+def as_shape(value: ArrayLike, shape: tuple[int, ...], name: str = "value") -> Floats:
+    """Return ``value`` as finite float64 numbers broadcast to ``shape``, or raise InputError."""
+    array = _as_float_array(value, name)
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError(f"{name} must have the shape {shape}, got {array.shape}") from None
+    _require_finite(array, name)
+    return array
+
+
+def as_whole(value: object, name: str = "value") -> int:
+    """Return ``value`` as an int of at least 1, or raise InputError; 2.0 is no whole number."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
 def as_positive(value: object, name: str = "value") -> float:
     """Return ``value`` as a float that is finite and above zero, or raise InputError; True is no number."""
     if isinstance(value, (bool, np.bool_)):

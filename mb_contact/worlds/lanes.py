@@ -15,6 +15,9 @@ from mb_contact.core.worlds import run as _run
 from mb_contact.core.worlds.store import (
     LAST,
     LOADED,
+    NO_COMMAND,
+    NO_STATE,
+    NO_STEP_LEFT,
     STAGE,
     STEP,
     STORE_TOO_SMALL,
@@ -29,7 +32,13 @@ from mb_contact.simulation.integrators import SemiImplicitEuler
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.step import Stepper
-from mb_contact.types import ASK_AT_END, ASK_ENGINE, OK
+from mb_contact.types import ASK_AT_END, ASK_ENGINE
+
+#: why a world ends before a step is begun
+REFUSED = {
+    NO_STATE: "its coordinates or velocities are not finite: reset it",
+    NO_COMMAND: "its controller has raised an exception: call it from Python with this world's state to see which",
+}
 
 
 class Held(NamedTuple):
@@ -94,7 +103,7 @@ class ThreadLane:
         self._shaped = None
         while True:
             status = self._call(self.handle, store.handle, values.handle, job.handle, controller)
-            if status == OK:
+            if status == NO_STEP_LEFT:
                 return failed, crowded
             w = int(job.arrays.worlds[at[WORLD]])
             if len(values.arrays.size) and self._shaped != w:  # engines have shapes of their own
@@ -102,8 +111,9 @@ class ThreadLane:
                 context.shapes += 1
             if status == STORE_TOO_SMALL:
                 crowded.append(int(at[WORLD]))
-                at[LOADED] = 0
-                at[WORLD] += 1
+                self._leave()
+            elif status in REFUSED:
+                self._fail(store, w, failed, REFUSED[status])
             elif status == ASK_ENGINE:
                 context.ask_engine()
                 at[STAGE] = ANSWERED
@@ -114,6 +124,17 @@ class ThreadLane:
                 at[STAGE] = min(at[STAGE], ANSWERED)
             else:
                 self._take_step(store, w, failed)
+
+    def _leave(self):
+        """On to the next world."""
+        self._lane.at[LOADED] = 0
+        self._lane.at[WORLD] += 1
+
+    def _fail(self, store, w, failed, why):
+        """End world w as it is, and tell why."""
+        failed.append((int(self._lane.at[WORLD]), why))
+        _run.keep_world(self.context.handle, self.handle, store.handle, w)
+        self._leave()
 
     def _call(self, lane, store, values, job, controller):
         """The compiled steps, until all are taken or one needs more; its status."""
@@ -129,17 +150,13 @@ class ThreadLane:
 
     def _take_step(self, store, w, failed):
         """The step of world w that the compiled call cannot take, or the failure of that world."""
-        lane, context, state = self._lane, self.context, self.state
-        at = lane.at
+        lane, state, at = self._lane, self.state, self._lane.at
         self._set_numbers(int(store.arrays.steps[w] + at[STEP]), float(lane.sums[WORK_DONE]))
         try:
             self._stepper.step(state.time_step, lane.command.copy())
             at[TAKEN] = 1
         except DynamicsError as error:
-            failed.append((int(at[WORLD]), str(error)))
-            _run.keep_world(context.handle, self.handle, store.handle, w)
-            at[LOADED] = 0
-            at[WORLD] += 1
+            self._fail(store, w, failed, str(error))
 
     def state_of(self, store, values, w):
         """Saved State of world w."""

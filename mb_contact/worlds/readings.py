@@ -198,8 +198,15 @@ class WorldReadings:
         -------
         ndarray (k, 14)
             Columns of ``core.workspace.StepWork.report``: point, normal, impulse, gap, sliding, state, pair, feature.
+
+        Raises
+        ------
+        InputError
+            There is no such world.
         """
         arrays = self._store.arrays
+        if not 0 <= number < len(arrays.q):
+            raise InputError(f"there is no world {number}; the worlds are 0 to {len(arrays.q) - 1}")
         return arrays.report[number, : arrays.count[number]].copy()
 
     @property

@@ -77,6 +77,8 @@ def rollout(
     """
     count = _count(scene, states, controls)
     worlds = scene if isinstance(scene, Worlds) else Worlds(scene, count, threads)
+    if count > worlds.count:
+        raise InputError(f"a rollout of {count} worlds needs as many, and there are {worlds.count}")
     chosen = np.arange(count)
     if controls is None:
         if not isinstance(steps, int) or steps < 1:

@@ -104,6 +104,8 @@ class OwnValues:
         if not (low <= high).all():
             raise InputError("low must not be above high")
         start = [*np.atleast_1d(seed).tolist(), zlib.crc32(name.encode())]
+        if not all(isinstance(number, int) and number >= 0 for number in start):
+            raise InputError(f"seed must be a whole number of at least 0 or several, got {seed!r}")
         drawn = np.array([np.random.default_rng([*start, w]).uniform(low, high) for w in chosen.tolist()])
         drawn = drawn.reshape(len(chosen), *shape)
         if by == "value":
@@ -176,9 +178,9 @@ class OwnValues:
         if name == "size":
             bad &= np.array([part.factors for part in parts]) > 0.0  # a sphere has one length
         if bad.any():
-            raise InputError(
-                f"{name} must be finite{'' if least < 0 else ', and in its range'}, got {values[bad][0]:g}"
-            )
+            span = f" and above {least:g}" if name in POSITIVE else f" and at least {least:g}" if least == 0.0 else ""
+            span += f" and at most {most:g}" if most < np.inf else ""
+            raise InputError(f"{name} must be finite{span}, got {values[bad][0]:g}")
         return values
 
     # --- of what ----------------------------------------------------------------------------

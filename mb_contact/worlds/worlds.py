@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mb_contact.checks import Floats, as_positive
+from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.core.worlds.controller import compiled_controller
 from mb_contact.core.worlds.run import refresh_worlds, run_worlds
 from mb_contact.core.worlds.store import Job, Store, make_job_handle, make_store_handle
 from mb_contact.errors import InputError
@@ -25,6 +24,8 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.simulation.results import State
 from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step, in_cache
+from mb_contact.worlds.chosen import Chosen, numbers_of
+from mb_contact.worlds.controllers import Controllers
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings
 from mb_contact.worlds.values import OwnValues
@@ -33,7 +34,6 @@ FIRST_ROOM = 16  #: contacts that the store has room for in each world; doubled 
 LARGEST_BLOCK = 64  #: worlds that a thread takes at once
 #: arrays of a world's contacts, which are allocated anew when there are more
 CONTACT_ARRAYS = ("pair", "feature", "tangent", "impulse", "moment", "report")
-Chosen = Sequence[int] | NDArray[Any] | None  #: worlds by a mask (count,) or by their numbers; None for all
 
 
 class WorldsState(NamedTuple):
@@ -126,12 +126,12 @@ class Worlds(WorldReadings):
         progress: Callable[[str], Any] | None = None,
     ) -> None:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
-        self.count = _whole(count, "count")
+        self.count = as_whole(count, "count")
         progress = progress or (lambda _line: None)
         if not in_cache(run_worlds):
             compile_step(progress, WORLDS)
         available = len(os.sched_getaffinity(0))
-        self.threads = min(_whole(available if threads is None else threads, "threads"), self.count)
+        self.threads = min(as_whole(available if threads is None else threads, "threads"), self.count)
         self._lanes = [ThreadLane(self.scene, progress) for _ in range(self.threads)]
         self._pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         context = self._lanes[0].context
@@ -142,15 +142,17 @@ class Worlds(WorldReadings):
             "joints": len(self.world.joint_names), "m": len(context.memory.loop), "pairs": len(self.world.geoms.pairs),
             "servos": context.N if len(context.joints.servos) else 0,
         }  # fmt: skip
-        self._controllers: dict[Any, Any] = {}
+        self._closed = False
+        self._controllers = Controllers(len(context.q), context.N, len(self.world.joint_names))
         self._own = OwnValues(self._lanes[0], self._sizes)
-        self._store = self._held_store(allocate(Store, c=FIRST_ROOM, **self._sizes))
+        self._store = _held(allocate(Store, c=FIRST_ROOM, **self._sizes))
         self._every = self._job(np.arange(self.count))
         self.failures: dict[int, str] = {}
         self.reset()
 
     def close(self) -> None:
         """End the threads; the arrays stay."""
+        self._closed = True
         if self._pool is not None:
             self._pool.shutdown()
 
@@ -175,8 +177,12 @@ class Worlds(WorldReadings):
         if isinstance(states, WorldsState):
             self.restore(states, chosen)
             return
-        q, v = (self._own.q0[chosen], self._own.v0[chosen]) if states is None else states
-        q, v = _rows(q, (len(chosen), self._sizes["nq"]), "q"), _rows(v, (len(chosen), self._sizes["N"]), "v")
+        try:
+            q, v = (self._own.q0[chosen], self._own.v0[chosen]) if states is None else states
+        except (TypeError, ValueError):
+            raise InputError("states must be a WorldsState or two arrays, q and v") from None
+        q = as_shape(q, (len(chosen), self._sizes["nq"]), "q")
+        v = as_shape(v, (len(chosen), self._sizes["N"]), "v")
         store, joints = self._store.arrays, self.world.joints
         store.q[chosen], store.v[chosen] = self._own.normalised(q), v
         store.gravity[chosen] = self._own.gravity[chosen]
@@ -373,11 +379,14 @@ class Worlds(WorldReadings):
         InputError
             Arrays of another shape, or not finite; nothing has changed.
         """
+        commanded, steps = self._store.arrays.effort, as_whole(steps, "steps")
         if efforts is not None:
-            self._store.arrays.effort[:] = _rows(efforts, self._store.arrays.effort.shape, "efforts")
-        chosen = None if mask is None else self._chosen(mask)
-        job = self._every if chosen is None and data is None else self._job(self._chosen(mask), data=data)
-        job.arrays.steps[0] = _whole(steps, "steps")
+            efforts = as_shape(efforts, commanded.shape, "efforts")
+        job = self._every if mask is None and data is None else self._job(self._chosen(mask), data=data)
+        self._controllers.compiled(controller, job.arrays.data.shape[1])
+        if efforts is not None:
+            commanded[:] = efforts
+        job.arrays.steps[0] = steps
         self.advance(job, controller)
 
     def advance(self, job: Held, controller: Callable[..., None] | None = None) -> None:
@@ -389,7 +398,7 @@ class Worlds(WorldReadings):
         controller : callable, optional
             As of ``step``.
         """
-        call, kept = self._compiled(controller, job.arrays.data.shape[1])
+        call, kept = self._controllers.compiled(controller, job.arrays.data.shape[1])
         blocks = _blocks(len(job.arrays.worlds), self.threads)
         data = job.arrays.data.copy()
         while blocks:
@@ -405,6 +414,8 @@ class Worlds(WorldReadings):
 
     def _run(self, job, call, blocks):
         """All blocks on all threads: (place, message) of what has failed, places of what the store has no room for."""
+        if self._closed:
+            raise InputError("these worlds are closed: their threads have ended; make others")
 
         def work(lane):
             done = []
@@ -417,16 +428,6 @@ class Worlds(WorldReadings):
         for other in others:
             done += other.result()
         return [f for failed, _ in done for f in failed], sorted(p for _, crowded in done for p in crowded)
-
-    def _compiled(self, controller, size):
-        """(What kernels call, what keeps it) of a controller; compiled once."""
-        if controller is None:
-            return 0, None
-        key = controller, size
-        if key not in self._controllers:
-            sizes = self._sizes
-            self._controllers[key] = compiled_controller(controller, sizes["nq"], sizes["N"], sizes["joints"], size)
-        return self._controllers[key]
 
     # --- arrays -----------------------------------------------------------------------------
 
@@ -464,9 +465,6 @@ class Worlds(WorldReadings):
             raise InputError(f"data must be a contiguous float64 array of {self.count} rows that may be written")
         return data
 
-    def _held_store(self, arrays):
-        return Held(arrays, make_store_handle(arrays))
-
     def _grow(self):
         """Room for twice as many contacts in every world."""
         old = self._store.arrays
@@ -475,22 +473,11 @@ class Worlds(WorldReadings):
         for name in CONTACT_ARRAYS:
             getattr(new, name)[:, : room // 2] = getattr(old, name)
         kept = {name: array for name, array in old._asdict().items() if name not in CONTACT_ARRAYS}
-        self._store = self._held_store(new._replace(**kept))
+        self._store = _held(new._replace(**kept))
 
     def _chosen(self, mask):
         """Numbers of worlds, int64 (k,)."""
-        if mask is None:
-            return self._every.arrays.worlds
-        mask = np.asarray(mask)
-        if mask.dtype == bool:
-            if mask.shape != (self.count,):
-                raise InputError(f"a mask must have {self.count} entries, got an array of shape {mask.shape}")
-            return np.flatnonzero(mask)
-        if mask.ndim != 1 or mask.size and (mask.dtype.kind not in "iu" or mask.min() < 0 or mask.max() >= self.count):
-            raise InputError(f"worlds must be given by a mask or by numbers from 0 to {self.count - 1}")
-        if len(np.unique(mask)) != len(mask):
-            raise InputError("a world may be named once only")
-        return mask.astype(np.int64)
+        return self._every.arrays.worlds if mask is None else numbers_of(mask, self.count)
 
     def _fingerprint(self):
         scene, world = self.scene, self.world
@@ -500,23 +487,8 @@ class Worlds(WorldReadings):
         )  # fmt: skip
 
 
-def _whole(value, name):
-    """A whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def _rows(value, shape, name):
-    """Finite float64 of that shape, broadcast."""
-    array = np.asarray(value, dtype=np.float64)
-    try:
-        array = np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError(f"{name} must have the shape {shape}, got {array.shape}") from None
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite")
-    return array
+def _held(store):
+    return Held(store, make_store_handle(store))
 
 
 def _blocks(count, threads):

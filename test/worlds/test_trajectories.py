@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import mb_contact as mb
 from mb_contact.bench.legged import legged_scene
@@ -73,14 +72,3 @@ def test_a_controller_is_called_once_a_step_also_where_workspaces_have_to_grow()
     worlds.step(steps=3, controller=count, data=data)
     assert worlds.certificates["contacts"].tolist() == [80.0, 80.0]  # more than a simulator has room for at first
     assert (data == 3.0).all()
-
-
-def test_what_does_not_fit_is_refused():
-    scene = mb.pendulum(2).scene()
-    with pytest.raises(mb.InputError, match="controls must be"):
-        mb.rollout(scene, None, np.zeros((3, 4, 5)))
-    with pytest.raises(mb.InputError, match="needs steps"):
-        mb.rollout(scene, None, None)
-    worlds = mb.Worlds(scene, 2, threads=1)
-    with pytest.raises(mb.InputError, match="float64 array of 2 rows"):
-        worlds.step(controller=law, data=np.zeros((3, 1)))

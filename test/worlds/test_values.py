@@ -159,7 +159,7 @@ def test_values_are_saved_with_the_state():
         ("colour", 1.0, None, "no value 'colour'"),
         ("mass", 0.0, None, "mass must be finite"),
         ("mass", [1.0, 2.0, 3.0], None, "must have the shape"),
-        ("friction", -0.1, None, "in its range"),
+        ("friction", -0.1, None, "at least 0, got -0.1"),
         ("mass", 1.0, ["ball"], "there is no 'ball'"),
         ("friction", 0.5, [("box", "table")], "no 'box' and 'table'|box and table"),
         ("pose", [0, 0, 1, 0, 0, 0, 0], None, "quaternion"),

@@ -188,22 +188,9 @@ def test_more_contacts_than_the_store_has_room_for():
     np.testing.assert_array_equal(worlds.contacts(2)[:, 6:9], last.contacts["impulse"])
 
 
-def test_efforts_that_do_not_fit_are_refused():
-    worlds = mb.Worlds(mb.pendulum(2).scene(), 3, threads=1)
-    before = worlds.q.copy()
-    for bad in (np.zeros((2, 2)), [np.nan, 0.0], np.zeros((3, 3))):
-        with pytest.raises(mb.InputError, match="efforts must"):
-            worlds.step(bad)
-    for count in (0, -1, 2.0, True):
-        with pytest.raises(mb.InputError, match="count must"):
-            mb.Worlds(mb.pendulum(2).scene(), count)
-    with pytest.raises(mb.InputError, match="from 0 to 2"):
-        worlds.step(mask=[3])
-    with pytest.raises(mb.InputError, match="3 entries"):
-        worlds.reset([True, False])
+def test_states_of_another_scene_are_refused():
     with pytest.raises(mb.InputError, match="take one from save"):
-        worlds.restore(mb.Worlds(heap(), 3, threads=1).save())
-    np.testing.assert_array_equal(worlds.q, before)
+        mb.Worlds(mb.pendulum(2).scene(), 3, threads=1).restore(mb.Worlds(heap(), 3, threads=1).save())
 
 
 def test_link_poses_are_those_of_a_simulator():
@@ -211,5 +198,3 @@ def test_link_poses_are_those_of_a_simulator():
     positions, rotations = worlds.link_poses("left_foot")
     np.testing.assert_allclose(positions[1], sim.link_pose("left_foot")[0], atol=1e-15)
     assert rotations.shape == (2, 3, 3) and worlds.link_poses("ground")[0].shape == (2, 3)
-    with pytest.raises(mb.InputError, match="no link 'head'"):
-        worlds.link_poses("head")

@@ -30,18 +30,25 @@ def compiled_controller(law, nq, N, joints, size):
     inner = law if hasattr(law, "py_func") else numba.njit(law, nogil=True, error_model="numpy")
 
     def call(time, world, q, v, effort, data):
-        inner(
-            time, world, numba.carray(q, (nq,)), numba.carray(v, (N,)), numba.carray(effort, (joints,)),
-            numba.carray(data, (size,)),
-        )  # fmt: skip
+        try:
+            inner(
+                time, world, numba.carray(q, (nq,)), numba.carray(v, (N,)), numba.carray(effort, (joints,)),
+                numba.carray(data, (size,)),
+            )
+        except Exception:
+            return 1
+        return 0
 
-    function = numba.cfunc(types.void(types.float64, types.int64, REALS, REALS, REALS, REALS))(call)
+    function = numba.cfunc(types.int64(types.float64, types.int64, REALS, REALS, REALS, REALS))(call)
     return function.address, function
 
 
 @intrinsic
 def _call(_context, address, time, world, q, v, effort, data):
-    """Call the function at an address with the arrays' first entries, and of ``data`` those of row ``world``."""
+    """Call the function at an address with the arrays' first entries, and of ``data`` those of row ``world``.
+
+    Returns 0, or 1 where it has raised an exception.
+    """
 
     def generate(context, builder, signature, arguments):
         kinds = signature.args
@@ -50,17 +57,20 @@ def _call(_context, address, time, world, q, v, effort, data):
         pointers = [array.data for array in first]
         rows = cgutils.unpack_tuple(builder, first[3].strides)
         pointers[3] = cgutils.pointer_add(builder, pointers[3], builder.mul(arguments[2], rows[0]), pointers[3].type)
-        kind = ir.FunctionType(ir.VoidType(), [real, whole, *[real.as_pointer()] * 4])
+        kind = ir.FunctionType(whole, [real, whole, *[real.as_pointer()] * 4])
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        builder.call(function, [arguments[1], arguments[2], *pointers])
-        return context.get_dummy_value()
+        return builder.call(function, [arguments[1], arguments[2], *pointers])
 
-    return types.void(types.int64, types.float64, types.int64, q, v, effort, data), generate
+    return types.int64(types.int64, types.float64, types.int64, q, v, effort, data), generate
 
 
 def _call_python(law, time, world, q, v, effort, data):
     """The same where nothing is compiled."""
-    law(time, world, q, v, effort, data[world])
+    try:
+        law(time, world, q, v, effort, data[world])
+    except Exception:
+        return 1
+    return 0
 
 
 call_controller = _call_python if DISABLE_JIT else _call

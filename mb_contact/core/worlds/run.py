@@ -6,6 +6,8 @@
 A world's bits do not depend on the worlds before it: what a step reads of its workspaces is loaded or written first.
 """
 
+import numpy as np
+
 from mb_contact.core.handle import DT
 from mb_contact.core.integrate.flow_step import BEGIN, flow_step
 from mb_contact.core.integrate.whole import euler_step
@@ -27,6 +29,9 @@ from mb_contact.core.worlds.store import (
     COMMANDED,
     LAST,
     LOADED,
+    NO_COMMAND,
+    NO_STATE,
+    NO_STEP_LEFT,
     STAGE,
     STEP,
     STORE_TOO_SMALL,
@@ -55,11 +60,12 @@ def run_worlds(h, lane, store, values, job, compiled, controller):
     Returns
     -------
     int
-        OK, or what the step ``at[STEP]`` of the world ``at[WORLD]`` needs before the next call goes on with it.
+        NO_STEP_LEFT, or what the step ``at[STEP]`` of the world ``at[WORLD]`` needs before the next call goes on.
     """
     status = OK
-    while status == OK and _next_step(h, lane, store, values, job, controller):
-        if lane.at[TAKEN] == 0:
+    while status == OK:
+        status = _next_step(h, lane, store, values, job, controller)
+        if status == OK and lane.at[TAKEN] == 0:
             status = euler_step(h, lane.at[STAGE] != BEGIN) if compiled else TAKE_STEP
         if status == OK:
             status = _finish_step(h, lane, store, job)
@@ -70,8 +76,9 @@ def run_worlds(h, lane, store, values, job, compiled, controller):
 def run_flow_worlds(h, f, p, lane, store, values, job, controller):
     """``run_worlds`` by an integrator with a flow; f and p as ``flow_step`` has them."""
     status = OK
-    while status == OK and _next_step(h, lane, store, values, job, controller):
-        if lane.at[TAKEN] == 0:
+    while status == OK:
+        status = _next_step(h, lane, store, values, job, controller)
+        if status == OK and lane.at[TAKEN] == 0:
             status = flow_step(h, f, p, lane.at[STAGE])
         if status == OK:
             status = _finish_step(h, lane, store, job)
@@ -80,20 +87,36 @@ def run_flow_worlds(h, f, p, lane, store, values, job, controller):
 
 @kernel
 def _next_step(h, lane, store, values, job, controller):
-    """Whether a step is left, of the loaded world or of the next one, which is loaded; its efforts are commanded."""
+    """The next step of the loaded world, or of the next one, which is loaded: its efforts; a status."""
     at = lane.at
     while at[LOADED] == 0:
         if at[WORLD] >= at[LAST]:
-            return False
+            return NO_STEP_LEFT
         w = job.worlds[at[WORLD]]
         if store.failed[w] != 0:
             at[WORLD] += 1
             continue
+        at[STEP], at[STAGE], at[TAKEN], at[COMMANDED] = 0, BEGIN, 0, 0
+        if not _is_finite(store, w):
+            return NO_STATE
         load_world(h, lane, store, values, w)
-        at[LOADED], at[STEP], at[STAGE], at[TAKEN], at[COMMANDED] = 1, 0, BEGIN, 0, 0
+        at[LOADED] = 1
     if at[COMMANDED] == 0:
-        _command(h, lane, store, job, job.worlds[at[WORLD]], controller)
+        if _command(h, lane, store, job, job.worlds[at[WORLD]], controller) != 0:
+            return NO_COMMAND
         at[COMMANDED] = 1
+    return OK
+
+
+@kernel
+def _is_finite(store, w):
+    """Whether the coordinates and velocities of world w are numbers: they may have been written from outside."""
+    for i in range(store.q.shape[1]):
+        if not np.isfinite(store.q[w, i]):
+            return False
+    for i in range(store.v.shape[1]):
+        if not np.isfinite(store.v[w, i]):
+            return False
     return True
 
 
@@ -116,18 +139,20 @@ def _finish_step(h, lane, store, job):
 
 @kernel
 def _command(h, lane, store, job, w, controller):
-    """The efforts of the step into ``h.effort``."""
+    """The efforts of the step into ``h.effort``; 1 where the controller has raised an exception, otherwise 0."""
     k, t, command = lane.at[WORLD], lane.at[STEP], lane.command
     given = job.controls.shape[1] > 0
     for j in range(command.shape[0]):
         command[j] = job.controls[k, t, j] if given else store.effort[w, j]
     if controller != 0:
         time = (store.steps[w] + t) * h.settings[DT]
-        call_controller(controller, time, w, h.q, h.v, command, job.data)
+        if call_controller(controller, time, w, h.q, h.v, command, job.data) != 0:
+            return 1
     for i in range(h.effort.shape[0]):
         h.effort[i] = 0.0
     for j in range(command.shape[0]):
         h.effort[lane.joint_v[j]] = command[j]
+    return 0
 
 
 @kernel

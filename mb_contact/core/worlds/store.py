@@ -16,8 +16,9 @@ from mb_contact.types import JOINT_ROWS
 #: that step, whether its efforts are commanded
 WORLD, STEP, LAST, LOADED, STAGE, TAKEN, COMMANDED = range(7)
 WORK_DONE, WORST = range(2)  #: of Lane.sums
-#: statuses beside those of a step: the caller has to take it, the store has too few contacts for a world
-TAKE_STEP, STORE_TOO_SMALL = 101, 102
+#: statuses beside those of a step: the caller has to take it, the store has too few contacts for a world, the state of
+#: a world is not finite, its controller has raised an exception, all steps are taken
+TAKE_STEP, STORE_TOO_SMALL, NO_STATE, NO_COMMAND, NO_STEP_LEFT = range(101, 106)
 
 
 class Store(NamedTuple):
