@@ -78,8 +78,7 @@ def _tip(worlds):
     """Tip of the arm's last link (w, 2), in its plane [m]."""
     link = worlds.world.body_names[-1]
     positions, rotations = worlds.link_poses(link)
-    tip = positions + rotations @ np.array([0.0, 0.0, -0.5])
-    return tip[:, [0, 2]]
+    return (positions - 0.5 * rotations[:, :, 2])[:, [0, 2]]
 
 
 def _reach_start(rng, q):

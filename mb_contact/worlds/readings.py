@@ -22,6 +22,8 @@ _FIELDS = list(Certificate._fields)
 #: numbers of a step as a structured array, with the fields of Certificate; the solver is a number of SOLVER_NAMES
 CERTIFICATE_DTYPE = np.dtype({"names": _FIELDS, "formats": ["f8"] * len(_FIELDS), "itemsize": 8 * HEAD})
 
+EYE = np.eye(3)
+
 
 class WorldReadings:
     """The part of Worlds that reads; arrays are live views, w worlds along the first axis."""
@@ -184,8 +186,10 @@ class WorldReadings:
         if frame.body == WORLD:
             count = len(arrays.q)
             return np.tile(frame.p, (count, 1)), np.tile(frame.R, (count, 1, 1))
-        R = arrays.R[:, frame.body]
-        return arrays.p[:, frame.body] + R @ frame.p, R @ frame.R
+        p, R = arrays.p[:, frame.body].copy(), arrays.R[:, frame.body].copy()
+        if frame.p.any():
+            p += R @ frame.p
+        return p, R if np.array_equal(frame.R, EYE) else R @ frame.R
 
     def contacts(self, number: int) -> Floats:
         """Contacts of one world in the last step.

@@ -11,14 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import TOLERANCE
 from mb_contact.core.worlds.run import refresh_worlds, run_worlds
-from mb_contact.core.worlds.store import Job, Store, make_job_handle, make_store_handle
+from mb_contact.core.worlds.store import Store, make_store_handle
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -26,6 +25,7 @@ from mb_contact.simulation.results import State
 from mb_contact.simulation.warm_up import WORLDS, compile_parts, compile_step, in_cache
 from mb_contact.worlds.chosen import Chosen, numbers_of
 from mb_contact.worlds.controllers import Controllers
+from mb_contact.worlds.jobs import Jobs
 from mb_contact.worlds.lanes import Held, ThreadLane
 from mb_contact.worlds.readings import WorldReadings
 from mb_contact.worlds.values import OwnValues
@@ -146,7 +146,7 @@ class Worlds(WorldReadings):
         self._controllers = Controllers(len(context.q), context.N, len(self.world.joint_names))
         self._own = OwnValues(self._lanes[0], self._sizes)
         self._store = _held(allocate(Store, c=FIRST_ROOM, **self._sizes))
-        self._every = self._job(np.arange(self.count))
+        self._jobs = Jobs(self.count, self._sizes)
         self.failures: dict[int, str] = {}
         self.reset()
 
@@ -193,7 +193,7 @@ class Worlds(WorldReadings):
                 getattr(store, name)[chosen] = getattr(joints, name)
         for w in chosen.tolist():
             self.failures.pop(w, None)
-        self.refresh(chosen)
+        self._refresh(chosen)
 
     def refresh(self, mask: Chosen = None) -> None:
         """Poses and energies after q, v or values were written from outside; the energy balances start here.
@@ -203,10 +203,11 @@ class Worlds(WorldReadings):
         mask : array_like, optional
             The worlds; all if left out.
         """
+        self._refresh(self._chosen(mask))
+
+    def _refresh(self, chosen):
         lane = self._lanes[0]
-        refresh_worlds(
-            lane.context.handle, lane.handle, self._store.handle, self._own.values.handle, self._chosen(mask)
-        )
+        refresh_worlds(lane.context.handle, lane.handle, self._store.handle, self._own.values.handle, chosen)
 
     def save(self, mask: Chosen = None) -> WorldsState:
         """Copy of the states of worlds, with the values that are their own.
@@ -382,14 +383,16 @@ class Worlds(WorldReadings):
         commanded, steps = self._store.arrays.effort, as_whole(steps, "steps")
         if efforts is not None:
             efforts = as_shape(efforts, commanded.shape, "efforts")
-        job = self._every if mask is None and data is None else self._job(self._chosen(mask), data=data)
+        chosen, job = self._chosen(mask), self._jobs.every
+        if mask is not None or data is not None:
+            job = self._jobs.of_some(chosen, data)
         self._controllers.compiled(controller, job.arrays.data.shape[1])
         if efforts is not None:
             commanded[:] = efforts
         job.arrays.steps[0] = steps
-        self.advance(job, controller)
+        self.advance(job, controller, len(chosen))
 
-    def advance(self, job: Held, controller: Callable[..., None] | None = None) -> None:
+    def advance(self, job: Held, controller: Callable[..., None] | None = None, count: int | None = None) -> None:
         """Run a job of ``job`` on all threads, again and again where its controls change.
 
         Parameters
@@ -397,9 +400,11 @@ class Worlds(WorldReadings):
         job : Held
         controller : callable, optional
             As of ``step``.
+        count : int, optional
+            So many of its worlds, the first ones; all if left out.
         """
         call, kept = self._controllers.compiled(controller, job.arrays.data.shape[1])
-        blocks = _blocks(len(job.arrays.worlds), self.threads)
+        blocks = _blocks(len(job.arrays.worlds) if count is None else count, self.threads)
         data = job.arrays.data.copy()
         while blocks:
             failed, crowded = self._run(job, call, iter(blocks))
@@ -448,22 +453,7 @@ class Worlds(WorldReadings):
         Held
             Its ``arrays`` have ``controls`` (k, t, joints), and of every step q, v, ``residual``, ``contacts``.
         """
-        t = steps if controls is None else controls.shape[1]
-        return self._job(worlds, controls, t, data)
-
-    def _job(self, worlds, controls=None, kept=0, data=None):
-        worlds = np.asarray(worlds, dtype=np.int64)
-        given = {} if controls is None else {"controls": controls}
-        given |= {"data": np.zeros((self.count, 0)) if data is None else self._data(data)}
-        sizes = {**self._sizes, "k": len(worlds), "t": 0, "kept": kept}
-        arrays = allocate(Job, **sizes, **given, worlds=worlds, steps=np.array([max(kept, 1)]))
-        return Held(arrays, make_job_handle(arrays))
-
-    def _data(self, data):
-        good = isinstance(data, np.ndarray) and data.dtype == np.float64 and data.flags.c_contiguous
-        if not good or data.ndim != 2 or len(data) != self.count or not data.flags.writeable:
-            raise InputError(f"data must be a contiguous float64 array of {self.count} rows that may be written")
-        return data
+        return self._jobs.make(worlds, controls, steps if controls is None else controls.shape[1], data)
 
     def _grow(self):
         """Room for twice as many contacts in every world."""
@@ -477,7 +467,7 @@ class Worlds(WorldReadings):
 
     def _chosen(self, mask):
         """Numbers of worlds, int64 (k,)."""
-        return self._every.arrays.worlds if mask is None else numbers_of(mask, self.count)
+        return self._jobs.every.arrays.worlds if mask is None else numbers_of(mask, self.count)
 
     def _fingerprint(self):
         scene, world = self.scene, self.world
