@@ -131,8 +131,9 @@ def run(bodies, seconds, say=print):
 
 
 def _draw(sim, path):
-    from render import Camera
     from scene_library import HIDDEN, draw, save
+
+    from mb_contact.viewer.render import Camera
 
     side = 0.5 * side_of(len(sim.world.objects)) * PITCH
     save(path, draw(sim, Camera((2.2 * side, -4.2 * side, 3.2 * side), (0.0, 0.0, 0.45 * side)), HIDDEN["bin_of_200"]))

@@ -43,6 +43,21 @@ def measure(task, count, actions, rounds):
     return best
 
 
+def draw(path):
+    """Pictures of all tasks side by side, after ten actions of zero."""
+    from PIL import Image
+
+    frames = []
+    for task in TASKS:
+        env = WorldsEnv(task, 1, threads=1, render_mode="rgb_array", width=360, height=320)
+        env.reset(seed=3)
+        for _ in range(10):
+            env.step(np.zeros(env.action_space.shape))
+        frames += env.render()
+        env.close()
+    Image.fromarray(np.hstack(frames)).quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
 def main(argv=None):
     """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -51,7 +66,11 @@ def main(argv=None):
     parser.add_argument("--actions", type=int, default=20, help="of each in a round (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--least", type=float, default=0.9, help="ratio that is asked for (default: %(default)s)")
+    parser.add_argument("--picture", metavar="FILE", help="draw the tasks instead")
     options = options_of(parser, argv, tasks="Reach,Stand", count=16, actions=3, rounds=1, least=0.0)
+    if options.picture is not None:
+        draw(options.picture)
+        return 0
     print(f"{options.count} environments on one thread; us of CPU time a world-step")
     print(f"{'task':<12} {'environments':>13} {'worlds alone':>13} {'ratio':>7}")
     well = True

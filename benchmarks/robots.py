@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 from quick import lacks, options_of
-from render import Camera, render
 from visuals import visual_triangles
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import CollisionFilters, Ground, Pose, Scene, SceneModel
 from mb_contact.simulation.initial import geometry_poses, initial_penetrations, support
+from mb_contact.viewer.render import Camera, render
 
 ROBOTS = {  # name: (file, base)
     "panda": ("panda_description/urdf/panda.urdf", "weld"),

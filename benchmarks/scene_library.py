@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 from quick import options_of
-from render import Camera, render, shape_triangles
 
 import mb_contact as mb
 from mb_contact.simulation.initial import geometry_poses
 from mb_contact.types import WORLD
+from mb_contact.viewer.render import Camera, render, shape_triangles
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 PALETTE = np.array([

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,16 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
+from mb_contact.gym.pictures import Pictures
 from mb_contact.gym.tasks import STEPS, TASKS
 from mb_contact.worlds.worlds import Worlds
 
+CONFIG = "package://mb_contact/config"
+RENDERING: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 100}  #: an action lasts 10 ms
 LARGEST = 100.0  #: absolute value of an observation; beyond it is cut off
 
 
@@ -34,6 +39,11 @@ class WorldsEnv(VectorEnv):
     num_envs : int
     threads : int, optional
         As of Worlds.
+    render_mode : str, optional
+        ``rgb_array``: ``render`` returns a picture of each environment; ``human``: the first one is shown in the
+        browser (extra ``viewer``) at the pace of the clock, drawn by every ``reset`` and ``step``.
+    width, height : int
+        Of pictures.
 
     Attributes
     ----------
@@ -49,15 +59,20 @@ class WorldsEnv(VectorEnv):
         There is no such task.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, **RENDERING}
 
-    def __init__(self, task: str, num_envs: int = 1, threads: int | None = None, render_mode: None = None) -> None:
-        if task not in TASKS:
-            raise InputError(f"there is no task '{task}'; the tasks: {', '.join(TASKS)}")
-        self.task = TASKS[task]
-        scene = self.task.scene()
-        self.worlds = Worlds(scene, num_envs, threads)
-        self.num_envs, self.render_mode = num_envs, render_mode
+    def __init__(
+        self, task: str, num_envs: int = 1, threads: int | None = None, render_mode: str | None = None,
+        width: int = 480, height: int = 360,
+    ) -> None:  # fmt: skip
+        self.task = TASKS[as_choice(task, TASKS, "task")]
+        if render_mode is not None:
+            as_choice(render_mode, RENDERING["render_modes"], "render mode")
+        self.worlds = Worlds(f"{CONFIG}/{self.task.scene}.yaml", num_envs, threads)
+        scene = self.worlds.scene
+        self.num_envs, self.render_mode, self._size = num_envs, render_mode, (width, height)
+        self._pictures = None if render_mode is None else Pictures(self.worlds, self.task)
+        self._shown = 0.0
         self._rest = np.zeros(len(self.task.scale)) if self.task.rest is None else self.task.rest(scene)
         self._scale, self._q0 = np.array(self.task.scale), self.worlds.q[0].copy()
         _, goal = self.task.start(np.random.default_rng(0), self._q0)
@@ -79,6 +94,7 @@ class WorldsEnv(VectorEnv):
             seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
             self._draws = [np.random.default_rng(s) for s in seeds]
         self._begin(np.arange(self.num_envs))
+        self._show()
         return self._observe(), {}
 
     def step(self, actions: Any) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
@@ -97,14 +113,39 @@ class WorldsEnv(VectorEnv):
         terminations = acting & (failed | self.task.is_over(self.worlds, self.goal))
         truncations = acting & ~terminations & (self.ages >= self.task.horizon)
         self._ended = terminations | truncations
+        self._show()
         return self._observe(), rewards, terminations, truncations, {name: term.copy() for name, term in terms.items()}
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """A picture (height, width, 3) of each environment, or None where they are shown in the browser.
+
+        Raises
+        ------
+        InputError
+            The environments were made without a ``render_mode``.
+        """
+        if self._pictures is None:
+            raise InputError(f"nothing is drawn without a render_mode: one of {', '.join(RENDERING['render_modes'])}")
+        if self.render_mode == "human":
+            self._pictures.show(0, self.goal[0])
+            return None
+        return tuple(self._pictures.frame(i, self.goal[i], *self._size) for i in range(self.num_envs))
+
+    def _show(self):
+        """The first environment in the browser, at the pace of the clock."""
+        if self.render_mode == "human":
+            time.sleep(max(0.0, self._shown + 1.0 / RENDERING["render_fps"] - time.perf_counter()))
+            self._shown = time.perf_counter()
+            self.render()
 
     def efforts(self, actions: Floats) -> Floats:
         """Efforts of the joints (num_envs, joints) under actions [N m, N]."""
         return self._rest + actions * self._scale
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the worlds' threads."""
+        """End the worlds' threads, and what draws them."""
+        if self._pictures is not None:
+            self._pictures.close()
         self.worlds.close()
 
     def _begin(self, chosen):
@@ -125,13 +166,15 @@ class SingleEnv(gymnasium.Env):
     ----------
     task : str
         One of TASKS.
+    render_mode, width, height
+        As of WorldsEnv.
     """
 
-    metadata = {"render_modes": []}
+    metadata = dict(RENDERING)
 
-    def __init__(self, task: str, render_mode: None = None) -> None:
+    def __init__(self, task: str, render_mode: str | None = None, width: int = 480, height: int = 360) -> None:
         self.render_mode = render_mode
-        self.vector = WorldsEnv(task, 1, threads=1)
+        self.vector = WorldsEnv(task, 1, 1, render_mode, width, height)
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space
 
@@ -147,9 +190,14 @@ class SingleEnv(gymnasium.Env):
         numbers = {name: float(term[0]) for name, term in terms.items()}
         return observations[0], float(rewards[0]), bool(terminations[0]), bool(truncations[0]), numbers
 
+    def render(self) -> NDArray[np.uint8] | None:
+        """A picture (height, width, 3), or None where it is shown in the browser."""
+        frames = self.vector.render()
+        return None if frames is None else frames[0]
+
     def close(self) -> None:
         """End the world."""
-        self.vector.worlds.close()
+        self.vector.close_extras()
 
 
 def register_all() -> None:

@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.model.pendulum import pendulum
-from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
-from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.scene import Scene
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.worlds.worlds import Worlds
 
-CONFIG = "package://mb_contact/config"
 STEPS = 10  #: of a world in one action
 
 
@@ -28,7 +25,8 @@ class Task:
 
     Attributes
     ----------
-    scene : callable
+    scene : str
+        Name of a file of the scene library.
     scale : tuple of float
         Efforts of an action of 1 [N m, N], one for each of ``world.joint_names``.
     observe : callable
@@ -39,18 +37,25 @@ class Task:
         (worlds, goal) to (w,) of bool: the task cannot go on.
     start : callable
         (generator, q (nq,)) to (q, goal (g,)) of one world.
+    eye, target : tuple of float
+        From where pictures look at what [m].
     horizon : int
         Actions after which an episode is cut off.
+    goal_at : callable, optional
+        (goal (g,)) to the place (3,) at which pictures show it [m].
     """
 
-    scene: Callable[[], Scene]
+    scene: str
     scale: tuple[float, ...]
     observe: Callable[[Worlds, Floats], Floats]
     names: Callable[[Worlds], list[str]]
     reward: Callable[[Worlds, Floats, Floats], dict[str, Floats]]
     is_over: Callable[[Worlds, Floats], Any]
     start: Callable[[np.random.Generator, Floats], tuple[Floats, Floats]]
+    eye: tuple[float, float, float]
+    target: tuple[float, float, float]
     horizon: int = 200
+    goal_at: Callable[[Floats], tuple[float, float, float]] | None = None
     rest: Callable[[Scene], Floats] | None = None
 
 
@@ -75,46 +80,31 @@ def _effort_cost(actions):
 
 
 def _tip(worlds):
-    """Tip of the arm's last link (w, 2), in its plane [m]."""
-    link = worlds.world.body_names[-1]
-    positions, rotations = worlds.link_poses(link)
-    return (positions - 0.5 * rotations[:, :, 2])[:, [0, 2]]
+    """Tip of the arm (w, 2), in its plane [m]."""
+    return worlds.link_poses("tip")[0][:, :2]
 
 
 def _reach_start(rng, q):
     angle, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.3, 0.9)
-    return rng.uniform(-0.5, 0.5, len(q)), far * np.array([np.sin(angle), -np.cos(angle)])
+    return rng.uniform(-0.5, 0.5, len(q)), far * np.array([np.cos(angle), np.sin(angle)])
 
 
 REACH = Task(
-    scene=lambda: replace(pendulum(2, length=1.0).scene(), gravity=(0.0, 0.0, 0.0), time_step=1e-3),
-    scale=(2.0, 1.0),
+    scene="planar_reach",
+    scale=(3.0, 1.5),
     observe=lambda worlds, goal: np.concatenate((_joints(worlds), _tip(worlds), goal), axis=1),
-    names=lambda worlds: [*_joint_names(worlds), "tip x [m]", "tip z [m]", "goal x [m]", "goal z [m]"],
+    names=lambda worlds: [*_joint_names(worlds), "tip x [m]", "tip y [m]", "goal x [m]", "goal y [m]"],
     reward=lambda worlds, goal, actions: {
         "distance": -np.linalg.norm(_tip(worlds) - goal, axis=1), "effort": _effort_cost(actions),
     },
     is_over=_never,
     start=_reach_start,
+    eye=(0.9, -1.6, 2.2),
+    target=(0.0, 0.0, 0.0),
+    goal_at=lambda goal: (goal[0], goal[1], 0.1),
 )  # fmt: skip
 
 # --- push a box -------------------------------------------------------------------------------
-
-PUSHER = """<robot name="pusher"><link name="rail"/>
-<link name="carriage"><inertial><mass value="0.5"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0"
-iyz="0"/></inertial></link>
-<link name="finger"><inertial><mass value="0.5"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0"
-iyz="0"/></inertial><collision><geometry><sphere radius="0.04"/></geometry></collision></link>
-<joint name="x" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="1 0 0"/>
-<limit lower="-1" upper="1" effort="20" velocity="5"/><dynamics damping="5"/></joint>
-<joint name="y" type="prismatic"><parent link="carriage"/><child link="finger"/><axis xyz="0 1 0"/>
-<limit lower="-1" upper="1" effort="20" velocity="5"/><dynamics damping="5"/></joint></robot>"""
-
-
-def _push_scene():
-    pusher = SceneModel(PUSHER, pose=Pose((0.0, 0.0, 0.05)))
-    box = Primitive("box", "box", (0.14, 0.14, 0.1), Pose((0.25, 0.0, 0.05)), "free", 1.0)
-    return Scene(models=(pusher,), primitives=(box,), ground=Ground())
 
 
 def _push_start(rng, q):
@@ -134,7 +124,7 @@ def _push_observe(worlds, goal):
 
 
 PUSH = Task(
-    scene=_push_scene,
+    scene="push_box",
     scale=(20.0, 20.0),
     observe=_push_observe,
     names=lambda worlds: [
@@ -148,6 +138,9 @@ PUSH = Task(
     },
     is_over=_never,
     start=_push_start,
+    eye=(0.9, -1.0, 0.9),
+    target=(0.3, 0.0, 0.0),
+    goal_at=lambda goal: (goal[0], goal[1], 0.0),
 )  # fmt: skip
 
 # --- lift with two hands ----------------------------------------------------------------------
@@ -171,7 +164,7 @@ def _lift_reward(worlds, goal, actions):
 
 
 LIFT = Task(
-    scene=lambda: load_scene(f"{CONFIG}/dual_arm_lift.yaml"),
+    scene="dual_arm_lift",
     scale=tuple(0.2 * x for x in (20, 20, 12, 12, *2 * (150, 150, 110, 110, 60, 40, 20, 8, 8, 8, 8))),
     observe=_lift_observe,
     names=lambda worlds: [
@@ -182,6 +175,8 @@ LIFT = Task(
     reward=_lift_reward,
     is_over=lambda worlds, goal: _box(worlds)[:, 2] < goal[:, 0] - 0.2,  # the box fell off the table
     start=lambda rng, q: (np.concatenate((q[:-7], q[-7:-5] + rng.uniform(-0.01, 0.01, 2), q[-5:])), q[-5:-4]),
+    eye=(2.4, -2.0, 1.8),
+    target=(0.25, 0.0, 0.7),
     rest=_lift_rest,
 )  # fmt: skip
 
@@ -193,7 +188,7 @@ def _peg(worlds):
 
 
 PEG = Task(
-    scene=lambda: load_scene(f"{CONFIG}/peg_in_hole.yaml"),
+    scene="peg_in_hole",
     scale=(20.0, 20.0, 60.0),
     observe=lambda worlds, _goal: np.concatenate((_joints(worlds), _peg(worlds)), axis=1),
     names=lambda worlds: [*_joint_names(worlds), *(f"peg {a} [m]" for a in "xyz")],
@@ -204,6 +199,8 @@ PEG = Task(
     },
     is_over=_never,
     start=lambda rng, q: (q + np.append(rng.uniform(-0.002, 0.002, 2), 0.0), np.array([0.02])),
+    eye=(0.42, -0.62, 0.48),
+    target=(0.0, 0.0, 0.1),
 )  # fmt: skip
 
 # --- a quadruped that stands -------------------------------------------------------------------
@@ -219,7 +216,7 @@ def _stand_observe(worlds, _goal):
 
 
 STAND = Task(
-    scene=lambda: load_scene(f"{CONFIG}/standing_quadruped.yaml"),
+    scene="standing_quadruped",
     scale=(10.0,) * 12,
     observe=_stand_observe,
     names=lambda worlds: [
@@ -232,6 +229,8 @@ STAND = Task(
     },
     is_over=lambda worlds, _goal: _trunk(worlds)[1][:, 2, 2] < 0.5,
     start=lambda rng, q: (q + np.concatenate((np.zeros(7), rng.uniform(-0.1, 0.1, 12))), np.array([0.4])),
+    eye=(1.0, -1.2, 0.7),
+    target=(0.0, 0.0, 0.22),
 )  # fmt: skip
 
 TASKS = {"Reach": REACH, "Push": PUSH, "Lift": LIFT, "PegInHole": PEG, "Stand": STAND}

@@ -40,6 +40,38 @@ def test_many_in_one_are_single_ones(name):
     many.close()
 
 
+def bend(env, goal):
+    """Angles of the arm whose tip is at a goal (2,), by the law of cosines."""
+    far, half = np.linalg.norm(goal), 0.5
+    elbow = np.arccos((far**2 - 2.0 * half**2) / (2.0 * half**2))
+    return np.arctan2(goal[1], goal[0]) - 0.5 * elbow, elbow
+
+
+def meet(env):
+    """Put every world where its task wants it."""
+    for w, goal in enumerate(env.goal):
+        if env.task.scene == "planar_reach":
+            env.worlds.q[w] = bend(env, goal)
+        elif env.task.scene == "push_box":
+            env.worlds.q[w, 2:4] = goal
+        elif env.task.scene == "peg_in_hole":
+            env.worlds.q[w] = -0.004, -0.003, -0.07  # from where the hand is made
+    env.worlds.refresh()
+
+
+@pytest.mark.parametrize("name, terms", [("Reach", ["distance"]), ("Push", ["box to goal"]),
+                                         ("PegInHole", ["beside", "height"])])  # fmt: skip
+def test_a_goal_can_be_met_and_then_costs_nothing(name, terms):
+    env = gym.WorldsEnv(name, 16, threads=1)
+    env.reset(seed=2)
+    zero = np.zeros(env.action_space.shape)
+    before = env.task.reward(env.worlds, env.goal, zero)
+    meet(env)
+    after = env.task.reward(env.worlds, env.goal, zero)
+    for term in terms:
+        assert (before[term] < -0.01).all() and np.abs(after[term]).max() < 1e-12, term
+
+
 def test_an_episode_that_ends_begins_anew_with_the_next_step():
     env = gym.WorldsEnv("Stand", 2, threads=1)
     env.reset(seed=1)
@@ -56,5 +88,5 @@ def test_an_episode_that_ends_begins_anew_with_the_next_step():
 
 
 def test_a_task_that_does_not_exist_is_refused():
-    with pytest.raises(gym.environments.InputError, match="the tasks: Reach"):
+    with pytest.raises(gym.environments.InputError, match="no task 'Dance'; choose one of Reach"):
         gym.WorldsEnv("Dance")

@@ -3,7 +3,8 @@
 
 """Pictures of triangles: a depth buffer in NumPy, one lamp with shadows, no graphics card.
 
-``render`` draws coloured triangles seen by a camera; ``shape_triangles`` makes them of a world's collision shapes.
+``render`` draws coloured triangles seen by a camera, ``picture`` a Drawing with its links at given poses;
+``shape_triangles`` makes triangles of a world's collision shapes.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mb_contact.checks import Floats
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.shape_meshes import shape_mesh
+from mb_contact.viewer.drawing import Drawing
+from mb_contact.viewer.snapshot import Poses
 
 AMBIENT = 0.42  #: light in the shade
 LAMP = np.array([0.35, -0.55, 0.76])  #: direction to the lamp, a unit vector but for rounding
@@ -20,6 +26,7 @@ SKY = np.array([0.965, 0.972, 0.98])
 FLOOR = (0.86, 0.87, 0.885)
 SHADOW_PIXELS = 1400  #: of the depth buffer seen from the lamp
 FINE = 2  #: samples a pixel along each axis
+LARGE = 32  #: pixels from which a triangle is drawn alone
 CHUNK = 2_000_000  #: samples that are worked on at once
 
 
@@ -34,15 +41,24 @@ class Camera:
     height: int = 480
 
 
-def render(triangles, colours, camera, floor=0.0):
+def picture(drawing: Drawing, poses: Poses, camera: Camera) -> NDArray[np.uint8]:
+    """Picture (height, width, 3) of a Drawing; a plane is drawn as a floor, at the height of its link."""
+    triangles, colours = [], []
+    for part in drawing.visuals:
+        p, quaternion = poses[part.link]
+        triangles.append((part.vertices @ quat_to_matrix(quaternion).T + p)[part.triangles])
+        colours.append(np.tile(part.colour, (len(part.triangles), 1)))
+    heights = [float(poses[plane.link][0][2] + plane.p[2]) for plane in drawing.planes]
+    return render(np.concatenate(triangles), np.concatenate(colours), camera, heights[0] if heights else None)
+
+
+def render(triangles: Floats, colours: Floats, camera: Camera, floor: float | None = 0.0) -> NDArray[np.uint8]:
     """Picture (height, width, 3), uint8, of triangles (t, 3, 3) [m] in colours (t, 3); floor: height or None."""
     triangles = np.asarray(triangles, dtype=np.float64)
-    colours = np.asarray(colours, dtype=np.float64)
-    if floor is not None:
-        plane = _floor(triangles, floor)
-        triangles, colours = np.concatenate([triangles, plane]), np.concatenate([colours, [FLOOR] * len(plane)])
+    colours = np.concatenate([np.asarray(colours, dtype=np.float64), [FLOOR]])  # the last one is the floor's
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-30)
+    normal = np.concatenate([normal, [(0.0, 0.0, 1.0)]])
     width, height = FINE * camera.width, FINE * camera.height
     back, right, up = _axes(np.subtract(camera.eye, camera.target))
     seen = (triangles - np.array(camera.eye)) @ np.stack([right, up, -back], axis=1)
@@ -51,20 +67,32 @@ def render(triangles, colours, camera, floor=0.0):
     screen = np.array([0.5 * width, 0.5 * height]) + scale * seen[..., :2] / depth[..., None] * (1.0, -1.0)
     ahead = (seen[..., 2] > 1e-2).all(axis=1)
     which, near = _buffer(screen, 1.0 / depth, ahead, width, height)  # 1/depth is linear on the screen
-    picture = np.tile(SKY, (height, width, 1))
+    x, y = np.meshgrid((np.arange(width) + 0.5 - 0.5 * width) / scale, (0.5 * height - np.arange(height) - 0.5) / scale)
+    rays = x[..., None] * right + y[..., None] * up - back
+    if floor is not None:
+        _put_floor(triangles, floor, np.array(camera.eye), rays, which, near)
     rows, columns = np.nonzero(which >= 0)
     hit = which[rows, columns]
-    along = 1.0 / near[rows, columns]
-    x = (columns + 0.5 - 0.5 * width) / scale * along
-    y = -(rows + 0.5 - 0.5 * height) / scale * along
-    points = np.array(camera.eye) + x[:, None] * right + y[:, None] * up - along[:, None] * back
+    points = np.array(camera.eye) + rays[rows, columns] / near[rows, columns][:, None]
     facing = np.sign(np.einsum("ij,ij->i", normal[hit], np.array(camera.eye) - points))[:, None] * normal[hit]
     slope = facing @ (LAMP / np.linalg.norm(LAMP))
     lit = np.maximum(slope, 0.0) * _lit(triangles, points + 2e-3 * facing)
     light = AMBIENT + 0.1 * facing[:, 2] + (0.98 - AMBIENT) * lit
+    picture = np.tile(SKY, (height, width, 1))
     picture[rows, columns] = np.clip(colours[hit] * light[:, None], 0.0, 1.0)
     picture = picture.reshape(camera.height, FINE, camera.width, FINE, 3).mean(axis=(1, 3))
     return np.round(255.0 * picture).astype(np.uint8)
+
+
+def _put_floor(triangles, height, eye, rays, which, near):
+    """A square floor around what stands on it, where nothing is nearer; it is the triangle behind the last one."""
+    low, high = triangles[..., :2].min(axis=(0, 1)), triangles[..., :2].max(axis=(0, 1))
+    centre, half = 0.5 * (low + high), 4.0 * max(high - low) + 1.0
+    with np.errstate(divide="ignore"):
+        nearness = rays[..., 2] / (height - 1e-4 - eye[2])  # of where each ray meets its plane
+    places = eye[:2] + rays[..., :2] / np.where(nearness > 0.0, nearness, np.inf)[..., None]
+    there = (nearness > near) & (np.abs(places - centre) < half).all(axis=-1)
+    which[there], near[there] = len(triangles), nearness[there]
 
 
 def _axes(back):
@@ -75,38 +103,27 @@ def _axes(back):
     return back, right, np.cross(back, right)
 
 
-def _floor(triangles, height):
-    """A floor of small triangles around what stands on it."""
-    low, high = triangles[..., :2].min(axis=(0, 1)), triangles[..., :2].max(axis=(0, 1))
-    centre, half = 0.5 * (low + high), 4.0 * max(high - low) + 1.0
-    ticks = np.linspace(-half, half, 61)
-    x, y = np.meshgrid(centre[0] + ticks, centre[1] + ticks)
-    p = np.stack([x, y, np.full_like(x, height - 1e-4)], axis=-1)
-    a, b, c, d = p[:-1, :-1], p[:-1, 1:], p[1:, 1:], p[1:, :-1]
-    return np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
-
-
 def _lit(triangles, points):
     """Whether the lamp reaches each point: 1, or 0 in the shade; softened over nine samples."""
     back, right, up = _axes(LAMP)
     frame = np.stack([right, up, back], axis=1)
     seen, wanted = triangles @ frame, points @ frame
-    body = seen[np.ptp(seen.reshape(len(seen), -1), axis=1) > 0.0]
-    low = np.quantile(wanted[:, :2], 0.002, axis=0)
-    high = np.quantile(wanted[:, :2], 0.998, axis=0)
-    scale = SHADOW_PIXELS / max((high - low).max(), 1e-9)
-    screen = (body[..., :2] - low) * scale
-    base = body[..., 2].min() - 1.0
-    _, near = _buffer(screen, body[..., 2] - base, np.ones(len(body), dtype=bool), SHADOW_PIXELS, SHADOW_PIXELS)
+    low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
+    scale = (SHADOW_PIXELS - 2) / max((high - low).max(), 1e-9)
+    low = low - 1.0 / scale  # one pixel of light around all that throws a shadow
+    base = seen[..., 2].min() - 1.0
+    screen = (seen[..., :2] - low) * scale
+    _, near = _buffer(screen, seen[..., 2] - base, np.ones(len(seen), dtype=bool), SHADOW_PIXELS, SHADOW_PIXELS)
     cell = np.floor((wanted[:, :2] - low) * scale).astype(np.int64)
-    lit = np.zeros(len(points))
+    lit, below = np.ones(len(points)), ((cell >= 0) & (cell < SHADOW_PIXELS)).all(axis=1)
+    column, row = cell[below].T
+    deep, reached = wanted[below, 2] - base + 4.0 / scale, np.zeros(len(column))
     for dx in (-1, 0, 1):
         for dy in (-1, 0, 1):
-            column = np.clip(cell[:, 0] + dx, 0, SHADOW_PIXELS - 1)
-            row = np.clip(cell[:, 1] + dy, 0, SHADOW_PIXELS - 1)
-            lit += near[row, column] <= wanted[:, 2] - base + 4.0 / scale
-    beyond = (cell < 0).any(axis=1) | (cell >= SHADOW_PIXELS).any(axis=1)
-    return np.where(beyond, 1.0, lit / 9.0)
+            over = near[np.clip(row + dy, 0, SHADOW_PIXELS - 1), np.clip(column + dx, 0, SHADOW_PIXELS - 1)]
+            reached += (over <= deep) | (over == 0.0)
+    lit[below] = reached / 9.0
+    return lit
 
 
 def _buffer(screen, nearness, wanted, width, height):
@@ -117,6 +134,9 @@ def _buffer(screen, nearness, wanted, width, height):
     high = np.minimum(np.ceil(screen.max(axis=1)), (width, height))
     span = (high - low).max(axis=1)
     wanted = wanted & (high > low).all(axis=1)
+    for row in np.flatnonzero(wanted & (span > LARGE)):
+        _draw_large(row, screen[row], nearness[row], low[row].astype(int), high[row].astype(int), which, near, width)
+    wanted &= span <= LARGE
     size = 2
     while wanted.any():
         now = np.flatnonzero(wanted & (span <= size))
@@ -126,6 +146,23 @@ def _buffer(screen, nearness, wanted, width, height):
         wanted[now] = False
         size *= 2
     return which.reshape(height, width), near.reshape(height, width)
+
+
+def _draw_large(row, corners, nearness, low, high, which, near, width):
+    """One triangle, by the lines of its edges and the plane of its nearness over the pixels around it."""
+    a, b, c = corners
+    whole = (b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0]
+    if abs(whole) < 1e-12:
+        return
+    x, y = np.arange(low[0], high[0]) + 0.5, (np.arange(low[1], high[1]) + 0.5)[:, None]
+    u = ((c - b)[0] * (y - b[1]) - (c - b)[1] * (x - b[0])) / whole
+    v = ((a - c)[0] * (y - c[1]) - (a - c)[1] * (x - c[0])) / whole
+    w = 1.0 - u - v
+    z = u * nearness[0] + v * nearness[1] + w * nearness[2]
+    place = slice(low[1], high[1]), slice(low[0], high[0])
+    near, which = (array.reshape(-1, width)[place] for array in (near, which))
+    better = (np.minimum(np.minimum(u, v), w) >= 0.0) & (z > near)
+    near[better], which[better] = z[better], row
 
 
 def _draw(rows, screen, nearness, low, size, width, height, which, near):

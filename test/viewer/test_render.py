@@ -1,0 +1,65 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pictures without a graphics card: what is where by the laws of perspective, what hides what, and shadows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
+from mb_contact.viewer.render import FLOOR, LAMP, SKY, Camera, render
+
+RED, BLUE = (0.9, 0.1, 0.1), (0.1, 0.1, 0.9)
+
+
+def ball(place, radius):
+    vertices, triangles = turned(*ball_profile(), (radius,) * 3)
+    return (vertices + place)[triangles]
+
+
+def of_colour(picture, strong):
+    """Rows and columns of pixels in which one of red, green, blue is far above the others."""
+    others = [k for k in range(3) if k != strong]
+    return np.nonzero(picture[..., strong].astype(int) - picture[..., others].max(axis=-1) > 40)
+
+
+def test_a_ball_is_where_and_as_large_as_perspective_says():
+    camera = Camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0), angle=0.6, width=300, height=200)
+    place, radius = np.array([0.4, 0.0, 0.3]), 0.2
+    rows, columns = of_colour(render(ball(place, radius), np.tile(RED, (len(ball(place, radius)), 1)), camera, None), 0)
+    pixels = 100.0 / np.tan(0.3) / 5.0  # a metre at the distance of the ball
+    assert abs(columns.mean() + 0.5 - (150.0 + 0.4 * pixels)) < 1.0
+    assert abs(rows.mean() + 0.5 - (100.0 - 0.3 * pixels)) < 1.0
+    area = np.pi * (radius * pixels) ** 2
+    assert abs(len(rows) / area - 1.0) < 0.05
+
+
+def test_the_nearer_one_hides_the_other_whatever_their_order():
+    camera = Camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0), width=120, height=80)
+    near, far = ball((0.0, -1.0, 0.0), 0.3), ball((0.0, 1.0, 0.0), 0.3)
+    colours = [np.tile(c, (len(near), 1)) for c in (RED, BLUE)]
+    one = render(np.concatenate([near, far]), np.concatenate(colours), camera, None)
+    other = render(np.concatenate([far, near]), np.concatenate(colours[::-1]), camera, None)
+    np.testing.assert_array_equal(one, other)
+    assert len(of_colour(one, 0)[0]) > 280 and len(of_colour(one, 2)[0]) == 0
+    np.testing.assert_array_equal(one[0, 0], np.round(255.0 * SKY))
+
+
+def test_a_floor_lies_where_it_is_said_and_shadows_fall_away_from_the_lamp():
+    """Seen from straight above (nearly), a plate at height 1 throws its shadow aside by the slope of the light."""
+    vertices, triangles = box_mesh((0.2, 0.2, 0.005))
+    plate = (vertices + (0.0, 0.0, 1.0))[triangles]
+    camera = Camera((0.0, -1e-3, 9.0), (0.0, 0.0, 0.0), width=400, height=400)
+    picture = render(plate, np.tile(RED, (len(plate), 1)), camera, 0.0)
+    bright = picture.sum(axis=-1)
+    lit, shade = np.median(bright), bright < 0.75 * np.median(bright)
+    shade[of_colour(picture, 0)] = False
+    rows, columns = np.nonzero(shade)
+    pixels = 200.0 / np.tan(0.3) / 9.0  # a metre on the floor
+    expected = -LAMP[:2] / LAMP[2]  # of the plate's centre, on the floor
+    assert abs((columns.mean() + 0.5 - 200.0) / pixels - expected[0]) < 0.02
+    assert abs(-(rows.mean() + 0.5 - 200.0) / pixels - expected[1]) < 0.02
+    assert lit > 0.75 * 255.0 * sum(FLOOR)
+    hidden = render(plate, np.tile(RED, (len(plate), 1)), camera, 2.0)  # a floor above it
+    assert len(of_colour(hidden, 0)[0]) == 0
