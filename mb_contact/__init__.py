@@ -24,6 +24,7 @@ _DEFINED = {
         "Point",
         "energy",
         "forward_dynamics",
+        "forward_dynamics_derivatives",
         "frame_pose",
         "inverse_dynamics",
         "jacobian",

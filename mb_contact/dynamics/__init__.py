@@ -12,11 +12,19 @@ only workspaces are kept between calls (``evaluator``).  The simulator calls the
 ``nodes``         what a task or contact acts on: a frame, another point of it, with six rows or three
 ``jacobians``     of nodes: poses, Jacobians and their rates, velocities, accelerations
 ``operational``   operational-space compliance, inertia, dynamically consistent inverse
+``derivatives``   of inverse and forward dynamics and of the operational-space compliance
 ``centroidal``    centre of mass, momentum, momentum matrix
 """
 
 from mb_contact.dynamics.arguments import GRAVITY
 from mb_contact.dynamics.centroidal import Centroidal, centre_of_mass, centroidal, momentum
+from mb_contact.dynamics.derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    compliance_derivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from mb_contact.dynamics.jacobians import (
     acceleration,
     frame_pose,
@@ -50,17 +58,22 @@ __all__ = [
     "GRAVITY",
     "RANK_TOLERANCE",
     "Centroidal",
+    "ForwardDynamicsDerivatives",
+    "InverseDynamicsDerivatives",
     "Node",
     "OperationalSpace",
     "Point",
     "acceleration",
     "centre_of_mass",
     "centroidal",
+    "compliance_derivatives",
     "consistent_inverse",
     "energy",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "frame_pose",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "invert_compliance",
     "jacobian",
     "jacobian_bias",

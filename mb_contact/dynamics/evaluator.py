@@ -10,12 +10,14 @@ into an array of its own, so threads may share it.
 from __future__ import annotations
 
 import weakref
+from functools import cached_property
 
 import numpy as np
 
 from mb_contact.checks import as_vector
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import NodesArrays, make_nodes_handle, make_tree_arrays, make_tree_handle
+from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import make_compliance
 from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, sizes, zero_quaternion_message
 from mb_contact.dynamics.nodes import node_arrays
@@ -37,6 +39,14 @@ class Evaluator:
         self.n, self.N, self.nq = n, N, _ = sizes(model)
         self._node_sets = {}
         self.handle = make_tree_handle(make_tree_arrays(model.tree))
+
+        self._tree = model.tree
+
+    @cached_property
+    def derivatives(self):
+        """(Handle, DerivativeArrays) of the tree."""
+        arrays = make_derivative_arrays(self._tree)
+        return make_derivative_handle(arrays), arrays
 
     def nodes(self, model, frames):
         """(handle, number of rows) of nodes, remembered by what they are called."""
@@ -86,8 +96,8 @@ def vector(x, size, name):
 
 
 def gravity_vector(gravity):
-    """Gravity as an array (3,)."""
-    return GRAVITY_ARRAY if gravity is GRAVITY else as_vector(gravity, 3, "gravity")
+    """Gravity as an array (3,), as ``vector``."""
+    return GRAVITY_ARRAY if gravity is GRAVITY else vector(gravity, 3, "gravity")
 
 
 def refuse(model, status, body, **inputs):

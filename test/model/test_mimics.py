@@ -107,6 +107,18 @@ def test_dynamics_in_reduced_coordinates():
         assert kinetic == pytest.approx(0.5 * v @ M @ v, rel=1e-10)
 
 
+def test_derivatives_in_reduced_coordinates():
+    model, h = mb.load_urdf(urdf(*CHAIN)), 1e-5
+    for q, v, x in states(model):
+        for k, got in enumerate(mb.forward_dynamics_derivatives(model, q, v, x)):
+            for i, step in enumerate(h * np.eye(model.N)):
+                ends = [
+                    mb.forward_dynamics(model, *(a + sign * step * (k == j) for j, a in enumerate((q, v, x))))
+                    for sign in (1, -1)
+                ]
+                np.testing.assert_allclose(got[:, i], (ends[0] - ends[1]) / (2 * h), rtol=1e-5, atol=1e-4)
+
+
 def test_jacobian_and_poses_by_differences():
     model = mb.load_urdf(urdf(*CHAIN))
     h = 1e-6

@@ -208,3 +208,10 @@ class Peer:
     def compliance(self, links):
         J = self.jacobian(links)
         return J @ np.linalg.solve(self.mass_matrix(), J.T)
+
+    def inverse_derivatives(self, q, v, v_dot):
+        """Derivatives of the efforts by q and by v (N, N), of robots whose joints are all scalar."""
+        self.update(q, v)
+        at = self.q, self.v, self.S @ v_dot
+        by_q, by_v, _ = self.pin.computeRNEADerivatives(self.model, self.data, *at)
+        return self.S.T @ by_q @ self.S, self.S.T @ by_v @ self.S

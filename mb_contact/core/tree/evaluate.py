@@ -19,7 +19,7 @@ from mb_contact.types import JOINT_FLOATING, JOINT_SPHERICAL, LEAST_SQUARE, NOT_
 
 
 @sweep
-def _finite(x):
+def finite(x):
     """Whether all numbers of x are finite: x - x is 0 then, NaN otherwise."""
     t = 0.0
     for i in range(x.shape[0]):
@@ -51,7 +51,7 @@ def _bad_quaternion(kind, q_start, q):
 @sweep
 def place(tree, kin, q):
     """Poses and inertias at q; (status, body)."""
-    if not _finite(q):
+    if not finite(q):
         return NOT_FINITE, -1
     k = _bad_quaternion(tree.joint_type, tree.q_start, q)
     if k >= 0:
@@ -64,7 +64,7 @@ def place(tree, kin, q):
 @sweep
 def move(tree, kin, q, v):
     """Poses, inertias, velocities and bias terms at (q, v); (status, body)."""
-    if not _finite(v):
+    if not finite(v):
         return NOT_FINITE, -1
     status, k = place(tree, kin, q)
     if status == OK:
@@ -89,12 +89,12 @@ def mass_matrix_at(tree, kin, mass, top, screws, q, M):
 @sweep
 def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
     """Efforts for accelerations v_dot, without joint damping; (status, body)."""
-    if not _finite(v_dot) or not _finite(gravity):
+    if not finite(v_dot) or not finite(gravity):
         return NOT_FINITE, -1
     status, k = move(tree, kin, q, v)
     if status == OK:
         inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
-        if not _finite(effort):
+        if not finite(effort):
             return NOT_FINITE, -1
     return status, k
 
@@ -102,7 +102,7 @@ def inverse_dynamics_at(tree, kin, alpha, force, q, v, v_dot, gravity, effort):
 @sweep
 def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
     """Accelerations from efforts, joint damping included; ``still`` (n, 6) holds zeros; (status, body)."""
-    if not _finite(effort) or not _finite(gravity):
+    if not finite(effort) or not finite(gravity):
         return NOT_FINITE, -1
     status, k = move(tree, kin, q, v)
     if status != OK:
@@ -110,7 +110,7 @@ def forward_dynamics_at(tree, kin, art, still, q, v, effort, gravity, v_dot):
     status, k = articulated_inertias(tree, kin, 0.0, art)
     if status == OK:
         free_acceleration(tree, kin, art, gravity, effort, v, still, v_dot)
-        if not _finite(v_dot):
+        if not finite(v_dot):
             return NOT_FINITE, -1
     return status, k
 
