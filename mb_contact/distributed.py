@@ -8,18 +8,24 @@ The same program runs on one machine, where Ray starts by itself, and on a clust
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from mb_contact.checks import Floats
-from mb_contact.errors import InputError
+from mb_contact.checks import Floats, as_positive, as_shape, as_whole
+from mb_contact.core.worlds.store import Store
+from mb_contact.errors import InputError, MbContactError
 from mb_contact.model.scene import Scene
+from mb_contact.model.scene_yaml import load_scene
+from mb_contact.worlds.chosen import Chosen, numbers_of
+from mb_contact.worlds.lanes import Held, ThreadLane
+from mb_contact.worlds.readings import WorldReadings
 from mb_contact.worlds.trajectories import Rollout
-from mb_contact.worlds.worlds import Worlds, WorldsState
+from mb_contact.worlds.values import OwnValues
+from mb_contact.worlds.worlds import CONTACT_ARRAYS, Worlds, WorldsState
 
 RESTARTS = 3  #: of an actor within one call; then its failure is the call's
 
@@ -43,42 +49,63 @@ class _Shard:
     def __init__(self, scene, count, threads):
         self.worlds = Worlds(scene, count, threads)
 
-    def call(self, name, saved, *arguments):
-        """(state after, result) of a method of Worlds or of ``rollout``, from a saved state where one is given."""
+    def call(self, name, saved, tolerance, *arguments):
+        """(state after, failures, results) of a call, from a saved state where one is given."""
+        self.worlds.solver_tolerance = tolerance
         if saved is not None:
             self.worlds.restore(saved)
-        return getattr(self, "_" + name)(*arguments)
+        results = getattr(self, "_" + name)(*arguments)
+        return (self.worlds.save(), dict(self.worlds.failures), *results)
 
-    def _step(self, efforts, steps):
-        self.worlds.step(efforts, steps)
-        return self._look()
+    def _step(self, efforts, steps, mask, controller, data):
+        data = None if data is None else np.array(data)  # what comes from the object store cannot be written
+        self.worlds.step(efforts, steps, mask, controller, data)
+        return (data,)
 
     def _reset(self, mask, states):
         self.worlds.reset(mask, states)
-        return self._look()
+        return (None,)
 
-    def _restore(self, saved):
-        self.worlds.restore(saved)
-        return self._look()
+    def _set(self, name, values, of, mask):
+        self.worlds.set(name, values, of, mask)
+        return (None,)
 
     def _rollout(self, controls):
         worlds = self.worlds
         job = worlds.job(np.arange(worlds.count), np.array(controls))
-        for array in (job.arrays.q, job.arrays.v, job.arrays.residual):
+        kept = job.arrays.q, job.arrays.v, job.arrays.residual
+        for array in kept:
             array.fill(np.nan)
         worlds.advance(job)
-        return (*self._look(), job.arrays.q, job.arrays.v, job.arrays.residual)
-
-    def _look(self):
-        worlds = self.worlds
-        return worlds.save(), worlds.q.copy(), worlds.v.copy(), worlds.certificates.copy(), dict(worlds.failures)
+        return kept
 
 
-class RemoteWorlds:
+RESULTS = {"rollout": 3}  #: how many arrays a call returns beside the state and the failures; others one
+
+
+class _Gathered:
+    """Arrays of a Store of all worlds, each fetched from the shards' saved states when it is first asked for."""
+
+    def __init__(self, fetch):
+        self._fetch = fetch
+
+    def __getattr__(self, name):
+        array = _joined(name, [saved.arrays[name] for saved in self._fetch()])
+        array.setflags(write=False)
+        setattr(self, name, array)
+        return array
+
+    def __iter__(self):
+        return (getattr(self, name) for name in Store._fields)
+
+
+class RemoteWorlds(WorldReadings):
     """``count`` worlds of one scene in Ray actors, with the interface of Worlds.
 
-    After every call the states of all worlds are in the object store.  An actor that is lost in a call is started anew
-    from its own last state and does the call again; the work of the others stays.
+    After every call the states of all worlds are in the object store; arrays such as ``q`` are fetched from there when
+    they are asked for, and cannot be written.  An actor that is lost in a call is started anew from its own last state
+    and does the call again; the work of the others stays.  After a call that ends with an error all worlds are as they
+    were before it.
 
     Parameters
     ----------
@@ -93,9 +120,7 @@ class RemoteWorlds:
 
     Attributes
     ----------
-    q, v : ndarray (count, ...)
-        Of the last call; not live.
-    certificates : ndarray (count,)
+    world : World
     failures : dict of int to str
     actors : list
         Handles of the actors.
@@ -106,63 +131,167 @@ class RemoteWorlds:
     ------
     InputError
         Ray is not installed, or there are more actors than worlds.
+    SceneError, ModelError
+        The scene is impossible.
     """
 
     def __init__(
         self, scene: Scene | str | Path, count: int, actors: int = 2, threads: int = 1,
         progress: Callable[[int, int], Any] | None = None,
     ) -> None:  # fmt: skip
-        if not 1 <= actors <= count:
+        self.count, self._threads = as_whole(count, "count"), as_whole(threads, "threads")
+        if as_whole(actors, "actors") > count:
             raise InputError(f"there must be 1 to {count} actors, got {actors}")
-        self._ray, self._scene, self._threads, self._progress = _ray(), scene, threads, progress
-        self.count, self.restarts = count, 0
-        edges = np.linspace(0, count, actors + 1).astype(int)
-        self._slices = [slice(int(a), int(b)) for a, b in zip(edges, edges[1:])]
+        self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        lane = ThreadLane(self.scene)
+        self._own, self._sizes = OwnValues(lane, lane.sizes(1)), lane.sizes(count)
+        self.world, self.time_step = lane.world, lane.context.dt
+        self._tolerance = Worlds(self.scene, 1, 1).solver_tolerance  # kernels are compiled here, once for all actors
+        self._ray, self._made_of, self._progress = _ray(), scene, progress
+        self.restarts, self.failures = 0, {}  # type: int, dict[int, str]
+        edges = np.linspace(0, count, actors + 1).astype(int).tolist()
+        self._slices = [slice(a, b) for a, b in zip(edges, edges[1:])]
         self._make = self._ray.remote(num_cpus=threads)(_Shard)
         self.actors = [self._start(s) for s in self._slices]
         self._saved: list[Any] = [None] * actors
+        self._behind = [False] * actors  # actors whose worlds are not those of ``_saved``
         self.reset()
 
     def _start(self, s):
-        return self._make.remote(self._scene, s.stop - s.start, self._threads)
+        return self._make.remote(self._made_of, s.stop - s.start, self._threads)
 
-    def step(self, efforts: ArrayLike | None = None, steps: int = 1) -> None:
+    def close(self) -> None:
+        """End the actors; the arrays stay."""
+        for actor in self.actors:
+            self._ray.kill(actor)
+        self.actors = []
+
+    # --- the interface of Worlds ------------------------------------------------------------
+
+    def step(
+        self, efforts: ArrayLike | None = None, steps: int = 1, mask: Chosen = None,
+        controller: Callable[..., None] | None = None, data: NDArray[np.float64] | None = None,
+    ) -> None:  # fmt: skip
         """As ``Worlds.step``."""
-        self._all("step", [(None if efforts is None else np.asarray(efforts)[s], steps) for s in self._slices])
+        steps = as_whole(steps, "steps")
+        if efforts is not None:
+            efforts = as_shape(efforts, (self.count, self._sizes["joints"]), "efforts")
+        if data is not None and (not isinstance(data, np.ndarray) or data.ndim != 2 or len(data) != self.count):
+            raise InputError(f"data must be a contiguous float64 array of {self.count} rows that may be written")
+        chosen = None if mask is None else self._mask(mask)
+        parts = self._all("step", [
+            (_part(efforts, s), steps, _part(chosen, s), controller, _part(data, s)) for s in self._slices
+        ])  # fmt: skip
+        if data is not None:
+            data[:] = np.concatenate([part[0] for part in parts])
 
-    def reset(self, mask: ArrayLike | None = None, states: tuple[ArrayLike, ArrayLike] | None = None) -> None:
-        """As ``Worlds.reset``; the mask is (count,) of bool, states are (count, ...)."""
-        chosen = np.ones(self.count, bool) if mask is None else np.asarray(mask, dtype=bool)
-        parts = []
-        for s in self._slices:
-            own = None if states is None else tuple(np.asarray(x)[s][chosen[s]] for x in states)
-            parts.append((chosen[s], own))
-        self._all("reset", parts)
+    def reset(self, mask: Chosen = None, states: tuple[ArrayLike, ArrayLike] | WorldsState | None = None) -> None:
+        """As ``Worlds.reset``."""
+        if isinstance(states, WorldsState):
+            self.restore(states, mask)
+            return
+        chosen = self._mask(mask)
+        if states is not None:
+            try:
+                q, v = states
+            except (TypeError, ValueError):
+                raise InputError("states must be a WorldsState or two arrays, q and v") from None
+            k = int(chosen.sum())
+            states = as_shape(q, (k, self._sizes["nq"]), "q"), as_shape(v, (k, self._sizes["N"]), "v")
+        self._all("reset", [
+            (chosen[s], None if states is None else tuple(x[rows] for x in states)) for s, rows in self._rows(chosen)
+        ])  # fmt: skip
 
-    def save(self) -> list[WorldsState]:
-        """Saved states, one of each shard."""
-        return list(self._ray.get(self._saved))
+    def save(self, mask: Chosen = None) -> WorldsState:
+        """As ``Worlds.save``."""
+        saved, chosen = self._ray.get(self._saved), numbers_of(mask, self.count)
+        arrays = {name: _joined(name, [part.arrays[name] for part in saved])[chosen] for name in saved[0].arrays}
+        return WorldsState(arrays, saved[0].scene)
 
-    def restore(self, saved: list[WorldsState]) -> None:
-        """Continue from them."""
-        self._all("restore", [(part,) for part in saved])
+    def restore(self, saved: WorldsState, mask: Chosen = None) -> None:
+        """As ``Worlds.restore``."""
+        chosen = self._mask(mask)
+        if not isinstance(saved, WorldsState):
+            raise InputError("restore needs a WorldsState of worlds with this very scene; take one from save")
+        if len(saved.arrays["q"]) != chosen.sum():
+            raise InputError(f"the saved states are {len(saved.arrays['q'])}, the worlds {chosen.sum()}")
+        self._all("reset", [
+            (chosen[s], WorldsState({name: x[rows] for name, x in saved.arrays.items()}, saved.scene))
+            for s, rows in self._rows(chosen)
+        ])  # fmt: skip
+
+    def set(self, name: str, values: ArrayLike, of: Sequence[Any] | None = None, mask: Chosen = None) -> None:
+        """As ``Worlds.set``."""
+        chosen = self._mask(mask)
+        given = self._own.checked(name, values, of, int(chosen.sum()))
+        self._all("set", [(name, given[rows], of, chosen[s]) for s, rows in self._rows(chosen)])
+
+    def randomise(
+        self, name: str, low: ArrayLike, high: ArrayLike, of: Sequence[Any] | None = None, by: str = "factor",
+        seed: int | Sequence[int] = 0, mask: Chosen = None,
+    ) -> None:  # fmt: skip
+        """As ``Worlds.randomise``: a world draws what it draws among as many in one process."""
+        chosen = np.flatnonzero(self._mask(mask))
+        self.set(name, self._own.draw(name, low, high, of, by, seed, chosen), of, chosen)
 
     def rollout(self, controls: ArrayLike) -> Rollout:
         """Trajectories from the present states under controls (count, t, joints)."""
         controls = np.asarray(controls, dtype=np.float64)
-        parts = self._all("rollout", [(self._ray.put(controls[s]),) for s in self._slices])
+        if controls.ndim != 3 or controls.shape[1] < 1:
+            raise InputError(f"controls must have three axes, worlds, steps and joints, got {controls.shape}")
+        controls = as_shape(controls, (self.count, controls.shape[1], self._sizes["joints"]), "controls")
+        parts = self._all("rollout", [(controls[s],) for s in self._slices])
         q, v, residual = (np.concatenate([part[k] for part in parts]) for k in range(3))
         return Rollout(q, v, residual, dict(self.failures))
 
-    def close(self) -> None:
-        """End the actors."""
-        for actor in self.actors:
-            self._ray.kill(actor)
+    @property
+    def solver_tolerance(self) -> float:
+        """As ``Worlds.solver_tolerance``.
+
+        Returns
+        -------
+        float
+            [sqrt(N s m/s)]
+        """
+        return self._tolerance
+
+    @solver_tolerance.setter
+    def solver_tolerance(self, residual: float) -> None:
+        self._tolerance = as_positive(residual, "solver_tolerance")
+
+    # --- calls ------------------------------------------------------------------------------
+
+    def _mask(self, mask):
+        """(count,) of bool."""
+        chosen = np.zeros(self.count, bool)
+        chosen[numbers_of(mask, self.count)] = True
+        return chosen
+
+    def _rows(self, chosen):
+        """(worlds of a shard, their rows among the chosen) of all shards."""
+        ends = np.concatenate(([0], np.cumsum(chosen)))
+        return [(s, slice(int(ends[s.start]), int(ends[s.stop]))) for s in self._slices]
 
     def _all(self, name, arguments):
-        """One call in all shards; what each returns beside the looks."""
+        """One call in all shards; what each returns beside state and failures."""
+        if not self.actors:
+            raise InputError("these worlds are closed: their actors have ended; make others")
+        before, ray = list(self._saved), self._ray
+        try:
+            results = self._finish(name, arguments)
+        except BaseException as error:
+            self._saved, self._behind = before, [True] * len(before)
+            if isinstance(error, ray.exceptions.RayTaskError):
+                raise error.cause from None
+            raise
+        self.failures = {s.start + w: why for s, part in zip(self._slices, results) for w, why in part[0].items()}
+        self._store = Held(_Gathered(lambda: ray.get(self._saved)), None)
+        return [part[1:] for part in results]
+
+    def _finish(self, name, arguments):
+        """(failures, what else is returned) of each shard, whose actor is started anew where it is lost."""
         ray = self._ray
-        waiting = {self._ask(i, name, arguments[i], None): (i, 0) for i in range(len(self._slices))}
+        waiting = {self._ask(i, name, arguments[i]): (i, 0) for i in range(len(self._slices))}
         results: dict[int, Any] = {}
         while waiting:
             ready, _ = ray.wait([refs[0] for refs in waiting], num_returns=1)
@@ -170,25 +299,26 @@ class RemoteWorlds:
             i, tried = waiting.pop(refs)
             try:
                 results[i] = ray.get(list(refs[1:]))
-            except ray.exceptions.RayActorError:
+            except ray.exceptions.RayActorError as error:
                 if tried == RESTARTS:
-                    raise
+                    raise MbContactError(
+                        f"the actor of worlds {self._slices[i].start} to {self._slices[i].stop - 1} was lost "
+                        f"{tried + 1} times in one call ({type(error).__name__}): all worlds are as before it"
+                    ) from None
                 self.restarts += 1
-                self.actors[i] = self._start(self._slices[i])
-                waiting[self._ask(i, name, arguments[i], self._saved[i])] = (i, tried + 1)
+                self.actors[i], self._behind[i] = self._start(self._slices[i]), True
+                waiting[self._ask(i, name, arguments[i])] = (i, tried + 1)
                 continue
             self._saved[i] = refs[0]
             if self._progress is not None:
                 self._progress(len(results), len(self._slices))
-        looks = [results[i] for i in range(len(self._slices))]
-        self.q, self.v, self.certificates = (np.concatenate([look[k] for look in looks]) for k in range(3))
-        self.failures = {s.start + w: why for s, look in zip(self._slices, looks) for w, why in look[3].items()}
-        return [look[4:] for look in looks]
+        return [results[i] for i in range(len(self._slices))]
 
-    def _ask(self, i, name, arguments, saved):
+    def _ask(self, i, name, arguments):
         """References to what a shard's call returns: its state, which stays in the object store, and the rest."""
-        returns = 8 if name == "rollout" else 5
-        return tuple(self.actors[i].call.options(num_returns=returns).remote(name, saved, *arguments))
+        saved, self._behind[i] = self._saved[i] if self._behind[i] else None, False
+        call = self.actors[i].call.options(num_returns=2 + RESULTS.get(name, 1))
+        return tuple(call.remote(name, saved, self._tolerance, *arguments))
 
 
 def rollout(
@@ -208,16 +338,22 @@ def rollout(
     -------
     Rollout
     """
-    controls = np.asarray(controls, dtype=np.float64)
-    worlds = RemoteWorlds(scene, len(controls), actors, threads, progress)
+    worlds = RemoteWorlds(scene, len(np.asarray(controls)), actors, threads, progress)
     try:
         if states is not None:
-            q, v = (np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in states)
-            worlds.reset(None, _broadcast(len(controls), q, v))
+            worlds.reset(None, states)
         return worlds.rollout(controls)
     finally:
         worlds.close()
 
 
-def _broadcast(count: int, *arrays: Floats) -> Any:
-    return tuple(np.broadcast_to(array, (count, array.shape[1])) for array in arrays)
+def _part(array: Any, s: slice) -> Any:
+    return None if array is None else array[s]
+
+
+def _joined(name: str, arrays: list[Floats]) -> Floats:
+    """Rows of all shards; of contacts as many columns as the shard with most has."""
+    if name in CONTACT_ARRAYS:
+        most = max(array.shape[1] for array in arrays)
+        arrays = [np.pad(x, [(0, 0), (0, most - x.shape[1])] + [(0, 0)] * (x.ndim - 2)) for x in arrays]
+    return np.concatenate(arrays)

@@ -83,6 +83,15 @@ class ThreadLane:
         self.handle = make_lane_handle(self._lane)
         self._entry, self._shaped = None, None
 
+    def sizes(self, count):
+        """Sizes of the store of ``count`` worlds, by their names there."""
+        context, geoms = self.context, self.world.geoms
+        return {
+            "w": count, "nq": len(context.q), "N": context.N, "n": context.n, "g": len(geoms.kind),
+            "joints": len(self.world.joint_names), "m": len(context.memory.loop), "pairs": len(geoms.pairs),
+            "servos": context.N if len(context.joints.servos) else 0,
+        }  # fmt: skip
+
     def run(self, store, values, job, first, last, controller):
         """Take the steps of the job's worlds ``first`` to ``last``.
 

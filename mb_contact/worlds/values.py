@@ -74,8 +74,7 @@ class OwnValues:
 
     def set(self, name, values, of, chosen, gravity):
         """``Worlds.set`` for the worlds ``chosen``; ``gravity`` (count, 3) is that of now."""
-        parts, width = self.parts(name, of), self.width(name)
-        values = self._checked(name, values, (len(chosen), len(parts), *width), parts)
+        parts, values = self.parts(name, of), self.checked(name, values, of, len(chosen))
         if name == "gravity":
             self.gravity[chosen] = gravity[chosen] = values[:, 0]
             return
@@ -162,8 +161,13 @@ class OwnValues:
             self._hold(arrays._replace(**{field: np.tile(scene, (self._sizes["w"], *[1] * scene.ndim))}))
         return getattr(self.values.arrays, field)
 
-    def _checked(self, name, values, shape, parts):
-        """Finite values in their range, broadcast to ``shape``; as many as the first axes may be given alone."""
+    def checked(self, name, values, of, count):
+        """Finite values in their range of ``count`` worlds, (count, ``of``, numbers of one).
+
+        As many as the first axes may be given alone.
+        """
+        parts = self.parts(name, of)
+        shape = (count, len(parts), *self.width(name))
         values = np.asarray(values, dtype=np.float64)
         if values.ndim == 1 and len(shape) >= 2 and values.shape[0] == shape[0] and shape[1:] != values.shape:
             values = values.reshape(-1, *[1] * (len(shape) - 1))  # one number a world

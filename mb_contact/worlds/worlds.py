@@ -137,11 +137,7 @@ class Worlds(WorldReadings):
         context = self._lanes[0].context
         compile_parts(context, progress)
         self.world, self.time_step = self._lanes[0].world, context.dt
-        self._sizes = {
-            "w": self.count, "nq": len(context.q), "N": context.N, "n": context.n, "g": len(self.world.geoms.kind),
-            "joints": len(self.world.joint_names), "m": len(context.memory.loop), "pairs": len(self.world.geoms.pairs),
-            "servos": context.N if len(context.joints.servos) else 0,
-        }  # fmt: skip
+        self._sizes = self._lanes[0].sizes(self.count)
         self._closed = False
         self._controllers = Controllers(len(context.q), context.N, len(self.world.joint_names))
         self._own = OwnValues(self._lanes[0], self._sizes)
