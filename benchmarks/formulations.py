@@ -5,7 +5,6 @@
 
     python benchmarks/formulations.py [--states 1000] [--unique 3] [--driven]
     python benchmarks/formulations.py --drift
-    python benchmarks/formulations.py --links
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import mb_contact as mb  # noqa: E402 (the checkout that this script is in, befo
 from mb_contact.bench.formulations import TABLE  # noqa: E402
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias  # noqa: E402
 from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
-from mb_contact.types import WORLD  # noqa: E402
 from oracles.dense_oracle import Dense, random_forest, read_only  # noqa: E402
 from scenes.formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
 
@@ -113,7 +111,7 @@ def states(count, unique, driven):
     return 0 if worst <= 1e-9 else 1
 
 
-# --- growth with the number of links --------------------------------------------------------------------
+# --- drift of absolute coordinates ------------------------------------------------------------------------
 
 
 def chain(n):
@@ -121,35 +119,6 @@ def chain(n):
     forest = random_forest(np.random.default_rng(n), n, roots=1, floating=0.0, prismatic=0.0, armature=False)
     tree = forest.tree._replace(parent=np.arange(-1, n - 1), damping=np.zeros(n), root=np.zeros(n, np.int64))
     return forest._replace(tree=read_only(tree))
-
-
-def links(repeats=20):
-    """Sizes (J14 Table 2), set-up and solve times of chains with 4 contacts."""
-    print(f"{'n':>4}" + "".join(f"{name:>26}" for name in TABLE) + "\n" + " " * 4 + "     size set-up us  solve us" * 6)
-    for n in (3, 6, 12, 15, 24, 30):
-        forest, line = chain(n), f"{n:4d}"
-        rng = np.random.default_rng(1)
-        q, v = rng.uniform(-1, 1, n), rng.normal(size=n)
-        p = Dense(forest.tree, q, v).p[-1]
-        points = [mb.studies.ContactPoint(n - 1, WORLD, p + 0.1 * rng.normal(size=3), (0, 0, 1.0)) for _ in range(4)]
-        for name in TABLE:
-            best = [np.inf, np.inf]
-            for _ in range(repeats):
-                problem = mb.studies.StepProblem(forest, q, v, contacts=points, friction_directions=4)
-                times = [time.perf_counter()]
-                formulation = mb.studies.formulate(problem, name)
-                times.append(time.perf_counter())
-                formulation.scale()
-                times.append(time.perf_counter())
-                formulation.search()
-                times.append(time.perf_counter())
-                best = [min(best[0], times[1] - times[0]), min(best[1], times[3] - times[2])]
-            line += f"{formulation.size:9d}{1e6 * best[0]:10.0f}{1e6 * best[1]:10.0f}"[:29].rjust(29)
-        print(line, flush=True)
-    return 0
-
-
-# --- drift of absolute coordinates ------------------------------------------------------------------------
 
 
 def rotation(w):
@@ -233,12 +202,11 @@ def main():
     parser.add_argument(
         "--driven", action="store_true", help="loops with friction may be driven, so that some states jam"
     )
-    parser.add_argument("--links", action="store_true", help="sizes and times against the number of links instead")
     parser.add_argument("--drift", action="store_true", help="drift of a pendulum in absolute coordinates instead")
     arguments = options_of(parser, states=3)
     if arguments.drift:
         return drift()
-    return links() if arguments.links else states(arguments.states, arguments.unique, arguments.driven)
+    return states(arguments.states, arguments.unique, arguments.driven)
 
 
 if __name__ == "__main__":

@@ -27,12 +27,14 @@ BENCHES = {
         REPEATS,
         ("--cold", {"action": "store_true", "help": "also compile everything anew, in an empty cache"}),
     )),
-    "formulations": ("formulations", "sizes and times of J14 Table 1", (
+    "formulations": ("formulations", "sizes, times and orders of cost of J14 Table 1", (
         ("urdf", {"nargs": "?", "metavar": "URDF",
                   "help": "robot, a path or package:// (default: the dual arm)"}),
         ("--contacts", {"type": int, "default": 4, "metavar": "K", "help": "number of contacts (default: 4)"}),
         ("--n-f", {"type": int, "default": 4, "metavar": "F", "help": "friction directions, even (default: 4)"}),
         ("--floating", {"action": "store_true", "help": "with a floating base"}),
+        ("--links", {"type": _numbers, "default": (10, 20, 40, 80, 150, 300), "metavar": "N,N...",
+                     "help": "lengths of the chains to which orders are fitted (default: 10,20,40,80,150,300)"}),
         REPEATS,
     )),
     "grasp": ("grasp", "Drumwright's grasp by several solvers", ()),

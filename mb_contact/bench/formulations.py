@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""J14 Table 1 for any robot: sizes, set-up and solve times of all formulations on one contact problem.
+"""J14 Table 1: sizes, set-up and solve times of all formulations on one contact problem of any robot; orders of cost.
 
 The problem: the robot's tips press on the world with points around them, at a pose near the neutral one, while
 its joints move.  Joint damping acts as a force at the start of the step, as J14's C has it, so that the sizes are
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mb_contact.bench.orders import print_orders
 from mb_contact.checks import Floats
 from mb_contact.errors import InputError
 from mb_contact.model.model import Model
@@ -26,12 +27,12 @@ from mb_contact.studies.formulations.step_problem import ContactPoint, StepProbl
 from mb_contact.types import JOINT_FLOATING, WORLD
 
 DUAL_ARM = "package://mb_contact/urdf/dual_arm.urdf"
-#: Of each formulation, in the order of the table: its title, its equation in J14, and what setting it up costs.
+#: Of each formulation, in the order of the table: its title and its equation in J14.
 TABLE = {
-    "nmc": ("NMC", "(27)", "O(n)"), "mc": ("MC", "(36)", "O(N^2)"), "rmc": ("RMC", "(41)", "O(N^3)"),
-    "os": ("OS", "(53)", "O(N) + O(n_c^2)"), "nmc_os": ("NMC/OS", "section 8", "O(n)"),
-    "hybrid": ("hybrid", "end of section 5", "O(n^3)"),
+    "nmc": ("NMC", "(27)"), "mc": ("MC", "(36)"), "rmc": ("RMC", "(41)"), "os": ("OS", "(53)"),
+    "nmc_os": ("NMC/OS", "section 8"), "hybrid": ("hybrid", "end of section 5"),
 }  # fmt: skip
+LINKS = (10, 20, 40, 80, 150, 300)  #: lengths of the chains to which orders are fitted
 REACH = 0.03  #: [m] distance of the contact points from the tips' origins
 PUSH = 0.5  #: friction coefficient
 
@@ -80,7 +81,12 @@ def measure(model: Model, contacts: int, n_f: int, repeats: int) -> tuple[list[A
 
 
 def run_bench(
-    urdf: str | Path | None = None, contacts: int = 4, n_f: int = 4, repeats: int = 30, floating: bool = False
+    urdf: str | Path | None = None,
+    contacts: int = 4,
+    n_f: int = 4,
+    repeats: int = 30,
+    floating: bool = False,
+    links: tuple[int, ...] = LINKS,
 ) -> int:
     """Measure and print; returns the exit code: 1 if a formulation was not solved."""
     if contacts < 1:
@@ -92,18 +98,19 @@ def run_bench(
         f"{model.name}: n = {model.n} links, N = {model.N} degrees of freedom"
         f"{f' ({free} floating)' if free else ''}, n_u = {contacts} contacts, n_f = {n_f}"
     )
-    head = ("", "equation", "size", "nonzeros", "set-up", "set-up us", "solve us", "pivots", "certificate")
-    print("{:<8}{:<18}{:>6}{:>10}  {:<17}{:>10}{:>10}{:>8}{:>13}".format(*head))
+    head = ("", "equation", "size", "nonzeros", "set-up us", "solve us", "pivots", "certificate")
+    print("{:<8}{:<18}{:>6}{:>10}{:>11}{:>10}{:>8}{:>13}".format(*head))
     for name, formulation, solution, setup, solve in rows:
-        M, (title, equation, cost) = formulation.M, TABLE[name]
+        M, (title, equation) = formulation.M, TABLE[name]
         filled = int(M.count_nonzero() if hasattr(M, "count_nonzero") else np.count_nonzero(M))
         print(
-            f"{title:<8}{equation:<18}{formulation.size:>6}{filled:>10}  {cost:<17}"
-            f"{1e6 * setup:>10.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"
+            f"{title:<8}{equation:<18}{formulation.size:>6}{filled:>10}"
+            f"{1e6 * setup:>11.0f}{1e6 * solve:>10.0f}{solution.pivots:>8}{solution.certificate.worst:>13.1e}"
         )
     print(f"least of {repeats}; the description of the step, shared by all: {1e6 * shared:.0f} us")
     worst = max(np.abs(s.v_next - rows[0][2].v_next).max() for _, _, s, _, _ in rows)
     print(f"velocities after the step differ by {worst:.1e} at most")
+    print_orders(links, {name: title for name, (title, _) in TABLE.items()}, n_f, repeats)
     return 0 if all(solution.solved for _, _, solution, _, _ in rows) else 1
 
 
