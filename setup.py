@@ -46,6 +46,7 @@ TEST = PLOT + VIEWER + GYM + [
     "jsonschema>=4.18",  # test/model/test_scene_schema.py checks the published schema with it
     "yourdfpy>=0.0.56",
     "xacro>=2.0",
+    "cma>=4.0",  # examples/learn_to_reach.py learns with it
     "ruff>=0.6",
     "setuptools>=70.1",  # test/test_packaging.py builds a wheel; from this release on without the wheel package
 ]

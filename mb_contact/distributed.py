@@ -8,6 +8,7 @@ The same program runs on one machine, where Ray starts by itself, and on a clust
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,11 @@ class _Shard:
     """Some of the worlds, in a process of their own."""
 
     def __init__(self, scene, count, threads):
-        self.worlds = Worlds(scene, count, threads)
+        self.worlds, self._job = Worlds(scene, count, threads), None
+
+    def process(self):
+        """Number of its process."""
+        return os.getpid()
 
     def call(self, name, saved, tolerance, *arguments):
         """(state after, failures, results) of a call, from a saved state where one is given."""
@@ -72,11 +77,13 @@ class _Shard:
 
     def _rollout(self, controls):
         worlds = self.worlds
-        job = worlds.job(np.arange(worlds.count), np.array(controls))
-        kept = job.arrays.q, job.arrays.v, job.arrays.residual
-        for array in kept:
+        if self._job is None or self._job.arrays.controls.shape != controls.shape:
+            self._job = worlds.job(np.arange(worlds.count), np.empty(controls.shape))
+        arrays = self._job.arrays
+        arrays.controls[:] = controls
+        for array in (kept := (arrays.q, arrays.v, arrays.residual)):
             array.fill(np.nan)
-        worlds.advance(job)
+        worlds.advance(self._job)
         return kept
 
 

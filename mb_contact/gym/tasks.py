@@ -84,6 +84,14 @@ def _tip(worlds):
     return worlds.link_poses("tip")[0][:, :2]
 
 
+def _reach_observe(worlds, goal):
+    """What does not change when arm and goal are turned about the shoulder together."""
+    away, links = goal - _tip(worlds), [worlds.link_poses(link)[1][:, :2, :2] for link in ("upper", "fore")]
+    seen = [np.einsum("wij,wi->wj", axes, away) for axes in links]
+    elbow = worlds.q[:, 1]
+    return np.column_stack((worlds.v, np.cos(elbow), np.sin(elbow), *seen))
+
+
 def _reach_start(rng, q):
     angle, far = rng.uniform(-np.pi, np.pi), rng.uniform(0.3, 0.9)
     return rng.uniform(-0.5, 0.5, len(q)), far * np.array([np.cos(angle), np.sin(angle)])
@@ -92,8 +100,11 @@ def _reach_start(rng, q):
 REACH = Task(
     scene="planar_reach",
     scale=(3.0, 1.5),
-    observe=lambda worlds, goal: np.concatenate((_joints(worlds), _tip(worlds), goal), axis=1),
-    names=lambda worlds: [*_joint_names(worlds), "tip x [m]", "tip y [m]", "goal x [m]", "goal y [m]"],
+    observe=_reach_observe,
+    names=lambda worlds: [
+        "shoulder rate [rad/s]", "elbow rate [rad/s]", "cosine of the elbow", "sine of the elbow",
+        *(f"goal from the tip, {way} the {link} arm [m]" for link in ("upper", "fore") for way in ("along", "across")),
+    ],
     reward=lambda worlds, goal, actions: {
         "distance": -np.linalg.norm(_tip(worlds) - goal, axis=1), "effort": _effort_cost(actions),
     },
