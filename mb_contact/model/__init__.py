@@ -5,6 +5,7 @@
 
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
+from mb_contact.model.presets import preset
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
     Actuator,
@@ -44,4 +45,5 @@ __all__ = [
     "find_resource",
     "load_scene",
     "load_urdf",
+    "preset",
 ]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from mb_contact.model.presets import PRESETS, preset
 from mb_contact.model.scene import (
     CHOICES,
     DEFAULT_RATES,
@@ -87,7 +88,9 @@ def load_scene(path: str | Path) -> Scene:
     (0.001, ['table', 'box'])
     """
     reader, root = open_scene(path, SCENE_READERS)
-    scene = Scene(**reader.mapping(root, "", SCENE_READERS), path=reader.path, lines=reader.lines)
+    values = reader.mapping(root, "", SCENE_READERS)
+    printed = preset(values.pop("preset")) if "preset" in values else {}
+    scene = Scene(**{**printed, **values}, path=reader.path, lines=reader.lines)
     check_scene(scene)
     return scene
 
@@ -221,6 +224,7 @@ _gear = record(Gear, {"joint_a": text, "joint_b": text, "ratio": number(), "offs
                required=("joint_a", "joint_b", "ratio"))
 
 SCENE_READERS = {
+    "preset": choice(*PRESETS),
     "models": many(_model),
     "primitives": many(_primitive),
     "ground": record(Ground, {"height": number(), "material": text}),
