@@ -171,15 +171,17 @@ class Closures(NamedTuple):
     R_a: np.ndarray  #: (c, 3, 3), the z axis is the axis of kind axis, the normal of kind planar
     R_b: np.ndarray  #: (c, 3, 3)
     length: np.ndarray  #: (c,), of kind distance [m]
+    motion: np.ndarray  #: (c, 7), of frame b in its body: angular, linear velocity in b's axes, rate of the length
 
 
 class Gears(NamedTuple):
-    """Couplings of two scalar joints, ``q_a = ratio q_b + offset``: mimic joints and gears, constant arrays."""
+    """Couplings of two scalar joints, ``q_a = ratio q_b + offset``: mimic joints, gears, driven joints (ratio 0)."""
 
     body_a: np.ndarray  #: int64 (g,), body that joint a moves
     body_b: np.ndarray  #: int64 (g,)
     ratio: np.ndarray  #: (g,)
     offset: np.ndarray  #: (g,) [rad, m]
+    rate: np.ndarray  #: (g,), of the offset [rad/s, m/s]
 
 
 class JointForces(NamedTuple):

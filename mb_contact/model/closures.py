@@ -52,8 +52,13 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
     Raises
     ------
     SceneError
-        No such link or joint, both ends on one body, a distance of zero, gears that close a circle.
+        No such link, joint or closure, both ends on one body, a distance of zero, gears that close a circle, a joint
+        that is driven beyond its limits.
     """
+    q0 = q0.copy()
+    for motion in scene.motions:
+        if len(motion.positions) and motion.joint in joints:
+            q0[tree.q_start[joints[motion.joint]]] = motion.positions[0]
     poses = tree_poses(tree, q0)
     parts = [_closure(scene, i, frames, poses) for i in range(len(scene.loop_closures))]
     count = len(parts)
@@ -66,9 +71,11 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
         R_a=np.array([part[1].R for part in parts]).reshape(count, 3, 3),
         R_b=np.array([part[2].R for part in parts]).reshape(count, 3, 3),
         length=np.array([part[3] for part in parts], np.float64),
+        motion=np.zeros((count, 7)),
     )
-    gears, names = _gears(scene, joints, followers)
+    gears, names = _gears(scene, tree, q0, joints, followers)
     closure_names = tuple(c.name or f"{c.link_a}_{c.link_b}" for c in scene.loop_closures)
+    _check_driven_closures(scene, closures, closure_names)
     for array in (*closures, *gears):
         array.setflags(write=False)
     return Couplings(closures, gears, closure_names, names)
@@ -139,8 +146,8 @@ def _local(body, R, p, poses):
 
 
 def _leaders_first(parts, names):
-    """Gears in an order in which the joint that is followed has its position before."""
-    follower = {part[0]: i for i, part in enumerate(parts)}
+    """Gears in an order in which the joint that is followed has its position before; driven ones follow nothing."""
+    follower = {part[0]: i for i, part in enumerate(parts) if part[0] != part[1]}
 
     def depth(i):
         return 1 + depth(follower[parts[i][1]]) if parts[i][1] in follower else 0
@@ -149,8 +156,11 @@ def _leaders_first(parts, names):
     return [parts[i] for i in order], [names[i] for i in order]
 
 
-def _gears(scene, joints, followers):
-    """Gears of mimic joints first, then the scene's; every joint follows one other at most, and no circle closes."""
+def _gears(scene, tree, q0, joints, followers):
+    """Gears of mimic joints first, then the scene's, and driven joints as gears of ratio 0 on themselves.
+
+    Every joint follows one other at most, and no circle closes.
+    """
     follows, names, parts = {}, [], []
     for follower, leader, ratio, offset in followers:
         follows[follower] = leader
@@ -177,10 +187,49 @@ def _gears(scene, joints, followers):
             end = follows[end]
         names.append(gear.joint_a)
         parts.append((joints[gear.joint_a], joints[gear.joint_b], gear.ratio, gear.offset))
+    for i, motion in enumerate(scene.motions):
+        if motion.joint is not None:
+            _check_driven_joint(scene, tree, joints, follows, names, motion, f"motions[{i}]")
+            names.append(motion.joint)
+            body = joints[motion.joint]
+            parts.append((body, body, 0.0, q0[tree.q_start[body]]))
     parts, names = _leaders_first(parts, names)
     return Gears(
         body_a=np.array([part[0] for part in parts], np.int64),
         body_b=np.array([part[1] for part in parts], np.int64),
         ratio=np.array([part[2] for part in parts], np.float64),
         offset=np.array([part[3] for part in parts], np.float64),
+        rate=np.zeros(len(parts)),
     ), tuple(names)
+
+
+# --- motions ----------------------------------------------------------------------------------
+
+
+def _check_driven_joint(scene, tree, joints, follows, driven, motion, key):
+    """Refuse a motion of a joint that is not there, follows another, is driven twice, or leaves its range."""
+    name = motion.joint
+    scene.refuse_if(name not in joints, f"{key}.joint", f"no joint is called '{name}'; joints: {', '.join(joints)}")
+    scene.refuse_if(name in follows, f"{key}.joint", f"'{name}' follows '{follows.get(name)}'; drive that one")
+    scene.refuse_if(name in driven, f"{key}.joint", f"'{name}' is driven twice")
+    d = tree.v_start[joints[name]]
+    for position in motion.positions:
+        scene.refuse_if(
+            not tree.lower[d] <= position <= tree.upper[d], f"{key}.positions",
+            f"'{name}' goes from {tree.lower[d]:g} to {tree.upper[d]:g}, {position:g} is beyond",
+        )
+
+
+def _check_driven_closures(scene, closures, names):
+    """Refuse a motion of a closure that is not there, of a length where there is none, or of a frame of a distance."""
+    for i, motion in enumerate(scene.motions):
+        if motion.closure is None:
+            continue
+        key, known = f"motions[{i}]", ", ".join(names) or "none"
+        scene.refuse_if(
+            names.count(motion.closure) != 1, f"{key}.closure",
+            f"no loop closure, or more than one, is called '{motion.closure}'; closures: {known}",
+        )
+        distance = closures.kind[names.index(motion.closure)] == CLOSURE_DISTANCE
+        wrong = len(motion.lengths) > 0 and not distance
+        scene.refuse_if(wrong, f"{key}.lengths", "only the kind distance has a length")

@@ -28,6 +28,7 @@ from mb_contact.model.scene_parts import (  # noqa: F401  the parts are imported
     MaterialPair,
     MeshChoices,
     ModelMaterials,
+    Motion,
     Pose,
     Primitive,
     SceneModel,
@@ -102,6 +103,7 @@ class Scene:
     collision_filters: CollisionFilters = CollisionFilters()
     loop_closures: tuple[Closure, ...] = ()
     gears: tuple[Gear, ...] = ()
+    motions: tuple[Motion, ...] = ()
     drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
     drift_rate: float = CLOSURE_DRIFT_RATE  #: gamma, that part
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced

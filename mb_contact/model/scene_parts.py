@@ -27,6 +27,8 @@ from mb_contact.types import (
 #: Kinds of actuators, and which gains each has, the one that it needs first.
 ACTUATORS = MappingProxyType({"effort": (), "velocity": ("damping",), "position": ("stiffness", "damping")})
 
+INTERPOLATIONS = ("cubic", "linear")  #: of prescribed motions
+
 DEFAULT_FRICTION = 0.5  #: of a geometry that has no material
 
 #: Size entries of a primitive in a scene, in the words of a URDF: full lengths [m].
@@ -344,6 +346,31 @@ class Gear:
     joint_b: str
     ratio: float
     offset: float = 0.0  #: [rad, m]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Prescribed motion of a scalar joint, or of a loop closure's second frame or length (J14's U(t)).
+
+    Values at ``times`` [s], joined by cubic splines that start and end at rest, or by straight lines; before the first
+    and after the last time they stay.  A joint without values holds its position until ``set_targets`` moves it.
+
+    Examples
+    --------
+    >>> turn = mb.model.Motion(joint="crank_joint", times=(0.0, 1.0), positions=(0.0, 3.14))
+    >>> turn.interpolation, turn.periodic
+    ('cubic', False)
+    """
+
+    joint: str | None = None
+    closure: str | None = None  #: its name
+    times: tuple[float, ...] = ()
+    positions: tuple[float, ...] = ()  #: of the joint [rad, m]
+    displacements: tuple[tuple[float, float, float], ...] = ()  #: of the second frame, along its axes at first [m]
+    rotations: tuple[tuple[float, float, float], ...] = ()  #: of that frame, vectors in these axes [rad]
+    lengths: tuple[float, ...] = ()  #: of a closure of kind distance [m]
+    interpolation: str = "cubic"
+    periodic: bool = False  #: again from the first time after the last
 
 
 @dataclass(frozen=True)

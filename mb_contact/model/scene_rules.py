@@ -18,7 +18,7 @@ from mb_contact.model.scene import (
     JointProperties,
     Pose,
 )
-from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, SHAPE_SIZES, TERRAINS
+from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, SHAPE_SIZES, TERRAINS
 from mb_contact.types import CLOSURE_NAMES, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 
@@ -283,5 +283,34 @@ def _coupling_rules(scene):
         yield _numbers_rule(f"gears[{i}].ratio", gear.ratio)
         yield _numbers_rule(f"gears[{i}].offset", gear.offset)
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
+    for i, motion in enumerate(scene.motions):
+        yield from _motion_rules(motion, f"motions[{i}]")
+    needs = (("integrator", "semi_implicit_euler"), ("collision_scheme", "time_stepping"), ("formulation", "os"))
+    for key, value in needs:
+        yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
     yield _numbers_rule("drift_rate", scene.drift_rate, low=0.0)
     yield scene.drift_rate >= 1.0, "drift_rate", f"must be below 1, got {scene.drift_rate:g}"
+
+
+def _motion_rules(motion, key):
+    """Of a prescribed motion, beside what ``model/closures.py`` finds out about its joint or closure."""
+    yield (motion.joint is None) == (motion.closure is None), key, "give either a joint or the name of a loop closure"
+    message = f"'{motion.interpolation}' is not known; available: {', '.join(INTERPOLATIONS)}"
+    yield motion.interpolation not in INTERPOLATIONS, f"{key}.interpolation", message
+    of_joint = motion.joint is not None
+    for name, wanted in (("positions", True), ("displacements", False), ("rotations", False), ("lengths", False)):
+        values = getattr(motion, name)
+        owner = "joint" if of_joint else "loop closure"
+        yield len(values) > 0 and wanted != of_joint, f"{key}.{name}", f"a {owner} has none; leave it out"
+        message = f"has {len(values)} values for {len(motion.times)} times"
+        yield len(values) not in (0, len(motion.times)), f"{key}.{name}", message
+        yield _numbers_rule(f"{key}.{name}", values, np.size(values))
+    given = any(len(getattr(motion, name)) for name in ("positions", "displacements", "rotations", "lengths"))
+    yield len(motion.times) > 0 and not given, f"{key}.times", "has times, but no values to go with them"
+    yield not of_joint and not given, key, "a closure's motion needs displacements, rotations or lengths"
+    yield len(motion.times) == 1, f"{key}.times", "needs two times at least, or none for a joint that stays"
+    yield bool(np.any(np.diff(motion.times) <= 0.0)), f"{key}.times", "must grow from each to the next"
+    for name in ("positions", "displacements", "rotations", "lengths"):
+        values = getattr(motion, name)
+        ends = motion.periodic and len(values) > 0 and not np.allclose(values[0], values[-1], rtol=0.0, atol=1e-9)
+        yield ends, f"{key}.{name}", "a periodic motion ends where it starts"

@@ -34,13 +34,14 @@ from mb_contact.model.scene import (
     MaterialPair,
     MeshChoices,
     ModelMaterials,
+    Motion,
     Pose,
     Primitive,
     Scene,
     SceneModel,
     Velocity,
 )
-from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, MESH_CHOICES, SHAPE_SIZES, TERRAINS
+from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.yaml_reader import (
     boolean,
@@ -223,6 +224,18 @@ _closure = record(Closure, {
 _gear = record(Gear, {"joint_a": text, "joint_b": text, "ratio": number(), "offset": number()},
                required=("joint_a", "joint_b", "ratio"))
 
+_motion = record(Motion, {
+    "joint": text,
+    "closure": text,
+    "times": many(number()),
+    "positions": many(number()),
+    "displacements": many(vector(3)),
+    "rotations": many(vector(3)),
+    "lengths": many(number(above=0.0)),
+    "interpolation": choice(*INTERPOLATIONS),
+    "periodic": boolean,
+})
+
 SCENE_READERS = {
     "preset": choice(*PRESETS),
     "models": many(_model),
@@ -234,6 +247,7 @@ SCENE_READERS = {
     "collision_filters": record(CollisionFilters, {"adjacent": boolean, "disable": many(_pair_of_names)}),
     "loop_closures": many(_closure),
     "gears": many(_gear),
+    "motions": many(_motion),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),
     "enforce_velocity_limits": boolean,

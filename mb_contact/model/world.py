@@ -369,6 +369,7 @@ class _Builder:
             f"{self.scene.formulation} knows no mimic joints, gears, joint friction, springs and servos; "
             "leave them out or use os",
         )
+        self._drive(tree, joints)
         joint_v = np.array(self.joint_v, dtype=np.int64)
         followers, S = self._followers(tree)
         geoms = self._geoms()
@@ -434,6 +435,15 @@ class _Builder:
             for name, of in driven.items()
         }
         return JointForces(damping=tree.damping, total=tree.damping.copy(), **arrays, **bodies)
+
+    def _drive(self, tree, joints):
+        """Targets of driven joints: no number as long as they are on their paths."""
+        for i, motion in enumerate(self.scene.motions):
+            if motion.joint is not None:
+                d = tree.v_start[self.movers[motion.joint]]
+                servo = joints.gain[d] + joints.rate_gain[d] > 0.0
+                self.scene.refuse_if(servo, f"motions[{i}].joint", f"'{motion.joint}' has an actuator; leave one out")
+                joints.target[d] = np.nan
 
     def _geoms(self):
         shapes, g = self.geometries, len(self.geometries)

@@ -71,7 +71,7 @@ class StepContext:
         self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
         self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
-        self.drift = np.array([float(scene.drift_rate), projected, dt])
+        self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions))])
         self.impact, self.restitution = np.zeros(4), world.restitution
         self.gravity = np.array(world.gravity, dtype=np.float64)
         joints = world.joints
@@ -90,6 +90,11 @@ class StepContext:
         self.wrenches = ExternalWrenches(world)
         self.pair_links = PairLinks(world.geoms.pairs, world.geometry_links)
         self.contact_step = self.integrator = self.impacts = self.events = None
+        self.motions = None  #: DrivenMotions of a scene that has some
+        if scene.motions:
+            from mb_contact.simulation.driven import DrivenMotions  # SciPy takes 0.2 s to import
+
+            self.motions = DrivenMotions(self)
         self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
@@ -174,9 +179,10 @@ class StepContext:
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
         self.memory, self.work = memory, work
+        moving = self.motions or couplings
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
-            "closures": couplings.closures, "gears": couplings.gears, "bil": self.bilateral,
+            "closures": moving.closures, "gears": moving.gears, "bil": self.bilateral,
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
         self.handle = make_step_handle(StepArrays(**own, **named))

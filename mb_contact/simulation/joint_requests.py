@@ -32,27 +32,38 @@ def placed(context, names, positions, velocities):
     of = world.joint_v[rows]
     if positions is not None:
         q[world.joint_q[rows]] = wanted = as_vector(positions, len(rows), "positions")
-        outside = np.flatnonzero((wanted < world.tree.lower[of]) | (wanted > world.tree.upper[of]))
-        if len(outside):
-            i = outside[0]
-            low, high = world.tree.lower[of[i]], world.tree.upper[of[i]]
-            raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[i]:g} is beyond")
+        _refuse_outside(world.tree, names, of, wanted, True)
     if velocities is not None:
         v[of] = as_vector(velocities, len(rows), "velocities")
     return q, v
 
 
+def _refuse_outside(tree, names, of, wanted, asked):
+    """Raise InputError for the first position out of its joint's range, of those ``asked``."""
+    outside = np.flatnonzero(asked & ((wanted < tree.lower[of]) | (wanted > tree.upper[of])))
+    if len(outside):
+        i = outside[0]
+        low, high = tree.lower[of[i]], tree.upper[of[i]]
+        raise InputError(f"joint '{names[i]}' goes from {low:g} to {high:g}, {wanted[i]:g} is beyond")
+
+
 def ask_servos(context, names, positions, velocities):
-    """Set targets of servos; see ``Simulator.set_targets``."""
-    joints, names, new = context.joints, list(names), []
+    """Set targets of servos and of driven joints; see ``Simulator.set_targets``."""
+    joints, names, new = context.joints, list(names), {}
     of = context.world.joint_v[_rows(context.world, names)]
+    drives = np.zeros(len(of), bool) if context.motions is None else context.motions.drives[of]
     for (gain, target, kind), values in zip(_TARGETS, (positions, velocities)):
         if values is None:
             continue
-        lacking = np.flatnonzero(getattr(joints, gain)[of] == 0.0)
+        lacking = np.flatnonzero((getattr(joints, gain)[of] == 0.0) & ~drives)
         if len(lacking):
-            message = f"joint '{names[lacking[0]]}' has no actuator that a {kind} can be asked of"
-            raise InputError(f"{message}; the scene's actuators give one")
-        new.append((target, as_vector(values, len(of), kind)))
-    for target, values in new:
-        getattr(joints, target)[of] = values
+            message = f"joint '{names[lacking[0]]}' has no actuator that a {kind} can be asked of, and no motion"
+            raise InputError(f"{message}; the scene's actuators and motions give one")
+        new[target] = as_vector(values, len(of), kind)
+    if "target" in new and drives.any():
+        _refuse_outside(context.world.tree, names, of, new["target"], drives)
+    for target, values in new.items():
+        getattr(joints, target)[of[~drives]] = values[~drives]
+    for i in np.flatnonzero(drives):
+        asked = (new[name][i] if name in new else None for name in ("target", "target_rate"))
+        context.motions.aim(of[i], *asked)

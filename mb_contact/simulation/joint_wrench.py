@@ -53,6 +53,8 @@ class JointWrenches:
         kinds = world.couplings.closures.kind
         ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
         self._closures = [pair for kind, pair in zip(kinds, ends) for _ in range(CLOSURE_ROWS[kind])]
+        rows = np.cumsum([0, *(CLOSURE_ROWS[kind] for kind in kinds)])
+        self._loops = dict(zip(world.couplings.closure_names, zip(rows, rows[1:])))
         self._cut = cache(self._make_cut)
 
     @property
@@ -61,7 +63,9 @@ class JointWrenches:
         return tuple(self._joints)
 
     def child_link(self, joint):
-        """The link in whose axes, and about whose origin, the joint's wrench is given."""
+        """The link in whose axes, and about whose origin, the wrench of a joint or loop closure is given."""
+        if joint in self._loops and joint not in self._joints:
+            return self._closures[self._loops[joint][0]][0]
         return self._cut(joint).link
 
     def evaluate(self, before, after, dt, gravity, exact):
@@ -87,7 +91,12 @@ class JointWrenches:
         return middle
 
     def wrench(self, joint, geom_impulse, external, rows, first, loop_impulse):
-        """Wrench (6,) that the parent link puts on the child link, child's axes and origin, moment first."""
+        """Wrench (6,) that the parent link puts on the child link, child's axes and origin, moment first.
+
+        Of a loop closure: that of its second link on its first.
+        """
+        if joint in self._loops and joint not in self._joints:
+            return self._closure_wrench(joint, rows, first, loop_impulse)
         cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
         origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
         total = self._rigid_part(cut)
@@ -102,10 +111,26 @@ class JointWrenches:
             if link in cut.links:
                 total -= _moved(value, kin.p[body] - origin)
         total -= self._closure_forces(cut, kin, origin, rows, first, loop_impulse)
-        frame = world.frames[cut.link]
-        R, p = (frame.R, frame.p) if cut.body == WORLD else (kin.R[cut.body] @ frame.R, kin.R[cut.body] @ frame.p)
+        return self._in_link(cut.link, total)
+
+    def _in_link(self, link, total):
+        """A wrench about the origin of a link's body, world axes, in the link's axes about its origin."""
+        frame, kin = self._world.frames[link], self._kin
+        R, p = (frame.R, frame.p) if frame.body == WORLD else (kin.R[frame.body] @ frame.R, kin.R[frame.body] @ frame.p)
         moment = total[:3] - np.cross(p, total[3:])
         return np.concatenate((moment @ R, total[3:] @ R))
+
+    def _closure_wrench(self, name, rows, first, impulse):
+        """Wrench (6,) of a closure's second link on its first."""
+        a, b = self._loops[name]
+        link, total = self._closures[a][0], np.zeros(6)
+        for i in range(a, b):
+            r = first + i
+            if rows.body_a[r] != WORLD:
+                total += rows.on_a[r] * impulse[i] / self._dt
+            else:
+                total -= _moved(rows.on_b[r] * impulse[i] / self._dt, self._kin.p[rows.body_b[r]])
+        return total if link not in self._world.frames else self._in_link(link, total)
 
     def _rigid_part(self, cut):
         """M alpha + b of the links fixed to the child link, about the origin of their body, world axes."""
@@ -132,7 +157,8 @@ class JointWrenches:
 
     def _make_cut(self, joint):
         if joint not in self._joints:
-            raise InputError(f"there is no joint '{joint}'; the robots have {', '.join(self._joints)}")
+            known = ", ".join((*self._joints, *self._loops))
+            raise InputError(f"there is no joint '{joint}'; the robots have {known}")
         world = self._world
         first = self._joints[joint].child
         stack, rigid, links, hanging = [first], [], [], []

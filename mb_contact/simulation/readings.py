@@ -300,11 +300,11 @@ class Readings:
         return JointWrenches(self.world, self.context.scene)
 
     def joint_wrench(self, joint: str) -> Floats:
-        """Mean wrench through a joint of a robot in the last step; zero before the first step.
+        """Mean wrench through a joint of a robot, or a loop closure, in the last step; zero before the first step.
 
-        That which the parent link puts on the child link.  Exact for semi_implicit_euler, where its part along the axis
-        is the joint's effort; to second order in the time step for the other integrators and between the collisions of
-        the event scheme, to first order in a step with one.
+        That which the parent link puts on the child link, a closure's second on its first.  Exact for
+        semi_implicit_euler, where its part along the axis is the joint's effort; to second order in the time step for
+        the other integrators and between the collisions of the event scheme, to first order in a step with one.
 
         Parameters
         ----------

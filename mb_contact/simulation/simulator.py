@@ -303,8 +303,9 @@ class Simulator(Readings):
         -------
         two ndarray (joints,) of bool
         """
-        joints, of = self.context.joints, self.world.joint_v
-        return joints.gain[of] > 0.0, joints.rate_gain[of] > 0.0
+        joints, of, motions = self.context.joints, self.world.joint_v, self.context.motions
+        driven = False if motions is None else motions.drives[of]
+        return (joints.gain[of] > 0.0) | driven, (joints.rate_gain[of] > 0.0) | driven
 
     def set_gravity(self, gravity: ArrayLike) -> None:
         """Change gravity from now on; the jump of the potential energy counts as work done.

@@ -163,6 +163,7 @@ class SimulationState:
             target[:] = source
         context.wrenches.restore(state.wrenches)
         self.last = None
+        self.even_steps, self.time_before = state.even_steps, state.time_before  # of motions
         self.refresh()
         for name in NUMBERS:
             setattr(self, name, getattr(state, name))
@@ -175,7 +176,9 @@ class SimulationState:
             array[:] = 0
 
     def refresh(self):
-        """Kinematics and energy of the present q and v; the energy balance starts here."""
+        """Kinematics and energy of q and v, with driven joints on their paths; the energy balance starts here."""
+        if self.context.motions is not None:
+            self.context.motions.place(self.time)
         _step.refresh(self.context.handle)
         self.derived = {}
         self.work_done, self.energy_start = 0.0, self.energy()
@@ -185,6 +188,8 @@ class SimulationState:
         """The scene's initial coordinates, moved as little as closes every loop and gear; overwrites q and v."""
         context, world = self.context, self.context.world
         context.q[:], context.v[:] = world.q0, 0.0
+        if context.motions is not None:
+            context.motions.place(0.0)
         _step.refresh(context.handle)
         if world.couplings.rows:
             error = close_loops(context.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)

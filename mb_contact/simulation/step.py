@@ -72,18 +72,23 @@ class Stepper:
         context, wrenches = self._context, self._context.wrenches
         effort, length = context.effort.copy(), context.settings.item(DT)
         saturation = context.joints.saturation.copy()
+        driven = None if context.motions is None else context.motions.save()
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         try:
             context.effort.fill(0.0)
             if command is not None:
                 context.effort[context.world.joint_v] = command
             context.settings[DT] = dt
+            if driven is not None:
+                context.motions.begin(self._state.time, dt)
             if acting:
                 wrenches.apply(context.kin, self._state.time + 0.5 * dt, context.work.external)
             return self._step_whole(dt) or self._step_in_parts(dt)
         except BaseException:
             context.effort[:], context.settings[DT] = effort, length
             context.joints.saturation[:] = saturation
+            if driven is not None:
+                context.motions.restore(driven)
             if acting:
                 saved, wrenches.applied, context.work.external[:] = acting
                 wrenches.restore(saved)

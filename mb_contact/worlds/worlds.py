@@ -126,6 +126,8 @@ class Worlds(WorldReadings):
         progress: Callable[[str], Any] | None = None,
     ) -> None:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        message = "worlds have none: a Simulator takes them"
+        self.scene.refuse_if(len(self.scene.motions) > 0, "motions", message)
         self.count = as_whole(count, "count")
         progress = progress or (lambda _line: None)
         if not in_cache(run_worlds):

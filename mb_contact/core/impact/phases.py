@@ -25,11 +25,12 @@ import numpy as np
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, normal_velocity, turn_frames
+from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows
 from mb_contact.core.declare import Integers, Reals, allocate
-from mb_contact.core.handle import DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD
+from mb_contact.core.handle import DRIVEN, DT, EVERY, LAG, ONLY_ROWS, SLIP_SPEED, THRESHOLD
 from mb_contact.core.impact.selection import pick_contacts, reached_limits
 from mb_contact.core.impact.times import (
     collides,
@@ -201,6 +202,10 @@ def assemble_impact(h, imp, picked, eps, touch, threshold, lag, dt, only_pair, t
     row_velocities(h.rows, rows_in_use(h), h.kin.V, imp.u)
     velocities_at_impact(h, imp, picked, lag, dt)
     combine_velocities(imp.u, h.bil)
+    if h.drift[DRIVEN] != 0.0:
+        row_motions(h.kin, h.closures, h.gears, h.rows, h.bil, h.sol.q)
+        for r in range(h.bil.info[FIRST], h.bil.info[FIRST] + h.bil.info[COUNT]):
+            imp.u[r] -= h.sol.q[r]
     fill(h.v.shape[0], h.draft.damping, 0.0)
     draft_contacts(h.draft, picked, h.friction, 1.0)
     for i in range(picked.count[0]):

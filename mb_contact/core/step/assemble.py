@@ -5,13 +5,14 @@
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, bilateral_rows
 from mb_contact.core.constraints.contact import contact_frames, contact_rows, turn_frames
+from mb_contact.core.constraints.driven import drive_rows
 from mb_contact.core.constraints.flat_manifolds import level_offsets
 from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
-from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
+from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import draft_contacts
 from mb_contact.core.step.problem import rows_in_use
@@ -36,6 +37,8 @@ def assemble(h):
     bilateral_rows(
         h.tree, h.kin, h.q, h.closures, h.joints.rubbing, h.gears, dt, rate, h.blocks.rows[0], h.rows, h.loop, h.bil
     )
+    if h.drift[DRIVEN] != 0.0:
+        drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
     bound_friction(h.tree, h.joints, dt, h.bil)
     draft_contacts(h.draft, h.contacts, h.friction, dt)
     for i in range(h.v.shape[0]):

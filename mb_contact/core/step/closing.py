@@ -88,12 +88,12 @@ def refresh(h):
 
 @kernel
 def follow(tree, gears, q, v):
-    """q_a = ratio q_b + offset, v_a = ratio v_b."""
+    """q_a = ratio q_b + offset, v_a = ratio v_b + the offset's rate."""
     for g in range(gears.ratio.shape[0]):
         a = gears.body_a[g]
         b = gears.body_b[g]
         q[tree.q_start[a]] = gears.ratio[g] * q[tree.q_start[b]] + gears.offset[g]
-        v[tree.v_start[a]] = gears.ratio[g] * v[tree.v_start[b]]
+        v[tree.v_start[a]] = gears.ratio[g] * v[tree.v_start[b]] + gears.rate[g]
 
 
 @on_demand(REAL)

@@ -101,7 +101,9 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, 
                 work.work_terms[WRENCHES] += 0.5 * dt * work.external[k, c] * (kin.V[k, c] + after)
     for r in range(bil.info[FIRST], bil.info[FIRST] + bil.info[COUNT]):
         work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
-        if bil.bound[r - bil.info[FIRST]] > 0.0:
+        i = r - bil.info[FIRST]
+        driven = i >= bil.info[COUNT] - bil.info[GEARS] and bil.ratio[i] == 0.0
+        if bil.bound[i] > 0.0 or driven:
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
     _contact_energy(rows, blocks.rows[0], sol, contacts, work.row_bias, work.contact_energy)
 

@@ -74,7 +74,7 @@ def test_no_coordinate_leaps():
 
 def test_joints_follow_by_their_gear():
     sim = linkage(0.0)
-    gears = Gears(np.array([2]), np.array([0]), np.array([-1.5]), np.array([0.25]))
+    gears = Gears(np.array([2]), np.array([0]), np.array([-1.5]), np.array([0.25]), np.zeros(1))
     q, v = np.array([0.3, 0.1, 9.0]), np.array([2.0, 1.0, 9.0])
     follow(sim.context.tree, gears, q, v)
     np.testing.assert_allclose(q, [0.3, 0.1, -1.5 * 0.3 + 0.25])

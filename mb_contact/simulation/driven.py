@@ -1,0 +1,120 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Prescribed motions U(t) of joints and loop closures (J14's driven constraints).
+
+A driven joint is a gear of ratio 0 whose offset moves; a driven closure has a second frame, or a length, that moves.
+Before each step the arrays behind their rows take the target of its end and the mean velocity towards it, so that a
+step ends on the path (``core/constraints/driven.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from mb_contact.model.motions import Path
+
+SHORT = 1e-6  #: over which the angular velocity of a frame is taken where no step says over which [s]
+VALUES = ("positions", "displacements", "rotations", "lengths")  #: of a Motion
+MOVING = {"gears": ("offset", "rate"), "closures": ("p_b", "R_b", "length", "motion")}  #: arrays that motions change
+
+
+class DrivenMotions:
+    """The motions of a scene, with the arrays of gears and closures that they change.
+
+    Parameters
+    ----------
+    context : StepContext
+    """
+
+    def __init__(self, context):
+        self._context, couplings = context, context.world.couplings
+        self._own = {name: getattr(getattr(couplings, part), name).copy() for part in MOVING for name in MOVING[part]}
+        self.gears, self.closures = (
+            getattr(couplings, part)._replace(**{name: _read_only(self._own[name]) for name in MOVING[part]})
+            for part in MOVING
+        )
+        self._joints, self._frames = [], []
+        self.drives = np.zeros(context.N, bool)  #: of the degrees of freedom
+        for motion in context.scene.motions:
+            paths = {name: Path(motion, getattr(motion, name)) for name in VALUES if len(getattr(motion, name))}
+            if motion.joint is not None:
+                g = couplings.gear_names.index(motion.joint)
+                body = couplings.gears.body_a[g]
+                d = context.tree.v_start[body]
+                self.drives[d] = True
+                self._joints.append((g, d, context.tree.q_start[body], paths.get("positions")))
+            else:
+                self._frames.append((couplings.closure_names.index(motion.closure), paths))
+
+    def place(self, time):
+        """Targets and rates at a time [s]."""
+        self.begin(time, 0.0)
+
+    def begin(self, time, dt):
+        """Targets of the end of the step of dt [s] from a time on, and rates that lead there."""
+        for joint in self._joints:
+            self._drive_joint(*joint, time, dt)
+        for c, paths in self._frames:
+            self._drive_closure(c, paths, time, dt)
+
+    def aim(self, d, position, velocity):
+        """Take a driven degree of freedom off its path: to a position, by default within a control period, and at a
+        speed, or on and on at a velocity.
+        """
+        context, joints = self._context, self._context.joints
+        (here,) = (context.q[i] for _, dof, i, _ in self._joints if dof == d)
+        if position is None:
+            position = np.copysign(np.inf, velocity) if velocity else here
+        elif velocity is None:
+            velocity = abs(position - here) / context.scene.rates.get("control_period", context.scene.time_step)
+        joints.target[d], joints.target_rate[d] = position, velocity
+
+    def save(self):
+        """Copies of what changes."""
+        return {name: array.copy() for name, array in self._own.items()}
+
+    def restore(self, saved):
+        """Back to what ``save`` has copied."""
+        for name, array in saved.items():
+            self._own[name][...] = array
+
+    def _drive_joint(self, g, d, i, path, time, dt):
+        """By its path, or towards what it was asked for since."""
+        joints, here = self._context.joints, self._context.q[i]
+        offset, rate = self._own["offset"], self._own["rate"]
+        if np.isnan(joints.target[d]) and path is not None:
+            offset[g], rate[g] = path.at(time + dt), _rate(path, time, dt)
+            return
+        far = abs(joints.target_rate[d]) * dt
+        moved = 0.0 if np.isnan(joints.target[d]) else min(max(joints.target[d] - here, -far), far)
+        offset[g], rate[g] = here + moved, moved / dt if dt > 0.0 else 0.0
+
+    def _drive_closure(self, c, paths, time, dt):
+        first, own = self._context.world.couplings.closures, self._own
+        axes, motion = first.R_b[c], np.zeros(7)
+        if "rotations" in paths:
+            span = dt if dt > 0.0 else SHORT
+            before, after = (Rotation.from_rotvec(paths["rotations"].at(t)) for t in (time + dt - span, time + dt))
+            own["R_b"][c] = axes @ after.as_matrix()
+            motion[:3] = axes @ (after * before.inv()).as_rotvec() / span
+        if "displacements" in paths:
+            own["p_b"][c] = first.p_b[c] + axes @ paths["displacements"].at(time + dt)
+            motion[3:6] = axes @ _rate(paths["displacements"], time, dt)
+        if "lengths" in paths:
+            own["length"][c] = paths["lengths"].at(time + dt)
+            motion[6] = _rate(paths["lengths"], time, dt)
+        own["motion"][c] = motion
+
+
+def _rate(path, time, dt):
+    """Mean rate of a path from a time over dt [s]."""
+    return (path.at(time + dt) - path.at(time)) / dt if dt > 0.0 else path.rate(time)
+
+
+def _read_only(array):
+    """A view for kernels, which are compiled for arrays that they may not write."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
