@@ -34,7 +34,8 @@ REQUIRED = [
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
-TEST = PLOT + VIEWER + GYM + [
+MJCF = ["mujoco>=3.2"]
+TEST = PLOT + VIEWER + GYM + MJCF + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -122,6 +123,7 @@ setup(
         "test": TEST,
         "viewer": VIEWER,
         "gym": GYM,
+        "mjcf": MJCF,  # import of MuJoCo's models
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },

@@ -109,6 +109,13 @@ def _add_commands(commands):
         epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
     )  # fmt: skip
     _command(
+        commands, "import", _import, "turn an MJCF model (MuJoCo) into a folder with a scene, URDFs and meshes",
+        ("model", {"metavar": "MODEL.xml", "help": "MJCF file"}),
+        ("--out", {"metavar": "FOLDER", "help": "folder to write to (default: the model's name)"}),
+        ("--keyframe", {"metavar": "NAME", "help": "keyframe to start from (default: home, else the first)"}),
+        epilog="Needs MuJoCo, which compiles the model: pip install 'mb_contact[mjcf]'. The scene does not.",
+    )  # fmt: skip
+    _command(
         commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
         ("problem", {"metavar": "PROBLEM.npz",
                      "help": "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with "
@@ -283,6 +290,21 @@ def _info(arguments):
         massless="merge",
     )
     print("\n".join(describe_model(model)))
+    return 0
+
+
+# --- import ---------------------------------------------------------------------------------------
+
+
+def _import(arguments):
+    from pathlib import Path
+
+    from mb_contact.model.mjcf import import_mjcf
+
+    made = import_mjcf(arguments.model, arguments.out or Path(arguments.model).stem, arguments.keyframe)
+    print(f"wrote {made.scene}: {len(made.links)} bodies, {len(made.joints)} joints")
+    for line in made.left_out:
+        print(f"left out: {line}")
     return 0
 
 

@@ -43,7 +43,8 @@ def problem(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("lcp",), ("bench",), ("view",)]
+    "command",
+    [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("import",), ("lcp",), ("bench",), ("view",)],
 )
 def test_help(capsys, command):
     code, out, err = call(capsys, *command, "--help")
@@ -54,7 +55,7 @@ def test_help(capsys, command):
 def test_help_names_every_command_and_is_quick():
     answer = run("--help")
     assert answer.returncode == 0
-    for name in ("run", "view", "demo", "check", "info", "lcp", "bench"):
+    for name in ("run", "view", "demo", "check", "info", "import", "lcp", "bench"):
         assert f"\n    {name} " in answer.stdout
     code = "import sys; from mb_contact import cli; cli.build_parser(); print(*sys.modules)"
     modules = subprocess.run(
@@ -167,6 +168,22 @@ def test_check(capsys):
     code, out, err = call(capsys, "check", SCENE)
     assert code == 0 and not err
     assert "free objects: box" in out and "operational frames: left_tcp, right_tcp" in out
+
+
+def test_import(capsys, tmp_path):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
+    model = tmp_path / "cart.xml"
+    model.write_text(
+        '<mujoco><worldbody><camera name="eye"/><body name="cart"><joint name="rail" type="slide"/>'
+        '<geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    code, out, err = call(capsys, "import", str(model), "--out", str(tmp_path / "cart"))
+    assert code == 0 and not err
+    scene = tmp_path / "cart" / "scene.yaml"
+    assert out.splitlines() == [f"wrote {scene}: 2 bodies, 1 joints", "left out: cameras: 'eye'"]
+    assert call(capsys, "check", str(scene))[0] == 0
+    code, out, err = call(capsys, "import", str(tmp_path / "none.xml"))
+    assert code == 2 and err == [f"mb-contact: error: no MJCF: {tmp_path / 'none.xml'} is not a file"]
 
 
 def test_a_closed_pipe_is_no_error():

@@ -58,7 +58,7 @@ CONFINED = {
     "matplotlib": {"bench", "demo"},
     "viser": {"viewer/library.py"},
     "pinocchio": set(),
-    "mujoco": {"bench"},
+    "mujoco": {"bench", "model/mjcf/compiled.py"},
     "gymnasium": {"gym"},
     "ray": {"distributed"},
 }

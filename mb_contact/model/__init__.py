@@ -3,6 +3,7 @@
 
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
+from mb_contact.model.mjcf import ImportedScene, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
 from mb_contact.model.presets import preset
@@ -21,6 +22,7 @@ from mb_contact.model.scene import (
     SceneModel,
     Velocity,
 )
+from mb_contact.model.scene_writer import save_scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import World, build_world
@@ -31,6 +33,7 @@ __all__ = [
     "Frame",
     "Geometry",
     "Ground",
+    "ImportedScene",
     "Material",
     "MaterialPair",
     "Model",
@@ -45,7 +48,9 @@ __all__ = [
     "World",
     "build_world",
     "find_resource",
+    "import_mjcf",
     "load_scene",
     "load_urdf",
     "preset",
+    "save_scene",
 ]

@@ -257,7 +257,7 @@ class UrdfReader(GeometryReader):
             for side in ("lower", "upper"):
                 if limit.get(side) is None:
                     self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")
-            joint.lower, joint.upper = (self.number(limit, side, 0.0, huge=True) for side in ("lower", "upper"))
+            joint.lower, joint.upper = (self.number(limit, side, 0.0, finite=False) for side in ("lower", "upper"))
             self.refuse_if(
                 joint.lower > joint.upper, limit,
                 f"joint '{joint.name}': lower limit {joint.lower:g} is above upper {joint.upper:g}",

@@ -144,6 +144,13 @@ def test_capsules_as_pinocchio_reads_them():
 # --- what is read --------------------------------------------------------------------------
 
 
+def test_an_infinite_limit_is_none():
+    limit = '<limit lower="-inf" upper="inf" effort="inf" velocity="inf"/>'
+    model = load_urdf(robot(link("base") + link("a") + joint("slide", "base", "a", "prismatic", limit)))
+    assert (model.lower[0], model.upper[0], model.effort_limit[0]) == (-np.inf, np.inf, np.inf)
+    assert not model.warnings
+
+
 def test_joint_types_and_layout_of_q():
     body = link("base") + "".join(link(name) for name in "abcd")
     limit = '<limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="0.5"/>'

@@ -1,0 +1,70 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MuJoCo as a peer of a world made of an MJCF: its state in our coordinates, mass matrix, efforts, poses of shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+FREE, BALL = 0, 1
+
+
+class MujocoPeer:
+    """MuJoCo's model of a file beside our world of the scene made of it.
+
+    MuJoCo's rates of a free body are linear in world axes and angular in the body's, ours angular and linear in world
+    axes; those of a ball joint are in the child's axes, ours in the joint's.
+    """
+
+    def __init__(self, mujoco, path, world, links, joints):
+        self.mujoco, self.world = mujoco, world
+        self.m = mujoco.MjModel.from_xml_path(str(path))
+        self.d = mujoco.MjData(self.m)
+        self.links, self.joints = links, joints
+
+    def random_state(self, rng):
+        """(qpos, qvel, qacc), coordinates of all joints at random."""
+        m = self.m
+        q = 0.7 * rng.normal(size=m.nq)
+        for j in np.flatnonzero(m.jnt_type <= BALL):
+            at = m.jnt_qposadr[j] + (3 if m.jnt_type[j] == FREE else 0)
+            q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
+        return q, rng.normal(size=m.nv), rng.normal(size=m.nv)
+
+    def ours(self, qpos):
+        """(q, T): our coordinates, and v = T qvel."""
+        m, world, tree = self.m, self.world, self.world.tree
+        q, T = world.q0.copy(), np.zeros((m.nv, m.nv))
+        for j in range(m.njnt):
+            at, dof, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
+            if kind > BALL:
+                i = world.joint_names.index(self.joints[j])
+                q[world.joint_q[i]], T[world.joint_v[i], dof] = qpos[at], 1.0
+                continue
+            body = world.frames[self.links[m.jnt_bodyid[j]]].body
+            s, d = tree.q_start[body], tree.v_start[body]
+            if kind == FREE:
+                q[s : s + 3], T[d + 3 : d + 6, dof : dof + 3] = qpos[at : at + 3], np.eye(3)
+                s, at, dof = s + 3, at + 3, dof + 3
+            q[s : s + 4] = np.roll(qpos[at : at + 4], -1)
+            T[d : d + 3, dof : dof + 3] = turned(qpos[at : at + 4])
+        return q, T
+
+    def at(self, qpos, qvel):
+        """Mass matrix and bias C(q, v) + g(q), by MuJoCo."""
+        self.d.qpos[:], self.d.qvel[:] = qpos, qvel
+        self.mujoco.mj_forward(self.m, self.d)
+        M = np.zeros((self.m.nv, self.m.nv))
+        try:
+            self.mujoco.mj_fullM(self.m, self.d, M)
+        except TypeError:  # before release 4
+            self.mujoco.mj_fullM(self.m, M, self.d.qM)
+        return M, self.d.qfrc_bias.copy()
+
+
+def turned(quat):
+    """Rotation matrix of a unit quaternion w x y z, by the sandwich product."""
+    w, v = quat[0], quat[1:]
+    K = np.cross(np.eye(3), v)
+    return np.eye(3) + 2.0 * w * K + 2.0 * K @ K
