@@ -1,0 +1,147 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""docs/papers.md names files that exist, names that they define, commands that parse and presets as they are."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import runpy
+import shlex
+import sys
+
+import pytest
+
+import mb_contact as mb
+from mb_contact.cli import build_parser
+from mb_contact.model.presets import PRESETS
+from mb_contact.studies import sko
+from paths import ROOT
+
+TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+CODE = re.findall(r"`([^`]+)`", TEXT)
+RUNNERS = ("mb-contact ", "python ", "pytest ")
+COMMANDS = sorted({text for text in CODE if text.startswith(RUNNERS) and "…" not in text})
+PATHS = sorted({text for text in CODE if re.fullmatch(r"[\w./-]+\.(py|yaml|urdf|cff)", text) and "/" in text})
+#: the third cell of the papers' tables: files, and names that stand in them
+WHERE = [cells[2] for cells in (line.split(" | ") for line in TEXT.splitlines()) if len(cells) == 5]
+NEEDED = 77  #: exit code of a program that lacks a package of the machine
+
+
+def place(path):
+    """A file of the repository, or of the package."""
+    return ROOT / path if (ROOT / path).exists() else ROOT / "mb_contact" / path
+
+
+def defined(path):
+    """Functions, classes, methods and assigned names of a module."""
+    names = set()
+    for node in ast.walk(ast.parse(place(path).read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(target.id for target in targets if isinstance(target, ast.Name))
+    return names
+
+
+def test_tables_are_found():
+    assert len(WHERE) > 80 and len(COMMANDS) > 30 and len(PATHS) > 50
+    assert all(f"\n## {paper}\n" in TEXT for paper in ("J11", "J14", "J12", "D15", "P00"))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_files_exist(path):
+    assert place(path).is_file()
+
+
+@pytest.mark.parametrize("cell", [cell for cell in WHERE if "`" in cell])
+def test_names_stand_in_the_files_beside_them(cell):
+    names, known = [], set()
+    for text in re.findall(r"`([^`]+)`", cell):
+        if "/" in text:
+            known |= defined(text) if text.endswith(".py") else set()
+        else:
+            names.append(text)
+    assert set(names) <= known
+
+
+@pytest.mark.parametrize("name", sorted({t for t in CODE if re.match(r"(mb|sko)\.\w", t)}))
+def test_public_names_resolve(name):
+    thing = {"mb": mb, "sko": sko}[name.split(".")[0]]
+    for part in re.match(r"[\w.]+", name)[0].split(".")[1:]:
+        thing = getattr(thing, part)
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("pytest")])
+def test_tests_exist(command):
+    path, _, name = command.removeprefix("pytest ").partition("::")
+    assert name in defined(path) if name else place(path).is_file()
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("mb-contact")])
+def test_commands_parse(command):
+    words = shlex.split(command)[1:]
+    if words[-1] == "--help":
+        with pytest.raises(SystemExit) as end:
+            build_parser().parse_args(words)
+        assert end.value.code == 0
+        return
+    arguments = build_parser().parse_args(words)
+    assert getattr(arguments, "scene", None) is None or (ROOT / str(arguments.scene)).is_file()
+
+
+class Parsed(Exception):
+    """The options of a program were accepted."""
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("python")])
+def test_programs_take_these_options(monkeypatch, capsys, command):
+    _, path, *options = shlex.split(command)
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if "ArgumentParser" not in text:
+        assert not options and "\nif __name__ ==" in text
+        return
+    parse = argparse.ArgumentParser.parse_args
+
+    def accept(parser, args=None, namespace=None):
+        parse(parser, args, namespace)
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", accept)
+    monkeypatch.setattr(sys, "argv", [path, *options])
+    monkeypatch.setattr(sys, "path", [str((ROOT / path).parent), *sys.path])
+    try:
+        runpy.run_path(str(ROOT / path), run_name="__main__")
+    except Parsed:
+        return
+    except SystemExit as end:
+        if end.code == NEEDED:
+            pytest.skip(capsys.readouterr().err)
+        raise
+    pytest.fail("the program did not look at its options")
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", TEXT))))
+def test_links_lead_somewhere(link):
+    path, _, anchor = link.partition("#")
+    file = ROOT / "docs" / path if path else ROOT / "docs" / "papers.md"
+    assert file.is_file()
+    if anchor:
+        heads = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_setting_of_a_preset_stands_in_its_table(name):
+    rows, current = {}, ""
+    for line in TEXT[TEXT.index("## As printed") :].splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 4 and cells[1].startswith("`"):
+            current = cells[0] or current
+            rows.update({(preset, cells[1]): cells[2] for preset in re.findall(r"`(\w+)`", current)})
+    for key, (value, where) in PRESETS[name].items():
+        assert rows[name, f"`{key}: {value}`"] == where
+    assert len([preset for preset, _ in rows if preset == name]) == len(PRESETS[name])
