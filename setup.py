@@ -35,7 +35,8 @@ PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.2"]
-TEST = PLOT + VIEWER + GYM + MJCF + [
+DOCS = ["sphinx>=7.2.5", "myst-parser>=3", "numpydoc>=1.6", "furo>=2024.1"]
+TEST = PLOT + VIEWER + GYM + MJCF + DOCS + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -124,6 +125,7 @@ setup(
         "viewer": VIEWER,
         "gym": GYM,
         "mjcf": MJCF,  # import of MuJoCo's models
+        "docs": DOCS,
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces
     },

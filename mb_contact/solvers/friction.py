@@ -66,7 +66,7 @@ def solve_friction(
     warm : array_like (R,), optional
         Impulses to start from, those of the last step for instance [N s].
     tolerance : float
-        "solved" is said only if the natural residual recomputed from W, q, r is at most this times max(1, |q|),
+        "solved" is said only if the natural residual recomputed from W, q, r is at most this times ``max(1, |q|)``,
         the residual in scaled units at most this, relative to the scaled q, and W r + q known as well as that
         (an r so large that rounding hides u is no solution).
     limit : int

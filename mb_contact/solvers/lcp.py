@@ -44,7 +44,7 @@ class LcpResult(NamedTuple):
     w: Floats  #: M z + q
     status: str  #: "solved", "ray", "no_solution", "limit", "not_a_p_matrix", "inaccurate", "not_finite"
     iterations: int  #: pivots, linear solves or sweeps
-    residual: float  #: largest |z - mid(lower, z - w, upper)|, recomputed from M, q and z
+    residual: float  #: largest ``|z - mid(lower, z - w, upper)|``, recomputed from M, q and z
     residuals: LcpResidual  #: all residuals, recomputed
     #: the basis, -1 at the lower bound, 1 at the upper, 0 between: ``warm`` of the next solve
     active: npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ def solve_lcp(
         ``"auto"`` (block pivoting, then Lemke with several covering vectors, then Gauss-Seidel).
         The principal pivoting methods take at most one bound a row.
     tolerance : float
-        ``"solved"`` is only said if the natural residual is at most this times max(1, largest |q|), and that of the
+        ``"solved"`` is only said if the natural residual is at most this times max(1, largest ``|q|``), and that of the
         problem scaled to a unit diagonal at most this times the largest scaled ``|q|``, and M z + q is known as well
         as that (a z so large that rounding hides w is no solution).
     limit : int, optional

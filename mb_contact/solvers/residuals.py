@@ -37,12 +37,12 @@ class LcpResidual(NamedTuple):
     (0.5, 0.75, 1)
     """
 
-    natural: float  #: largest |z - mid(lower, z - w, upper)|
-    scaled: float  #: the same with a unit diagonal, relative to max(|q| scaled)
+    natural: float  #: largest ``|z - mid(lower, z - w, upper)|``
+    scaled: float  #: the same with a unit diagonal, relative to max(``|q|`` scaled)
     gap: float  #: largest product of w and the distance to the bound it belongs to
     infeasible_z: float  #: largest violation of a bound
     infeasible_w: float  #: largest w of the wrong sign
-    rounding: float  #: largest uncertainty of w, machine precision times |M| |z| + |q|
+    rounding: float  #: largest uncertainty of w, machine precision times ``|M| |z| + |q|``
     worst: int  #: row of the largest natural residual, -1 without rows
 
 
@@ -57,13 +57,13 @@ class ConeResidual(NamedTuple):
     (1.0, 1.0)
     """
 
-    natural: float  #: |r - P_K(r - (u + s n))|, Euclidean norm over all rows
-    relative: float  #: natural / max(1, |q|)
-    scaled: float  #: natural with every block's mean diagonal 1, relative to the scaled |q|
-    gap: float  #: largest |r* (u + s n)| of a block [J]
+    natural: float  #: ``|r - P_K(r - (u + s n))|``, Euclidean norm over all rows
+    relative: float  #: natural / ``max(1, |q|)``
+    scaled: float  #: natural with every block's mean diagonal 1, relative to the scaled ``|q|``
+    gap: float  #: largest ``|r* (u + s n)|`` of a block [J]
     infeasible: float  #: largest approaching velocity, or velocity of a bilateral row
     cone_violation: float  #: largest impulse beyond its cone
-    rounding: float  #: uncertainty of u, the norm of machine precision times |W| |r| + |q|
+    rounding: float  #: uncertainty of u, the norm of machine precision times ``|W| |r| + |q|``
     worst: int  #: block with the largest natural residual, -1 without blocks
 
 

@@ -96,7 +96,7 @@ class ContactForce(NamedTuple):
     force: Floats  #: (3,), world [N]
     moment: Floats  #: (3,), world [N m]; zero but for rounding
     normal_force: float  #: [N]
-    room: float  #: friction still to be had, mu normal_force - |tangential force| [N]
+    room: float  #: friction still to be had, ``mu normal_force - |tangential force|`` [N]
 
 
 def check_body(body):

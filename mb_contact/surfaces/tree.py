@@ -474,7 +474,7 @@ class SurfaceTree(TreeMotion):
         return self._stages.total - self.tree.damping * self.v
 
     def friction_room(self, name: str) -> float:
-        """Friction still to be had, mu normal force - |tangential force|.
+        """Friction still to be had, ``mu normal force - |tangential force|``.
 
         Parameters
         ----------

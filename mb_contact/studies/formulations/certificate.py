@@ -84,9 +84,9 @@ class FormulationCertificate(NamedTuple):
     complementarity_gap: float  #: largest min(z, w) over the complementary rows
     infeasibility_z: float  #: largest negative impulse or sigma
     infeasibility_w: float  #: largest negative velocity or friction slack
-    equality: float  #: largest |w| of the equality rows: momentum, hinges, loops
+    equality: float  #: largest ``|w|`` of the equality rows: momentum, hinges, loops
     cone_violation: float  #: friction beyond the pyramid mu F_n [N s]
-    natural_map: float  #: largest |min(z, w)|, and |w| of equality rows
+    natural_map: float  #: largest ``|min(z, w)|``, and ``|w|`` of equality rows
     worst_contact: int  #: contact, or n_u + limit, with the largest residual; -1 without contact
 
     @property

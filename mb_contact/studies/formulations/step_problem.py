@@ -285,7 +285,7 @@ class StepProblem:
 
     @cached_property
     def E_bar(self):
-        """E_ (n_u, n_u (n_f + 1) + limits), Eq. 13, 15."""
+        """``E_`` (n_u, n_u (n_f + 1) + limits), Eq. 13, 15."""
         E = -self.E_hat.T
         E[np.arange(self.n_u), np.arange(self.n_u) * (self.n_f + 1)] = self.mu
         return E
