@@ -15,6 +15,9 @@ from mb_contact.errors import InputError
 
 Floats = NDArray[np.float64]  #: what checked input and results are
 
+#: What operational space obeys: loops and gears; these and joints that friction holds; nothing, the tree alone.
+CONSTRAINTS = ("loops", "held", "none")
+
 #: A number as files write it: Python's float also takes 1_000 and digits of other scripts.
 NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE)
 

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats
+from mb_contact.checks import CONSTRAINTS, Floats
 from mb_contact.core.constraints.response import constraint_response, make_response_arrays, make_response_handle
 from mb_contact.dynamics.inverse import invert_compliance
 from mb_contact.errors import InputError
 
-CONSTRAINTS = ("loops", "held", "none")  #: loops and gears; these and joints that friction holds; the tree alone
 GONE = 1e-11  #: part of a node's compliance in the tree of which rounding is left where a constraint takes all
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mb_contact.dynamics.constrained import CONSTRAINTS
+from mb_contact.checks import CONSTRAINTS
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.parameters import Description
 
