@@ -35,7 +35,7 @@ PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.2"]
-DOCS = ["sphinx>=7.2.5", "myst-parser>=3", "numpydoc>=1.6", "furo>=2024.1"]
+DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
 TEST = PLOT + VIEWER + GYM + MJCF + DOCS + [
     "mypy>=1.11",
     "pytest>=7.4",

@@ -10,8 +10,11 @@ author = "The mb_contact authors"
 copyright = "2026, The mb_contact authors"  # noqa: A001 (Sphinx calls it so)
 release = mb_contact.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc"]
 myst_heading_anchors = 4
+nb_execution_mode = "force"  # the tutorials run whenever the site is made, and a cell that fails fails the site
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 html_theme = "furo"
 html_title = f"mb_contact {release}"
 autodoc_member_order = "bysource"

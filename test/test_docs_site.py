@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The site of the documentation is built without a warning, and holds what it should."""
+"""The site of the documentation is built without a warning, runs its tutorials, and holds what it should."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def test_the_site_is_built_without_a_warning(tmp_path):
         [*command, "-d", str(tmp_path / "trees"), str(ROOT / "docs"), str(site)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
-    assert pages <= {page.stem for page in site.glob("*.html")}
+    pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= {page.relative_to(site).with_suffix("") for page in site.rglob("*.html")}
+    for name in ("first_scene", "your_robot", "lockstep", "certificate", "worlds"):
+        assert (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8").count("cell_output") >= 2, name
     text = (site / "reference" / "dynamics.html").read_text(encoding="utf-8")
     for name in ("forward_dynamics", "operational_compliance", "jacobian"):
         assert f'id="mb_contact.dynamics.{name}"' in text or f".{name}\"" in text
