@@ -37,7 +37,7 @@ class HybridFormulation(Formulation):
         # rotors turn with theta_dot+ = S (V+ - a dt): the same term as in the first row of q of Eq. 27
         V_f = b.V + dt * (inverse @ (b.C + b.S.T @ (b.rotors * b.rate_bias)))
         self.eliminate_loops(inverse, G[: p.n_b], V_f, k[: p.n_b])
-        self.K, self.DG = K, p.D_ul.T @ G[p.n_b :]
+        self.K, self.DG = K, p.times_D(G[p.n_b :].T).T
         B = np.vstack([self.DG, K, -K])
         m, hinges = p.D_ul.shape[1], len(K)
         still = np.zeros((p.n_u, 2 * hinges))

@@ -31,7 +31,7 @@ class McFormulation(Formulation):
         k = p.rows.constant
         M = joint_mass_matrix(p)
         G = row_jacobian(p)
-        G_b, G_u = (scipy.sparse.csr_matrix(x) for x in (G[: p.n_b], p.D_ul.T @ G[p.n_b :]))
+        G_b, G_u = (scipy.sparse.csr_matrix(x) for x in (G[: p.n_b], p.times_D(G[p.n_b :].T).T))
         E_hat, E_bar = scipy.sparse.csr_matrix(p.E_hat), scipy.sparse.csr_matrix(p.E_bar)
         self.M = sparse_blocks(
             [

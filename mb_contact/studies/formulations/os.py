@@ -172,9 +172,9 @@ class OsFormulation(Formulation):
         L = p.compliance  # rows of Q_b, and three rows of Q_u for each contact
         self.M = np.zeros((b + m + p.n_u, b + m + p.n_u))
         self.M[:b, :b] = L[:b, :b]
-        self.M[:b, b : b + m] = L[:b, b:] @ p.D_ul
+        self.M[:b, b : b + m] = p.times_D(L[:b, b:])
         self.M[b : b + m, :b] = self.M[:b, b : b + m].T
-        self.M[b : b + m, b : b + m] = p.D_ul.T @ L[b:, b:] @ p.D_ul
+        self.M[b : b + m, b : b + m] = p.times_D(p.times_D(L[b:, b:]).T)
         self.M[b : b + m, b + m :] = p.E_hat
         self.M[b + m :, b : b + m] = p.E_bar
         self.q = np.concatenate([u[:b], p.D_ul.T @ u[b:], np.zeros(p.n_u)])

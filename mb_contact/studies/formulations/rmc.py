@@ -36,7 +36,7 @@ class RmcFormulation(Formulation):
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(joint_mass_matrix(p)), np.eye(p.N))
         v_f = p.state.v + p.dt * (inverse @ smooth_forces(p))
         self.eliminate_loops(inverse, self.G_b, v_f, k_b)
-        DG = p.D_ul.T @ self.G_u
+        DG = p.times_D(self.G_u.T).T
         self.M = np.block([[DG @ self.Y @ DG.T, p.E_hat], [p.E_bar, np.zeros((p.n_u, p.n_u))]])  # Eq. 41
         self.q = np.concatenate([DG @ self.X + p.D_ul.T @ k_u, np.zeros(p.n_u)])
         self.M, self.q = without_immobile(self.M, self.q, self.free_scales()[1])

@@ -134,6 +134,8 @@ class StepProblem:
     0.7142857142857143
     >>> problem.velocity_change([1.4, 0.0, 0.0])
     array([2.])
+    >>> problem.times_D(problem.compliance).shape  # 8 directions and the normal
+    (3, 9)
     """
 
     def __init__(
@@ -266,14 +268,33 @@ class StepProblem:
     # --- friction -----------------------------------------------------------------------------
 
     @cached_property
-    def D_ul(self):
-        """D (3 n_u + limits, n_u (n_f + 1) + limits): rows' impulses from beta (Eq. 7, 16)."""
+    def _directions(self):
+        """The block [n, D] (3, n_f + 1) of D_ul, in the frame of a contact and so the same for all."""
         angle = 2.0 * np.pi * np.arange(self.n_f) / self.n_f
         block = np.zeros((3, self.n_f + 1))
         block[0, 0] = 1.0
         block[1, 1:], block[2, 1:] = np.cos(angle), np.sin(angle)
+        return block
+
+    def times_D(self, X: Floats) -> Floats:
+        """X D_ul, block by block, so that D* Lambda D costs no more than its entries.
+
+        Parameters
+        ----------
+        X : ndarray (k, 3 n_u + limits)
+
+        Returns
+        -------
+        ndarray (k, n_u (n_f + 1) + limits)
+        """
+        contacts = X[:, : 3 * self.n_u].reshape(-1, 3) @ self._directions
+        return np.hstack([contacts.reshape(len(X), self.n_u * (self.n_f + 1)), X[:, 3 * self.n_u :]])
+
+    @cached_property
+    def D_ul(self):
+        """D (3 n_u + limits, n_u (n_f + 1) + limits): rows' impulses from beta (Eq. 7, 16)."""
         D = np.zeros((3 * self.n_u + self.n_limits, self.n_u * (self.n_f + 1) + self.n_limits))
-        D[: 3 * self.n_u, : self.n_u * (self.n_f + 1)] = np.kron(np.eye(self.n_u), block)
+        D[: 3 * self.n_u, : self.n_u * (self.n_f + 1)] = np.kron(np.eye(self.n_u), self._directions)
         D[3 * self.n_u :, self.n_u * (self.n_f + 1) :] = np.eye(self.n_limits)
         return D
 
