@@ -93,6 +93,32 @@ def test_commands_parse(command):
     assert getattr(arguments, "scene", None) is None or (ROOT / str(arguments.scene)).is_file()
 
 
+#: By paper: the last equation, and what else has a number
+CONTENTS = {
+    "J11": (63, "Figs?[.] {}: 1 2 3 4 5 6 7", "algorithms? {}: 3.1 4.1 4.2 4.3 6.1",
+            "lemmas? {}: 1 2 3 4 5 6 7 8 9 10 11 12"),
+    "J14": (69, "Figs?[.] {}: 1 2 3 4 5 6", "Table {}: 1 2"),
+    "J12": (54, "Figs?[.] {}: 1 2", "Table {}: I"),
+    "D15": (57, "Figs?[.] {}: 1 2", "Table {}: I II III", "algorithms? {}: 1 2"),
+    "P00": (14, "Figs?[.] {}: 1 2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", CONTENTS)
+def test_every_equation_figure_table_and_algorithm_has_a_row(paper):
+    part = TEXT[TEXT.index(f"\n## {paper}\n") :].split("\n## ")[1]
+    first = "; ".join(line.split(" | ")[0] for line in part.splitlines() if line.startswith("| "))
+    last, *others = CONTENTS[paper]
+    found = {int(n) for n in re.findall(r"\((\d+)\)", first)}
+    for low, high in re.findall(r"\((\d+)\)–\((\d+)\)", first):
+        found.update(range(int(low), int(high) + 1))
+    assert found == set(range(1, last + 1))
+    for other in others:
+        word, numbers = other.split(": ")
+        for number in numbers.split():
+            assert re.search(word.format(rf"(?:[\w.]+, )*{re.escape(number)}\b"), first), f"{word} {number}"
+
+
 class Parsed(Exception):
     """The options of a program were accepted."""
 
