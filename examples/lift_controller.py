@@ -164,7 +164,65 @@ def _homogeneous(R, p=0.0, one=0.0):
     return T
 
 
-class LiftController:
+class TwoHands:
+    """What every task of the two hands needs: their poses, damping, the elbows' posture, straight fingers.
+
+    Parameters
+    ----------
+    model : Model
+        From robot_description, for the poses of the hands and the joints' damping.
+    joint_names : sequence of str
+        Order of all joint vectors.
+    position : (joints,)
+        Where the robot is now: the posture to keep.
+    task : LiftTask or alike
+        Gains of posture and fingers, damping ratio, grip.
+    """
+
+    def __init__(self, model, joint_names, position, task):
+        self.task = task
+        joint_names = list(joint_names)
+        self.hand_poses = HandPoses(model, joint_names)
+        dof = model.joint_v[[model.joint_names.index(name) for name in joint_names]]
+        self._joint_damping = np.asarray(model.tree.damping)[dof]
+        self._effort_limit = np.asarray(model.effort_limit)[dof]
+        self._posture = np.array(position, dtype=float)
+        shares = [FINGER_SHARE.get(name.split("_", 1)[1], 0.0) for name in joint_names]
+        self._finger_grip = np.array(shares) * task.grip * FINGER_LEVER
+        self._is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
+        self._posture_gains = np.tile([[task.posture_stiffness], [task.posture_damping]], len(joint_names))
+
+    def efforts(self, F, terms, position, velocity, grip):
+        """Joint efforts for wrenches F (12,) on the hands, with posture, fingers and what the robot itself needs."""
+        effort = terms.jacobian.T @ F + self._null_space(terms, position, velocity)
+        effort += self._fingers(position, velocity, grip)
+        effort += terms.nonlinear_effects + self._joint_damping * velocity
+        return np.clip(effort, -self._effort_limit, self._effort_limit)
+
+    def damping(self, inertia, K):
+        """D (12, 12) that damps every mode of K at this inertia by the task's ratio."""
+        L = np.linalg.cholesky(inertia)
+        half = np.linalg.solve(L, K)
+        squares, Q = np.linalg.eigh(np.linalg.solve(L, half.T))
+        LQ = L @ Q
+        return 2.0 * self.task.damping_ratio * (LQ * np.sqrt(np.maximum(squares, 0.0))) @ LQ.T
+
+    def _null_space(self, terms, position, velocity):
+        """Efforts that keep elbows and head in posture and do not accelerate the hands."""
+        stiffness, damping = self._posture_gains
+        posture = stiffness * (self._posture - position) - damping * velocity
+        posture[self._is_finger] = 0.0
+        push = terms.jacobian @ np.linalg.solve(terms.mass_matrix, posture)
+        return posture - terms.jacobian.T @ (terms.inertia @ push)
+
+    def _fingers(self, position, velocity, grip):
+        task = self.task
+        effort = task.finger_stiffness * (self._posture - position) - task.finger_damping * velocity
+        effort[~self._is_finger] = 0.0
+        return effort + grip * self._finger_grip
+
+
+class LiftController(TwoHands):
     """The law, without ROS: from a state and its operational-space terms to joint efforts.
 
     Parameters
@@ -181,16 +239,8 @@ class LiftController:
     """
 
     def __init__(self, model, joint_names, position, box, task=None):
-        self.task = task = task or LiftTask()
-        joint_names = list(joint_names)
-        self.hand_poses = HandPoses(model, joint_names)
-        dof = model.joint_v[[model.joint_names.index(name) for name in joint_names]]
-        self._joint_damping = np.asarray(model.tree.damping)[dof]
-        self._effort_limit = np.asarray(model.effort_limit)[dof]
-        self._posture = np.array(position, dtype=float)
-        shares = [FINGER_SHARE.get(name.split("_", 1)[1], 0.0) for name in joint_names]
-        self._finger_grip = np.array(shares) * task.grip * FINGER_LEVER
-        self._is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
+        task = task or LiftTask()
+        super().__init__(model, joint_names, position, task)
         self._K = self._stiffness()
         self._load = np.zeros((2, 6))
         self._load[:, 5] = 0.5 * task.box_mass * 9.81
@@ -235,10 +285,7 @@ class LiftController:
         desired[:, 3:] = acceleration[:6].reshape(2, 3)
         F = terms.inertia @ (desired.ravel() - terms.bias) + self._damping(terms.inertia) @ twist
         F += self._K @ error + value[7] * self._load.ravel()
-        effort = terms.jacobian.T @ F + self._null_space(terms, position, velocity)
-        effort += self._fingers(position, velocity, value[6])
-        effort += terms.nonlinear_effects + self._joint_damping * velocity
-        return np.clip(effort, -self._effort_limit, self._effort_limit)
+        return self.efforts(F, terms, position, velocity, value[6])
 
     def _check_grasp(self, value, box):
         behind = box - self._box - [0.0, 0.0, value[5] - self._box[2]]
@@ -271,26 +318,8 @@ class LiftController:
         return K
 
     def _damping(self, inertia):
-        """D (12, 12) for the damping ratio; the arms move slowly, so every tenth update is enough."""
+        """D (12, 12); the arms move slowly, so every tenth update is enough."""
         if self._updates % 10 == 0:
-            L = np.linalg.cholesky(inertia)
-            half = np.linalg.solve(L, self._K)
-            squares, Q = np.linalg.eigh(np.linalg.solve(L, half.T))
-            LQ = L @ Q
-            self._D = 2.0 * self.task.damping_ratio * (LQ * np.sqrt(np.maximum(squares, 0.0))) @ LQ.T
+            self._D = self.damping(inertia, self._K)
         self._updates += 1
         return self._D
-
-    def _null_space(self, terms, position, velocity):
-        """Efforts that keep elbows and head in posture and do not accelerate the hands."""
-        task = self.task
-        posture = task.posture_stiffness * (self._posture - position) - task.posture_damping * velocity
-        posture[self._is_finger] = 0.0
-        push = terms.jacobian @ np.linalg.solve(terms.mass_matrix, posture)
-        return posture - terms.jacobian.T @ (terms.inertia @ push)
-
-    def _fingers(self, position, velocity, grip):
-        task = self.task
-        effort = task.finger_stiffness * (self._posture - position) - task.finger_damping * velocity
-        effort[~self._is_finger] = 0.0
-        return effort + grip * self._finger_grip

@@ -4,13 +4,15 @@
 """A wheel, the hub with studs that it goes onto, and lug nuts: the pieces of Figure 1 of J12 and J14, as URDFs.
 
 ``python -m mb_contact.model.wheel urdf`` writes ``wheel.urdf``, ``wheel_hub.urdf`` and ``lug_nuts.urdf`` into a folder.
-The papers show them and give no numbers; the sizes are those of a small car, the bolt circle 5 x 100 mm.  Every piece
-is made of boxes and cylinders, so that its holes are holes.  The axle is the z axis of each piece.
+The papers show them and give no numbers; the sizes are those of a small car: tyre 155/65 R 14, bolt circle 5 x 100 mm,
+studs M 12, 13 kg.  Every piece is made of boxes and cylinders, so that its holes are holes.  The axle is the z axis of
+each piece.
 """
 
 import math
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,52 +24,66 @@ STUDS = 5
 CIRCLE = 0.050  #: radius of the bolt circle [m]
 STUD_RADIUS = 0.006
 STUD_LENGTH = 0.045  #: beyond the hub's face
-HOLE = 0.0065  #: half width of the wheel's square holes
+PLAY = 0.0005  #: between a stud and each side of its square hole [m]
 NUT_HOLE = 0.0063  #: distance from a nut's axis to its six inner faces
 NUT_WIDTH = 0.0105  #: and to its six outer faces
 NUT_HEIGHT = 0.016
 DISC = 0.012  #: thickness of the wheel's disc
-SPOKE = (0.022, 0.150)  #: inner and outer radius of the disc
-RIM = (0.150, 0.175)  #: of the rim
-RIM_WIDTH = 0.12
-SEGMENTS = 20  #: boxes of the rim
+SPOKE = (0.022, 0.165)  #: inner and outer radius of the disc
+RIM, RIM_WIDTH = (0.165, 0.178), 0.14
+TYRE, TYRE_WIDTH = (0.178, 0.279), 0.155
+TYRE_CENTRE = -0.006  #: z of the middle of rim and tyre: that of the disc, a wheel without offset
+SEGMENTS = 20  #: boxes of rim and tyre; every face looks along a multiple of 18 degrees
+SPINDLE = (0.04, 0.20)  #: radius and length of the hub's axle behind its plate
+STEEL_DENSITY, ALUMINIUM_DENSITY, TYRE_DENSITY = 7800.0, 2700.0, 230.0  #: [kg/m^3], a tyre with its air
 STEEL, ALUMINIUM, RUBBER = (0.55, 0.57, 0.60), (0.74, 0.76, 0.78), (0.16, 0.16, 0.17)
 
 
-def wheel_urdf():
-    """The wheel: a disc with five square holes, its outer face at z = 0, and a rim of boxes behind it."""
-    shapes, density = [], 1500.0
+def wheel_urdf(play=PLAY, mass_factor=1.0):
+    """The wheel: a disc with five square holes, its outer face at z = 0; rim and tyre, rings of boxes, reach behind it.
+
+    ``play`` [m] is that of the holes; ``mass_factor`` multiplies mass and inertia.
+    """
+    shapes, hole = [], STUD_RADIUS + play
     half_width = CIRCLE * math.tan(math.pi / STUDS)  # neighbouring sectors meet on the bolt circle
     z = -0.5 * DISC
     for k in range(STUDS):
         turn = 2.0 * math.pi * k / STUDS
         for x0, x1, y0, y1 in (
-            (SPOKE[0], CIRCLE - HOLE, -HOLE, HOLE), (CIRCLE + HOLE, SPOKE[1], -0.6 * half_width, 0.6 * half_width),
-            (SPOKE[0], CIRCLE + HOLE, HOLE, 0.6 * half_width), (SPOKE[0], CIRCLE + HOLE, -0.6 * half_width, -HOLE),
+            (SPOKE[0], CIRCLE - hole, -hole, hole), (CIRCLE + hole, SPOKE[1], -0.6 * half_width, 0.6 * half_width),
+            (SPOKE[0], CIRCLE + hole, hole, 0.6 * half_width), (SPOKE[0], CIRCLE + hole, -0.6 * half_width, -hole),
         ):  # fmt: skip
-            shapes.append(_box((x1 - x0, y1 - y0, DISC), (0.5 * (x0 + x1), 0.5 * (y0 + y1), z), turn, ALUMINIUM))
-    shapes += _ring(SEGMENTS, *RIM, RIM_WIDTH, 0.5 * RIM_WIDTH - 0.09, RUBBER)
-    return _robot("wheel", "A wheel of boxes: five square holes, and a rim", _link("wheel", shapes, density))
+            size, centre = (x1 - x0, y1 - y0, DISC), (0.5 * (x0 + x1), 0.5 * (y0 + y1), z)
+            shapes.append(_box(size, centre, turn, ALUMINIUM, ALUMINIUM_DENSITY))
+    rim = _ring(SEGMENTS, *RIM, RIM_WIDTH, TYRE_CENTRE, ALUMINIUM, ALUMINIUM_DENSITY)
+    shapes += [shape._replace(collides=False) for shape in rim]  # nothing reaches it
+    shapes += _ring(SEGMENTS, *TYRE, TYRE_WIDTH, TYRE_CENTRE, RUBBER, TYRE_DENSITY)
+    text = "A wheel of boxes: five square holes, rim and tyre"
+    return _robot("wheel", text, _link("wheel", shapes, mass_factor))
 
 
 def hub_urdf():
-    """The hub: a plate and a pin that centres the wheel, with five studs along +z from its face at z = 0."""
-    shapes = [_cylinder(0.075, 0.03, (0.0, 0.0, -0.015), STEEL), _cylinder(0.015, 0.02, (0.0, 0.0, 0.01), STEEL)]
+    """The hub: a plate and a pin that centres the wheel, with five studs along +z from its face at z = 0; its axle."""
+    radius, length = SPINDLE
+    shapes = [
+        _cylinder(0.075, 0.03, (0.0, 0.0, -0.015), STEEL), _cylinder(0.015, 0.02, (0.0, 0.0, 0.01), STEEL),
+        _cylinder(radius, length, (0.0, 0.0, -0.03 - 0.5 * length), STEEL),
+    ]  # fmt: skip
     for x, y in bolt_circle():
         shapes.append(_cylinder(STUD_RADIUS, STUD_LENGTH, (x, y, 0.5 * STUD_LENGTH), ALUMINIUM))
-    return _robot("wheel_hub", "A hub with five studs, without threads", _link("wheel_hub", shapes, 7800.0))
+    return _robot("wheel_hub", "A hub with five studs, without threads", _link("wheel_hub", shapes))
 
 
 def nuts_urdf():
     """Five lug nuts, rings of six boxes without a thread; each on a floating joint, on its stud before the wheel."""
-    nut = _ring(6, NUT_HOLE, NUT_WIDTH, NUT_HEIGHT, 0.0, STEEL)
+    nut = _ring(6, NUT_HOLE, NUT_WIDTH, NUT_HEIGHT, 0.0, STEEL, STEEL_DENSITY)
     lines = ['  <link name="lug_nuts"/>']
     for k, (x, y) in enumerate(bolt_circle(), 1):
         place = (x + NUT_HOLE - STUD_RADIUS, y, DISC + 0.0015 + 0.5 * NUT_HEIGHT)  # x is down where the hub stands
         lines += [
             f'  <joint name="nut_{k}_joint" type="floating">', '    <parent link="lug_nuts"/>',
             f'    <child link="nut_{k}"/>', f'    <origin xyz="{_words(place)}"/>', "  </joint>",
-            *_link(f"nut_{k}", nut, 7800.0),
+            *_link(f"nut_{k}", nut),
         ]  # fmt: skip
     return _robot("lug_nuts", "Five lug nuts: rings of six boxes, without threads, that slide on their studs", lines)
 
@@ -78,43 +94,52 @@ def bolt_circle():
             for k in range(STUDS)]  # fmt: skip
 
 
-def _ring(count, inner, outer, height, z, colour):
+class _Shape(NamedTuple):
+    """A part of a link: the URDF words of its geometry, its turn about z, colour, inertia, and whether it collides."""
+
+    geometry: str
+    turn: float
+    colour: tuple[float, float, float]
+    inertia: RigidInertia
+    collides: bool = True
+
+
+def _ring(count, inner, outer, height, z, colour, density):
     """Boxes whose inner faces have the distance ``inner`` from the z axis; neighbours overlap at the outer corners."""
-    width = 2.0 * outer * math.tan(math.pi / count)
-    radius = 0.5 * (inner + outer)
-    return [
-        _box((outer - inner, width, height), (radius, 0.0, z), 2.0 * math.pi * k / count, colour) for k in range(count)
-    ]
+    size = (outer - inner, 2.0 * outer * math.tan(math.pi / count), height)
+    centre = (0.5 * (inner + outer), 0.0, z)
+    return [_box(size, centre, 2.0 * math.pi * k / count, colour, density) for k in range(count)]
 
 
-def _box(size, centre, turn, colour):
-    """(geometry, turn about z, colour, RigidInertia of density one) of a box that is turned about the z axis."""
-    volume = size[0] * size[1] * size[2]
-    own = RigidInertia(volume, np.array(centre), solid(SHAPE_BOX, 0.5 * np.array(size), volume))
-    own = own.transformed(rotation_about((0.0, 0.0, 1.0), turn), np.zeros(3))
-    return f'<box size="{_words(size)}"/>', turn, colour, own
+def _box(size, centre, turn, colour, density):
+    """A box that is turned about the z axis."""
+    mass = density * size[0] * size[1] * size[2]
+    inertia = RigidInertia(mass, np.array(centre), solid(SHAPE_BOX, 0.5 * np.array(size), mass))
+    inertia = inertia.transformed(rotation_about((0.0, 0.0, 1.0), turn), np.zeros(3))
+    return _Shape(f'<box size="{_words(size)}"/>', turn, colour, inertia)
 
 
 def _cylinder(radius, length, centre, colour):
-    volume = math.pi * radius**2 * length
-    own = RigidInertia(volume, np.array(centre), solid(SHAPE_CYLINDER, (radius, 0.5 * length), volume))
-    return f'<cylinder radius="{radius:g}" length="{length:g}"/>', 0.0, colour, own
+    mass = STEEL_DENSITY * math.pi * radius**2 * length
+    inertia = RigidInertia(mass, np.array(centre), solid(SHAPE_CYLINDER, (radius, 0.5 * length), mass))
+    return _Shape(f'<cylinder radius="{radius:g}" length="{length:g}"/>', 0.0, colour, inertia)
 
 
-def _link(name, shapes, density):
-    """Lines of a link; mass and inertia are the sums over its shapes."""
-    mass, com, inertia = weld([
-        RigidInertia(density * own.mass, own.com, density * own.inertia) for _, _, _, own in shapes
-    ])
+def _link(name, shapes, factor=1.0):
+    """Lines of a link; mass and inertia are ``factor`` times the sums over its shapes."""
+    mass, com, inertia = weld([shape.inertia for shape in shapes])
+    mass, inertia = factor * mass, factor * inertia
     moments = " ".join(
         f'i{"xyz"[i]}{"xyz"[j]}="{_word(inertia[i, j])}"' for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     )
     lines = [f'  <link name="{name}">', "    <inertial>", f'      <origin xyz="{_words(com)}"/>',
              f'      <mass value="{mass:.9g}"/>', f"      <inertia {moments}/>", "    </inertial>"]  # fmt: skip
-    for geometry, turn, colour, own in shapes:
-        place = f'<origin xyz="{_words(own.com)}" rpy="0 0 {turn:.9g}"/><geometry>{geometry}</geometry>'
-        paint = f'<material name=""><color rgba="{_words(colour)} 1"/></material>'
-        lines += [f"    <visual>{place}{paint}</visual>", f"    <collision>{place}</collision>"]
+    for shape in shapes:
+        place = f'<origin xyz="{_words(shape.inertia.com)}" rpy="0 0 {shape.turn:.9g}"/><geometry>{shape.geometry}'
+        paint = f'<material name=""><color rgba="{_words(shape.colour)} 1"/></material>'
+        lines.append(f"    <visual>{place}</geometry>{paint}</visual>")
+        if shape.collides:
+            lines.append(f"    <collision>{place}</geometry></collision>")
     return [*lines, "  </link>"]
 
 
