@@ -25,7 +25,7 @@ CHECK := $(addprefix test/, \
     simulation/test_coulomb_cone.py simulation/test_rebuild.py \
     surfaces/test_contact.py surfaces/test_surface.py surfaces/test_tree.py \
     studies/test_impact_laws.py studies/sko studies/drumwright/test_no_slip.py studies/formulations/test_os.py \
-    ros/test_commands.py ros/embedded viewer/test_view.py demo/test_verdict.py bench/test_pendulum.py)
+    ros/test_commands.py ros/embedded viewer/test_view.py demo/test_lift.py bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test test-all lint docs wheel release clean

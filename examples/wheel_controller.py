@@ -20,12 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lift_controller import LiftError, TwoHands
+from lift_controller import HANDS, LiftError, TwoHands
 
 from mb_contact.model.rotations import rotation_about
 
 GRAVITY = 9.81
 SIDES = (1.0, -1.0)  #: of the wheel's y axis: left hand, right hand
+FINGERS = tuple(tuple(f"{hand}_finger_{k}" for k in (1, 2, 3)) for hand in HANDS)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class WheelTask:
     along: float = 4000.0  #: along it [N/m]
     turning: tuple[float, float, float] = (150.0, 60.0, 150.0)  #: about the wheel's x (up), y, z (axle) [N m/rad]
     damping_ratio: float = 0.8
+    pace: float = 1.6  #: 2: all phases in half of what the plan says
     tracking: float = 2.0  #: rate at which the seen wheel's error is taken out [1/s]
     posture_stiffness: float = 30.0  #: [N m/rad]
     posture_damping: float = 4.0  #: [N m s/rad]
@@ -69,6 +71,11 @@ class WheelTask:
 
 class WheelError(LiftError):
     """The wheel is not where the hands are, cannot be felt, or does not go on."""
+
+
+def grips(forces):
+    """Sum of the contact forces on the fingers of each hand (2,) [N], of a dict from finger to force (3,)."""
+    return np.array([sum(np.linalg.norm(forces.get(finger, 0.0)) for finger in hand) for hand in FINGERS])
 
 
 def exponential(rotation):
@@ -159,7 +166,7 @@ class WheelController(TwoHands):
 
     def _plan(self):
         task, both = self.task, (1.0, 1.0)
-        return [
+        phases = [
             Phase("approach", 2.0, False),
             Phase("close", 1.0, False),
             Phase("grip", 1.2, True, (1.0, 0.0)),
@@ -185,6 +192,9 @@ class WheelController(TwoHands):
             Phase("let go", 1.0, True),
             Phase("leave", 1.5, False),
         ]
+        for phase in phases:
+            phase.duration /= task.pace
+        return phases
 
     def _goal(self, name):
         """Pose of the wheel at the end of a phase."""
@@ -259,7 +269,8 @@ class WheelController(TwoHands):
         below = self.task.below
         out = np.array([-np.sin(below), side * np.cos(below), 0.0])
         x = np.array([0.0, 0.0, -1.0])
-        return out * (self.task.radius + distance) + [0.0, 0.0, self.task.middle], np.stack([x, np.cross(-out, x), -out], 1)
+        p = out * (self.task.radius + distance) + [0.0, 0.0, self.task.middle]
+        return p, np.stack([x, np.cross(-out, x), -out], axis=1)
 
     # --- the law --------------------------------------------------------------------------------------------------
 

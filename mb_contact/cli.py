@@ -82,17 +82,20 @@ def _add_commands(commands):
     )
     demo = _command(commands, "demo", None, "run a demonstration that judges itself")
     demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
-    _command(
-        demos, "lift", _demo_lift, "two arms lift a box: simulator and controller in two processes",
-        ("--out", {"default": "out", "metavar": "DIR", "help": "folder for lift.mcap and lift.png (default: out)"}),
-        ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
-        (
-            ("--realtime", {"action": "store_true", "help": "pace at real time (the default)"}),
-            ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace"}),
-        ),
-        ("--view", {"action": "store_true", "help": "show it in the browser too (needs viser)"}),
-        ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
-    )  # fmt: skip
+    for name, run, text in (
+        ("lift", _demo_lift, "two arms lift a box"), ("wheel", _demo_wheel, "two arms change a wheel"),
+    ):  # fmt: skip
+        _command(
+            demos, name, run, f"{text}: simulator and controller in two processes",
+            ("--out", {"default": "out", "metavar": "DIR", "help": f"folder for {name}.mcap and .png (default: out)"}),
+            ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
+            (
+                ("--realtime", {"action": "store_true", "help": "pace at real time (the default)"}),
+                ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace"}),
+            ),
+            ("--view", {"action": "store_true", "help": "show it in the browser too (needs viser)"}),
+            ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
+        )  # fmt: skip
     _command(
         demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures",
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
@@ -225,16 +228,27 @@ def _demo_patch(arguments):
 
 
 def _demo_lift(arguments):
-    from mb_contact.demo.lift import LiftOptions, run_lift
+    from mb_contact.demo.lift import run_lift
 
-    options = LiftOptions(
+    return run_lift(_demo_options(arguments))
+
+
+def _demo_wheel(arguments):
+    from mb_contact.demo.wheel import run_wheel
+
+    return run_wheel(_demo_options(arguments))
+
+
+def _demo_options(arguments):
+    from mb_contact.demo.running import DemoOptions
+
+    return DemoOptions(
         out=arguments.out,
         backend=arguments.backend,
         real_time=not arguments.as_fast_as_possible,
         controller=arguments.controller,
         view=arguments.view,
     )
-    return run_lift(options)
 
 
 # --- compile --------------------------------------------------------------------------------------

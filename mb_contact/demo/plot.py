@@ -1,37 +1,35 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The picture of a lift: height, finger forces and joint torques over time."""
+"""Pictures of demonstrations: what happens over time, with the controller's phases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.demo.verdict import LIFT
 
 
-def plot_lift(
-    path: str | Path,
-    record: dict[str, Floats],
-    phases: Sequence[tuple[str, float]],
-    fingers: Sequence[str],
-    joints: Sequence[str],
-) -> None:
-    """Write a PNG.
+@contextmanager
+def over_phases(
+    path: str | Path, time: Floats, phases: Sequence[tuple[str, float]], heights: Sequence[float]
+) -> Iterator[Any]:
+    """Axes one above the other, to draw on; then phases are marked and a PNG is written.
 
     Parameters
     ----------
     path : path
-    record : dict
-        Of a WatchedSimulator.
+    time : (s,)
+        Of the record [s].
     phases : sequence of (str, float)
         Name and start [s] of the controller's moves.
-    fingers, joints : sequence of str
-        Columns of the record's forces and efforts.
+    heights : sequence of float
+        Of the axes.
 
     Raises
     ------
@@ -41,30 +39,28 @@ def plot_lift(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 9.0), layout="constrained")
+    figure = Figure(figsize=(11.0, max(9.0, sum(heights))), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(3, 1, sharex=True, height_ratios=(2, 3, 4))
-    time, z = record["time"], record["position"][:, 2]
-    axes[0].plot(time, z - z[0], color="tab:blue")
-    axes[0].axhline(LIFT, color="0.5", linestyle=":", linewidth=1.0)
-    axes[0].set_ylabel("height of the box [m]")
-    _forces(axes[1], time, record["forces"], fingers)
-    _torques(axes[2], time[1:], record["efforts"][1:], joints)  # nothing has acted before the first step
-    axes[2].set_xlabel("simulated time [s]")
+    axes = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
+    yield axes
+    axes[-1].set_xlabel("simulated time [s]")
     _mark(axes, phases, time[-1])
     figure.savefig(path, dpi=110)
 
 
-def _forces(axis, time, forces, fingers):
+def forces(axis: Any, time: Floats, values: Floats, fingers: Sequence[str]) -> None:
+    """Contact forces on the fingers."""
     for i, name in enumerate(fingers):
         style = "-" if name.startswith("left") else "--"
         label = name.replace("_finger_", " finger ")
-        axis.plot(time, forces[:, i], style, color=f"C{_number(name) - 1}", linewidth=1.1, label=label)
+        axis.plot(time, values[:, i], style, color=f"C{_number(name) - 1}", linewidth=1.1, label=label)
     axis.set_ylabel("contact force on the finger [N]")
     axis.legend(ncols=2, fontsize=8, loc="upper left")
 
 
-def _torques(axis, time, efforts, joints):
+def torques(axis: Any, time: Floats, efforts: Floats, joints: Sequence[str]) -> None:
+    """Efforts of the arm joints; nothing has acted before the first step."""
+    time, efforts = time[1:], efforts[1:]
     arm = [i for i, name in enumerate(joints) if "_arm_joint_" in name]
     for i in arm:
         left = joints[i].startswith("left")
@@ -81,15 +77,15 @@ def _torques(axis, time, efforts, joints):
 
 
 def _mark(axes, phases, end):
-    """Shade every other move and name all of them on top."""
+    """Shade every other move and name all of them on top, upright where they are many."""
     starts = [start for _, start in phases] + [end]
+    turn = 90 if len(phases) > 12 else 0
     for i, (name, start) in enumerate(phases):
         for axis in axes:
             axis.axvspan(start, starts[i + 1], color="0.5", alpha=0.12 if i % 2 else 0.0, linewidth=0.0)
         middle = 0.5 * (start + starts[i + 1])
-        axes[0].text(
-            middle, 1.02, name, transform=axes[0].get_xaxis_transform(), ha="center", va="bottom", fontsize=8
-        )
+        place = axes[0].get_xaxis_transform()
+        axes[0].text(middle, 1.02, name, transform=place, ha="center", va="bottom", fontsize=8, rotation=turn)
     for axis in axes:
         axis.grid(alpha=0.3)
         axis.margins(x=0.0)

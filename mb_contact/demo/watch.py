@@ -29,6 +29,8 @@ class WatchedSimulator(Simulator):
         The free object to watch.
     hands : sequence of str
         Frames to express the object's position in.
+    supports : sequence of str
+        Links whose contact forces on the object are sampled.
     progress : callable, optional
     period : float
         Between two samples [s].
@@ -41,12 +43,15 @@ class WatchedSimulator(Simulator):
         scene: Scene | str | Path,
         item: str,
         hands: Sequence[str],
+        supports: Sequence[str] = (),
         progress: Callable[[str], Any] | None = None,
         period: float = 0.01,
         on_sample: Callable[[WatchedSimulator], Any] | None = None,
     ) -> None:
         self._watching = False  # the warm-up step inside the constructor is none of the record's business
-        self._item, self._hands = item, tuple(hands)
+        self._item, self._hands, self.supports = item, tuple(hands), tuple(supports)
+        self._last: Step | None = None
+        self._penetration = 0.0
         self._on_sample = on_sample
         self.samples: list[tuple[Any, ...]] = []
         self.energy_balance = 0.0
@@ -61,6 +66,7 @@ class WatchedSimulator(Simulator):
         """Advance by one time step; see :meth:`Simulator.step`."""
         result = super().step(effort, time_step)
         self.energy_balance = result.certificate.energy_balance
+        self._last, self._penetration = result, max(self._penetration, result.certificate.penetration)
         if self._watching and self.step_count % self._every == 0:
             self._sample()
             if self._on_sample is not None:
@@ -72,7 +78,20 @@ class WatchedSimulator(Simulator):
         hands = (self.link_pose(hand) for hand in self._hands)
         in_hands = [quat_to_matrix(orientation).T @ (p - origin) for origin, orientation in hands]
         forces = [np.linalg.norm(self.contact_impulse(f)[3:]) / self.time_step for f in self.fingers]
-        self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts()))
+        supports, deepest = self._support_forces(), self._penetration
+        self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts(), supports, deepest))
+        self._penetration = 0.0
+
+    def _support_forces(self):
+        """Norm of each support's force on the object in the last step (supports,) [N]."""
+        sums = dict.fromkeys(self.supports, np.zeros(3))
+        if sums and self._last is not None:
+            for contact in self._last.contacts:
+                pair = contact["link_a"], contact["link_b"]
+                for link in self.supports:
+                    if link in pair and self._item in pair:
+                        sums[link] = sums[link] + contact["impulse"]
+        return [np.linalg.norm(impulse) / self.time_step for impulse in sums.values()]
 
     def record(self) -> dict[str, Floats]:
         """The samples as arrays.
@@ -81,7 +100,8 @@ class WatchedSimulator(Simulator):
         -------
         dict of str to ndarray
             time (s,) [s]; position (s, 3) [m] and quaternion (s, 4) of the object; in_hands (s, hands, 3),
-            its position in the hands' frames [m]; forces (s, fingers) [N]; efforts (s, joints) [N m].
+            its position in the hands' frames [m]; forces (s, fingers) [N]; efforts (s, joints) [N m]; supports
+            (s, supports) [N]; penetration (s,), the deepest since the sample before [m].
         """
-        keys = ("time", "position", "quaternion", "in_hands", "forces", "efforts")
+        keys = ("time", "position", "quaternion", "in_hands", "forces", "efforts", "supports", "penetration")
         return {key: np.array(column) for key, column in zip(keys, zip(*self.samples))}

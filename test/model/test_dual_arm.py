@@ -10,6 +10,7 @@ import pytest
 import xacro
 from lxml import etree
 
+import mb_contact as mb
 from mb_contact.model import build_world, load_scene, load_urdf
 from mb_contact.model.inertia import breaks_triangle_inequality
 from mb_contact.model.model import tree_poses
@@ -227,11 +228,30 @@ def canonical(document):
     return etree.tostring(etree.fromstring(document.encode(), parser), method="c14n")
 
 
-def test_generated_urdf_is_what_xacro_makes():
-    made = xacro.process_file(str(ROOT / "urdf" / "dual_arm.urdf.xacro")).toxml()
-    shipped = (ROOT / "urdf" / "dual_arm.urdf").read_text()
-    message = "urdf/dual_arm.urdf is out of date: xacro urdf/dual_arm.urdf.xacro -o urdf/dual_arm.urdf"
+@pytest.mark.parametrize("file, argument", [("dual_arm.urdf", ""), ("dual_arm_waist.urdf", "waist:=true")])
+def test_generated_urdf_is_what_xacro_makes(file, argument):
+    mappings = {"waist": "true"} if argument else {}
+    made = xacro.process_file(str(ROOT / "urdf" / "dual_arm.urdf.xacro"), mappings=mappings).toxml()
+    shipped = (ROOT / "urdf" / file).read_text()
+    message = f"urdf/{file} is out of date: xacro urdf/dual_arm.urdf.xacro {argument} -o urdf/{file}"
     assert canonical(made) == canonical(shipped), message
+
+
+def test_a_waist_couples_the_hands(robot):
+    """With shoulders fixed to the world, no hand feels the other."""
+    waisted = load_urdf(ROOT / "urdf" / "dual_arm_waist.urdf")
+    bent = {1: 0.35, 2: 0.71, 3: -0.2, 4: 1.22, 5: -0.15, 6: 1.21, 7: 0.35}
+    arms = {f"{side}_arm_joint_{k}": angle for side in ("left", "right") for k, angle in bent.items()}
+    for model, coupled in ((robot, False), (waisted, True)):
+        q = model.q_from(arms)
+        J = mb.dynamics.jacobian(model, q, ["left_tcp", "right_tcp"])
+        inertia = np.linalg.inv(J @ np.linalg.solve(mb.dynamics.mass_matrix(model, q), J.T))
+        share = np.abs(inertia[:6, 6:]).max() / np.abs(inertia).max()
+        assert share > 5e-4 if coupled else share < 1e-12
+    for frame in ("left_tcp", "right_tcp", "head_camera"):  # as high as without
+        poses = [model.link_pose(frame, model.q_from(arms)) for model in (robot, waisted)]
+        for mine, theirs in zip(*poses):
+            np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
 def test_xacro_and_urdf_are_the_same_model(robot):

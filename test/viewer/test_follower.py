@@ -274,13 +274,13 @@ def test_bytes_that_are_no_message_are_skipped(kind, alone, capsys, monkeypatch)
 
 @pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed")
 def test_the_demonstration_starts_a_view_of_its_node(monkeypatch, capsys):
-    from mb_contact.demo import lift
+    from mb_contact.demo import lift, running
 
     with Session() as ros:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(ros.domain))
         monkeypatch.delenv("DISPLAY", raising=False)
-        monkeypatch.setattr(lift, "_LOOK", 0.1)
-        view = lift._start_view(lift.LiftOptions(backend="embedded", view=True))
+        monkeypatch.setattr(running, "_LOOK", 0.1)
+        view = running.start_view(lift.DEMONSTRATION, running.DemoOptions(backend="embedded", view=True))
         try:
             assert view.address.startswith("http://localhost:")
         finally:

@@ -1,0 +1,235 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ROS shell of the two-handed controllers: from topics to a law, and from its efforts to a topic.
+
+It knows the robot through the simulator's topics alone: robot_description, joint_states,
+operational_space/{inertia,jacobian,bias}, mass_matrix, nonlinear_effects, /tf of the object, and, for laws that feel,
+contact_wrenches of the fingers.  It works in lockstep and without, on rclpy and on the embedded backend.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+from lift_controller import LiftError, Terms
+
+import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.ros import QoS, create_node
+
+
+class State(NamedTuple):
+    """What a law answers: one state and everything published about it."""
+
+    elapsed: float  #: since the first state [s]
+    position: np.ndarray  #: (joints,)
+    velocity: np.ndarray  #: (joints,)
+    terms: Terms
+    seen: tuple  #: position (3,) and rotation (3, 3) of the object, world axes, when it was seen last
+    seen_anew: bool  #: since the state before
+    felt: dict  #: contact force (3,) on each finger [N], where it was felt since the state before
+
+
+class TaskNode:
+    """Gathers what belongs to one state, answers it, and echoes its stamp.
+
+    The first state starts the task.  Model arrays and joint states may arrive in any order; a state is
+    answered as soon as all of them carry its stamp.  A task gives it ``begin`` and ``law``.
+
+    Parameters
+    ----------
+    node : object
+        From ``create_node``.
+    frame : str
+        Of the object in /tf.
+    fingers : sequence of str
+        Links whose contact forces the law feels.
+    """
+
+    TOPICS = {
+        "inertia": "operational_space/inertia",
+        "jacobian": "operational_space/jacobian",
+        "bias": "operational_space/bias",
+        "mass_matrix": "mass_matrix",
+        "nonlinear_effects": "nonlinear_effects",
+    }
+
+    def __init__(self, node, frame, fingers=()):
+        self._frame = frame
+        self.controller = None
+        self.done = False
+        self.phase = None  #: of the task, None before it begins
+        self.last_heard = None  #: wall clock of the last joint state
+        self._told = ""
+        self._model = self._seen = self._joints = self._command = self._start = None
+        self._arrays, self._stamps, self._felt, self._seen_anew = {}, {}, {}, False
+        subscribe = node.create_subscription
+        subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
+        subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
+        for name, topic in self.TOPICS.items():
+            subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
+        for finger in fingers:
+            topic = f"contact_wrenches/{finger}"
+            subscribe("geometry_msgs/msg/WrenchStamped", topic, self._finger_callback(finger), QoS(10))
+        subscribe("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
+        subscribe("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", self._on_report, QoS(10))
+        deep = QoS(1000)  # for a recorder that a busy machine keeps from reading
+        self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", deep)
+        self._message = node.message_type("sensor_msgs/msg/JointState")()
+
+    def begin(self, model, names, position, seen):
+        """Return the law for a robot of these joints and an object at this pose."""
+        raise NotImplementedError
+
+    def law(self, state):
+        """Efforts for a State; sets ``phase`` and ``done``."""
+        raise NotImplementedError
+
+    def _on_model(self, message):
+        if self._model is None:
+            self._model = mb.load_urdf(message.data)
+
+    def _on_report(self, message):
+        """Say what a simulator is busy with that sends no states yet: the first run compiles for minutes."""
+        for status in message.status:
+            if self.last_heard is None and status.message != self._told:
+                self._told = status.message
+                print(f"controller: waiting: {status.message}", flush=True)
+
+    def _on_tf(self, message):
+        for transform in message.transforms:
+            if transform.child_frame_id == self._frame:
+                p, r = transform.transform.translation, transform.transform.rotation
+                self._seen = np.array([p.x, p.y, p.z]), quat_to_matrix([r.x, r.y, r.z, r.w])
+                self._seen_anew = True
+
+    def _finger_callback(self, finger):
+        def store(message):
+            force = message.wrench.force
+            self._felt[finger] = np.array([force.x, force.y, force.z])
+
+        return store
+
+    def _array_callback(self, name):
+        def store(message):
+            data = np.asarray(message.data)
+            self._stamps[name] = int(data[0]) * 1_000_000_000 + int(data[1])
+            shape = [dim.size for dim in message.layout.dim]
+            self._arrays[name] = data[message.layout.data_offset :].reshape(shape)
+            self._answer()
+
+        return store
+
+    def _on_joints(self, message):
+        self.last_heard = time.monotonic()
+        self._joints = message
+        self._stamps["joints"] = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        self._answer()
+
+    def _answer(self):
+        """Publish the efforts for the newest state, once everything about it is here."""
+        complete = len(self._stamps) == len(Terms._fields) + 1 and len(set(self._stamps.values())) == 1
+        if not complete or self._model is None or self._seen is None or self.done:
+            return
+        stamp = self._stamps["joints"]
+        position, velocity = np.asarray(self._joints.position), np.asarray(self._joints.velocity)
+        if self.controller is None:
+            self._prepare(stamp, position)
+        elapsed, terms = (stamp - self._start) * 1e-9, Terms(**self._arrays)
+        state = State(elapsed, position, velocity, terms, self._seen, self._seen_anew, self._felt)
+        self._seen_anew, self._felt = False, {}
+        self._command.array("effort")[:] = self.law(state)
+        self._command.stamp("header.stamp", stamp)
+        self._command.publish()
+
+    def _prepare(self, stamp, position):
+        names = list(self._joints.name)
+        self.controller = self.begin(self._model, names, position, self._seen)
+        self._start = stamp
+        self._message.name, self._message.effort = names, [0.0] * len(names)
+        self._command = self._publisher.prepare(self._message)
+
+
+def serve(node, task, wait=None, timeout=10.0):
+    """Serve until the task is over.
+
+    Parameters
+    ----------
+    node : object
+        From ``create_node``.
+    task : TaskNode
+    wait : float, optional
+        Seconds to wait for the simulator; without it for ever.
+    timeout : float
+        Seconds without joint states after which the simulator counts as gone.
+
+    Raises
+    ------
+    LiftError
+        No simulator, or the object was lost.
+    KeyboardInterrupt
+        SIGINT or SIGTERM came.
+    """
+    begun = time.monotonic()
+    phase = None
+    while not task.done:
+        node.spin_once(0.1)
+        if INTERRUPTED.is_set():
+            raise KeyboardInterrupt
+        silence = time.monotonic() - (task.last_heard or begun)
+        limit = wait if task.last_heard is None else timeout
+        if limit is not None and silence > limit:
+            raise LiftError(f"no joint_states for {silence:.0f} s: is the simulator running in this domain?")
+        if phase != task.phase:
+            phase = task.phase
+            print(f"controller: {phase}", flush=True)
+
+
+#: Set by a signal.  An exception out of the handler could arise inside Cyclone DDS's wheel, which then crashes.
+INTERRUPTED = threading.Event()
+
+
+def _interrupt(*_):
+    INTERRUPTED.set()
+
+
+def main(argv, name, description, make_task):
+    """Do the task; 0 when it is over, 1 when it failed, 0 after Ctrl-C.
+
+    Parameters
+    ----------
+    argv : sequence of str or None
+    name, description : str
+        Of the node, and of the program.
+    make_task : callable
+        From a node and the simulator's frame_prefix to a TaskNode.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--backend", choices=("auto", "rclpy", "embedded"), default="auto")
+    parser.add_argument("--namespace", default="", help="namespace of the simulator's topics")
+    parser.add_argument("--frame-prefix", default="", help="frame_prefix of the simulator")
+    parser.add_argument("--wait", type=float, metavar="S", help="longest wait for the simulator")
+    arguments, ros_args = parser.parse_known_args(argv)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    node = None
+    try:
+        node = create_node(name, arguments.backend, ros_args, arguments.namespace)
+        serve(node, make_task(node, arguments.frame_prefix), arguments.wait)
+    except KeyboardInterrupt:
+        return 0  # how one ends a node: launch would call anything else a death
+    except mb.MbContactError as error:
+        print(f"controller: error: {error}", file=sys.stderr, flush=True)
+        return 1
+    finally:
+        if node is not None:
+            node.destroy_node()
+    print("controller: done", flush=True)
+    return 0

@@ -1,0 +1,44 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two arms take a wheel off its hub and put it back: a controller in a process of its own, over ROS 2 topics.
+
+The law is in wheel_controller.py, the topics are in controller_node.py.
+
+    mb-contact run config/wheel_change.yaml --lockstep        # one terminal
+    python examples/wheel_change.py                           # another
+
+It also works in a sourced ROS 2, through rclpy.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from controller_node import TaskNode, main
+from wheel_controller import FINGERS, WheelController, grips
+
+
+class WheelNode(TaskNode):
+    """The change of the wheel that /tf shows."""
+
+    def __init__(self, node, frame_prefix=""):
+        super().__init__(node, f"{frame_prefix}wheel", [finger for hand in FINGERS for finger in hand])
+        self._forces = {}
+
+    def begin(self, model, names, position, seen):
+        """Begin with the wheel on its hub."""
+        return WheelController(model, names, position, seen)
+
+    def law(self, state):
+        """Efforts for one state."""
+        self._forces.update(state.felt)
+        seen = state.seen if state.seen_anew else None
+        felt = grips(self._forces) if state.felt else None
+        effort = self.controller.update(state.elapsed, state.position, state.velocity, state.terms, seen, felt)
+        self.phase, self.done = self.controller.phase, self.controller.done
+        return effort
+
+
+if __name__ == "__main__":
+    sys.exit(main(None, "wheel_change", "Two arms change a wheel: the controller.", WheelNode))

@@ -1,0 +1,131 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The law that changes the wheel, in this process: its grasp matrix, its path, and the whole task."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.demo.watch import WatchedSimulator
+from mb_contact.demo.wheel import PLACE, SUPPORTS, judge
+from mb_contact.model.rotations import quat_to_matrix, rotation_about
+from paths import ROOT
+
+SCENE = ROOT / "config" / "wheel_change.yaml"
+sys.path.insert(0, str(ROOT / "examples"))
+
+import wheel_controller as law  # noqa: E402
+from lift_controller import FRAMES, Terms  # noqa: E402
+
+
+def seen(sim):
+    p, quaternion = sim.link_pose("wheel")
+    return p, quat_to_matrix(quaternion)
+
+
+def make_controller(sim, task=None):
+    model = mb.load_urdf(sim.robot_description)
+    return law.WheelController(model, sim.world.joint_names, sim.joint_positions(), seen(sim), task)
+
+
+@pytest.fixture(scope="module")
+def controller():
+    controller = make_controller(mb.Simulator(SCENE))
+    controller._set_grasp_matrix()
+    return controller
+
+
+def test_the_grasp_matrix_is_that_of_a_rigid_body(controller):
+    rng = np.random.default_rng(5)
+    p, R = controller._wheel
+    middle = p + controller.task.middle * R[:, 2]
+    turn, shift = rng.normal(size=(2, 3))
+    velocity = controller._grasp_matrix.T @ np.concatenate([turn, shift])
+    h = 1e-6
+    for i, hand in enumerate(controller._hands[0]):
+        moved = middle + h * shift + law.exponential(h * turn) @ (hand - middle)
+        np.testing.assert_allclose(velocity[6 * i + 3 : 6 * i + 6], (moved - hand) / h, atol=1e-5)
+        np.testing.assert_allclose(velocity[6 * i : 6 * i + 3], turn)
+    forces = rng.normal(size=(2, 6))
+    wrench = forces.sum(axis=0)
+    wrench[:3] += sum(np.cross(hand - middle, f[3:]) for hand, f in zip(controller._hands[0], forces))
+    np.testing.assert_allclose(controller._grasp_matrix @ forces.ravel(), wrench, atol=1e-12)
+
+
+def test_wrenches_of_the_wheel_and_internal_ones_are_apart(controller):
+    G, spread, internal = controller._grasp_matrix, controller._spread, controller._internal
+    np.testing.assert_allclose(G @ spread, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(G @ internal, 0.0, atol=1e-12)
+    np.testing.assert_allclose(internal @ internal, internal, atol=1e-12)
+    assert np.linalg.matrix_rank(internal) == 6
+    left, right = (spread @ np.array([0.0, 0.0, 0.0, 0.0, 0.0, 100.0])).reshape(2, 6)
+    np.testing.assert_allclose(left[3:], right[3:], atol=1e-6)  # each hand takes half of the weight
+
+
+def test_the_wheel_goes_on_an_arc_about_the_robot():
+    a = np.array([0.4, 0.0, 0.9]), np.eye(3)
+    turn = rotation_about((0.0, 0.0, 1.0), 0.65)
+    b = turn @ a[0], turn @ a[1]
+    for s in (0.0, 0.3, 1.0):
+        p, R = law.between(a, b, s, 0.65)
+        np.testing.assert_allclose(p, [0.4 * np.cos(0.65 * s), 0.4 * np.sin(0.65 * s), 0.9], atol=1e-12)
+        np.testing.assert_allclose(R, rotation_about((0.0, 0.0, 1.0), 0.65 * s), atol=1e-12)
+    p, R = law.between(a, (b[0] + [0.1, 0.0, -0.2], R), 1.0)
+    np.testing.assert_allclose(p, b[0] + [0.1, 0.0, -0.2])
+
+
+def test_rotation_vectors_come_back():
+    for vector in np.random.default_rng(2).uniform(-1.5, 1.5, size=(20, 3)):
+        np.testing.assert_allclose(law.logarithm(law.exponential(vector)), vector, atol=1e-12)
+    np.testing.assert_allclose(law.logarithm(law.exponential(np.array([1e-13, 0.0, 0.0]))), 0.0, atol=1e-12)
+
+
+def test_a_wheel_that_is_not_there_is_noticed():
+    sim = mb.Simulator(SCENE)
+    p, R = seen(sim)
+    controller = make_controller(sim, law.WheelTask(pace=20.0))
+    space = sim.operational_space(FRAMES)
+    terms = Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
+    state = sim.joint_positions(), sim.joint_velocities(), terms
+    with pytest.raises(law.WheelError, match="do not feel the tyre"):
+        for k in range(1000):
+            controller.update(1e-3 * k, *state, (p, R), np.zeros(2))
+
+
+def change(sim, task):
+    """Run the whole task; the worst of certificates, of shares of the effort limits, and the controller."""
+    controller = make_controller(sim, task)
+    worst = share = 0.0
+    limit = np.asarray(sim.world.effort_limit)
+    while not controller.done:
+        space = sim.operational_space(FRAMES)
+        terms = Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
+        wheel = felt = None
+        if sim.step_count % 10 == 0:
+            wheel = seen(sim)
+            felt = law.grips({f: sim.contact_impulse(f)[3:] / sim.time_step for hand in law.FINGERS for f in hand})
+        effort = controller.update(sim.time, sim.joint_positions(), sim.joint_velocities(), terms, wheel, felt)
+        certificate = sim.step(effort).certificate
+        worst, share = max(worst, certificate.residual), max(share, np.max(np.abs(effort) / limit))
+    return worst, share, controller
+
+
+@pytest.mark.long
+def test_the_wheel_is_taken_off_set_down_and_put_back():
+    sim = WatchedSimulator(SCENE, "wheel", FRAMES, SUPPORTS)
+    worst, share, controller = change(sim, law.WheelTask(pace=2.4))
+    verdict = judge(sim.record())
+    assert not verdict.failures, verdict
+    assert worst <= 1e-9 and share < 0.8
+    assert verdict.rest_penetration < 1e-6 and verdict.slip < 1e-3
+    mass = sim.scene.models and float(mb.load_urdf(ROOT / "urdf" / "wheel.urdf", floating=True).tree.mass.sum())
+    assert controller.mass == pytest.approx(mass, abs=0.15)  # it has felt the weight
+
+
+def test_the_place_of_the_verdict_is_that_of_the_task():
+    np.testing.assert_allclose(law.WheelTask().place, PLACE)
