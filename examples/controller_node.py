@@ -49,6 +49,8 @@ class TaskNode:
         From ``create_node``.
     frame : str
         Of the object in /tf.
+    fixed : str, optional
+        A frame in /tf_static that the law needs: its pose is ``self.fixed``.
     fingers : sequence of str
         Links whose contact forces the law feels.
     """
@@ -61,8 +63,9 @@ class TaskNode:
         "nonlinear_effects": "nonlinear_effects",
     }
 
-    def __init__(self, node, frame, fingers=()):
-        self._frame = frame
+    def __init__(self, node, frame, fixed=None, fingers=()):
+        self._frame, self._fixed_frame = frame, fixed
+        self.fixed = None  #: position (3,) and rotation (3, 3), world axes
         self.controller = None
         self.done = False
         self.phase = None  #: of the task, None before it begins
@@ -73,6 +76,8 @@ class TaskNode:
         subscribe = node.create_subscription
         subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
         subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
+        if fixed is not None:
+            subscribe("tf2_msgs/msg/TFMessage", "/tf_static", self._on_fixed, QoS(10, latched=True))
         for name, topic in self.TOPICS.items():
             subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
         for finger in fingers:
@@ -104,11 +109,12 @@ class TaskNode:
                 print(f"controller: waiting: {status.message}", flush=True)
 
     def _on_tf(self, message):
-        for transform in message.transforms:
-            if transform.child_frame_id == self._frame:
-                p, r = transform.transform.translation, transform.transform.rotation
-                self._seen = np.array([p.x, p.y, p.z]), quat_to_matrix([r.x, r.y, r.z, r.w])
-                self._seen_anew = True
+        seen = _pose_in(message, self._frame)
+        if seen is not None:
+            self._seen, self._seen_anew = seen, True
+
+    def _on_fixed(self, message):
+        self.fixed = _pose_in(message, self._fixed_frame) or self.fixed
 
     def _finger_callback(self, finger):
         def store(message):
@@ -136,7 +142,8 @@ class TaskNode:
     def _answer(self):
         """Publish the efforts for the newest state, once everything about it is here."""
         complete = len(self._stamps) == len(Terms._fields) + 1 and len(set(self._stamps.values())) == 1
-        if not complete or self._model is None or self._seen is None or self.done:
+        waits = self._model is None or self._seen is None or (self._fixed_frame is not None and self.fixed is None)
+        if not complete or waits or self.done:
             return
         stamp = self._stamps["joints"]
         position, velocity = np.asarray(self._joints.position), np.asarray(self._joints.velocity)
@@ -155,6 +162,15 @@ class TaskNode:
         self._start = stamp
         self._message.name, self._message.effort = names, [0.0] * len(names)
         self._command = self._publisher.prepare(self._message)
+
+
+def _pose_in(message, frame):
+    """Position (3,) and rotation (3, 3) of a frame in a TFMessage, or None."""
+    for transform in message.transforms:
+        if transform.child_frame_id == frame:
+            p, r = transform.transform.translation, transform.transform.rotation
+            return np.array([p.x, p.y, p.z]), quat_to_matrix([r.x, r.y, r.z, r.w])
+    return None
 
 
 def serve(node, task, wait=None, timeout=10.0):

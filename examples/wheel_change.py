@@ -23,12 +23,13 @@ class WheelNode(TaskNode):
     """The change of the wheel that /tf shows."""
 
     def __init__(self, node, frame_prefix=""):
-        super().__init__(node, f"{frame_prefix}wheel", [finger for hand in FINGERS for finger in hand])
+        fingers = [finger for hand in FINGERS for finger in hand]
+        super().__init__(node, f"{frame_prefix}wheel", f"{frame_prefix}wheel_hub", fingers)
         self._forces = {}
 
     def begin(self, model, names, position, seen):
         """Begin with the wheel on its hub."""
-        return WheelController(model, names, position, seen)
+        return WheelController(model, names, position, seen, self.fixed)
 
     def law(self, state):
         """Efforts for one state."""

@@ -38,6 +38,7 @@ class WheelTask:
     below: float = np.pi / 10  #: how far below the wheel's middle the hands press [rad]
     mass: float = 12.9  #: as expected; the true one is felt
     moments: tuple[float, float, float] = (0.29, 0.29, 0.53)  #: of inertia, expected [kg m^2]
+    disc: float = 0.012  #: thickness of the wheel between its frame and the hub
     play: float = 0.0005  #: between studs and holes
     stud: float = 0.033  #: how far the studs stand out of the wheel on its hub
     place: tuple[float, float, float] = (0.35824, 0.27233, 0.650)  #: of the middle of the wheel on the rack
@@ -138,18 +139,20 @@ class WheelController(TwoHands):
     joint_names : sequence of str
     position : (joints,)
         Where the robot is now: the posture to keep.
-    wheel : (position (3,), rotation (3, 3))
-        The wheel on its hub, world axes.
+    wheel, hub : (position (3,), rotation (3, 3))
+        The wheel where it is seen, and the frame of its hub: the axle's middle on the hub's face, world axes.
     task : WheelTask, optional
     """
 
-    def __init__(self, model, joint_names, position, wheel, task=None):
+    def __init__(self, model, joint_names, position, wheel, hub, task=None):
         super().__init__(model, joint_names, position, task or WheelTask())
         joint_names = list(joint_names)
         waist = [i for i, name in enumerate(joint_names) if name.startswith("waist")]
         self._posture_gains[:, waist] = [[self.task.waist_stiffness], [self.task.waist_damping]]
         self._turning_joint = joint_names.index("waist_joint_1") if "waist_joint_1" in joint_names else None
-        self._mounted = self._wheel = self._held_at = wheel
+        self._seat = compose(hub, (np.array([0.0, 0.0, self.task.disc]), np.eye(3)))  # in the middle of the play
+        self._mounted = self._wheel = wheel
+        self._seen = 0  # times in a phase in which the wheel rests
         self.mass = self.task.mass
         self._phases = self._plan()
         self._number, self._clock, self._time = -1, 0.0, None
@@ -157,7 +160,7 @@ class WheelController(TwoHands):
         self._levels = self._from_levels = np.zeros(2)
         self._offset = np.zeros((2, 3))  # of the reference: rotation, position
         self._searching, self._updates = 0.0, 0
-        self._net = 0.0
+        self._net, self._height = 0.0, wheel[0][2]
         self.done = False
         self._hands = self.hand_poses(position)
         self._advance()
@@ -198,18 +201,17 @@ class WheelController(TwoHands):
 
     def _goal(self, name):
         """Pose of the wheel at the end of a phase."""
-        task, (p, R) = self.task, self._mounted
-        above = np.array([0.0, 0.0, task.play])
+        task, (p, R) = self.task, self._seat
         on_rack = self._rack_pose()
         goals = {
-            "lift": (p + above, R),
-            "pull": (p + above + task.pull * R[:, 2], R),
+            "lift": (p + ((self._mounted[0] - p) @ R[:, 2]) * R[:, 2], R),  # where it is along the axle
+            "pull": (p + task.pull * R[:, 2], R),
             "carry": (on_rack[0] + [0.0, 0.0, task.hover], on_rack[1]),
             "lower": on_rack,
             "raise": (on_rack[0] + [0.0, 0.0, task.hover], on_rack[1]),
-            "carry back": (p + above + task.pull * R[:, 2], R),
-            "align": (p + above + (task.stud + 0.004) * R[:, 2], R),
-            "push on": (p + above - 0.0005 * R[:, 2], R),
+            "carry back": (p + task.pull * R[:, 2], R),
+            "align": (p + (task.stud + 0.004) * R[:, 2], R),
+            "push on": (p - 0.0005 * R[:, 2], R),
         }
         return goals.get(name, self._goal_pose)
 
@@ -261,6 +263,7 @@ class WheelController(TwoHands):
         task = self.task
         clearance = {"approach": task.clearance, "return": task.clearance, "close": -0.003, "close again": -0.003}
         distance = clearance.get(name, task.retreat)
+        self._seen = 0 if not name.startswith("close") else self._seen
         self._from_hands = list(zip(*self._hands)) if not name.startswith("close") else self._to_hands
         self._to_hands = [compose(self._wheel, self._beside(side, distance)) for side in SIDES]
 
@@ -340,18 +343,24 @@ class WheelController(TwoHands):
 
     def _lag(self):
         """How far the wheel is behind its reference, towards the hub [m]."""
-        axle = self._mounted[1][:, 2]
+        axle = self._seat[1][:, 2]
         return float(axle @ (self._wheel[0] - self._reference(self._clock)[0]))
 
     def _risen(self):
         """The hands press up more and more until the wheel rises a little: it weighs what presses up then."""
-        return self._wheel[0][2] - self._mounted[0][2] > 0.2 * self.task.play
+        self._height += 0.2 * (self._wheel[0][2] - self._height)
+        return self._height - self._mounted[0][2] > 0.3 * self.task.play
 
     def _see(self, wheel, phase):
         """Take the seen wheel's error out of the reference, and notice a lost wheel."""
-        self._wheel = wheel
-        if not phase.held:
+        if not phase.held:  # it rests: the mean is better than the last
+            self._seen += 1
+            (p, R), share = self._wheel, 1.0 / self._seen
+            self._wheel = p + share * (wheel[0] - p), exponential(share * logarithm(wheel[1] @ R.T)) @ R
+            if phase.name == "approach":
+                self._mounted = self._wheel
             return
+        self._wheel = wheel
         p, R = self._reference(self._clock, offset=False)
         away = wheel[0] - p
         if np.linalg.norm(away) > self.task.lost:
@@ -370,7 +379,7 @@ class WheelController(TwoHands):
         turn, shift = self._offset
         if phase.name == "push on" and self._searching > 0.0:
             wide = self.task.search * min(1.0, self._searching / 6.0)
-            x, y, z = self._mounted[1].T
+            x, y, z = self._seat[1].T
             shift = shift + wide * (np.cos(7.0 * self._searching) * x + np.sin(7.0 * self._searching) * y)
             turn = turn + 8.0 * wide * np.sin(2.3 * self._searching) * z
         return p + shift, exponential(turn) @ R
@@ -441,7 +450,7 @@ class WheelController(TwoHands):
         carried = np.array([0.0, 0.0, 0.0, 0.0, 0.0, self.mass * GRAVITY])
         wrench = (1.0 - load) * wrench + load * carried
         if phase.name == "seat":
-            wrench[3:] -= self.task.seating_force * minimum_jerk(self._clock / 0.4) * self._mounted[1][:, 2]
+            wrench[3:] -= self.task.seating_force * minimum_jerk(self._clock / 0.4) * self._seat[1][:, 2]
         felt = (self._grasp_matrix @ (self._K @ error))[5]
         self._net = felt if self._clock < 0.5 else self._net + 0.005 * (felt - self._net)
         return self._internal @ inwards.ravel() + self._spread @ wrench

@@ -13,24 +13,22 @@ import pytest
 import mb_contact as mb
 from mb_contact.demo.watch import WatchedSimulator
 from mb_contact.demo.wheel import PLACE, SUPPORTS, judge
-from mb_contact.model.rotations import quat_to_matrix, rotation_about
+from mb_contact.model.rotations import rotation_about
 from paths import ROOT
 
 SCENE = ROOT / "config" / "wheel_change.yaml"
 sys.path.insert(0, str(ROOT / "examples"))
 
 import wheel_controller as law  # noqa: E402
-from lift_controller import FRAMES, Terms  # noqa: E402
-
-
-def seen(sim):
-    p, quaternion = sim.link_pose("wheel")
-    return p, quat_to_matrix(quaternion)
+from lift_controller import FRAMES  # noqa: E402
+from wheel_in_process import Sensors, change  # noqa: E402
 
 
 def make_controller(sim, task=None):
-    model = mb.load_urdf(sim.robot_description)
-    return law.WheelController(model, sim.world.joint_names, sim.joint_positions(), seen(sim), task)
+    sensors, model = Sensors(sim), mb.load_urdf(sim.robot_description)
+    return law.WheelController(
+        model, sim.world.joint_names, sim.joint_positions(), sensors.pose("wheel"), sensors.hub, task
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,43 +85,28 @@ def test_rotation_vectors_come_back():
 
 def test_a_wheel_that_is_not_there_is_noticed():
     sim = mb.Simulator(SCENE)
-    p, R = seen(sim)
-    controller = make_controller(sim, law.WheelTask(pace=20.0))
-    space = sim.operational_space(FRAMES)
-    terms = Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
-    state = sim.joint_positions(), sim.joint_velocities(), terms
+    controller, sensors = make_controller(sim, law.WheelTask(pace=20.0)), Sensors(sim)
+    state = *sensors.joints(), sensors.terms()
     with pytest.raises(law.WheelError, match="do not feel the tyre"):
         for k in range(1000):
-            controller.update(1e-3 * k, *state, (p, R), np.zeros(2))
-
-
-def change(sim, task):
-    """Run the whole task; the worst of certificates, of shares of the effort limits, and the controller."""
-    controller = make_controller(sim, task)
-    worst = share = 0.0
-    limit = np.asarray(sim.world.effort_limit)
-    while not controller.done:
-        space = sim.operational_space(FRAMES)
-        terms = Terms(space.inertia, space.jacobian, space.bias, sim.mass_matrix(), sim.nonlinear_effects())
-        wheel = felt = None
-        if sim.step_count % 10 == 0:
-            wheel = seen(sim)
-            felt = law.grips({f: sim.contact_impulse(f)[3:] / sim.time_step for hand in law.FINGERS for f in hand})
-        effort = controller.update(sim.time, sim.joint_positions(), sim.joint_velocities(), terms, wheel, felt)
-        certificate = sim.step(effort).certificate
-        worst, share = max(worst, certificate.residual), max(share, np.max(np.abs(effort) / limit))
-    return worst, share, controller
+            controller.update(1e-3 * k, *state, sensors.pose("wheel"), np.zeros(2))
 
 
 @pytest.mark.long
 def test_the_wheel_is_taken_off_set_down_and_put_back():
     sim = WatchedSimulator(SCENE, "wheel", FRAMES, SUPPORTS)
-    worst, share, controller = change(sim, law.WheelTask(pace=2.4))
+    residuals, shares, limit = [], [], np.asarray(sim.world.effort_limit)
+
+    def watch(_, effort, step):
+        residuals.append(step.certificate.residual)
+        shares.append(np.max(np.abs(effort) / limit))
+
+    controller = change(sim, law.WheelTask(pace=2.4), watch=watch)
     verdict = judge(sim.record())
     assert not verdict.failures, verdict
-    assert worst <= 1e-9 and share < 0.8
+    assert max(residuals) <= 1e-9 and max(shares) < 0.8
     assert verdict.rest_penetration < 1e-6 and verdict.slip < 1e-3
-    mass = sim.scene.models and float(mb.load_urdf(ROOT / "urdf" / "wheel.urdf", floating=True).tree.mass.sum())
+    mass = float(mb.load_urdf(ROOT / "urdf" / "wheel.urdf", floating=True).tree.mass.sum())
     assert controller.mass == pytest.approx(mass, abs=0.15)  # it has felt the weight
 
 

@@ -39,7 +39,7 @@ def constants(path):
 
 
 def test_these_launch_files_there_are():
-    names = ["dual_arm", "grasp", "ros2_control", "simulator"]
+    names = ["dual_arm", "grasp", "ros2_control", "simulator", "wheel"]
     assert [f.name for f in FILES] == [f"{name}.launch.py" for name in names]
 
 
