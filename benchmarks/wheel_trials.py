@@ -13,6 +13,8 @@ play, or begins with a tilted wheel.  The controller is told nothing of it.  Exi
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import json
 import multiprocessing
 import sys
@@ -113,7 +115,7 @@ def run_trial(job):
     from lift_controller import FRAMES, LiftError
     from wheel_in_process import change
 
-    name, seed = job
+    name, seed, seconds = job
     variant, rng = VARIANTS[name], np.random.default_rng(seed)
     scene, hub = draw_scene(variant, rng)
     begin = time.process_time()
@@ -121,15 +123,15 @@ def run_trial(job):
     try:
         sim = WatchedSimulator(scene, "wheel", FRAMES, SUPPORTS)
         settle(sim)
-        sim.samples.clear()
 
         def watch(controller, effort, step):
             certificate = step.certificate
             steps[0] = max(steps[0], certificate.residual)
             steps[1] = max(steps[1], np.max(np.abs(effort) / sim.world.effort_limit))
             steps[2] += certificate.residual > 1e-9
+            controller.done = controller.done or (seconds is not None and sim.time >= seconds)
 
-        sim._sample()
+        sim.begin_record()
         change(sim, rng=rng, watch=watch)
     except LiftError as error:
         reason = str(error)
@@ -176,19 +178,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", choices=tuple(VARIANTS), action="append")
     parser.add_argument("--trials", type=int, help="of each variant; without it as many as the table has")
+    parser.add_argument("--seconds", type=float, help="simulated seconds of a trial; without it the whole task")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", type=Path)
-    options = options_of(parser, only=["nominal"], trials=1, processes=1)
+    options = options_of(parser, only=["nominal"], trials=1, processes=1, seconds=0.5)
     print("| variant | done | set down [mm] | put back [mm] | slip [mm] | penetration at rest [um] | worst residual | "
           "effort [% of limit] | failures |\n|---|---|---|---|---|---|---|---|---|")  # fmt: skip
     everything, bad = [], False
-    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+    with contextlib.ExitStack() as stack:
+        each = map
+        if options.processes > 1:
+            pool = stack.enter_context(multiprocessing.get_context("spawn").Pool(options.processes))
+            each = functools.partial(pool.imap, chunksize=1)
         for name in options.only or VARIANTS:
             count = options.trials or VARIANTS[name].trials
-            results = pool.map(run_trial, [(name, options.first + k) for k in range(count)], chunksize=1)
+            results = list(each(run_trial, [(name, options.first + k, options.seconds) for k in range(count)]))
             everything += results
-            bad |= name == "nominal" and not all(r["ok"] for r in results)
+            bad |= name == "nominal" and options.seconds is None and not all(r["ok"] for r in results)
             print(row(name, results), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps(everything, indent=1), encoding="utf-8")

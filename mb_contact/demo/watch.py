@@ -62,6 +62,11 @@ class WatchedSimulator(Simulator):
         self._sample()
         self._watching = True
 
+    def begin_record(self) -> None:
+        """Forget the samples and begin with the present state, as after a time in which things came to rest."""
+        self.samples.clear()
+        self._sample()
+
     def step(self, effort: ArrayLike | None = None, time_step: float | None = None) -> Step:
         """Advance by one time step; see :meth:`Simulator.step`."""
         result = super().step(effort, time_step)

@@ -14,13 +14,7 @@ from mb_contact.ros.pacing import Pacer
 from mb_contact.simulation.interface import AnySimulator
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import EFFORTS, as_factor
-from mb_contact.viewer.snapshot import (
-    FRAME_SECONDS,
-    Snapshot,
-    certificate_text,
-    contact_points,
-    no_contacts,
-)
+from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, snapshot_of
 
 SLICE = 0.05  #: longest wait before a request is looked at [s]
 LATE = 0.01  #: from which a step counts as late [s]; nothing depends on it here
@@ -203,17 +197,8 @@ class Player:
 
     def _show(self):
         """Make a frame of the present state."""
-        simulator, last = self._simulator, self._step
-        contacts, certificate = no_contacts(), {}
-        if last is not None:
-            found = last.contacts
-            forces = found["impulse"] / simulator.time_step
-            rows = zip(found["link_a"], found["link_b"], found["point"], found["normal"], forces, found["state"])
-            contacts = contact_points(rows, self._drawing.moving, self._drawing.friction)
-            certificate = certificate_text(last.certificate._asdict())
-        poses = {link: simulator.link_pose(link) for link in self._drawing.moving}
         factor = self._pacer.factor_now if not self.paused else None
-        frame = Snapshot(simulator.time, poses, contacts, certificate, factor, self._message)
+        frame = snapshot_of(self._simulator, self._step, self._drawing, factor, self._message)
         self._frame_due = time.perf_counter() + FRAME_SECONDS
         with self._changed:
             self._frame = frame

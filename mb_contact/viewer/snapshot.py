@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mb_contact.checks import Floats
+
+if TYPE_CHECKING:
+    from mb_contact.simulation.interface import AnySimulator
+    from mb_contact.simulation.results import Step
+    from mb_contact.viewer.drawing import Drawing
 
 FRAME_SECONDS = 1.0 / 30.0  #: between two frames, wall time
 #: Fields of the certificate that are shown, with their words; a residual is the worst of several
@@ -52,6 +57,34 @@ class Snapshot(NamedTuple):
     real_time_factor: float | None = None  #: measured; None while there is nothing to measure
     message: str = ""  #: what the user has to know, such as why the simulation stopped
     objects: Objects | None = None  #: None where none come or go
+
+
+def snapshot_of(
+    simulator: AnySimulator, step: Step | None, drawing: Drawing, factor: float | None = None, message: str = ""
+) -> Snapshot:
+    """Snapshot of a simulator's present state.
+
+    Parameters
+    ----------
+    simulator : AnySimulator
+    step : Step, optional
+        Its last one, whose contacts and certificate are shown.
+    drawing : Drawing
+        Tells which links to follow.
+    factor : float, optional
+        The real-time factor that was measured.
+    message : str
+    """
+    contacts, certificate = no_contacts(), {}
+    if step is not None:
+        found = step.contacts
+        forces = found["impulse"] / simulator.time_step
+        columns = (found[name] for name in ("link_a", "link_b", "point", "normal"))
+        rows = list(zip(*columns, forces, found["state"]))
+        contacts = contact_points(rows, drawing.moving, drawing.friction)
+        certificate = certificate_text(step.certificate._asdict())
+    poses = {link: simulator.link_pose(link) for link in drawing.moving}
+    return Snapshot(simulator.time, poses, contacts, certificate, factor, message)
 
 
 def no_contacts() -> ContactPoints:

@@ -64,6 +64,13 @@ def test_what_is_missing_is_said(case, said):
     assert said in sentence
 
 
+def test_a_wheel_that_still_moves_is_not_at_rest():
+    made = record()
+    rolling = made["supports"][:, 1] > 0.0
+    made["position"][rolling, 2] += 0.002 * (made["time"][rolling] - 5.0)
+    assert judge(made).failures == ["the wheel was set down not at all"]
+
+
 def test_a_wheel_that_never_rests_on_the_rack_was_not_set_down():
     made = record()
     made["supports"][:, 2] = 0.0

@@ -1,0 +1,115 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The change of the wheel as an animation and as stills: docs/pictures/wheel.gif and docs/pictures/wheel_stills.png.
+
+    python benchmarks/wheel_pictures.py --out docs/pictures
+
+Simulator and controller run in this process; each frame is a Snapshot of the viewer, drawn by mb_contact.viewer.render: the visuals
+of all links, and the contact forces as red rods, 1 m for 1000 N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from quick import options_of
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import mb_contact as mb  # noqa: E402
+from mb_contact.model.rotations import quat_to_matrix  # noqa: E402
+from mb_contact.model.shape_meshes import box_mesh  # noqa: E402
+from mb_contact.viewer.drawing import scene_drawing  # noqa: E402
+from mb_contact.viewer.render import Camera, render  # noqa: E402
+from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402
+
+EVERY = 0.25  #: simulated seconds between two frames
+PLAYED = 0.1  #: seconds that each is shown
+LONG = 1e-3  #: of a rod [m/N]
+ROD, RED = 0.006, (0.85, 0.15, 0.12)
+STILLS = ("grip", "pull", "carry", "release", "carry back", "leave")  #: phases at whose end a still is taken
+EYE, TARGET = (-0.95, 1.75, 1.75), (0.42, 0.0, 0.68)
+
+
+def triangles_of(drawing, snapshot, fixed):
+    """Triangles (t, 3, 3) and colours (t, 3) of a Snapshot; ``fixed`` has the poses of links that do not move."""
+    triangles, colours = [], []
+    for part in drawing.visuals:
+        p, quaternion = snapshot.poses.get(part.link) or fixed[part.link]
+        mesh = (part.vertices @ quat_to_matrix(quaternion).T + p)[part.triangles]
+        triangles.append(mesh)
+        colours.append(np.tile(part.colour, (len(mesh), 1)))
+    for point, force in zip(snapshot.contacts.points, snapshot.contacts.forces):
+        if np.linalg.norm(force) > 2.0:
+            triangles.append(rod(point, LONG * force))
+            colours.append(np.tile(RED, (len(triangles[-1]), 1)))
+    return np.concatenate(triangles), np.concatenate(colours)
+
+
+def rod(start, way):
+    """A thin box from ``start`` along ``way``."""
+    length = np.linalg.norm(way)
+    z = way / length
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+    x /= np.linalg.norm(x)
+    vertices, triangles = box_mesh((0.5 * ROD, 0.5 * ROD, 0.5 * length))
+    return ((vertices + [0.0, 0.0, 0.5 * length]) @ np.stack([x, np.cross(z, x), z]) + start)[triangles]
+
+
+def frames_of(seconds):
+    """Run the task; (phase, Snapshot) of each frame, the Drawing, and the poses of what stands still."""
+    from wheel_in_process import SCENE, change
+
+    sim = mb.Simulator(SCENE)
+    drawing = scene_drawing(sim.scene, sim.world)
+    fixed = {part.link: sim.link_pose(part.link) for part in drawing.visuals if part.link not in drawing.moving}
+    frames, every = [], round(EVERY / sim.time_step)
+
+    def watch(controller, effort, step):
+        if sim.step_count % every == 1:
+            frames.append((controller.phase, snapshot_of(sim, step, drawing)))
+        controller.done = controller.done or (seconds is not None and sim.time >= seconds)
+
+    change(sim, watch=watch)
+    return frames, drawing, fixed
+
+
+def main():
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, help="folder; without it nothing is written")
+    parser.add_argument("--width", type=int, default=480)
+    parser.add_argument("--seconds", type=float, help="simulated seconds; without it the whole task")
+    options = options_of(parser, seconds=0.3, width=120)
+    frames, drawing, fixed = frames_of(options.seconds)
+    camera = Camera(EYE, TARGET, 0.62, options.width, options.width * 3 // 4)
+    pictures = [render(*triangles_of(drawing, snapshot, fixed), camera, 0.0) for _, snapshot in frames]
+    print(f"{len(pictures)} frames of {frames[-1][1].time:.2f} simulated seconds")
+    if options.out is not None:
+        write(options.out, frames, pictures)
+    return 0
+
+
+def write(out, frames, pictures):
+    """The animation, and the stills three a row."""
+    from PIL import Image
+
+    palette = Image.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 8)])).quantize(64)
+    images = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    file = out / "wheel.gif"
+    images[0].save(file, save_all=True, append_images=images[1:], duration=round(1e3 * PLAYED), loop=0, optimize=True)
+    print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
+    last = {phase: picture for (phase, _), picture in zip(frames, pictures)}
+    stills = [last[phase] for phase in STILLS if phase in last]
+    if len(stills) == len(STILLS):
+        grid = np.concatenate([np.concatenate(stills[k : k + 3], axis=1) for k in (0, 3)])
+        Image.fromarray(grid).quantize(128, dither=Image.Dither.NONE).save(out / "wheel_stills.png", optimize=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
