@@ -5,8 +5,8 @@
 
     python benchmarks/wheel_pictures.py --out docs/pictures
 
-Simulator and controller run in this process; each frame is a Snapshot of the viewer, drawn by mb_contact.viewer.render: the visuals
-of all links, and the contact forces as red rods, 1 m for 1000 N.
+Simulator and controller run in this process; each frame is a Snapshot of the viewer, drawn by its renderer: the
+visuals of all links, and the contact forces as red rods, 1 m for 1000 N.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 import mb_contact as mb  # noqa: E402
-from mb_contact.model.rotations import quat_to_matrix  # noqa: E402
 from mb_contact.model.shape_meshes import box_mesh  # noqa: E402
-from mb_contact.viewer.drawing import scene_drawing  # noqa: E402
-from mb_contact.viewer.render import Camera, render  # noqa: E402
+from mb_contact.viewer.drawing import Part, scene_drawing  # noqa: E402
+from mb_contact.viewer.render import Camera, picture  # noqa: E402
 from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402
 
 EVERY = 0.25  #: simulated seconds between two frames
@@ -36,19 +35,13 @@ STILLS = ("grip", "pull", "carry", "release", "carry back", "leave")  #: phases 
 EYE, TARGET = (-0.95, 1.75, 1.75), (0.42, 0.0, 0.68)
 
 
-def triangles_of(drawing, snapshot, fixed):
-    """Triangles (t, 3, 3) and colours (t, 3) of a Snapshot; ``fixed`` has the poses of links that do not move."""
-    triangles, colours = [], []
-    for part in drawing.visuals:
-        p, quaternion = snapshot.poses.get(part.link) or fixed[part.link]
-        mesh = (part.vertices @ quat_to_matrix(quaternion).T + p)[part.triangles]
-        triangles.append(mesh)
-        colours.append(np.tile(part.colour, (len(mesh), 1)))
-    for point, force in zip(snapshot.contacts.points, snapshot.contacts.forces):
-        if np.linalg.norm(force) > 2.0:
-            triangles.append(rod(point, LONG * force))
-            colours.append(np.tile(RED, (len(triangles[-1]), 1)))
-    return np.concatenate(triangles), np.concatenate(colours)
+def draw(drawing, snapshot, fixed, camera):
+    """Picture of a Snapshot with its contact forces; ``fixed`` has the poses of links that do not move."""
+    rods = [rod(point, LONG * force) for point, force in zip(snapshot.contacts.points, snapshot.contacts.forces)
+            if np.linalg.norm(force) > 2.0]  # fmt: skip
+    parts = [Part("world", vertices, triangles, RED) for vertices, triangles in rods]
+    poses = {**fixed, **snapshot.poses, "world": (np.zeros(3), (0.0, 0.0, 0.0, 1.0))}
+    return picture(drawing._replace(visuals=[*drawing.visuals, *parts]), poses, camera)
 
 
 def rod(start, way):
@@ -58,7 +51,7 @@ def rod(start, way):
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
     x /= np.linalg.norm(x)
     vertices, triangles = box_mesh((0.5 * ROD, 0.5 * ROD, 0.5 * length))
-    return ((vertices + [0.0, 0.0, 0.5 * length]) @ np.stack([x, np.cross(z, x), z]) + start)[triangles]
+    return (vertices + [0.0, 0.0, 0.5 * length]) @ np.stack([x, np.cross(z, x), z]) + start, triangles
 
 
 def frames_of(seconds):
@@ -67,7 +60,8 @@ def frames_of(seconds):
 
     sim = mb.Simulator(SCENE)
     drawing = scene_drawing(sim.scene, sim.world)
-    fixed = {part.link: sim.link_pose(part.link) for part in drawing.visuals if part.link not in drawing.moving}
+    still = {part.link for part in (*drawing.visuals, *drawing.planes)} - set(drawing.moving)
+    fixed = {link: sim.link_pose(link) for link in still}
     frames, every = [], round(EVERY / sim.time_step)
 
     def watch(controller, effort, step):
@@ -88,7 +82,7 @@ def main():
     options = options_of(parser, seconds=0.3, width=120)
     frames, drawing, fixed = frames_of(options.seconds)
     camera = Camera(EYE, TARGET, 0.62, options.width, options.width * 3 // 4)
-    pictures = [render(*triangles_of(drawing, snapshot, fixed), camera, 0.0) for _, snapshot in frames]
+    pictures = [draw(drawing, snapshot, fixed, camera) for _, snapshot in frames]
     print(f"{len(pictures)} frames of {frames[-1][1].time:.2f} simulated seconds")
     if options.out is not None:
         write(options.out, frames, pictures)
