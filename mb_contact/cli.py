@@ -119,6 +119,11 @@ def _add_commands(commands):
         epilog="Needs MuJoCo, which compiles the model: pip install 'mb_contact[mjcf]'. The scene does not.",
     )  # fmt: skip
     _command(
+        commands, "export", _export, "write a scene as an MJCF model, for MuJoCo",
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML)"}),
+        ("model", {"metavar": "MODEL.xml", "help": "file to write; an existing one is replaced"}),
+    )  # fmt: skip
+    _command(
         commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
         ("problem", {"metavar": "PROBLEM.npz",
                      "help": "NumPy archive with M (n, n) and q (n,), maybe lower and upper (n,); or with "
@@ -307,7 +312,7 @@ def _info(arguments):
     return 0
 
 
-# --- import ---------------------------------------------------------------------------------------
+# --- import, export ---------------------------------------------------------------------------------------
 
 
 def _import(arguments):
@@ -318,6 +323,16 @@ def _import(arguments):
     made = import_mjcf(arguments.model, arguments.out or Path(arguments.model).stem, arguments.keyframe)
     print(f"wrote {made.scene}: {len(made.links)} bodies, {len(made.joints)} joints")
     for line in made.left_out:
+        print(f"left out: {line}")
+    return 0
+
+
+def _export(arguments):
+    from mb_contact.model.mjcf import export_mjcf
+
+    left_out = export_mjcf(arguments.scene, arguments.model)
+    print(f"wrote {arguments.model}")
+    for line in left_out:
         print(f"left out: {line}")
     return 0
 

@@ -44,7 +44,8 @@ def problem(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("import",), ("lcp",), ("bench",), ("view",)],
+    [(), ("run",), ("demo",), ("demo", "lift"), ("check",), ("info",), ("import",), ("export",), ("lcp",), ("bench",),
+     ("view",)],
 )
 def test_help(capsys, command):
     code, out, err = call(capsys, *command, "--help")
@@ -55,7 +56,7 @@ def test_help(capsys, command):
 def test_help_names_every_command_and_is_quick():
     answer = run("--help")
     assert answer.returncode == 0
-    for name in ("run", "view", "demo", "check", "info", "import", "lcp", "bench"):
+    for name in ("run", "view", "demo", "check", "info", "import", "export", "lcp", "bench"):
         assert f"\n    {name} " in answer.stdout
     code = "import sys; from mb_contact import cli; cli.build_parser(); print(*sys.modules)"
     modules = subprocess.run(
@@ -184,6 +185,12 @@ def test_import(capsys, tmp_path):
     assert call(capsys, "check", str(scene))[0] == 0
     code, out, err = call(capsys, "import", str(tmp_path / "none.xml"))
     assert code == 2 and err == [f"mb-contact: error: no MJCF: {tmp_path / 'none.xml'} is not a file"]
+
+
+def test_export(capsys, tmp_path):
+    code, out, err = call(capsys, "export", SCENE, str(tmp_path / "lift.xml"))
+    assert code == 0 and not err and out == f"wrote {tmp_path / 'lift.xml'}\n"
+    assert '<freejoint name="box" />' in (tmp_path / "lift.xml").read_text()
 
 
 def test_a_closed_pipe_is_no_error():

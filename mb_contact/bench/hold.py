@@ -145,7 +145,7 @@ def hold_in_mujoco(grasp: Grasp, seconds: float, options: str) -> tuple[Creep, f
     sim, law, creep, spent = Simulator(scene_of(grasp)), law_of(grasp), Creep(), 0.0
     model, data = model_of(sim, options)
     dofs, places = degrees(sim, model)
-    body: Any = model.body(f"body_{sim.world.objects['held']}").id
+    body: Any = model.body("held").id
     for _ in range(round(seconds / sim.time_step)):
         data.qfrc_applied[dofs] = law(data.time, data.qpos[places], data.qvel[dofs])
         start = time.perf_counter()

@@ -3,7 +3,7 @@
 
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
-from mb_contact.model.mjcf import ImportedScene, import_mjcf
+from mb_contact.model.mjcf import ImportedScene, export_mjcf, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
 from mb_contact.model.presets import preset
@@ -47,6 +47,7 @@ __all__ = [
     "Velocity",
     "World",
     "build_world",
+    "export_mjcf",
     "find_resource",
     "import_mjcf",
     "load_scene",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mb_contact.types import JOINT_PLANAR, JOINT_UNIVERSAL
+
 FREE, BALL = 0, 1
 
 
@@ -17,11 +19,14 @@ class MujocoPeer:
     axes; those of a ball joint are in the child's axes, ours in the joint's.
     """
 
-    def __init__(self, mujoco, path, world, links, joints):
+    def __init__(self, mujoco, path, world, links=None, joints=None):
+        """``links`` and ``joints`` by MuJoCo's numbers; by default they have MuJoCo's names."""
         self.mujoco, self.world = mujoco, world
         self.m = mujoco.MjModel.from_xml_path(str(path))
         self.d = mujoco.MjData(self.m)
-        self.links, self.joints = links, joints
+        self.links = links or [self.m.body(b).name for b in range(self.m.nbody)]
+        self.joints = joints or [self.m.joint(j).name for j in range(self.m.njnt)]
+        self.scalars = scalars(world)
 
     def random_state(self, rng):
         """(qpos, qvel, qacc), coordinates of all joints at random."""
@@ -39,8 +44,8 @@ class MujocoPeer:
         for j in range(m.njnt):
             at, dof, kind = m.jnt_qposadr[j], m.jnt_dofadr[j], m.jnt_type[j]
             if kind > BALL:
-                i = world.joint_names.index(self.joints[j])
-                q[world.joint_q[i]], T[world.joint_v[i], dof] = qpos[at], 1.0
+                i, d = self.scalars[self.joints[j]]
+                q[i], T[d, dof] = qpos[at], 1.0
                 continue
             body = world.frames[self.links[m.jnt_bodyid[j]]].body
             s, d = tree.q_start[body], tree.v_start[body]
@@ -61,6 +66,38 @@ class MujocoPeer:
         except TypeError:  # before release 4
             self.mujoco.mj_fullM(self.m, M, self.d.qM)
         return M, self.d.qfrc_bias.copy()
+
+
+def scalars(world):
+    """Place in q and in v of each hinge and slide that MuJoCo has, by its name."""
+    found = {}
+    for names, q, v in ((world.joint_names, world.joint_q, world.joint_v),
+                        (world.follower_names, world.follower_q, world.follower_v)):  # fmt: skip
+        found |= {name: (int(i), int(d)) for name, i, d in zip(names, q, v)}
+    tree = world.tree
+    several = {JOINT_PLANAR: ("x", "y", "angle"), JOINT_UNIVERSAL: ("1", "2")}  # which become hinges and slides
+    for k, body in enumerate(world.body_names):
+        for i, suffix in enumerate(several.get(tree.joint_type[k], ())):
+            found[f"{body}_{suffix}"] = int(tree.q_start[k]) + i, int(tree.v_start[k]) + i
+    return found
+
+
+def touching(mujoco, path):
+    """(geoms, coefficients) of MuJoCo's contacts, one shape of the world at a time: it cannot take all."""
+    m = mujoco.MjModel.from_xml_path(str(path))
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE  # whose boxes were made with the file's margins
+    m.geom_margin[:] = m.pair_margin[:] = 100.0
+    still = np.flatnonzero(m.body_weldid[m.geom_bodyid] == 0)
+    bits = m.geom_contype.copy(), m.geom_conaffinity.copy()
+    for g in still if len(still) else [-1]:
+        for now, before in zip((m.geom_contype, m.geom_conaffinity), bits):
+            now[still] = 0
+            now[g] = before[g]
+        d = mujoco.MjData(m)
+        mujoco.mj_forward(m, d)
+        for contact in d.contact:
+            (slide, _, torsional, rolling, _), dim = contact.friction, contact.dim
+            yield contact.geom, (slide * (dim > 1), torsional * (dim > 3), rolling * (dim > 5))
 
 
 def turned(quat):

@@ -18,7 +18,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.model import tree_poses
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD
-from oracles.mujoco_peer import MujocoPeer
+from oracles.mujoco_peer import MujocoPeer, touching
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
 
@@ -134,7 +134,7 @@ def peer_ball(peer):
 def test_what_may_touch_and_how_it_rubs_is_as_in_mujoco(peers, path):
     peer, imported = peers(path)
     theirs = {}
-    for geoms, friction in touching(path):
+    for geoms, friction in touching(mujoco, path):
         names = (link_of(peer, imported, g) for g in geoms)
         theirs.setdefault(frozenset(names), set()).add(friction)
     ours, world = {}, peer.world
@@ -144,24 +144,6 @@ def test_what_may_touch_and_how_it_rubs_is_as_in_mujoco(peers, path):
     assert ours.keys() == theirs.keys()
     for pair, values in theirs.items():
         np.testing.assert_allclose(sorted(ours[pair]), sorted(values), rtol=1e-7)  # MuJoCo has single precision here
-
-
-def touching(path):
-    """(geoms, coefficients) of MuJoCo's contacts, one shape of the world at a time: it cannot take all."""
-    m = mujoco.MjModel.from_xml_path(str(path))
-    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE  # whose boxes were made with the file's margins
-    m.geom_margin[:] = m.pair_margin[:] = 100.0
-    still = np.flatnonzero(m.body_weldid[m.geom_bodyid] == 0)
-    bits = m.geom_contype.copy(), m.geom_conaffinity.copy()
-    for g in still if len(still) else [-1]:
-        for now, before in zip((m.geom_contype, m.geom_conaffinity), bits):
-            now[still] = 0
-            now[g] = before[g]
-        d = mujoco.MjData(m)
-        mujoco.mj_forward(m, d)
-        for contact in d.contact:
-            (slide, _, torsional, rolling, _), dim = contact.friction, contact.dim
-            yield contact.geom, (slide * (dim > 1), torsional * (dim > 3), rolling * (dim > 5))
 
 
 def link_of(peer, imported, g):

@@ -1,0 +1,66 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which geoms of an exported world touch, and how they rub, where MuJoCo's own rules say otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from xml.etree import ElementTree
+
+import numpy as np
+
+from mb_contact.model.mjcf.elements import numbers
+from mb_contact.model.mjcf.export_shapes import dimension
+from mb_contact.model.world import World
+from mb_contact.types import WORLD
+
+SAME = 1e-9  #: coefficients whose relative difference is below it are one
+
+
+class ContactWriter:
+    """Pairs of bodies of which all shapes may touch are left to MuJoCo; the others are excluded, and pairs named."""
+
+    def __init__(self, world: World, bodies: list[str], geoms: list[str], parent_of: dict[int, int]) -> None:
+        self.world, self.bodies, self.geoms, self.parent_of = world, bodies, geoms, parent_of
+
+    def write(self, element: ElementTree.Element) -> None:
+        """Write into ``<contact>``."""
+        geoms = self.world.geoms
+        body = geoms.body.tolist()
+        count = Counter(body)
+        wanted: dict[tuple[int, int], list[int]] = {}
+        for row, (a, b) in enumerate(geoms.pairs.tolist()):
+            wanted.setdefault((min(body[a], body[b]), max(body[a], body[b])), []).append(row)
+        for b in sorted(set(count) - {WORLD}):
+            for a in sorted(k for k in count if k < b):
+                rows = wanted.get((a, b), [])
+                tested = a == WORLD or self.parent_of.get(b) != a and self.parent_of.get(a) != b
+                if tested and len(rows) == count[a] * count[b] and all(map(self._is_larger_one, rows)):
+                    continue
+                if tested:
+                    name = "world" if a == WORLD else self.bodies[a]
+                    ElementTree.SubElement(element, "exclude", body1=name, body2=self.bodies[b])
+                for row in rows:
+                    self._pair(element, row)
+
+    def _coefficients(self, row: int) -> list[float]:
+        surfaces = self.world.surfaces
+        assert surfaces is not None
+        return [float(values[row]) for values in (self.world.geoms.mu, surfaces.torsional, surfaces.rolling)]
+
+    def _is_larger_one(self, row: int) -> bool:
+        """Whether the larger coefficients of both shapes, which are the largest of their pairs, are the pair's."""
+        geoms, surfaces = self.world.geoms, self.world.surfaces
+        assert surfaces is not None
+        either = np.isin(geoms.pairs, geoms.pairs[row]).any(axis=1)
+        largest = [float(values[either].max()) for values in (geoms.mu, surfaces.torsional, surfaces.rolling)]
+        return bool(np.allclose(self._coefficients(row), largest, rtol=SAME, atol=0.0))
+
+    def _pair(self, element: ElementTree.Element, row: int) -> None:
+        a, b = self.world.geoms.pairs[row]
+        slide, torsional, rolling = friction = self._coefficients(row)
+        ElementTree.SubElement(
+            element, "pair", geom1=self.geoms[a], geom2=self.geoms[b], condim=dimension(friction),
+            friction=numbers([slide, slide, torsional, rolling, rolling]),
+        )  # fmt: skip
