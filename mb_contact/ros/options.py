@@ -67,7 +67,7 @@ DESCRIPTIONS = {
         "simulated seconds that a message on external_wrench acts", True, 0.0, 3600.0
     ),
     "external_wrench_limit": Description("greatest component of an external wrench [N, N m]", True, 0.0, 1e9),
-    "joint_wrench_joints": Description("joints, fixed ones too, with a joint_wrenches/JOINT output"),
+    "joint_wrench_joints": Description("joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output"),
     "marker_scale": Description("length of a force arrow in contact_markers [m/N]", True, 0.0, 1e3),
     "marker_cones": Description("draw friction cones in contact_markers", True),
 }  # fmt: skip

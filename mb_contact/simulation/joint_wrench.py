@@ -59,8 +59,8 @@ class JointWrenches:
 
     @property
     def names(self):
-        """All joints of the robots, in the order of their files."""
-        return tuple(self._joints)
+        """All joints of the robots, in the order of their files, and loop closures."""
+        return tuple({**self._joints, **self._loops})
 
     def child_link(self, joint):
         """The link in whose axes, and about whose origin, the wrench of a joint or loop closure is given."""

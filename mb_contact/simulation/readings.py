@@ -291,7 +291,7 @@ class Readings:
 
     @cached_property
     def joint_wrenches(self) -> JointWrenches:
-        """The joints, movable and fixed, that ``joint_wrench`` can be asked for.
+        """The joints, movable and fixed, and loop closures that ``joint_wrench`` can be asked for.
 
         Returns
         -------

@@ -71,6 +71,8 @@ def test_a_frame_that_moves_carries_a_body_with_newtons_force():
         force = MASS * ((sim.v - v)[3:] / DT + (0.0, 0.0, G))
         np.testing.assert_allclose(sim.joint_wrench("grip")[3:], force, atol=1e-7)
         np.testing.assert_allclose(sim.joint_wrench("grip")[:3], 0.0, atol=1e-7)
+    assert sim.joint_wrenches.names == ("grip",)  # which the node may publish
+    assert sim.joint_wrenches.child_link("grip") == "box"
 
 
 def test_a_frame_that_turns_carries_a_body_with_eulers_moment():
