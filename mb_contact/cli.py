@@ -306,7 +306,7 @@ def _info(arguments):
         package_dirs=arguments.package_dir,
         collision_meshes="warn",
         inertia_errors="warn",
-        massless="merge",
+        massless="armature",
     )
     print("\n".join(describe_model(model)))
     return 0

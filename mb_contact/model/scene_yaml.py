@@ -178,7 +178,7 @@ _model = record(SceneModel, {
     "collision_meshes": _meshes,
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("eliminate", "independent", "error"),
-    "massless": choice("error", "merge"),
+    "massless": choice("error", "merge", "armature"),
     "srdf": text,
 }, required=("urdf",))
 

@@ -13,12 +13,14 @@ from types import ModuleType
 from typing import Any
 
 from mb_contact.errors import InputError, ModelError
+from mb_contact.model.massless import CHOICES as MASSLESS
+from mb_contact.model.massless import hold_massless
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.scene_parts import MESH_CHOICES
 from mb_contact.model.series_springs import with_series_springs
-from mb_contact.model.urdf_tree import TreeBuilder, hold_massless
+from mb_contact.model.urdf_tree import TreeBuilder
 from mb_contact.model.urdf_xml import UrdfReader
 
 _INDEX = "ament_index_python"  #: the module that xacro asks for packages
@@ -26,7 +28,7 @@ _FINDS = threading.Lock()  #: while xacro finds packages as this reader does
 CHOICES = {
     "inertia_errors": ("error", "warn"),
     "mimic": ("eliminate", "independent", "error"),
-    "massless": ("error", "merge"),
+    "massless": MASSLESS,
 }
 
 
@@ -65,9 +67,11 @@ def load_urdf(
         What to do with joints that mimic another: eliminate them, so that q, v and efforts are those of the joints
         that follow none (``model.expand_q`` gives the others); let them move on their own, with a warning; or refuse
         the file.
-    massless : {"error", "merge"}
+    massless : {"error", "merge", "armature"}
         What to do with a joint that moves links without mass or inertia alone: refuse the file, or hold the joint at
-        zero, with a warning, so that its links are parts of the one that they hang on.
+        zero, with a warning, so that its links are parts of the one that they hang on.  ``armature`` does the same, and
+        where links without inertia among others, in a robot with mimic joints, make the mass matrix singular, for
+        which the file is refused otherwise, gives their joints rotors: a hundredth of the inertia about the axis.
     xacro_args : mapping of str to str, optional
         Arguments of a xacro file.
     series_springs : collection of str
@@ -105,9 +109,9 @@ def load_urdf(
         text = with_series_springs(text, series_springs)
     reader = UrdfReader(name, meshes, package_dirs, start, **chosen)
     robot, links, joints = reader.parse(text)
-    if massless == "merge":
+    if massless != "error":
         hold_massless(reader, links, joints)
-    return TreeBuilder(reader, robot, links, joints, floating).model(text.decode("utf-8", errors="replace"))
+    return TreeBuilder(reader, robot, links, joints, floating, massless).model(text.decode("utf-8", errors="replace"))
 
 
 def _mesh_choices(given):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.errors import ModelError
 from mb_contact.model.inertia import weld
+from mb_contact.model.massless import SHARE, bare_joints, is_singular, mass_matrix_at_zero
 from mb_contact.model.mimics import eliminate, resolve_mimics
 from mb_contact.model.model import Frame, Geometry, Model, freeze, tree_roots
 from mb_contact.model.rotations import matrix_to_quat
@@ -47,8 +48,9 @@ DOF_SUFFIXES = {  # of the names of degrees of freedom
 class TreeBuilder:
     """Turns the specifications of one file into the arrays of a Model."""
 
-    def __init__(self, reader, robot, links, joints, floating):
+    def __init__(self, reader, robot, links, joints, floating, massless="error"):
         self.reader, self.robot, self.links, self.joints = reader, robot, links, joints
+        self.massless = massless
         self.children = {name: [] for name in links}
         self.root = self._find_root()
         self.frames = {}  # link to Frame
@@ -183,6 +185,31 @@ class TreeBuilder:
             lower=self._per_dof("lower", -np.inf), upper=self._per_dof("upper", np.inf),
         )
         self._check_masses(tree, inertias)
+        return self._with_rotors(tree)
+
+    def _with_rotors(self, tree):
+        """The tree, with rotor inertias at joints of links without mass where the mass matrix would be singular."""
+        bare = bare_joints(tree)
+        followers = any(joint.mimic is not None for joint in self.joints.values())
+        if not bare or not (followers or self.massless == "armature"):
+            return tree
+        M = mass_matrix_at_zero(tree, self.zero_poses)
+        if not is_singular(M):
+            return tree
+        line = min(self.bodies[k][0].line for k in bare)
+        names = ", ".join(f"'{self.bodies[k][0].name}'" for k in bare)
+        self.refuse_if(
+            self.massless != "armature", line,
+            "joints move links without inertia, so that the mass matrix is singular where every joint is at zero: "
+            f"{names}; give these links an <inertial>, or load with massless='armature', which guesses rotors",
+        )
+        for d in tree.v_start[bare]:
+            tree.armature[d] = SHARE * M[d, d]
+        self.reader.lenient["massless"] = "armature"
+        self.reader.warnings.append(
+            f"{self.reader.source}:{line}: joints of links without inertia get rotors of {SHARE:g} of what the links "
+            f"below have about their axes: {names}"
+        )
         return tree
 
     def _inertias(self):
@@ -265,29 +292,6 @@ class TreeBuilder:
                 parent = tree.parent[parent]
                 pairs |= {frozenset((a, b)) for a in links[k] for b in links[parent]}
         return frozenset(pairs)
-
-
-def hold_massless(reader, links, joints):
-    """Make joints that move nothing but links without mass and inertia fixed, and what mimics them, with warnings."""
-    above, weighs = {joint.child: joint.parent for joint in joints.values()}, set()
-    for name, spec in links.items():
-        link = None if spec.inertia.is_zero() else name
-        while link is not None and link not in weighs:
-            weighs.add(link)
-            link = above.get(link)
-    held = {joint.name for joint in joints.values() if joint.kind != "fixed" and joint.child in links.keys() - weighs}
-    leaders = held.copy()
-    while leaders:
-        leaders = {joint.name for joint in joints.values() if joint.mimic is not None and joint.mimic.joint in leaders}
-        leaders -= held
-        held |= leaders
-    for name in held:
-        joints[name].kind, joints[name].mimic = "fixed", None
-        reader.lenient["massless"] = "merge"
-    if held:
-        names = ", ".join(f"'{name}'" for name in joints if name in held)
-        line = min(joints[name].line for name in held)
-        reader.warnings.append(f"{reader.source}:{line}: joints that move no mass are held at zero: {names}")
 
 
 def _dof_names(joint):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import yourdfpy
 
+import mb_contact as mb
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model import find_resource, load_urdf
 from mb_contact.types import (
@@ -456,8 +457,43 @@ def test_joints_that_move_no_mass_are_held_or_refused():
     assert held.joint_names == ("j0",) and held.lenient == (("massless", "merge"),)
     assert "joints that move no mass are held at zero: 'j1', 'j2', 'follower'" in held.warnings[-1]
     assert {"ghost", "tip", "b"} <= set(held.frames)
-    with pytest.raises(InputError, match="massless must be 'error' or 'merge', got 'drop'"):
+    with pytest.raises(InputError, match="massless must be 'error' or 'merge' or 'armature', got 'drop'"):
         load_urdf(text, massless="drop")
+
+
+def finger(tip=SOLID, mimic='<mimic joint="b" multiplier="1.05"/>'):
+    """Three parallel hinges, straight at zero; the third follows the second, and the last link alone has mass."""
+    axis, far = '<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><origin xyz="0.5 0 0"/>'
+    tip = tip.replace("<inertial>", '<inertial><origin xyz="0.2 0 0"/>')
+    links = link("base") + link("near", "") + link("middle", "") + link("far", tip)
+    return robot(
+        links + joint("a", "base", "near", content=axis) + joint("b", "near", "middle", content=far)
+        + joint("c", "middle", "far", content=far + mimic)
+    )  # fmt: skip
+
+
+def test_followers_on_links_without_inertia_are_refused_or_get_rotors():
+    """M = J* M_tip J by hand: the tip turns by the sum of the angles, its centre is 1.2, 0.7 and 0.2 m away."""
+    with pytest.raises(ModelError, match=r"<urdf text>:2: .*singular .*: 'a', 'b'; .* massless='armature'"):
+        load_urdf(finger())
+    model = load_urdf(finger(), massless="armature")
+    J = np.array([[1.0, 1.0, 1.0], [1.2, 0.7, 0.2]])
+    M = J.T @ np.diag([0.1, 2.0]) @ J
+    assert np.linalg.matrix_rank(M) == 2
+    np.testing.assert_allclose(model.tree.armature, [0.01 * M[0, 0], 0.01 * M[1, 1], 0.0], rtol=1e-14)
+    assert model.lenient == (("massless", "armature"),) and "get rotors of 0.01" in model.warnings[-1]
+    S = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.05]])
+    expected = S.T @ (M + np.diag(model.tree.armature)) @ S
+    np.testing.assert_allclose(mb.mass_matrix(model, [0.0, 0.0]), expected, rtol=1e-12)
+    simulator = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(finger(), massless="armature"),)))
+    assert simulator.step().certificate.residual < 1e-12
+
+
+def test_regular_robots_get_no_rotors():
+    bent = finger().replace('<origin xyz="0.5 0 0"/>', '<origin xyz="0.5 0 0" rpy="0 0 1"/>')
+    model = load_urdf(bent, massless="armature")
+    assert not model.tree.armature.any() and not model.lenient
+    assert load_urdf(finger(mimic="")).n == 3  # without mimic joints as before: it is the first step that refuses
 
 
 def test_a_sphere_of_radius_zero_is_left_out():

@@ -1,0 +1,132 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MuJoCo's models of a folder: turned into scenes, compared with MuJoCo, and dropped.
+
+    python benchmarks/mjcf_models.py [FOLDER ...] [--seconds 2] [--markdown]
+
+Every ``.xml`` below the folders that is a whole model.  For each: whether it is loaded, or who refuses it with which
+sentence; the largest entry of the difference of both mass matrices and of both inverse dynamics at random states, over
+the largest entry; and a run from its start, without control: contacts at most, steps whose residual is above 1e-9.
+By default the models that gymnasium ships.  The exit code is 1 where a model that MuJoCo reads is refused, differs by
+more than 1e-10, or has a step that is not solved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from quick import need, options_of
+
+import mb_contact as mb
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "test"))
+
+SOLVED = 1e-9  #: residual of a step that is solved
+SAME = 1e-10  #: difference of matrices that are the same, relative to the largest entry
+HEAD = ("model", "bodies", "N", "shapes", "pairs", "left out", "mass matrix", "efforts", "contacts", "steps",
+        "unsolved", "largest residual")  # fmt: skip
+
+
+def models_in(folder: Path, only: str | None) -> list[Path]:
+    """Files that may be whole models; one that is itself a file stands for itself."""
+    if folder.is_file():
+        return [folder]
+    found = []
+    for path in sorted(folder.rglob("*.xml")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if "<mujoco" in text and "<worldbody" in text and (only is None or only in str(path)):
+            found.append(path)
+    return found
+
+
+def differences(peer, states: int) -> tuple[float, float]:
+    """Largest relative differences of mass matrices and of efforts at random states."""
+    rng, worst = np.random.default_rng(0), np.zeros(2)
+    for _ in range(states if peer.m.nv else 0):
+        qpos, qvel, qacc = peer.random_state(rng)
+        q, T = peer.ours(qpos)
+        M, bias = peer.at(qpos, qvel)
+        ours = T.T @ mb.mass_matrix(peer.world, q) @ T
+        effort = T.T @ mb.inverse_dynamics(peer.world, q, T @ qvel, T @ qacc, peer.world.gravity)
+        apart = np.abs(effort - M @ qacc - bias).max()
+        scale = np.abs(M @ qacc).max() + np.abs(bias).max()
+        worst = np.maximum(worst, [np.abs(ours - M).max() / np.abs(M).max(), apart / scale])
+    return float(worst[0]), float(worst[1])
+
+
+def drop(scene: Path, seconds: float, limit: float) -> tuple[int, int, int, float, str]:
+    """Most contacts, steps taken, unsolved ones, largest residual, and why the run ended early."""
+    sim = mb.Simulator(scene)
+    contacts, unsolved, worst, end = 0, 0, 0.0, time.perf_counter() + limit
+    steps = round(seconds / sim.time_step)
+    for taken in range(steps):
+        if time.perf_counter() > end:
+            return contacts, taken, unsolved, worst, f"stopped after {limit:g} s"
+        try:
+            certificate = sim.step().certificate
+        except mb.MbContactError as error:
+            return contacts, taken, unsolved + 1, worst, str(error)
+        contacts, worst = max(contacts, certificate.contacts), max(worst, certificate.residual)
+        unsolved += certificate.residual > SOLVED
+    return contacts, steps, unsolved, worst, ""
+
+
+def row_of(path: Path, options) -> tuple[list[str], str, bool]:
+    """The row of a model, what is said of it beside, and whether all is well."""
+    import mujoco
+
+    from oracles.mujoco_peer import MujocoPeer
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            made = mb.model.import_mjcf(path, folder)
+            world = mb.build_world(mb.load_scene(made.scene))
+        except mb.MbContactError as error:
+            return [], str(error).replace(f"{path}: ", "").replace(folder, ""), "MuJoCo refuses it" in str(error)
+        peer = MujocoPeer(mujoco, path, world, made.links, made.joints)
+        mass, effort = differences(peer, options.states)
+        contacts, steps, unsolved, worst, why = 0, 0, 0, 0.0, ""
+        if peer.m.nv:
+            contacts, steps, unsolved, worst, why = drop(made.scene, options.seconds, options.limit)
+    values = [len(world.tree.parent), len(world.v0), len(world.geometry_names), len(world.geoms.pairs)]
+    counts = [str(value) for value in (*values, len(made.left_out))]
+    row = [*counts, f"{mass:.0e}", f"{effort:.0e}", str(contacts), str(steps), str(unsolved), f"{worst:.0e}"]
+    return row, why, max(mass, effort) < SAME and not unsolved
+
+
+def main(argv=None) -> int:
+    """Print the table; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folders, or single files")
+    parser.add_argument("--only", metavar="TEXT", help="files whose path has this in it")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each run, simulated (2)")
+    parser.add_argument("--limit", type=float, default=60.0, help="wall seconds of each run (60)")
+    parser.add_argument("--states", type=int, default=5, help="random states of each model (5)")
+    parser.add_argument("--markdown", action="store_true", help="a table for the docs")
+    options = options_of(parser, argv, only="hopper.xml", seconds=0.05, states=1)
+    need("mujoco", "gymnasium")
+    import gymnasium
+
+    folders = options.folders or [Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"]
+    bar = " | " if options.markdown else "  "
+    print(bar.join(HEAD).strip())
+    loaded = refused = bad = 0
+    for folder in folders:
+        for path in models_in(folder, options.only):
+            row, said, well = row_of(path, options)
+            name = str(path.relative_to(folder)) if folder.is_dir() else path.name
+            print(bar.join([name, *row, said]).rstrip(), flush=True)
+            loaded, refused, bad = loaded + bool(row), refused + (not row), bad + (not well)
+    print(f"{loaded} loaded, {refused} refused, {bad} of them not as they should be")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
