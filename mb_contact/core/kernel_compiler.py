@@ -110,7 +110,7 @@ class KernelLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self):
-        passes, builder = self._codegen._module_pass_manager()
+        passes, builder = self._codegen._module_pass_manager(slp_vectorize=True)  # for unrolled sums of six and of four
         passes.run(self._final_module, builder)
 
 

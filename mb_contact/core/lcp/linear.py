@@ -8,7 +8,44 @@ consistent: four corners of a box carry one weight.  ``(A + eps I) x_{i+1} = b +
 ``x_0 = 0`` converges to the least-norm solution of ``A x = b`` when A is positive semidefinite.
 """
 
-from mb_contact.core.jit import kernel
+import numpy as np
+
+from mb_contact.core.jit import kernel, sweep
+
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+@sweep
+def four(j):
+    """j and the three that follow: of unsigned indices LLVM sees that they are neighbours, and takes them at once."""
+    j = np.uint64(j)
+    return j, j + ONE, j + TWO, j + THREE
+
+
+@sweep
+def _add_row(A, i, f, k, first, end):
+    """``A[i, first:end] += f A[k, first:end]``, four at a time."""
+    rest = end - (end - first) % 4
+    for j in range(first, rest, 4):
+        j0, j1, j2, j3 = four(j)
+        t0, t1, t2, t3 = f * A[k, j0], f * A[k, j1], f * A[k, j2], f * A[k, j3]
+        t0, t1, t2, t3 = A[i, j0] + t0, A[i, j1] + t1, A[i, j2] + t2, A[i, j3] + t3
+        A[i, j0], A[i, j1], A[i, j2], A[i, j3] = t0, t1, t2, t3
+    for j in range(rest, end):
+        A[i, j] += f * A[k, j]
+
+
+@sweep
+def dot(a, b, first, end):
+    """``a[first:end] . b[first:end]`` by four sums that do not wait for each other."""
+    s0 = s1 = s2 = s3 = 0.0
+    rest = end - (end - first) % 4
+    for j in range(first, rest, 4):
+        j0, j1, j2, j3 = four(j)
+        s0, s1, s2, s3 = s0 + a[j0] * b[j0], s1 + a[j1] * b[j1], s2 + a[j2] * b[j2], s3 + a[j3] * b[j3]
+    for j in range(rest, end):
+        s0 += a[j] * b[j]
+    return (s0 + s1) + (s2 + s3)
 
 
 @kernel
@@ -37,8 +74,7 @@ def lu_factor(A, m, order):
             f = A[i, k] * inverse
             A[i, k] = f
             if f != 0.0:
-                for j in range(k + 1, end):
-                    A[i, j] -= f * A[k, j]
+                _add_row(A, i, -f, k, k + 1, end)
     return True
 
 
@@ -63,15 +99,9 @@ def lu_solve(A, m, order, x):
         x[order[k]] = x[k]
         x[k] = t
     for i in range(m):
-        t = x[i]
-        for j in range(i):
-            t -= A[i, j] * x[j]
-        x[i] = t
+        x[i] -= dot(A[i], x, 0, i)
     for i in range(m - 1, -1, -1):
-        t = x[i]
-        for j in range(i + 1, m):
-            t -= A[i, j] * x[j]
-        x[i] = t / A[i, i]
+        x[i] = (x[i] - dot(A[i], x, i + 1, m)) / A[i, i]
 
 
 @kernel

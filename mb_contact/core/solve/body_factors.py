@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, kernel, on_demand, sweep
+from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.solve.by_bodies import gather
-from mb_contact.core.solve.laws import friction_group
+from mb_contact.core.solve.laws import weighted_row
 from mb_contact.core.solve.system import PIECE
 
 
@@ -120,13 +120,13 @@ def _add_block(blocks, bodies, G, slot, L, b):
             continue
         for f in range(bodies.entry[b], bodies.entry[b + 1]):
             o = bodies.at[f]
-            a0, a1, a2, a3, a4, a5 = _weighted(blocks, G, J, b, i, i + top, o)
+            a0, a1, a2, a3, a4, a5 = weighted_row(blocks, G, J, b, i, i + top, o)
             b0 = b1 = b2 = b3 = b4 = b5 = 0.0
             c0 = c1 = c2 = c3 = c4 = c5 = 0.0
             if rows > 1:
-                b0, b1, b2, b3, b4, b5 = _weighted(blocks, G, J, b, i, i + top + 1, o)
+                b0, b1, b2, b3, b4, b5 = weighted_row(blocks, G, J, b, i, i + top + 1, o)
             if rows > 2:
-                c0, c1, c2, c3, c4, c5 = _weighted(blocks, G, J, b, i, i + top + 2, o)
+                c0, c1, c2, c3, c4, c5 = weighted_row(blocks, G, J, b, i, i + top + 2, o)
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
                 s = np.uint64(slot[bodies.piece[e], bodies.piece[f]])
                 r = bodies.at[e] + top
@@ -146,25 +146,6 @@ def _add_block(blocks, bodies, G, slot, L, b):
                     L[s, PIECE * a + 3] = t3
                     L[s, PIECE * a + 4] = t4
                     L[s, PIECE * a + 5] = t5
-
-
-@sweep
-def _weighted(blocks, G, J, b, first, row, o):
-    """Row of G J: the normal's row of J and those of the friction group, at o, times those of G."""
-    at, two = friction_group(blocks, b, row)
-    k = o + at - first
-    l = k + 1 if two == 2 else k
-    g0 = G[row, 0]
-    g1 = G[row, 1]
-    g2 = G[row, 2]
-    return (
-        g0 * J[o, 0] + g1 * J[k, 0] + g2 * J[l, 0],
-        g0 * J[o, 1] + g1 * J[k, 1] + g2 * J[l, 1],
-        g0 * J[o, 2] + g1 * J[k, 2] + g2 * J[l, 2],
-        g0 * J[o, 3] + g1 * J[k, 3] + g2 * J[l, 3],
-        g0 * J[o, 4] + g1 * J[k, 4] + g2 * J[l, 4],
-        g0 * J[o, 5] + g1 * J[k, 5] + g2 * J[l, 5],
-    )
 
 
 @sweep
@@ -205,7 +186,7 @@ def _factor(L, slot, order, later, first, count):
     for k in range(count):
         a = order[k]
         d = np.uint64(slot[a, a])
-        if not _invert_block(L, d):
+        if not _invert_block(L[d]):
             return False
         for i in range(first[k], first[k + 1]):
             row = later[i]
@@ -219,23 +200,23 @@ def _factor(L, slot, order, later, first, count):
     return True
 
 
-@kernel
-def _invert_block(L, d):
+@sweep
+def _invert_block(X):
     """Inverse of a block of 6 x 6 in place, by Gauss-Jordan steps down the diagonal."""
     for k in range(PIECE):
-        p = L[d, 7 * k]
+        p = X[7 * k]
         if not abs(p) > 0.0:
             return False
         p = 1.0 / p
-        L[d, 7 * k] = 1.0
+        X[7 * k] = 1.0
         for j in range(PIECE):
-            L[d, PIECE * k + j] *= p
+            X[PIECE * k + j] *= p
         for i in range(PIECE):
             if i != k:
-                t = L[d, PIECE * i + k]
-                L[d, PIECE * i + k] = 0.0
+                t = X[PIECE * i + k]
+                X[PIECE * i + k] = 0.0
                 for j in range(PIECE):
-                    L[d, PIECE * i + j] -= t * L[d, PIECE * k + j]
+                    X[PIECE * i + j] -= t * X[PIECE * k + j]
     return True
 
 

@@ -15,6 +15,7 @@ has the contacts' operator W = A Omega A*.  The eliminated rows' impulses follow
 import numpy as np
 
 from mb_contact.core.jit import NOTHING, REAL, on_demand, sweep
+from mb_contact.core.lcp.linear import dot
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE, WAITED, gather_nodes, scatter_nodes
 from mb_contact.core.solve.system import FREEDOMS
 from mb_contact.core.tree.spatial import gathered, spatial, spatial_dot, spatial_sum, vector
@@ -193,8 +194,12 @@ def eliminate(P, draft, tree, kin, rows):
             nodes.free[n] = j
             n += 1
     for p in range(rank):
+        first, end = n, 0
         for j in range(n):
             nodes.X[p, j] = -G[p, nodes.free[j]]
+            if nodes.X[p, j] != 0.0:
+                first, end = min(first, j), j + 1
+        nodes.window[p, 0], nodes.window[p, 1] = first, end
 
 
 @sweep
@@ -251,7 +256,7 @@ def _project_force(nodes):
         nodes.y[i] = nodes.f[nodes.free[i]]
     for p in range(rank):
         x = nodes.f[nodes.pivot[p]]
-        for i in range(n):
+        for i in range(nodes.window[p, 0], nodes.window[p, 1]):
             nodes.y[i] += nodes.X[p, i] * x
 
 
@@ -259,10 +264,7 @@ def _project_force(nodes):
 def _forward(nodes):
     """y := L^-1 y."""
     for i in range(nodes.info[SIZE] - nodes.info[FOLLOWERS]):
-        x = nodes.y[i]
-        for j in range(i):
-            x -= nodes.L[i, j] * nodes.y[j]
-        nodes.y[i] = x / nodes.L[i, i]
+        nodes.y[i] = (nodes.y[i] - dot(nodes.L[i], nodes.y, 0, i)) / nodes.L[i, i]
 
 
 @sweep
@@ -278,7 +280,7 @@ def _add_motion(nodes):
         nodes.delta[nodes.free[i]] += nodes.y[i]
     for p in range(rank):
         x = 0.0
-        for i in range(n):
+        for i in range(nodes.window[p, 0], nodes.window[p, 1]):
             x += nodes.X[p, i] * nodes.y[i]
         nodes.delta[nodes.pivot[p]] += x
 
@@ -296,13 +298,12 @@ def eliminated_impulses(P):
         P.r[last + i] = P.u[last + i] = 0.0
     if rank == 0:
         return 0.0
-    gather_nodes(nodes, 0, last, P.r, nodes.t)
+    gather_nodes(P.blocks.start, nodes, 0, nodes.info[LEFT], P.r, nodes.t)
     n = size - rank
     for i in range(n):
-        x = 0.0
+        nodes.y[i] = 0.0
         for k in range(count):
-            x += nodes.Z[i, k] * nodes.t[k]
-        nodes.y[i] = x
+            nodes.y[i] += nodes.Z[i, k // 4, k % 4] * nodes.t[k]
     _add_motion(nodes)
     for p in range(rank):
         a = nodes.pivot[p]

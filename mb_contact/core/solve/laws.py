@@ -21,7 +21,7 @@ row across t sticks.
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY
 
 RHO = 3.0  #: weight of velocities in the choice of a block's state: fewest Newton steps of 1, 2, 3, 5
@@ -48,10 +48,31 @@ def residual(blocks, r, w, first, last):
         else:
             e = max(abs(min(x, y - blocks.mu[i] * s)), -x)
             if kind == CONTACT:
-                e = max(e, _friction_residual(blocks, r, w, b))
+                f = _disc_residual(blocks, r, w, i) if _is_disc(blocks, b) else _friction_residual(blocks, r, w, b)
+                e = f if f > e or not f < np.inf else e
         if not e <= worst:
             worst = e if e < np.inf else np.inf
     return worst
+
+
+@sweep
+def _is_disc(blocks, b):
+    """Whether all friction of a contact is one disc, with one coefficient and so with one scale: most contacts."""
+    i, mu = blocks.start[b], blocks.mu
+    return blocks.start[b + 1] == i + 3 and blocks.n_f[b] == 0 and mu[i + 1] == mu[i + 2] and mu[i + 1] > 0.0
+
+
+@sweep
+def _disc_residual(blocks, r, w, n):
+    """``_friction_residual`` of the disc of the contact whose first row is n."""
+    d = blocks.D[n + 1]
+    y0, y1 = w[n + 1] / d, w[n + 2] / d
+    z0, z1 = r[n + 1] - y0, r[n + 2] - y1
+    square, bound = z0 * z0 + z1 * z1, blocks.mu[n + 1] * max(r[n], 0.0)
+    if not square <= bound * bound:
+        k = bound / np.sqrt(square)
+        y0, y1 = r[n + 1] - k * z0, r[n + 2] - k * z1
+    return np.sqrt(d * (y0 * y0 + y1 * y1))
 
 
 @kernel
@@ -171,13 +192,38 @@ def linearise(blocks, r, w, eps, rho, first, last, c, G):
             G[i, 0] = 0.0
             c[i] = least - r[i]
         if kind == CONTACT:
-            if z > least or least > 0.0:
+            if z > least and _is_disc(blocks, b):
+                _linearise_disc(blocks, r, w, eps, rho, i, z, c, G)
+            elif z > least or least > 0.0:
                 _linearise_friction(blocks, r, w, eps, rho, b, max(z, least), z > least, c, G)
             else:
                 for k in range(i + 1, blocks.start[b + 1]):
                     c[k] = -r[k]
                     for a in range(3):
                         G[k, a] = 0.0
+
+
+@sweep
+def _linearise_disc(blocks, r, w, eps, rho, n, radius, c, G):
+    """``_linearise_friction`` of the disc of the contact whose first row is n, which presses."""
+    d, m, keep = blocks.D[n + 1], blocks.mu[n + 1], 1.0 - rho * eps
+    z0, z1 = r[n + 1] - rho * w[n + 1] / d, r[n + 2] - rho * w[n + 2] / d
+    size = np.sqrt(z0 * z0 + z1 * z1)
+    if size <= m * radius:
+        soft = 1.0 / (eps * d)
+        c[n + 1], c[n + 2] = -w[n + 1] * soft, -w[n + 2] * soft
+        G[n + 1, 0] = G[n + 1, 2] = G[n + 2, 0] = G[n + 2, 1] = 0.0
+        G[n + 1, 1] = G[n + 2, 2] = soft
+        return
+    t0, t1, k = z0 / size, z1 / size, m * radius / size
+    part = 1.0 / (1.0 - k * keep)
+    f0, f1 = r[n + 1] - m * radius * t0, r[n + 2] - m * radius * t1
+    along = m * keep * c[n] - (f0 * t0 + f1 * t1)
+    across = (f0 * t1 - f1 * t0) * part
+    c[n + 1], c[n + 2] = along * t0 - across * t1, along * t1 + across * t0
+    slope, turn = m * (keep * G[n, 0] + rho / blocks.D[n]), k * rho / d * part
+    G[n + 1, 0], G[n + 1, 1], G[n + 1, 2] = slope * t0, turn * t1 * t1, -turn * t0 * t1
+    G[n + 2, 0], G[n + 2, 1], G[n + 2, 2] = slope * t1, -turn * t0 * t1, turn * t0 * t0
 
 
 @kernel
@@ -262,6 +308,25 @@ def friction_group(blocks, b, row):
             return i, size
         i += size
     return row, 1
+
+
+@sweep
+def weighted_row(blocks, G, J, b, first, row, o):
+    """Row of G J: the normal's row of J and those of the friction group, at o, times those of G."""
+    at, two = friction_group(blocks, b, row)
+    k = o + at - first
+    o, k, l = np.uint64(o), np.uint64(k), np.uint64(k + 1 if two == 2 else k)
+    g0 = G[row, 0]
+    g1 = G[row, 1]
+    g2 = G[row, 2]
+    return (
+        g0 * J[o, 0] + g1 * J[k, 0] + g2 * J[l, 0],
+        g0 * J[o, 1] + g1 * J[k, 1] + g2 * J[l, 1],
+        g0 * J[o, 2] + g1 * J[k, 2] + g2 * J[l, 2],
+        g0 * J[o, 3] + g1 * J[k, 3] + g2 * J[l, 3],
+        g0 * J[o, 4] + g1 * J[k, 4] + g2 * J[l, 4],
+        g0 * J[o, 5] + g1 * J[k, 5] + g2 * J[l, 5],
+    )
 
 
 @kernel

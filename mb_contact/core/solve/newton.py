@@ -21,7 +21,7 @@ the ray it jams, and a solution may exist all the same: few do (4 of 32 captured
 
 import numpy as np
 
-from mb_contact.core.jit import TRUTH, kernel, on_demand
+from mb_contact.core.jit import TRUTH, kernel, on_demand, sweep
 from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
 from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import LEFT, apply_nodes, factor_nodes, substitute_nodes
@@ -39,8 +39,10 @@ NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored r
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
 LEAST_EPS = 1e-9
+CLOSE = 1e-5  #: residual from which velocities are those of the impulses, not those that the factors' solution gives,
+CLOSER = 1e-8  #: and behind a refined step
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
-PROBE_FROM = 1e-3  #: residual below which the probe is worth its step
+PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
 ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
@@ -56,13 +58,20 @@ RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
 
 
+@sweep
+def _copy(first, last, source, target):
+    """Entries first <= i < last of one array into another."""
+    for i in range(first, last):
+        target[i] = source[i]
+
+
 @kernel
 def _apply(P, b0, b1, c0, c1, x, y):
     """y = W x of an island."""
     if P.face[0] == BY_ROWS:
         apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
     elif P.face[0] == BY_NODES:
-        apply_nodes(P, P.blocks.start[b0], P.blocks.start[b1], x, y)
+        apply_nodes(P, b0, b1, x, y)
     else:
         apply_bodies(P.blocks.start, P.bodies, P.work, b0, b1, c0, c1, x, y)
 
@@ -70,14 +79,12 @@ def _apply(P, b0, b1, c0, c1, x, y):
 @kernel
 def _evaluate(P, b0, b1, c0, c1, r):
     """Take the impulses r of an island into P.r, their velocities into P.u; returns the residual."""
-    first = P.blocks.start[b0]
-    last = P.blocks.start[b1]
+    first, last, u, q = P.blocks.start[b0], P.blocks.start[b1], P.u, P.q
+    _copy(first, last, r, P.r)
+    _apply(P, b0, b1, c0, c1, r, u)
     for i in range(first, last):
-        P.r[i] = r[i]
-    _apply(P, b0, b1, c0, c1, P.r, P.u)
-    for i in range(first, last):
-        P.u[i] += P.q[i]
-    return residual(P.blocks, P.r, P.u, b0, b1)
+        u[i] += q[i]
+    return residual(P.blocks, P.r, u, b0, b1)
 
 
 @kernel
@@ -87,7 +94,7 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
         substitute_rows(P.factors, P.blocks.start[b0], P.blocks.start[b1], c, dr)
         return
     if P.face[0] == BY_NODES:
-        substitute_nodes(P, P.blocks.start[b0], P.blocks.start[b1], c, P.work.du)
+        substitute_nodes(P, b0, b1, c, P.work.du)
     else:
         substitute_bodies(P.blocks.start, P.bodies, P.factors, b0, b1, c0, c1, c, P.work.v)
         scatter(P.blocks.start, P.bodies, b0, b1, P.work.v, P.work.du)
@@ -97,9 +104,9 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 @kernel
 def _attainable(P, first, last, tolerance):
     """The tolerance, or what rounding leaves of a residual beside impulses of this size [sqrt(N s m/s)]."""
-    largest = 0.0
+    largest, r, D = 0.0, P.r, P.blocks.D
     for i in range(first, last):
-        largest = max(largest, P.blocks.D[i] * P.r[i] * P.r[i])
+        largest = max(largest, D[i] * r[i] * r[i])
     return max(tolerance, ROUNDING * np.sqrt(largest))
 
 
@@ -137,22 +144,28 @@ def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
         good = factor_bodies(P.blocks, P.bodies, k.G, P.factors, used, b0, b1, c0, c1)
     if not good:
         return np.inf
-    for i in range(first, last):
-        k.dr[i] = 0.0
-        k.rest[i] = k.c[i]
-    refinements = 0 if eps > NEAR_EPS else 1
-    for n in range(refinements + 1):
-        _substitute(P, b0, b1, c0, c1, k.rest, k.w)
+    r, u, dr, du, rest, step = P.r, P.u, k.dr, k.du, k.rest, k.w
+    _copy(first, last, k.zero, dr)
+    _copy(first, last, k.c, rest)
+    refined = eps < NEAR_EPS
+    for n in range(2 if refined else 1):
+        _substitute(P, b0, b1, c0, c1, rest, step)
         for i in range(first, last):
-            k.dr[i] += k.w[i]
-        if n < refinements:
-            _apply(P, b0, b1, c0, c1, k.dr, k.du)
-            _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.rest)
+            dr[i] += step[i]
+        if refined and n == 0:
+            _apply(P, b0, b1, c0, c1, dr, du)
+            _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
             for i in range(first, last):
-                k.rest[i] -= k.dr[i]
+                rest[i] -= dr[i]
+        for i in range(first, last):
+            u[i] += du[i]
     for i in range(first, last):
-        k.dr[i] += P.r[i]
-    return _evaluate(P, b0, b1, c0, c1, k.dr)
+        r[i] += dr[i]
+    if P.face[0] != BY_ROWS:
+        now = residual(P.blocks, r, u, b0, b1)
+        if now > (CLOSER if refined else CLOSE):
+            return now
+    return _evaluate(P, b0, b1, c0, c1, r)
 
 
 @kernel
@@ -160,16 +173,16 @@ def _keep_best(P, first, last, now, best):
     """Keep the impulses of residual ``now`` in work.best where they are better; the least residual."""
     if not now < best:
         return best
-    for i in range(first, last):
-        P.work.best[i] = P.r[i]
+    _copy(first, last, P.r, P.work.best)
     return now
 
 
 @kernel
 def _anchored(P, first, last, eps):
     """work.w = u + eps D (r - r_k)."""
+    w, u, D, r, anchor = P.work.w, P.u, P.blocks.D, P.r, P.work.anchor
     for i in range(first, last):
-        P.work.w[i] = P.u[i] + eps * P.blocks.D[i] * (P.r[i] - P.work.anchor[i])
+        w[i] = u[i] + eps * D[i] * (r[i] - anchor[i])
 
 
 @on_demand(TRUTH)
@@ -198,8 +211,9 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
     ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``budget`` a number of Newton steps, ``rays``
-    whether a ray ends the search, ``polish`` whether a solution gets one more Newton step.  Returns (status, Newton
-    steps, residual).
+    whether a ray ends the search, ``polish`` whether a solution gets one more Newton step: by nodes only where the
+    start was near it, because a machine in motion starts its next step from afar.  Returns (status, Newton steps,
+    residual).
     """
     k = P.work
     b0 = P.island[island]
@@ -225,29 +239,27 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             return TOO_LARGE, 0, now
     best = now
     enough = _attainable(P, first, last, tolerance)
-    for i in range(first, last):
-        k.best[i] = P.r[i]
-        k.anchor[i] = P.r[i]
+    _copy(first, last, P.r, k.best)
+    _copy(first, last, P.r, k.anchor)
     steps = 0
-    if now < PROBE_FROM and budget > 0:
+    near_by = now < PROBE_FROM
+    if near_by and budget > 0:
         steps = 1
         probe = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
         if probe <= (1.0 if now <= enough else 0.1) * now:
             now = probe
             best = _keep_best(P, first, last, now, np.inf)
             enough = _attainable(P, first, last, tolerance)
-            for i in range(first, last):
-                k.anchor[i] = P.r[i]
+            _copy(first, last, P.r, k.anchor)
         else:
             now = _evaluate(P, b0, b1, c0, c1, k.best)
     for _ in range(2 if warm and b1 - b0 >= SWEPT and not by_nodes else 0):
         if best > enough:
             sweep_blocks(P, b0, b1, FIRST_SWEEPS)
-            for i in range(first, last):
-                k.anchor[i] = P.r[i]
+            _copy(first, last, P.r, k.anchor)
             now = _evaluate(P, b0, b1, c0, c1, k.anchor)
             best = _keep_best(P, first, last, now, best)
-    eps = NODES_EPS if by_nodes else FIRST_EPS
+    eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
     rho = RHO
     floor = 0.0
     at_anchor = now
@@ -265,8 +277,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             eps = FIRST_EPS
             rho = RHO
             floor = 0.0
-            for i in range(first, last):
-                k.anchor[i] = 0.0
+            _copy(first, last, k.zero, k.anchor)
             at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
             since = 0
             before = before_that = np.inf
@@ -275,8 +286,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             break  # sweeps need another face
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
-            for i in range(first, last):
-                k.anchor[i] = P.r[i]
+            _copy(first, last, P.r, k.anchor)
             now = at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
             sweeps = 0
         else:
@@ -299,7 +309,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
                 _evaluate(P, b0, b1, c0, c1, k.best)
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
-            part = 0.1 if since == 1 else (0.3 if since <= 4 else 1.0)
+            part = first_part if since == 1 else (0.3 if since <= 4 else 1.0)
             eps = min(eps, max(part * eps, max(NEAR_EPS, floor)))
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
             eps = min(eps, max(0.1 * eps, max(LEAST_EPS, floor)))
@@ -317,8 +327,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             before_that = before
             before = now
             continue
-        for i in range(first, last):
-            k.anchor[i] = P.r[i]
+        _copy(first, last, P.r, k.anchor)
         at_anchor = now
         since = 0
         before = before_that = np.inf
@@ -328,9 +337,8 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             floor *= 0.3
     if now != best:
         best = _evaluate(P, b0, b1, c0, c1, k.best)
-    if polish and TIGHT * tolerance < best <= enough:
-        for i in range(first, last):
-            k.anchor[i] = P.r[i]
+    if polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
+        _copy(first, last, P.r, k.anchor)
         steps += 1
         now = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
         if now < best:

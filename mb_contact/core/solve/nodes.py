@@ -5,7 +5,8 @@
 
 import numpy as np
 
-from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
+from mb_contact.core.jit import TRUTH, on_demand, sweep
+from mb_contact.core.lcp.linear import dot
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate
@@ -86,7 +87,7 @@ def assemble_by_nodes(P, draft, tree, kin, rows):
     if not _reduce_masses(P):
         return False
     _node_velocities(tree, kin, nodes)
-    _compliance(P)
+    _compliance(nodes)
     _node_rows(P, rows, nodes)
     largest = 0.0
     least = np.inf
@@ -133,32 +134,22 @@ def _reduce_masses(P):
             ME[a, j] = M[a, nodes.free[j]]
         for p in range(rank):
             x = M[a, nodes.pivot[p]]
-            if x != 0.0:
-                for j in range(n):
-                    ME[a, j] += x * X[p, j]
+            for j in range(nodes.window[p, 0], nodes.window[p, 1] if x != 0.0 else 0):
+                ME[a, j] += x * X[p, j]
     for i in range(n):
-        a = nodes.free[i]
         for j in range(i + 1):
-            L[i, j] = ME[a, j]
-        for p in range(rank):
-            x = X[p, i]
-            if x != 0.0:
-                a = nodes.pivot[p]
-                for j in range(i + 1):
-                    L[i, j] += x * ME[a, j]
-    for k in range(n):
-        x = L[k, k]
+            L[i, j] = ME[nodes.free[i], j]
+    for p in range(rank):
+        for i in range(nodes.window[p, 0], nodes.window[p, 1]):
+            for j in range(i + 1):
+                L[i, j] += X[p, i] * ME[nodes.pivot[p], j]
+    for i in range(n):
+        for j in range(i):
+            L[i, j] = (L[i, j] - dot(L[i], L[j], 0, j)) / L[j, j]
+        x = L[i, i] - dot(L[i], L[i], 0, i)
         if not x > 0.0:
             return False
-        x = np.sqrt(x)
-        L[k, k] = x
-        for i in range(k + 1, n):
-            L[i, k] /= x
-        for i in range(k + 1, n):
-            f = L[i, k]
-            if f != 0.0:
-                for j in range(k + 1, i + 1):
-                    L[i, j] -= f * L[j, k]
+        L[i, i] = np.sqrt(x)
     return True
 
 
@@ -186,39 +177,46 @@ def _node_velocities(tree, kin, nodes):
             J[nodes.local[d], nodes.joint[d]] = 1.0
 
 
-@on_demand(NOTHING)
-def _compliance(P):
+@sweep
+def _compliance(nodes):
     """Omega = Z* Z with Z = L^-1 E* J*."""
-    nodes = P.nodes
     count, rank = nodes.info[COUNT], nodes.info[FOLLOWERS]
     n = nodes.info[SIZE] - rank
-    J, Z, L, X, Omega = nodes.J, nodes.Z, nodes.L, nodes.X, nodes.Omega
-    for k in range(count):
-        for j in range(count):
-            Omega[k, j] = 0.0
+    J, Z = nodes.J, nodes.Z
     for i in range(n):
-        a = nodes.free[i]
         for k in range(count):
-            Z[i, k] = J[a, k]
-        for p in range(rank):
-            x = X[p, i]
-            if x != 0.0:
-                a = nodes.pivot[p]
-                for k in range(count):
-                    Z[i, k] += x * J[a, k]
-        for l in range(i):
-            x = L[i, l]
-            if x != 0.0:
-                for k in range(count):
-                    Z[i, k] -= x * Z[l, k]
-        x = 1.0 / L[i, i]
-        for k in range(count):
-            Z[i, k] *= x
-        for j in range(count):
-            x = Z[i, j]
-            if x != 0.0:
-                for k in range(count):
-                    Omega[j, k] += x * Z[i, k]
+            Z[i, k // 4, k % 4] = J[nodes.free[i], k]
+    for p in range(rank):
+        for i in range(nodes.window[p, 0], nodes.window[p, 1]):
+            for k in range(count):
+                Z[i, k // 4, k % 4] += nodes.X[p, i] * J[nodes.pivot[p], k]
+    for m in range((count + 3) // 4):
+        for i in range(n):
+            _solve_row(nodes.L, Z, i, m)
+    for j in range(count):
+        for m in range((count + 3) // 4):
+            _product_row(Z, n, j, m, nodes.fours)
+
+
+@sweep
+def _solve_row(L, Z, i, m):
+    """Four columns of row i of L^-1 Z, behind the rows before it."""
+    z0, z1, z2, z3 = Z[i, m, 0], Z[i, m, 1], Z[i, m, 2], Z[i, m, 3]
+    for l in range(i):
+        x = L[i, l]
+        z0, z1, z2, z3 = z0 - x * Z[l, m, 0], z1 - x * Z[l, m, 1], z2 - x * Z[l, m, 2], z3 - x * Z[l, m, 3]
+    x = 1.0 / L[i, i]
+    Z[i, m, 0], Z[i, m, 1], Z[i, m, 2], Z[i, m, 3] = x * z0, x * z1, x * z2, x * z3
+
+
+@sweep
+def _product_row(Z, n, j, m, Omega):
+    """Four columns of row j of Z* Z."""
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(n):
+        x = Z[i, j // 4, j % 4]
+        s0, s1, s2, s3 = s0 + x * Z[i, m, 0], s1 + x * Z[i, m, 1], s2 + x * Z[i, m, 2], s3 + x * Z[i, m, 3]
+    Omega[j, m, 0], Omega[j, m, 1], Omega[j, m, 2], Omega[j, m, 3] = s0, s1, s2, s3
 
 
 @sweep
@@ -227,16 +225,11 @@ def _node_rows(P, rows, nodes):
     A, D = nodes.A, P.blocks.D
     for i in range(P.blocks.start[nodes.info[LEFT]]):
         row = P.source[i]
-        for k in range(12):
-            A[i, k] = 0.0
+        for k in range(6):
+            A[0, i, k] = rows.on_a[row, k] if rows.dof[row] < 0 and nodes.at[i, 0] >= 0 else 0.0
+            A[1, i, k] = rows.on_b[row, k] if nodes.at[i, 1] >= 0 else 0.0
         if rows.dof[row] >= 0:
-            A[i, 0] = rows.sign[row]
-        else:
-            for k in range(6):
-                if nodes.at[i, 0] >= 0:
-                    A[i, k] = rows.on_a[row, k]
-                if nodes.at[i, 1] >= 0:
-                    A[i, 6 + k] = rows.on_b[row, k]
+            A[0, i, 0] = rows.sign[row]
         x = 0.0
         for s in range(2):
             a = nodes.at[i, s]
@@ -246,6 +239,6 @@ def _node_rows(P, rows, nodes):
                     for k in range(6):
                         y = 0.0
                         for l in range(6):
-                            y += nodes.Omega[a + k, b + l] * A[i, 6 * t + l]
-                        x += A[i, 6 * s + k] * y
+                            y += nodes.Omega[a + k, b + l] * A[t, i, l]
+                        x += A[s, i, k] * y
         D[i] = x

@@ -82,7 +82,7 @@ class Factors(NamedTuple):
 class Nodes(NamedTuple):
     """One island by its touched nodes: W = A Omega A*, with the rows of loops and gears eliminated (``by_nodes.py``).
 
-    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and six to spare), D
+    A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and eight to spare), D
     degrees of freedom, of which the ``pivot`` ones follow the ``free`` ones by the eliminated rows: v_p = X v_f + d.
     """
 
@@ -92,8 +92,9 @@ class Nodes(NamedTuple):
     joint: Annotated[Integers, "N"]  #: coordinate of a degree of freedom, or -1
     local: Annotated[Integers, "N"]  #: number of a degree of freedom in the island
     at: Annotated[Integers, "nR", 2]  #: first coordinates of a row's nodes, -1 for none
-    A: Annotated[Reals, "nR", 12]
+    A: Annotated[Reals, 2, "nR", 6]  #: for either node
     Omega: Annotated[Reals, "K", "K"]
+    fours: Annotated[Reals, "K", "K4", 4]  #: Omega once more: LLVM takes four neighbours at once where it sees them
     stiff: Annotated[Reals, "K", "K"]  #: A* G A
     LU: Annotated[Reals, "K", "K"]
     scale: Annotated[Reals, "K"]
@@ -101,7 +102,7 @@ class Nodes(NamedTuple):
     t: Annotated[Reals, "K"]
     s: Annotated[Reals, "K"]
     J: Annotated[Reals, "D", "K"]  #: transposed: velocities of the nodes by degrees of freedom
-    Z: Annotated[Reals, "D", "K"]  #: L^-1 of that by the free ones
+    Z: Annotated[Reals, "D", "K4", 4]  #: L^-1 of that by the free ones
     M: Annotated[Reals, "D", "D"]
     ME: Annotated[Reals, "D", "D"]
     L: Annotated[Reals, "D", "D"]  #: Cholesky factor of the mass matrix of the free ones
@@ -111,7 +112,7 @@ class Nodes(NamedTuple):
     pivot: Annotated[Integers, "D"]
     free: Annotated[Integers, "D"]
     follows: Annotated[Integers, "D"]
-    window: Annotated[Integers, "D", 4]  #: columns of G and then of B beyond which a row is zero
+    window: Annotated[Integers, "D", 4]  #: columns of G, at last of X, and then of B beyond which a row is zero
     gone: Annotated[Integers, "D"]  #: of each row that nearly followed: which it is, -1 if it did not in the end
     delta: Annotated[Reals, "D"]  #: what the eliminated rows alone change of the velocities
     y: Annotated[Reals, "D"]
@@ -178,7 +179,10 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0):
     size = {"R": rows, "B": blocks, "E": entries, "C": int(tree[-1]), "dense": dense, "masses": int(at[-1])}
     tree_of = np.repeat(np.arange(len(trees)), trees)
     more = {"bodies": bodies, "N": len(place) if bodies else 0, "nR": rows if bodies else 0}
-    more |= {"K": COORDINATES + 6 if bodies else 0, "D": FREEDOMS if bodies else 0}
+    fours = (COORDINATES + 8) // 4 if bodies else 0
+    more |= {"K": 4 * fours, "K4": fours, "D": FREEDOMS if bodies else 0}
+    Omega = np.zeros((4 * fours, fours, 4))
+    more |= {"Omega": Omega.reshape(4 * fours, 4 * fours), "fours": Omega}
     parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
     return allocate(
         System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows)), bodies=parts,

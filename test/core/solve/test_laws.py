@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.core.solve.laws import linearise, residual
+from mb_contact.core.solve.system import make_system
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from oracles.coulomb import CONE
 from scenes.contact_problems import Problem, good, solve
@@ -82,3 +84,20 @@ def test_torsion_and_rolling_by_hand():
     q = [-2.0, 3.0, -4.0, 1.0, 0.0, -7.0]
     found = solve_blocks(np.eye(6), q, [CONTACT], [6], [0.0, 0.2, 0.2, 0.05, 0.03, 0.03])
     np.testing.assert_allclose(found.r, [2.0, -0.24, 0.32, -0.1, 0.0, 0.06], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_disc_has_the_residual_and_the_slope_of_the_general_law(seed):
+    """Coefficients that differ in their last digit take the way of unequal ones: both are the same to rounding."""
+    rng = np.random.default_rng(seed)
+    r, w = rng.normal(size=(2, 3)) * [[1.0], [0.1]]
+    r[0], mu, D = abs(r[0]), rng.uniform(0.1, 1.0), rng.uniform(0.5, 2.0, 2)
+    w *= 0.0 if seed < 4 else 1.0  # sticking: inside the disc or on its rim
+    outcomes = []
+    for other in (mu, np.nextafter(mu, 1.0)):
+        P = make_system(3, 1, 0, 3, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        P.blocks.kind[0], P.blocks.start[:] = CONTACT, (0, 3)
+        P.blocks.mu[:], P.blocks.D[:] = (0.0, mu, other), D[[0, 1, 1]]
+        linearise(P.blocks, r, w, 1e-3, 3.0, 0, 1, P.work.c, P.work.G)
+        outcomes.append([residual(P.blocks, r, w, 0, 1), *P.work.c, *P.work.G.ravel()])
+    np.testing.assert_allclose(*outcomes, rtol=1e-11, atol=1e-11 * np.abs(outcomes[1]).max())
