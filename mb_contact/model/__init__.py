@@ -24,6 +24,7 @@ from mb_contact.model.scene import (
 )
 from mb_contact.model.scene_writer import save_scene
 from mb_contact.model.scene_yaml import load_scene
+from mb_contact.model.sensors import Sensor
 from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import World, build_world
 
@@ -44,6 +45,7 @@ __all__ = [
     "Primitive",
     "Scene",
     "SceneModel",
+    "Sensor",
     "Velocity",
     "World",
     "build_world",

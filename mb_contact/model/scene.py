@@ -34,6 +34,7 @@ from mb_contact.model.scene_parts import (  # noqa: F401  the parts are imported
     SceneModel,
     Velocity,
 )
+from mb_contact.model.sensors import Sensor
 
 MOST_WORDS = 1000  #: characters of an error; lists of allowed keys are long
 GRAVITY = (0.0, 0.0, -9.81)  #: default gravity [m/s^2]
@@ -104,6 +105,7 @@ class Scene:
     loop_closures: tuple[Closure, ...] = ()
     gears: tuple[Gear, ...] = ()
     motions: tuple[Motion, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
     drift_control: str = "baumgarte"  #: of loops and gears: part of the error per step, or projection after it
     drift_rate: float = CLOSURE_DRIFT_RATE  #: gamma, that part
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced

@@ -19,6 +19,7 @@ from mb_contact.model.scene import (
     Pose,
 )
 from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, SHAPE_SIZES, TERRAINS
+from mb_contact.model.sensors import sensor_rules
 from mb_contact.types import CLOSURE_NAMES, SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 
@@ -55,6 +56,7 @@ def _rules(scene):
         yield from _model_rules(scene, model, f"models[{i}]")
     yield from _pair_rules(scene)
     yield from _coupling_rules(scene)
+    yield from sensor_rules(scene, _numbers_rule)
     yield not (np.isfinite(scene.time_step) and scene.time_step > 0.0), "time_step", (
         f"must be greater than zero, got {scene.time_step}"
     )

@@ -43,6 +43,8 @@ from mb_contact.model.scene import (
 )
 from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.sensors import KINDS as SENSOR_KINDS
+from mb_contact.model.sensors import Sensor
 from mb_contact.model.yaml_reader import (
     boolean,
     choice,
@@ -236,6 +238,19 @@ _motion = record(Motion, {
     "periodic": boolean,
 })
 
+_sensor = record(Sensor, {
+    "name": text,
+    "kind": choice(*SENSOR_KINDS),
+    "link": text,
+    "joint": text,
+    "joints": many(text),
+    "rate": number(low=0.0),
+    "noise": vector(2),
+    "resolution": number(low=0.0),
+    "latency": number(low=0.0),
+    "seed": whole(0, 2**31 - 1),
+}, required=("name", "kind"))
+
 SCENE_READERS = {
     "preset": choice(*PRESETS),
     "models": many(_model),
@@ -248,6 +263,7 @@ SCENE_READERS = {
     "loop_closures": many(_closure),
     "gears": many(_gear),
     "motions": many(_motion),
+    "sensors": many(_sensor),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),
     "enforce_velocity_limits": boolean,

@@ -8,6 +8,7 @@ from mb_contact.lazy import lazy_names
 _DEFINED = {
     "initial": ("initial_penetrations",),
     "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
+    "sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),
     "surface_simulator": ("SurfaceSimulator", "SurfaceTreeSimulator"),
 }

@@ -5,12 +5,16 @@
 
 from mb_contact.simulation.initial import initial_penetrations
 from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
+from mb_contact.simulation.sensors import EncoderReading, ImuReading, Sensors
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_simulator import SurfaceSimulator, SurfaceTreeSimulator
 
 __all__ = [
     "Certificate",
+    "EncoderReading",
     "Impact",
+    "ImuReading",
+    "Sensors",
     "Simulator",
     "State",
     "Step",

@@ -99,6 +99,7 @@ class StepContext:
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
         self.time = 0.0  #: at its start [s]
+        self.last = None  #: LastStep of the present state; None where it is not that after a step
         self.shapes = 0  #: how often sizes of shapes have changed: engines are made anew
 
     @property

@@ -249,7 +249,7 @@ class Readings:
         InputError
             There is no such object.
         """
-        slot, v, last = self._object_slots(name).v, self.context.v, self._state.last
+        slot, v, last = self._object_slots(name).v, self.context.v, self.context.last
         return v[slot].copy(), np.zeros(6) if last is None else (v[slot] - last.v[slot]) / last.dt
 
     def _object_slots(self, name: str) -> Slots:
@@ -320,7 +320,7 @@ class Readings:
         InputError
             There is no such joint.
         """
-        context, last, monitor = self.context, self._state.last, self.joint_wrenches
+        context, last, monitor = self.context, self.context.last, self.joint_wrenches
         monitor.child_link(joint)
         if last is None:
             return np.zeros(6)
@@ -356,7 +356,7 @@ class Readings:
             No frame is named, or one that does not exist; unknown ``constraints``.
         """
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
-        return self._monitor(frames).operational_space(self.context, constraints, self._state.last is not None)
+        return self._monitor(frames).operational_space(self.context, constraints, self.context.last is not None)
 
     @cached_property
     def _monitor(self) -> Callable[[tuple[str, ...]], OperationalMonitor]:

@@ -385,7 +385,7 @@ class Simulator(Readings):
         InputError
             No step was taken yet, or the friction model has no polyhedral contact problem.
         """
-        if self._state.last is None:
+        if self.context.last is None:
             raise InputError("there is no contact problem yet: take a step first")
         model = self.scene.friction_model
         if model in ("no_slip", "viscous"):

@@ -52,8 +52,6 @@ class SimulationState:
         Steps of ``time_step`` since the last of another length, and the time then [s].
     work_done, energy_start : float
         Work since the start, and the energy then [J].
-    last : LastStep or None
-        None where the present state is not that after a step.
     derived : dict
         What queries have computed of the present state.
     """
@@ -61,7 +59,7 @@ class SimulationState:
     def __init__(self, context):
         self.context = context
         self.time_step = context.dt
-        self.last, self.derived = None, {}
+        self.context.last, self.derived = None, {}
         self.work_done = self.energy_start = 0.0
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
 
@@ -82,7 +80,7 @@ class SimulationState:
             self.even_steps += 1
         else:
             self.even_steps, self.time_before = 0, self.time + start.dt
-        self.last, self.derived = start, {}
+        self.context.last, self.derived = start, {}
         self.work_done += work
 
     def reset(self):
@@ -162,7 +160,7 @@ class SimulationState:
         for target, source in zip(context.memory, state.memory):
             target[:] = source
         context.wrenches.restore(state.wrenches)
-        self.last = None
+        self.context.last = None
         self.even_steps, self.time_before = state.even_steps, state.time_before  # of motions
         self.refresh()
         for name in NUMBERS:
@@ -171,7 +169,7 @@ class SimulationState:
     def forget(self):
         """Drop warm starts, and what the last step has left to read."""
         memory, work = self.context.memory, self.context.work
-        self.last = None
+        self.context.last = None
         for array in (memory.count, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
             array[:] = 0
 

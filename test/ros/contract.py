@@ -51,6 +51,9 @@ TOPICS = (
     Topic("out", "/cell/robot_description", "std_msgs/msg/String", latched=True),
     Topic("out", "/cell/contact_wrenches/tool", WRENCH),
     Topic("out", "/cell/joint_wrenches/sensor", WRENCH),
+    Topic("out", "/cell/sensors/imu", "sensor_msgs/msg/Imu"),
+    Topic("out", "/cell/sensors/wrist", WRENCH),
+    Topic("out", "/cell/sensors/encoder", JOINT_STATE),
     Topic("out", "/cell/contacts", "ros_gz_interfaces/msg/Contacts"),
     Topic("out", "/cell/certificate", STATUS),
     Topic("out", "/cell/contact_markers", "visualization_msgs/msg/MarkerArray"),
@@ -130,6 +133,10 @@ primitives:
 ground: {height: 0.0}
 operational_frames: [tool]
 contact_wrench_links: [tool]
+sensors:
+  - {name: imu, kind: imu, link: tool, rate: 200, latency: 0.01}
+  - {name: wrist, kind: force_torque, joint: sensor, rate: 100}
+  - {name: encoder, kind: encoder, joints: [elbow], resolution: 0.001}
 """
 
 _INERTIAL = (

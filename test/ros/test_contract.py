@@ -143,6 +143,18 @@ def check_contacts(message):
     assert all(w.body_1_wrench.force.z == -w.body_2_wrench.force.z for w in box.wrenches)
 
 
+def check_imu(message):
+    felt = message.linear_acceleration
+    assert message.header.frame_id == "tool" and message.header.stamp.nanosec % 5_000_000 == 0
+    assert np.linalg.norm([felt.x, felt.y, felt.z]) == pytest.approx(9.81, rel=0.2)
+    turn = message.orientation
+    assert np.linalg.norm([turn.x, turn.y, turn.z, turn.w]) == pytest.approx(1.0)
+
+
+def check_encoder(message):
+    assert message.name == ["elbow"] and message.position[0] == pytest.approx(round(message.position[0], 3), abs=1e-12)
+
+
 def check_certificate(message):
     values = {pair.key: pair.value for pair in message.values}
     assert {"complementarity_gap", "infeasibility", "cone_violation", "penetration", "solver"} <= set(values)
@@ -182,6 +194,9 @@ CHECKS = {
     "/cell/robot_description": lambda m: m.data.startswith("<robot") or pytest.fail(m.data),
     "/cell/contact_wrenches/tool": near_floor,
     "/cell/joint_wrenches/sensor": near_floor,
+    "/cell/sensors/imu": check_imu,
+    "/cell/sensors/wrist": near_floor,
+    "/cell/sensors/encoder": check_encoder,
     "/cell/contacts": check_contacts,
     "/cell/certificate": check_certificate,
     "/cell/contact_markers": check_markers,

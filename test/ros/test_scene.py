@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from paths import ROOT
+from ros import contract
 from ros.support import COMPILING, Session
 
 SCENE = ROOT / "config" / "dual_arm_lift.yaml"
@@ -93,3 +94,27 @@ def test_scenes_that_cannot_run(tmp_path, text, message):
         assert node.wait(COMPILING) == 2, node.output()
         assert message in node.output() and "Traceback" not in node.output()
         assert sum("error:" in line for line in node.errors) == 1
+
+
+def test_samples_of_sensors_come_late_with_the_stamps_of_their_states(tmp_path):
+    """200 a second, 10 ms late, in order and none twice; they say what the simulator has at their time."""
+    from mb_contact.simulation import Sensors
+    from mb_contact.simulation.simulator import Simulator
+
+    path = contract.write_scene(tmp_path)
+    with Session() as ros:
+        ros.node(path, "--ros-args", "-p", "start_paused:=true")
+        peer = ros.peer()
+        samples, (sim, exact) = peer.listen("sensors/imu", "sensor_msgs/msg/Imu"), (Simulator(path), {})
+        for n in range(1, 31):
+            assert peer.call("/mb_contact/step").success
+            sim.step()
+            exact[n] = Sensors(sim).read("imu")
+        peer.until(lambda: samples and samples[-1].header.stamp.nanosec == 20_000_000)
+        stamps = [sample.header.stamp.nanosec // 1_000_000 for sample in samples]
+        assert len(stamps) >= 2 and stamps == list(range(stamps[0], 21, 5))  # the first may be before it listens
+        for stamp, sample in zip(stamps, samples):
+            if stamp:
+                felt, turn = sample.linear_acceleration, sample.angular_velocity
+                np.testing.assert_array_equal([felt.x, felt.y, felt.z], exact[stamp].linear_acceleration)
+                np.testing.assert_array_equal([turn.x, turn.y, turn.z], exact[stamp].angular_velocity)

@@ -19,6 +19,7 @@ from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames, Run
+from mb_contact.ros.outputs.sensors import SensorOutputs
 from mb_contact.ros.qos import STATE
 from mb_contact.simulation.interface import AnySimulator
 
@@ -69,6 +70,7 @@ class Outputs:
         self._objects = ObjectMarkers(make, simulator, options)
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
+        self._sensors = SensorOutputs(make, simulator, schedule.time_step, options.frame_prefix)
         self._description = Description(make, simulator)
 
     def accumulate(self) -> None:
@@ -114,6 +116,7 @@ class Outputs:
         if stamp == self._sent and not force:
             return
         self._sent = stamp
+        self._sensors.publish(step, stamp)
         due = self._schedule
         for every, output, arguments in (
             (due.clock, self._clock, ()),

@@ -1,0 +1,136 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sensors against closed forms and Newton's law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.sensors import Sensor
+from mb_contact.simulation import Sensors
+from scenes.loop_cases import bar, four_bar, hinge
+
+G, LENGTH = 9.81, 0.8
+
+
+def scene(*sensors, damping=0.0, **options):
+    """A rod on a hinge about y with an IMU's link at its tip; the rod hangs along x, its angle turns x down."""
+    text = (
+        f'<robot name="arm"><link name="base"/>{bar("rod", LENGTH)}{hinge("turn", "base", "rod", 0, "0 1 0")}'
+        '<link name="tip"/><joint name="mount" type="fixed"><parent link="rod"/><child link="tip"/>'
+        f'<origin xyz="{LENGTH} 0 0" rpy="0 0 1.5707963267948966"/></joint></robot>'
+    )
+    properties = {"turn": JointProperties(damping=damping)}
+    model = SceneModel(text, joints={"turn": 0.4}, velocities={"turn": 2.0}, joint_properties=properties)
+    return Scene(models=(model,), sensors=sensors, **options)
+
+
+IMU = Sensor("imu", "imu", link="tip")
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_an_imu_on_a_pendulum(damping, integrator):
+    """(I + m l^2 / 4) q'' = m g l / 2 cos q - d q' + T; at the tip -l q'^2 along the rod and l q'' across it."""
+    sim = mb.Simulator(scene(IMU, damping=damping, integrator=integrator))
+    sensors, inertia = Sensors(sim), LENGTH**2 / 12 + LENGTH**2 / 4
+    for _ in range(300):
+        sim.step([0.7])
+        q, v = sim.q[0], sim.v[0]
+        reading = sensors.read("imu")
+        v_dot = (0.5 * G * LENGTH * np.cos(q) - damping * v + 0.7) / inertia
+        along, across = np.array([np.cos(q), 0.0, -np.sin(q)]), np.array([-np.sin(q), 0.0, -np.cos(q)])
+        felt = LENGTH * (v_dot * across - v**2 * along) + [0.0, 0.0, G]
+        axes = np.array([[0.0, 1.0, 0.0], -along, np.cross([0.0, 1.0, 0.0], -along)])  # turned by 90 degrees
+        np.testing.assert_allclose(reading.linear_acceleration, axes @ felt, atol=1e-9)
+        np.testing.assert_allclose(reading.angular_velocity, axes @ [0.0, v, 0.0], atol=1e-12)
+        R, _ = mb.frame_pose(sim.world, sim.q, "tip")
+        np.testing.assert_allclose(R, axes.T, atol=1e-12)
+
+
+def test_an_imu_at_rest_feels_the_ground():
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 1.5)
+    sim = mb.Simulator(Scene(primitives=(box,), ground=Ground(), sensors=(Sensor("imu", "imu", link="box"),)))
+    for _ in range(5):
+        sim.step()
+    np.testing.assert_allclose(Sensors(sim).read("imu").linear_acceleration, [0.0, 0.0, G], atol=1e-9)
+    sim.set_external_wrench("box", [0, 0, 0, 1.0, 0, 30.0])  # lifted: 30 N and 1 N to the side
+    sim.step()
+    np.testing.assert_allclose(Sensors(sim).read("imu").linear_acceleration, [1.0 / 1.5, 0.0, 20.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"gears": (Gear("rocker_joint", "crank_joint", 0.8),), "loop_closures": ()}])
+def test_accelerations_of_linkages_obey_loops_and_gears(options):
+    """With forces of the last step they are those of the next one, to the first order in the step."""
+    base = four_bar("axis", 0.6, 1.5, time_step=1e-5)
+    sim = mb.Simulator(base if not options else mb.Scene(**{**base.__dict__, **options}))
+    for _ in range(20):
+        sim.step()
+    told, v = Sensors(sim).accelerations(), sim.v.copy()
+    sim.step()
+    np.testing.assert_allclose(told, (sim.v - v) / 1e-5, atol=2e-3 * np.abs(told).max())
+
+
+def test_force_and_torque_beyond_fixed_joints_are_newtons():
+    """A winch holds a load: the wrench of its closure is the tension; that of a joint is what joint_wrench tells."""
+    box = Primitive("box", "box", (0.1, 0.2, 0.3), Pose((0.0, 0.0, 1.0)), "free", 2.0)
+    rope = Closure("weld", "box", "world", name="rope")
+    wrist = Sensor("wrist", "force_torque", joint="rope")
+    sim = mb.Simulator(Scene(primitives=(box,), loop_closures=(rope,), sensors=(wrist,)))
+    sim.step()
+    np.testing.assert_allclose(Sensors(sim).read("wrist"), [0, 0, 0, 0, 0, 2.0 * G], atol=1e-9)
+    fixed = mb.Simulator(scene(Sensor("wrist", "force_torque", joint="mount")))
+    fixed.step()
+    np.testing.assert_array_equal(Sensors(fixed).read("wrist"), fixed.joint_wrench("mount"))
+
+
+def test_noise_has_its_deviation_and_comes_again():
+    noisy = Sensor("imu", "imu", link="tip", noise=(0.02, 0.5), seed=9)
+    other = Sensor("other", "imu", link="tip", noise=(0.02, 0.5), seed=10)
+    sim = mb.Simulator(scene(noisy, other))
+    sensors, runs = Sensors(sim), []
+    for _ in range(2):
+        sim.reset()
+        errors = []
+        for _ in range(1000):
+            sim.step()
+            exact, sample = sensors.read("imu"), sensors.sample("imu")
+            errors.append(np.concatenate([b - a for a, b in zip(exact[1:], sample[1:])]))
+        runs.append(np.array(errors))
+    np.testing.assert_array_equal(*runs)
+    deviation = runs[0].std(axis=0)
+    np.testing.assert_allclose(deviation, [0.02] * 3 + [0.5] * 3, rtol=0.1)
+    assert np.abs(runs[0].mean(axis=0) / deviation).max() < 0.15
+    assert not np.array_equal(sensors.sample("imu").angular_velocity, sensors.sample("other").angular_velocity)
+
+
+def test_an_encoder_counts_in_steps_of_its_resolution():
+    sim = mb.Simulator(scene(Sensor("joints", "encoder", resolution=0.01)))
+    for _ in range(50):
+        sim.step()
+        reading = Sensors(sim).sample("joints")
+        assert reading.position[0] == pytest.approx(round(sim.q[0] / 0.01) * 0.01, abs=1e-15)
+        assert reading.velocity[0] == sim.v[0]
+
+
+@pytest.mark.parametrize("sensor, message", [
+    (Sensor("a", "radar"), "'radar' is not known; available: imu, force_torque, encoder"),
+    (Sensor("a", "imu"), "a sensor of kind imu needs one"),
+    (Sensor("", "imu", link="tip"), "is empty or used twice"),
+    (Sensor("a", "imu", link="tip", joint="turn"), "a sensor of kind imu has none"),
+    (Sensor("a", "imu", link="tip", noise=(-1.0, 0.0)), "noise"),
+    (Sensor("a", "imu", link="tip", resolution=0.1), "only an encoder has one"),
+    (Sensor("a", "imu", link="tip", seed=-1), "whole number"),
+    (Sensor("a", "imu", link="nose"), "there is no 'nose'"),
+    (Sensor("a", "force_torque", joint="knee"), "there is no 'knee'; known are mount, turn"),
+    (Sensor("a", "encoder", joints=("knee",)), "there is no 'knee'; known are turn"),
+])  # fmt: skip
+def test_sensors_that_make_no_sense_are_refused(sensor, message):
+    with pytest.raises(mb.SceneError, match=message):
+        Sensors(mb.Simulator(scene(sensor)))
+    with pytest.raises(mb.InputError, match="there is no sensor 'b'"):
+        Sensors(mb.Simulator(scene(IMU))).read("b")
