@@ -64,7 +64,7 @@ def main(argv=None):
     parser.add_argument("--tasks", default=",".join(TASKS), help="some of %(default)s")
     parser.add_argument("--count", type=int, default=256, help="environments (default: %(default)s)")
     parser.add_argument("--actions", type=int, default=20, help="of each in a round (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--least", type=float, default=0.9, help="ratio that is asked for (default: %(default)s)")
     parser.add_argument("--picture", metavar="FILE", help="draw the tasks instead")
     options = options_of(parser, argv, tasks="Reach,Stand", count=16, actions=3, rounds=1, least=0.0)

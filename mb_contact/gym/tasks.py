@@ -79,17 +79,24 @@ def _effort_cost(actions):
 # --- reach ------------------------------------------------------------------------------------
 
 
+def _along(worlds, link):
+    """Directions of a link of the arm (w, 2), in its plane."""
+    return worlds.body_rotations[:, worlds.world.frames[link].body, :2, 0]
+
+
 def _tip(worlds):
     """Tip of the arm (w, 2), in its plane [m]."""
-    return worlds.link_poses("tip")[0][:, :2]
+    tip = worlds.world.frames["tip"]
+    return worlds.body_positions[:, tip.body, :2] + tip.p[0] * _along(worlds, "fore")
 
 
 def _reach_observe(worlds, goal):
     """What does not change when arm and goal are turned about the shoulder together."""
-    away, links = goal - _tip(worlds), [worlds.link_poses(link)[1][:, :2, :2] for link in ("upper", "fore")]
-    seen = [np.einsum("wij,wi->wj", axes, away) for axes in links]
-    elbow = worlds.q[:, 1]
-    return np.column_stack((worlds.v, np.cos(elbow), np.sin(elbow), *seen))
+    x, y = (goal - _tip(worlds)).T
+    columns = [*worlds.v.T, np.cos(worlds.q[:, 1]), np.sin(worlds.q[:, 1])]
+    for cosine, sine in (_along(worlds, "upper").T, _along(worlds, "fore").T):
+        columns += [cosine * x + sine * y, cosine * y - sine * x]
+    return np.stack(columns, axis=1)
 
 
 def _reach_start(rng, q):

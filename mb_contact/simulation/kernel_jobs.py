@@ -86,7 +86,7 @@ def _worlds(_):
     lane, worlds, values, job = (make(allocate(kind, **none)) for kind, make in store.MAKERS)
     context = _context()
     run.run_worlds(context.handle, lane, worlds, values, job, True, 0)
-    run.refresh_worlds(context.handle, lane, worlds, values, np.zeros(0, np.int64))
+    run.reset_worlds(context.handle, lane, worlds, values, np.zeros(0, np.int64))
     flow = Flow(context, *FLOWS["rk4"])
     run.run_flow_worlds(context.handle, *flow.handles(), lane, worlds, values, job, 0)
 

@@ -188,7 +188,7 @@ class WorldReadings:
             return np.tile(frame.p, (count, 1)), np.tile(frame.R, (count, 1, 1))
         p, R = arrays.p[:, frame.body].copy(), arrays.R[:, frame.body].copy()
         if frame.p.any():
-            p += R @ frame.p
+            p += np.einsum("wij,j->wi", R, frame.p)
         return p, R if np.array_equal(frame.R, EYE) else R @ frame.R
 
     def contacts(self, number: int) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from mb_contact.checks import Floats, as_positive, as_shape, as_whole
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import TOLERANCE
-from mb_contact.core.worlds.run import refresh_worlds, run_worlds
+from mb_contact.core.worlds.run import refresh_worlds, reset_worlds, run_worlds
 from mb_contact.core.worlds.store import Store, make_store_handle
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
@@ -184,14 +184,12 @@ class Worlds(WorldReadings):
         store, joints = self._store.arrays, self.world.joints
         store.q[chosen], store.v[chosen] = self._own.normalised(q), v
         store.gravity[chosen] = self._own.gravity[chosen]
-        for name in ("count", "steps", "failed", "joint", "loop", "joint_effort", "geom_impulse", "record", "effort"):
-            getattr(store, name)[chosen] = 0
         if self._sizes["servos"]:
             for name in ("target", "target_rate", "saturation"):
                 getattr(store, name)[chosen] = getattr(joints, name)
         for w in chosen.tolist():
             self.failures.pop(w, None)
-        self._refresh(chosen)
+        self._call(reset_worlds, chosen)
 
     def refresh(self, mask: Chosen = None) -> None:
         """Poses and energies after q, v or values were written from outside; the energy balances start here.
@@ -201,11 +199,11 @@ class Worlds(WorldReadings):
         mask : array_like, optional
             The worlds; all if left out.
         """
-        self._refresh(self._chosen(mask))
+        self._call(refresh_worlds, self._chosen(mask))
 
-    def _refresh(self, chosen):
+    def _call(self, kernel, chosen):
         lane = self._lanes[0]
-        refresh_worlds(lane.context.handle, lane.handle, self._store.handle, self._own.values.handle, chosen)
+        kernel(lane.context.handle, lane.handle, self._store.handle, self._own.values.handle, chosen)
 
     def save(self, mask: Chosen = None) -> WorldsState:
         """Copy of the states of worlds, with the values that are their own.

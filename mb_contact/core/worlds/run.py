@@ -276,6 +276,32 @@ def _store_poses(h, store, w):
 
 
 @unlocked
+def reset_worlds(h, lane, store, values, worlds):
+    """Worlds begin anew from the coordinates and velocities of the store, without warm starts, at time zero."""
+    for k in range(worlds.shape[0]):
+        w = worlds[k]
+        store.count[w], store.steps[w], store.failed[w] = 0, 0, 0
+        fill_row(store.effort, w)
+        fill_row(store.loop, w)
+        fill_row(store.joint_effort, w)
+        fill_row(store.record, w)
+        for i in range(store.joint.shape[1]):
+            for a in range(store.joint.shape[2]):
+                store.joint[w, i, a] = 0.0
+        for g in range(store.geom_impulse.shape[1]):
+            for a in range(store.geom_impulse.shape[2]):
+                store.geom_impulse[w, g, a] = 0.0
+    refresh_worlds(h, lane, store, values, worlds)
+
+
+@kernel
+def fill_row(array, w):
+    """Zeros in row w of a matrix."""
+    for i in range(array.shape[1]):
+        array[w, i] = 0.0
+
+
+@unlocked
 def refresh_worlds(h, lane, store, values, worlds):
     """Poses of worlds whose states or values were changed from outside; their energy balances start here."""
     for k in range(worlds.shape[0]):
