@@ -79,24 +79,18 @@ def _effort_cost(actions):
 # --- reach ------------------------------------------------------------------------------------
 
 
-def _along(worlds, link):
-    """Directions of a link of the arm (w, 2), in its plane."""
-    return worlds.body_rotations[:, worlds.world.frames[link].body, :2, 0]
-
-
 def _tip(worlds):
     """Tip of the arm (w, 2), in its plane [m]."""
     tip = worlds.world.frames["tip"]
-    return worlds.body_positions[:, tip.body, :2] + tip.p[0] * _along(worlds, "fore")
+    return worlds.body_positions[:, tip.body, :2] + tip.p[0] * worlds.body_rotations[:, tip.body, :2, 0]
 
 
 def _reach_observe(worlds, goal):
     """What does not change when arm and goal are turned about the shoulder together."""
-    x, y = (goal - _tip(worlds)).T
-    columns = [*worlds.v.T, np.cos(worlds.q[:, 1]), np.sin(worlds.q[:, 1])]
-    for cosine, sine in (_along(worlds, "upper").T, _along(worlds, "fore").T):
-        columns += [cosine * x + sine * y, cosine * y - sine * x]
-    return np.stack(columns, axis=1)
+    away, links, elbow = goal - _tip(worlds), worlds.body_rotations[:, :, :2, 0], worlds.q[:, 1:]
+    along = np.einsum("wlk,wk->wl", links, away)
+    across = links[:, :, 0] * away[:, 1:] - links[:, :, 1] * away[:, :1]
+    return np.concatenate((worlds.v, np.cos(elbow), np.sin(elbow), along, across), axis=1)
 
 
 def _reach_start(rng, q):
@@ -110,7 +104,7 @@ REACH = Task(
     observe=_reach_observe,
     names=lambda worlds: [
         "shoulder rate [rad/s]", "elbow rate [rad/s]", "cosine of the elbow", "sine of the elbow",
-        *(f"goal from the tip, {way} the {link} arm [m]" for link in ("upper", "fore") for way in ("along", "across")),
+        *(f"goal from the tip, {way} the {link} arm [m]" for way in ("along", "across") for link in ("upper", "fore")),
     ],
     reward=lambda worlds, goal, actions: {
         "distance": -np.linalg.norm(_tip(worlds) - goal, axis=1), "effort": _effort_cost(actions),

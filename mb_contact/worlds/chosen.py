@@ -27,6 +27,6 @@ def numbers_of(mask: Chosen, count: int) -> NDArray[np.int64]:
         return np.flatnonzero(mask)
     if mask.ndim != 1 or mask.size and (mask.dtype.kind not in "iu" or mask.min() < 0 or mask.max() >= count):
         raise InputError(f"worlds must be given by a mask or by numbers from 0 to {count - 1}")
-    if len(np.unique(mask)) != len(mask):
+    if len(mask) > 1 and len(np.unique(mask)) != len(mask):
         raise InputError("a world may be named once only")
     return mask.astype(np.int64)

@@ -57,6 +57,7 @@ class OwnValues:
 
     def __init__(self, lane, sizes):
         self._lane, self._sizes, self._world = lane, sizes, lane.world
+        self._quaternions = list(quaternions(lane.context.tree).values())
         lane.state.reset()
         self.q0 = np.tile(lane.context.q, (sizes["w"], 1))
         self.v0 = np.tile(lane.context.v, (sizes["w"], 1))
@@ -142,9 +143,9 @@ class OwnValues:
     def normalised(self, q):
         """Coordinates (k, nq) with unit quaternions; InputError where one is zero."""
         q = np.array(q)
-        for row in q:
+        for row in q if self._quaternions else ():
             refuse_zero_quaternions(self._world, row)
-        for part in quaternions(self._lane.context.tree).values():
+        for part in self._quaternions:
             q[:, part] /= np.linalg.norm(q[:, part], axis=1)[:, None]
         return q
 
