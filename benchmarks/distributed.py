@@ -5,8 +5,9 @@
 
 Two actors of one thread and two threads of one process take the same rollout, in turn; the best round of each counts,
 by wall clock and by CPU time (of the driver and the actors; wall clock on a busy machine says little).  Then the parts
-of a call that do not shrink with more machines: the messages (bytes a world-step), the driver's own CPU time a byte,
-and the round trip of an empty call.  From these follows how many machines keep a driver, and a line, busy.
+of a call that do not shrink with more machines: the messages (bytes a world-step) and the driver's own CPU time.  With
+n machines that have so many worlds each, a call takes as long as the actors' work on one of them and n times the
+driver's; from that follow the rates of n machines, of rollouts, which send every state back, and of plain steps.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ import mb_contact as mb  # noqa: E402
 from mb_contact.distributed import RemoteWorlds  # noqa: E402
 
 SCENE = "package://mb_contact/config/standing_quadruped.yaml"
-LINE = 10e9 / 8.0  #: of a network [bytes/s]
 CORES = 2  #: of a machine, as here
+MACHINES = (1, 2, 4, 8, 16, 32)
 
 
 def cpu_of(process):
@@ -68,32 +69,35 @@ def measure(count, steps, rounds):
             worlds.restore(start)
         clock.time("threads", lambda: mb.rollout(local, start, controls))
         clock.time("actors", lambda: remote.rollout(controls))
+        clock.time("steps", lambda: remote.step(steps=steps))
         clock.time("one step", remote.step)
     remote.close()
     total, best = count * steps, clock.best
-    print(f"{count} worlds, rollouts of {steps} steps")
-    print(f"{'':<22} {'steps/s':>9} {'us CPU a step':>14} {'of them the driver':>19}")
-    for name, words in (("threads", f"{CORES} threads"), ("actors", f"{CORES} actors")):
+    print(f"{count} worlds, {steps} steps a call")
+    print(f"{'':<24} {'steps/s':>9} {'us CPU a step':>14} {'of them the driver':>19}")
+    for name, words in (("threads", f"rollout, {CORES} threads"), ("actors", f"rollout, {CORES} actors"),
+                        ("steps", f"steps, {CORES} actors")):  # fmt: skip
         wall, driver, actors = best[name]
-        print(f"{words:<22} {total / wall:9.0f} {1e6 * (driver + actors) / total:14.2f} {1e6 * driver / total:19.2f}")
+        print(f"{words:<24} {total / wall:9.0f} {1e6 * (driver + actors) / total:14.2f} {1e6 * driver / total:19.2f}")
     (wall, own, _), (far, driver, actors) = best["threads"], best["actors"]
     rate, ratio = wall / far, own / (driver + actors)
     print(f"ratio: {rate:.2f} by wall clock, {ratio:.2f} by CPU time")
-    grow(best, total, sum(array.nbytes for array in start.arrays.values()) / count, local)
+    numbers = 8 * (len(local.world.joint_names) + local.q.shape[1] + local.v.shape[1] + 1)
+    state = sum(array.nbytes for array in start.arrays.values()) / count
+    print(f"messages: {numbers} bytes a world-step of a rollout; {state:.0f} bytes a world and call stay where it is")
+    print(f"a call of one step: {1e3 * best['one step'][0]:.1f} ms")
+    for name in ("actors", "steps"):
+        grow(*best[name][1:], total, numbers if name == "actors" else 0)
     return ratio
 
 
-def grow(best, total, state, local):
-    """Print what does not shrink with more machines, and how many of them that keeps busy."""
-    numbers = 8 * (len(local.world.joint_names) + local.q.shape[1] + local.v.shape[1] + 1)
-    (_, driver, actors), (trip, *_) = best["actors"], best["one step"]
-    machine = CORES * total / actors  # world-steps a second of one machine
-    print(f"messages: {numbers} bytes a world-step of a rollout, {state:.0f} bytes a world and call (its state, which "
-          "stays where it is)")  # fmt: skip
-    print(f"round trip of a call of one step: {1e3 * trip:.1f} ms")
-    print(f"a machine of {CORES} cores: {machine:.0f} steps/s, {1e-6 * machine * numbers:.0f} MB/s of rollouts")
-    print(f"machines that keep the driver busy with rollouts: {total / driver / machine:.1f}; "
-          f"a line of 10 Gbit/s: {LINE / (machine * numbers):.1f}")  # fmt: skip
+def grow(driver, actors, total, numbers):
+    """Print the rates of n machines like this one, from the CPU times of a call [s] and the bytes of a world-step."""
+    print("rollouts" if numbers else "steps", "on machines like this one:", end="")
+    for n in MACHINES:
+        rate = n * total / (actors / CORES + n * driver)
+        print(f"  {n}: {1e-6 * rate:.2f} M/s" + (f" ({1e-6 * rate * numbers:.0f} MB/s)" if numbers else ""), end="")
+    print(f"; never more than {1e-6 * total / driver:.1f} M/s from one driver")
 
 
 def main(argv=None):

@@ -100,7 +100,7 @@ def _reach_start(rng, q):
 
 REACH = Task(
     scene="planar_reach",
-    scale=(3.0, 1.5),
+    scale=(8.0, 4.0),
     observe=_reach_observe,
     names=lambda worlds: [
         "shoulder rate [rad/s]", "elbow rate [rad/s]", "cosine of the elbow", "sine of the elbow",
