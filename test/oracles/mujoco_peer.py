@@ -100,6 +100,17 @@ def touching(mujoco, path):
             yield contact.geom, (slide * (dim > 1), torsional * (dim > 3), rolling * (dim > 5))
 
 
+def height_below(mujoco, m, name, point):
+    """Height [m] at which a ray straight down from 5 m above a point meets the height field ``name``."""
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    ray = m, d, m.geom(name).id, np.array(point) + [0.0, 0.0, 5.0], np.array([0.0, 0.0, -1.0])
+    try:
+        return point[2] + 5.0 - mujoco.mj_rayHfield(*ray, None)
+    except TypeError:  # before release 4, which also gives the normal
+        return point[2] + 5.0 - mujoco.mj_rayHfield(*ray)
+
+
 def turned(quat):
     """Rotation matrix of a unit quaternion w x y z, by the sandwich product."""
     w, v = quat[0], quat[1:]

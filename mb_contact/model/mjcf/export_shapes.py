@@ -87,9 +87,10 @@ class ShapeWriter:
         half = self.world.geoms.size[g]
         low, high = float(heights.min()), float(heights.max())
         top = high - low if high > low else 1e-3
+        elevation = ((heights - low) / top).reshape(ny, nx)[::-1]  # MJCF begins at the largest y
         ElementTree.SubElement(
             self.asset, "hfield", name=self.names[g], ncol=str(nx), nrow=str(ny),
-            size=numbers([half[0], half[1], top, low + half[2]]), elevation=numbers((heights - low) / top),
+            size=numbers([half[0], half[1], top, low + half[2]]), elevation=numbers(elevation),
         )  # fmt: skip
         geom.set("type", "hfield")
         geom.set("hfield", self.names[g])

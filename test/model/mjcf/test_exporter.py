@@ -14,7 +14,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.model.mjcf.exporter import MjcfWriter
 from mb_contact.model.scene import Closure, Gear, Material, MaterialPair, Primitive, SceneModel
-from oracles.mujoco_peer import MujocoPeer, touching
+from oracles.mujoco_peer import MujocoPeer, height_below, touching
 from paths import ROOT
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
@@ -141,6 +141,26 @@ def test_couplings_drives_and_limits_are_ours(tmp_path):
     assert m.joint("first").frictionloss[0] == 0.2
     assert m.nu == 2
     assert left_out == ("cone 'cone': a mesh of 64 corners", "closure 'egg_arm' of kind distance")
+
+
+def test_height_fields_come_back_where_they_were(scene_of, tmp_path):
+    peer, _, _ = exported(scene_of("everything"), tmp_path)
+    before = mujoco.MjModel.from_xml_path(str(EVERYTHING))
+    for x, y in ((0.31, 0.22), (1.4, 0.9), (1.77, -0.1), (0.6, 0.55)):
+        heights = [height_below(mujoco, m, "hills", np.array([x, y, 0.5])) for m in (before, peer.m)]
+        assert heights[0] == pytest.approx(heights[1], abs=1e-6) and heights[0] > 0.2
+
+
+@pytest.mark.parametrize("adjacent, count", [(True, 0), (False, 1)])
+def test_neighbours_that_may_touch_are_named_to_mujoco(tmp_path, adjacent, count):
+    """MuJoCo tests no parent with its child, unless a pair says so."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    link = f'<link name="cross">{BODY.format(m=0.7)}'
+    text = MIXED.replace(f"{link}</link>", link + ball)
+    scene = mb.Scene(models=(SceneModel(text),), collision_filters=mb.model.CollisionFilters(adjacent))
+    peer, _, path = exported(scene, tmp_path)
+    assert len(peer.world.geoms.pairs) == count
+    assert len({frozenset(pair) for pair, _ in touching(mujoco, path)}) == count
 
 
 def test_servos_are_mujocos_or_springs(tmp_path):
