@@ -165,7 +165,11 @@ class MeshChoices:
 
 @dataclass(frozen=True)
 class JointProperties:
-    """What a scene says of a joint beyond its URDF; what is left out stays as it is there."""
+    """What a scene says of a joint beyond its URDF; what is left out stays as it is there.
+
+    A joint of several degrees of freedom has ``armature`` and ``damping``, the same for each; that of a free base is
+    called ``ROOT_floating`` after the root link.
+    """
 
     stiffness: float | None = None  #: spring towards ``rest_position`` [N m/rad, N/m]
     rest_position: float | None = None  #: [rad, m]

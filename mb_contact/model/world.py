@@ -241,11 +241,11 @@ class _Builder:
         if self.scene.enforce_velocity_limits:
             self.forces["velocity_limit"][first : first + N] = model.velocity_limit.tolist()
         for name, properties in entry.joint_properties.items():
-            d = first + model.joint_v[self._joint_index(model, name, f"{key}.{name}")]
+            given = {source for source, *_ in JOINT_PROPERTIES if getattr(properties, source) is not None}
+            rates = [first + int(v) for v in self._rates(model, name, given, f"{key}.{name}")]
             for source, target, arrays in JOINT_PROPERTIES:
-                value = getattr(properties, source)
-                if value is not None:
-                    getattr(self, arrays)[target][d] = value
+                for d in rates if source in given else ():
+                    getattr(self, arrays)[target][d] = getattr(properties, source)
 
     def _set_actuators(self, model, entry, key, first, q):
         """Servos, which hold the initial positions ``q``, gears with their rotors, and springs in series."""
@@ -282,6 +282,16 @@ class _Builder:
         if entry.velocity is not None:
             v[:6] = _six(entry.velocity)
         return model.expand_v(v)
+
+    def _rates(self, model, name, given, key):
+        """Velocities of a joint; one of several degrees of freedom has an armature and a damping, the same for each."""
+        if name in model.joint_names or name not in model.body_joint_names:
+            return [model.joint_v[self._joint_index(model, name, key)]]
+        k = model.body_joint_names.index(name)
+        others = ", ".join(sorted(given - {"armature", "damping"}))
+        message = f"'{name}' has several degrees of freedom, and only armature and damping; leave out {others}"
+        self.scene.refuse_if(bool(others), key, message)
+        return range(model.tree.v_start[k], model.tree.v_start[k] + model.tree.nv[k])
 
     def _joint_index(self, model, name, key):
         """Place of a joint among those of a robot."""

@@ -208,12 +208,18 @@ class MjcfWriter:
         q, v = self.world.q0[s:], self.world.v0[d:]
         axis, second = tree.axis[k], tree.axis2[k]
         if kind == JOINT_FLOATING:
-            ElementTree.SubElement(element, "freejoint", name=name)
+            loose = not (tree.armature[d : d + 6].any() or tree.damping[d : d + 6].any())
+            free = ElementTree.SubElement(element, "freejoint" if loose else "joint", name=name)
+            if not loose:
+                free.set("type", "free")
+                free.set("armature", number(tree.armature[d]))
+                free.set("damping", number(tree.damping[d]))
             self.qpos += [*q[:3], *np.roll(q[3:7], 1)]
             self.qvel += [*v[3:6], *(quat_to_matrix(q[3:7]).T @ v[:3])]
         elif kind == JOINT_SPHERICAL:
             ball = ElementTree.SubElement(element, "joint", name=name, type="ball", pos=numbers(p))
             ball.set("damping", number(tree.damping[d]))
+            ball.set("armature", number(tree.armature[d]))
             turn = R @ quat_to_matrix(q[:4]) @ R.T
             self.qpos += np.roll(matrix_to_quat(turn), 1).tolist()
             self.qvel += (turn.T @ R @ v[:3]).tolist()

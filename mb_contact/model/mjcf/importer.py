@@ -119,7 +119,9 @@ def _model(c, contacts, robot, actuators, told, state):
     return SceneModel(
         robot.file, pose=pose, base="free" if robot.free else "weld",
         joints=parts.positions(c, robot.joints, q), velocities=parts.velocities(c, robot.joints, v),
-        joint_properties=parts.properties(c, robot.joints, actuators, told),
+        joint_properties={
+            **parts.properties(c, robot.joints, actuators, told), **parts.properties_of_several(c, robot.links),
+        },
         actuators={name: actuator for name, actuator in actuators.items() if name in names}, velocity=velocity,
         materials=contacts.link_materials(robot.links),
     )  # fmt: skip

@@ -50,6 +50,18 @@ def properties(
     return found
 
 
+def properties_of_several(c: Compiled, bodies: list[str]) -> dict[str, JointProperties]:
+    """Armatures of ball and free joints, and damping of free ones, of the bodies with some links."""
+    m, found = c.m, {}
+    for j in np.flatnonzero(np.isin(m.jnt_type, (FREE, BALL))).tolist():
+        link, free, dof = c.links[m.jnt_bodyid[j]], m.jnt_type[j] == FREE, int(m.jnt_dofadr[j])
+        armature, damping = float(m.dof_armature[dof]), float(m.dof_damping[dof]) * (free and "DAMPER" not in c.flags)
+        if link in bodies and (armature or damping):
+            name = f"{link}_floating" if free else c.joints[j]
+            found[name] = JointProperties(armature=armature or None, damping=damping or None)
+    return found
+
+
 def _symmetric(c: Compiled, bounds: Any, what: str) -> float:
     """The larger of two bounds of an effort, which a scene has one for."""
     low, high = (float(bound) for bound in bounds)
@@ -257,8 +269,6 @@ def of_several(c: Compiled, q: np.ndarray) -> None:
         ball = m.jnt_type[j] == BALL
         at, dofs = int(m.jnt_qposadr[j]), slice(int(m.jnt_dofadr[j]), int(m.jnt_dofadr[j]) + (3 if ball else 6))
         lost = {
-            "armature": m.dof_armature[dofs].any(),
-            "damping": not ball and m.dof_damping[dofs].any(),
             "friction": m.dof_frictionloss[dofs].any(),
             "stiffness": bool(m.jnt_stiffness[j]),
             "limit": ball and bool(m.jnt_limited[j]),

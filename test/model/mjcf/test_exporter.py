@@ -13,7 +13,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.mjcf.exporter import MjcfWriter
-from mb_contact.model.scene import Closure, Gear, Material, MaterialPair, Primitive, SceneModel
+from mb_contact.model.scene import Closure, Gear, JointProperties, Material, MaterialPair, Primitive, SceneModel
 from oracles.mujoco_peer import MujocoPeer, height_below, touching
 from paths import ROOT
 
@@ -188,7 +188,16 @@ def test_what_mujoco_has_no_word_for_is_named(tmp_path):
 
 def test_a_scene_and_its_model_fall_alike(tmp_path):
     """Free flight of the mixed tree: both engines take the same semi-implicit steps."""
-    scene = mb.Scene(models=(SceneModel(MIXED, joints={"first": 0.4}),))
+    slow = {"socket": JointProperties(armature=0.02, damping=0.1)}
+    dragged = {"stone_floating": JointProperties(armature=0.3, damping=0.5)}
+    stone = f'<robot name="stone"><link name="stone">{BODY.format(m=2)}</link></robot>'
+    scene = mb.Scene(
+        models=(
+            SceneModel(MIXED, joints={"first": 0.4}, joint_properties=slow),
+            SceneModel(stone, base="free", joint_properties=dragged,
+                       velocity=mb.model.Velocity((1.0, 2.0, -1.0), (0.3, 0.2, 0.1))),
+        )
+    )  # fmt: skip
     sim = mb.Simulator(scene)
     peer, _, _ = exported(scene, tmp_path)
     mujoco.mj_resetDataKeyframe(peer.m, peer.d, 0)

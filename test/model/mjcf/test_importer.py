@@ -112,6 +112,8 @@ def test_limits_start_and_settings_are_told(peers):
         assert (world.tree.lower[v], world.tree.upper[v]) == (low, high)
         assert world.tree.damping[v] == m.dof_damping[j.dofadr[0]]
         assert world.joints.friction[v] == m.dof_frictionloss[j.dofadr[0]]
+    v = world.tree.v_start[world.objects["ball"]]
+    np.testing.assert_array_equal(world.tree.damping[v : v + 6], m.dof_damping[m.joint("loose").dofadr[0]])
     scene = mb.load_scene(imported.scene)
     assert scene.time_step == m.opt.timestep and scene.gravity == tuple(m.opt.gravity)
     key = m.key("home")
