@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import mb_contact as mb
 from mb_contact.errors import ModelError, SceneError
 from mb_contact.model import (
     CollisionFilters,
@@ -27,6 +28,7 @@ from mb_contact.model import (
     load_urdf,
 )
 from mb_contact.model.model import tree_poses
+from mb_contact.model.scene_parts import JointProperties
 from mb_contact.types import (
     JOINT_FLOATING,
     SHAPE_BOX,
@@ -174,7 +176,21 @@ def test_an_empty_scene_is_an_empty_world():
     assert world.geoms.pairs.shape == (0, 2) and world.joint_names == ()
 
 
+def test_a_free_base_has_armature_and_damping_for_each_of_its_freedoms():
+    properties = {"base_floating": JointProperties(armature=0.2, damping=0.5)}
+    model = SceneModel(arm(), base="free", joint_properties=properties)
+    heavy, light = (build_world(Scene(models=(m,))) for m in (model, SceneModel(arm(), base="free")))
+    np.testing.assert_array_equal(heavy.tree.damping, [0.5] * 6 + [0.0] * 2)
+    M = mb.mass_matrix(heavy, heavy.q0) - mb.mass_matrix(light, light.q0)
+    np.testing.assert_allclose(M, np.diag([0.2] * 6 + [0.0] * 2), atol=1e-15)
+
+
 WRONG = {
+    "spring of a free base": (
+        {"models": (SceneModel(arm(), base="free",
+                               joint_properties={"base_floating": JointProperties(stiffness=1.0, damping=1.0)}),)},
+        r"models\[0\].joint_properties.base_floating: .* only armature and damping; leave out stiffness",
+    ),
     "unknown joint": (
         {"models": (SceneModel(arm(), joints={"knee": 1.0}),)},
         r"models\[0\].joints.knee: robot 'arm' has no joint 'knee'; it has shoulder, elbow",
