@@ -21,8 +21,7 @@ from mb_contact.model.rotations import quat_to_matrix
 
 FREE, BALL, SLIDE, HINGE = range(4)  #: mjtJoint
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  #: mjtGeom; above: SDF and what is only drawn
-NQ = {FREE: 7, BALL: 4, SLIDE: 1, HINGE: 1}  #: coordinates of a joint
-NV = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}  #: degrees of freedom of a joint
+SITE = 6  #: mjtObj
 
 
 def load_mujoco(path: str | Path) -> tuple[Any, frozenset[str]]:
@@ -90,6 +89,7 @@ class Compiled:
         for j in range(m.njnt):
             if m.jnt_type[j] in (BALL, HINGE):
                 self.anchor[m.jnt_bodyid[j]] = m.jnt_pos[j]
+        self.site_links: dict[int, str] = {}  #: the link that a site is, where it has a name and a body
         self.left_out: list[str] = []  #: a sentence for each thing that a scene cannot tell
 
     def name(self, kind: str, index: int) -> str:

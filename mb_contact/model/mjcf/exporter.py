@@ -151,6 +151,8 @@ class MjcfWriter:
             self.left_out.append("restitution: MuJoCo has none")
         if self.world.surfaces is not None and (self.world.surfaces.side >= 0).any():
             self.left_out.append("anisotropic friction: the mean of both coefficients is written")
+        if scene.sensors:
+            self.left_out.append("sensors")
         if scene.motions:
             self.left_out.append("prescribed motions")
 

@@ -14,6 +14,7 @@ from mb_contact.model.mjcf import joints as parts
 from mb_contact.model.mjcf.compiled import Compiled
 from mb_contact.model.mjcf.contact import Contacts
 from mb_contact.model.mjcf.losses import losses
+from mb_contact.model.mjcf.sensors import sensors
 from mb_contact.model.mjcf.shapes import Shapes
 from mb_contact.model.mjcf.tree import Robot, write_robots
 from mb_contact.model.scene import Scene
@@ -105,7 +106,7 @@ def _scene(c: Compiled, contacts: Contacts, shapes: Shapes, robots: list[Robot],
     return Scene(
         models=tuple(_model(c, contacts, robot, actuators, told, state) for robot in robots),
         primitives=shapes.primitives(), materials=contacts.materials(), pairs=contacts.pairs(),
-        loop_closures=closures, gears=gears, time_step=min(float(m.opt.timestep), MOST_STEP),
+        loop_closures=closures, gears=gears, sensors=sensors(c), time_step=min(float(m.opt.timestep), MOST_STEP),
         gravity=(0.0, 0.0, 0.0) if still else tuple(m.opt.gravity.tolist()),
         integrator="rk4" if m.opt.integrator == RK4 else "semi_implicit_euler", path=path,
     )  # fmt: skip

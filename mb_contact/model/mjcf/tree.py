@@ -81,7 +81,7 @@ class Robot:
             self._fixed(name, link, np.eye(3), np.zeros(3))
         for s in np.flatnonzero(self.m.site_bodyid == body).tolist():
             if self.c.name("site", s):
-                name = self._link(self.c.names.unique(self.c.name("site", s)))
+                name = self.c.site_links[s] = self._link(self.c.names.unique(self.c.name("site", s)))
                 place = self.m.site_pos[s] - self.c.anchor[body]
                 self._fixed(name, link, rotation(self.m.site_quat[s]), place)
 

@@ -262,7 +262,7 @@ def test_loops_and_gears_hold_what_mujoco_holds(peers):
 def test_what_is_left_out_is_named(peers):
     _, imported = peers(EVERYTHING)
     text = "\n".join(imported.left_out)
-    for name in ("'cord'", "'eye'", "'imu'", "'muscle'", "'pulled'", "'neck': friction, limit, initial position",
+    for name in ("'cord'", "'eye'", "'lidar'", "'muscle'", "'pulled'", "'neck': friction, limit, initial position",
                  "'dormant'", "'curved'", "viscosity 0.1"):  # fmt: skip
         assert name in text, name
     assert "Left out: " + imported.left_out[0] in imported.scene.read_text()
@@ -275,6 +275,32 @@ def test_sites_are_frames(peers):
     R, p = peer.world.frames["tip"].placed(*tree_poses(peer.world.tree, peer.ours(qpos)[0]))
     np.testing.assert_allclose(p, peer.d.site("tip").xpos, atol=1e-12)
     np.testing.assert_allclose(R, peer.d.site("tip").xmat.reshape(3, 3), atol=1e-12)
+
+
+ARM = """<mujoco><worldbody><body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0.2" ref="0.2"/>
+<geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03"/><body name="lower" pos="0.4 0 0">
+<joint name="elbow" axis="0 0 1"/>
+<geom type="box" size="0.1 0.02 0.03" pos="0.1 0 0"/>
+<site name="imu" pos="0.1 0.02 0.05" euler="20 30 40"/></body></body>
+</worldbody><sensor><gyro site="imu"/><accelerometer site="imu"/>
+<jointpos joint="elbow"/><jointvel joint="elbow"/></sensor>
+<keyframe><key qpos="0.5 -0.4" qvel="1.5 -2"/></keyframe></mujoco>"""
+
+
+def test_sensors_read_what_mujocos_read(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM)
+    made = mb.model.import_mjcf(tmp_path / "arm.xml", tmp_path / "arm")
+    sim = mb.Simulator(made.scene)
+    sensors = mb.simulation.Sensors(sim)
+    m = mujoco.MjModel.from_xml_string(ARM)
+    d = mujoco.MjData(m)
+    mujoco.mj_resetDataKeyframe(m, d, 0)
+    mujoco.mj_forward(m, d)
+    imu, encoder = sensors.read("imu_imu"), sensors.read("encoders")
+    np.testing.assert_allclose(imu.angular_velocity, d.sensordata[:3], atol=1e-12)
+    np.testing.assert_allclose(imu.linear_acceleration, d.sensordata[3:6], atol=1e-9)
+    np.testing.assert_allclose([encoder.position[0], encoder.velocity[0]], d.sensordata[6:], atol=1e-15)
+    assert sensors.names == ("imu_imu", "encoders") and not made.left_out
 
 
 @pytest.mark.parametrize(
