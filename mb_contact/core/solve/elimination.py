@@ -307,11 +307,7 @@ def eliminated_impulses(P):
     _add_motion(nodes)
     for p in range(rank):
         a = nodes.pivot[p]
-        x = 0.0
-        for b in range(size):
-            x += nodes.M[a, b] * nodes.delta[b]
-        for k in range(count):
-            x -= nodes.J[a, k] * nodes.t[k]
+        x = dot(nodes.M[a], nodes.delta, 0, size) - dot(nodes.J[a], nodes.t, 0, count)
         for i in range(nodes.window[p, 2], nodes.window[p, 3]):
             P.r[last + i] += nodes.B[p, i] * x
     worst = 0.0

@@ -6,7 +6,7 @@
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
 from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
 from mb_contact.core.solve.system import BY_ROWS, PIECE
-from mb_contact.core.tree.spatial import spatial, spatial_dot
+from mb_contact.core.tree.spatial import dot_at, spatial, spatial_dot
 
 EPS = 1e-9  #: of a block's own Newton steps
 STEPS = 12  #: Newton steps for a block
@@ -43,20 +43,14 @@ def _through_pieces(bodies, size, e, f, own):
     for k in range(size):
         y = spatial(J, bodies.at[f] + k)
         v = (
-            _dot_at(X, at, y), _dot_at(X, at + n, y), _dot_at(X, at + 2 * n, y),
-            _dot_at(X, at + 3 * n, y), _dot_at(X, at + 4 * n, y), _dot_at(X, at + 5 * n, y),
+            dot_at(X, at, y), dot_at(X, at + n, y), dot_at(X, at + 2 * n, y),
+            dot_at(X, at + 3 * n, y), dot_at(X, at + 4 * n, y), dot_at(X, at + 5 * n, y),
         )  # fmt: skip
         for a in range(size):
             x = spatial_dot(spatial(J, bodies.at[e] + a), v)
             own[a, k] += x
             if e != f:
                 own[k, a] += x
-
-
-@sweep
-def _dot_at(X, at, y):
-    """``X[at:at + 6] . y``."""
-    return X[at] * y[0] + X[at + 1] * y[1] + X[at + 2] * y[2] + X[at + 3] * y[3] + X[at + 4] * y[4] + X[at + 5] * y[5]
 
 
 @on_demand(REAL)

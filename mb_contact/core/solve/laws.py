@@ -65,6 +65,8 @@ def _is_disc(blocks, b):
 @sweep
 def _disc_residual(blocks, r, w, n):
     """``_friction_residual`` of the disc of the contact whose first row is n."""
+    if r[n] <= 0.0 and r[n + 1] == 0.0 and r[n + 2] == 0.0:
+        return 0.0 * (w[n + 1] + w[n + 2])  # no friction is right, but beside a NaN
     d = blocks.D[n + 1]
     y0, y1 = w[n + 1] / d, w[n + 2] / d
     z0, z1 = r[n + 1] - y0, r[n + 2] - y1

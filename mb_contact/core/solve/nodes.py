@@ -11,7 +11,7 @@ from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, COORDINATES, EQUALITY, FREEDOMS, ISLANDS, PIECE
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import cross, dot_at, spatial
 
 NODES_COST = 4e3  #: multiply-adds of one Newton step beside the cube of the coordinates
 SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is posed otherwise
@@ -235,10 +235,6 @@ def _node_rows(P, rows, nodes):
             a = nodes.at[i, s]
             for t in range(2):
                 b = nodes.at[i, t]
-                if a >= 0 and b >= 0:
-                    for k in range(6):
-                        y = 0.0
-                        for l in range(6):
-                            y += nodes.Omega[a + k, b + l] * A[t, i, l]
-                        x += A[s, i, k] * y
+                for k in range(6 if a >= 0 and b >= 0 else 0):
+                    x += A[s, i, k] * dot_at(nodes.Omega[a + k], b, spatial(A[t], i))
         D[i] = x

@@ -110,6 +110,12 @@ def spatial_dot(a, b):
 
 
 @sweep
+def dot_at(X, at, y):
+    """``X[at:at + 6] . y`` of an array and a spatial vector."""
+    return X[at] * y[0] + X[at + 1] * y[1] + X[at + 2] * y[2] + X[at + 3] * y[3] + X[at + 4] * y[4] + X[at + 5] * y[5]
+
+
+@sweep
 def moved(V, l):
     """``phi* V = [w; v + w x l]``: the velocity V at the point l further on."""
     return V[:3] + vector_sum(V[3:], 1.0, vector_product(V[:3], l))
