@@ -34,7 +34,7 @@ REQUIRED = [
 PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
-MJCF = ["mujoco>=3.2"]
+MJCF = ["mujoco>=3.3"]
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
 TEST = PLOT + VIEWER + GYM + MJCF + DOCS + [
     "mypy>=1.11",

@@ -188,20 +188,22 @@ class MjcfWriter:
 
     def _inertial(self, element: Element, k: int) -> None:
         mass, inertia = float(self.tree.mass[k]), self.tree.inertia[k]
-        low, middle, high = np.linalg.eigvalsh(inertia)
+        moments, axes = np.linalg.eigh(inertia)  # of ours: releases of MuJoCo leave 1e-9 between a full inertia's axes
+        if np.array_equal(inertia, np.diag(np.diag(inertia))):
+            moments, axes = np.diag(inertia).copy(), np.eye(3)
+        low, middle, high = np.sort(moments)
         if mass < LEAST:
             mass = LEAST
             self.left_out.append(f"body '{self.bodies[k]}' has no mass and gets {LEAST:g} kg")
         if low < LEAST:
             more = LEAST - min(low, 0.0)
-            inertia = inertia + more * np.eye(3)
+            moments += more
             self.left_out.append(f"body '{self.bodies[k]}': {more:g} kg m^2 are added to its singular inertia")
         elif low + middle < high:
             self.left_out.append(f"body '{self.bodies[k]}': MuJoCo refuses its inertia, which no body has")
-        entries = [inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        ElementTree.SubElement(
-            element, "inertial", pos=numbers(self.tree.com[k]), mass=number(mass), fullinertia=numbers(entries)
-        )
+        inertial = ElementTree.SubElement(element, "inertial", mass=number(mass), diaginertia=numbers(moments))
+        _place(inertial, axes * np.linalg.det(axes), self.tree.com[k])
+        inertial.set("pos", numbers(self.tree.com[k]))  # which MuJoCo asks for
 
     def _joint(self, element: Element, k: int, R: Floats, p: Floats) -> None:
         """Joint k at (R, p) of the body's frame, with its place in the keyframe."""
