@@ -96,11 +96,13 @@ def inverse_dynamics_derivatives(
     e = evaluator(model)
     q, v, v_dot = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(v_dot, e.N, "v_dot")
     gravity = gravity_vector(gravity)
-    handle, d = e.derivatives
-    status, body = evaluate_inverse_derivatives(handle, q, v, v_dot, gravity)
+    with e.lock:
+        handle, d = e.derivatives
+        status, body = evaluate_inverse_derivatives(handle, q, v, v_dot, gravity)
+        found = InverseDynamicsDerivatives(d.d_q.copy(), d.d_v.copy(), d.M.copy())
     if status != OK:
         refuse(model, status, body, q=q, v=v, v_dot=v_dot, gravity=gravity)
-    return InverseDynamicsDerivatives(d.d_q.copy(), d.d_v.copy(), d.M.copy())
+    return found
 
 
 def _reduced_forward(model, q, v, effort, gravity):
@@ -152,16 +154,19 @@ def forward_dynamics_derivatives(
     e = evaluator(model)
     q, v, effort = vector(q, e.nq, "q"), vector(v, e.N, "v"), vector(effort, e.N, "effort")
     gravity = gravity_vector(gravity)
-    handle, d = e.derivatives
-    status, body = evaluate_forward_derivatives(handle, q, v, effort, gravity)
+    with e.lock:
+        handle, d = e.derivatives
+        status, body = evaluate_forward_derivatives(handle, q, v, effort, gravity)
+        found = ForwardDynamicsDerivatives(*(d.out[:, k : k + e.N].copy() for k in (0, e.N, 2 * e.N)))
     if status != OK:
         refuse(model, status, body, q=q, v=v, effort=effort, gravity=gravity)
-    N = e.N
-    return ForwardDynamicsDerivatives(*(d.out[:, k : k + N].copy() for k in (0, N, 2 * N)))
+    return found
 
 
 def compliance_derivatives(model: TreeModel, q: ArrayLike, frames: Nodes) -> Floats:
-    """Derivatives of the tree's operational-space compliance by every degree of freedom (J11 section 9).
+    """Derivatives of the compliance of the tree alone by every degree of freedom (J11 section 9).
+
+    Loops and gears of a World are left out, as in ``operational_compliance(..., constraints="none")``.
 
     ``d(J M^-1 J*) = dJ X + X* dJ* - X* dM X`` with ``X = M^-1 J*``; dM X is what inverse dynamics at rest and without
     gravity tells of accelerations X.

@@ -9,6 +9,7 @@ into an array of its own, so threads may share it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from functools import cached_property
 
@@ -40,11 +41,11 @@ class Evaluator:
         self._node_sets = {}
         self.handle = make_tree_handle(make_tree_arrays(model.tree))
 
-        self._tree = model.tree
+        self._tree, self.lock = model.tree, threading.Lock()
 
     @cached_property
     def derivatives(self):
-        """(Handle, DerivativeArrays) of the tree."""
+        """(Handle, DerivativeArrays) of the tree; who calls holds ``lock`` until the results are copied."""
         arrays = make_derivative_arrays(self._tree)
         return make_derivative_handle(arrays), arrays
 

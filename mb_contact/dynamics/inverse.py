@@ -9,6 +9,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 
+ROUNDING = 1e-24  #: part of the largest entry on a compliance's diagonal below which an entry is rounding
 RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
 
 
@@ -51,8 +52,13 @@ def invert_compliance(L: Floats) -> tuple[Floats, int]:
 
 
 def unit_diagonal(L):
-    """L scaled to a unit diagonal, and the scale."""
-    s = np.sqrt(np.maximum(np.diag(L), np.finfo(float).tiny))
+    """L scaled to a unit diagonal, and the scale; rows along which nothing moves but rounding are zero.
+
+    An entry of a Jacobian that should be zero is some 1e-17 of the others, its square in L 1e-34.
+    """
+    diagonal = np.diag(L)
+    moves = diagonal > ROUNDING * diagonal.max(initial=0.0)
+    s = np.sqrt(np.where(moves, diagonal, np.inf))
     scale = np.outer(s, s)
     return L / scale, scale
 

@@ -40,7 +40,7 @@ class OperationalSpace(NamedTuple):
 
     frames: tuple[str, ...]  #: names, in stacking order
     jacobian: Floats  #: J (rows, N)
-    bias: Floats  #: dJ/dt v (rows,), accelerations that loops enforce included
+    bias: Floats  #: dJ/dt v (rows,), velocity products of loops included, motions that drive them left out
     compliance: Floats  #: Lambda = J M^-1 J* (rows, rows), with the coupling between the nodes; less what loops hold
     inertia: Floats  #: its inverse; its pseudo-inverse where J loses rank
     rank: int  #: of the compliance, with RANK_TOLERANCE

@@ -10,7 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.model.model import Frame, tree_poses
-from mb_contact.types import CLOSURE_DISTANCE, CLOSURE_NAMES, CLOSURE_ROWS, WORLD, Closures, Gears
+from mb_contact.model.motions import Path
+from mb_contact.types import (
+    CLOSURE_DISTANCE,
+    CLOSURE_NAMES,
+    CLOSURE_POINT,
+    CLOSURE_ROWS,
+    WORLD,
+    Closures,
+    Gears,
+)
 
 WORLD_NAMES = ("world",)  #: what a closure may call the inertial frame, where no link has that name
 LEAST_LENGTH = 1e-9  #: [m] a distance below it has no direction
@@ -58,7 +67,7 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
     q0 = q0.copy()
     for motion in scene.motions:
         if len(motion.positions) and motion.joint in joints:
-            q0[tree.q_start[joints[motion.joint]]] = motion.positions[0]
+            q0[tree.q_start[joints[motion.joint]]] = Path(motion, motion.positions).at(0.0)
     poses = tree_poses(tree, q0)
     parts = [_closure(scene, i, frames, poses) for i in range(len(scene.loop_closures))]
     count = len(parts)
@@ -150,6 +159,8 @@ def _leaders_first(parts, names):
     follower = {part[0]: i for i, part in enumerate(parts) if part[0] != part[1]}
 
     def depth(i):
+        if parts[i][0] == parts[i][1]:
+            return -1
         return 1 + depth(follower[parts[i][1]]) if parts[i][1] in follower else 0
 
     order = sorted(range(len(parts)), key=depth)
@@ -213,15 +224,16 @@ def _check_driven_joint(scene, tree, joints, follows, driven, motion, key):
     scene.refuse_if(name in follows, f"{key}.joint", f"'{name}' follows '{follows.get(name)}'; drive that one")
     scene.refuse_if(name in driven, f"{key}.joint", f"'{name}' is driven twice")
     d = tree.v_start[joints[name]]
-    for position in motion.positions:
+    if len(motion.positions):
+        least, most = Path(motion, motion.positions).range()
         scene.refuse_if(
-            not tree.lower[d] <= position <= tree.upper[d], f"{key}.positions",
-            f"'{name}' goes from {tree.lower[d]:g} to {tree.upper[d]:g}, {position:g} is beyond",
+            least < tree.lower[d] or most > tree.upper[d], f"{key}.positions",
+            f"'{name}' goes from {tree.lower[d]:g} to {tree.upper[d]:g}, its path from {least:g} to {most:g}",
         )
 
 
 def _check_driven_closures(scene, closures, names):
-    """Refuse a motion of a closure that is not there, of a length where there is none, or of a frame of a distance."""
+    """Refuse a motion of a closure that is not there or driven twice, or of what its kind does not have."""
     for i, motion in enumerate(scene.motions):
         if motion.closure is None:
             continue
@@ -230,6 +242,12 @@ def _check_driven_closures(scene, closures, names):
             names.count(motion.closure) != 1, f"{key}.closure",
             f"no loop closure, or more than one, is called '{motion.closure}'; closures: {known}",
         )
-        distance = closures.kind[names.index(motion.closure)] == CLOSURE_DISTANCE
+        kind = closures.kind[names.index(motion.closure)]
+        distance = kind == CLOSURE_DISTANCE
+        twice = motion.closure in [other.closure for other in scene.motions[:i]]
+        scene.refuse_if(twice, f"{key}.closure", f"'{motion.closure}' is driven twice")
+        turns = len(motion.rotations) > 0 and kind in (CLOSURE_DISTANCE, CLOSURE_POINT)
+        message = f"a closure of kind {CLOSURE_NAMES[kind]} does not feel how its frames are turned; leave them out"
+        scene.refuse_if(turns, f"{key}.rotations", message)
         wrong = len(motion.lengths) > 0 and not distance
         scene.refuse_if(wrong, f"{key}.lengths", "only the kind distance has a length")

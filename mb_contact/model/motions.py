@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class Path:
     """Values at times, joined by cubic splines at rest at both ends (or periodic ones), or by straight lines.
@@ -19,11 +21,19 @@ class Path:
     def __init__(self, motion, values):
         from scipy.interpolate import CubicSpline, make_interp_spline  # 0.2 s to import, and few scenes have motions
 
+        self._times = np.array(motion.times, float)
+        self._bends = motion.interpolation != "linear"
         self._first, self._last, self._periodic = motion.times[0], motion.times[-1], motion.periodic
         if motion.interpolation == "linear":
             self._curve = make_interp_spline(motion.times, values, k=1)
         else:
             self._curve = CubicSpline(motion.times, values, bc_type="periodic" if motion.periodic else "clamped")
+
+    def range(self):
+        """Least and greatest value of a scalar path."""
+        turns = self._curve.derivative().roots(extrapolate=False) if self._bends else []
+        values = self._curve(np.concatenate((self._times, np.asarray(turns).ravel())))
+        return values.min(), values.max()
 
     def at(self, time):
         """The value at a time [s]."""

@@ -46,7 +46,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
-    "solver": ("auto",),
+    "solver": ("auto", "lemke", "newton"),
     "collision_engine": ("coal", "fcl"),
     "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping", "event"),
@@ -134,8 +134,23 @@ class Scene:
 
     def __post_init__(self):
         if self.friction_model is None:
-            usual = "coulomb_cone" if self.formulation == "os" else "coulomb_polyhedral"
+            usual = "coulomb_polyhedral" if self.studied else "coulomb_cone"
             object.__setattr__(self, "friction_model", usual)
+
+    @property
+    def studied(self) -> bool:
+        """Whether the steps are those of a study: another formulation than os, or a solver that is asked for.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> mb.Scene(solver="lemke").studied, mb.Scene().studied
+        (True, False)
+        """
+        return self.formulation != "os" or self.solver != "auto"
 
     def error(self, key: str, message: str) -> SceneError:
         """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.

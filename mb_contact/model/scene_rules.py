@@ -70,8 +70,9 @@ def _setting_rules(scene):
     for key, allowed in CHOICES.items():
         value = getattr(scene, key)
         yield value not in allowed, key, f"'{value}' is not available; available: {', '.join(allowed)}"
-    model, other = scene.friction_model, scene.formulation != "os"
-    message = f"{scene.formulation} has friction_model coulomb_polyhedral only; set that, or formulation: os"
+    model, other = scene.friction_model, scene.studied
+    chosen = f"formulation {scene.formulation} with solver {scene.solver}"
+    message = f"{chosen} has friction_model coulomb_polyhedral only; set that, or formulation: os and solver: auto"
     yield other and model != "coulomb_polyhedral", "formulation", message
     yield _numbers_rule("gravity", scene.gravity, size=3)
     yield _numbers_rule("contact_margin", scene.contact_margin, low=0.0)
@@ -79,7 +80,7 @@ def _setting_rules(scene):
     event, models = scene.collision_scheme == "event", " or ".join(ELASTIC_MODELS)
     message = f"'event' needs friction_model {models}, which know impacts; {model} does not"
     yield event and model not in ELASTIC_MODELS, "collision_scheme", message
-    yield event and other, "collision_scheme", f"'event' needs formulation os, got {scene.formulation}"
+    yield event and other, "collision_scheme", f"'event' needs formulation os and solver auto, got {chosen}"
     yield _numbers_rule("impact_threshold", scene.impact_threshold, low=0.0, optional=True)
     tolerance = scene.integrator_tolerance
     yield _numbers_rule("integrator_tolerance", tolerance, low=LEAST_TOLERANCE, high=MOST_TOLERANCE)
@@ -287,8 +288,8 @@ def _coupling_rules(scene):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
     for i, motion in enumerate(scene.motions):
         yield from _motion_rules(motion, f"motions[{i}]")
-    needs = (("integrator", "semi_implicit_euler"), ("collision_scheme", "time_stepping"), ("formulation", "os"))
-    for key, value in needs:
+    needs = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
+    for key, value in (*needs.items(), ("solver", "auto")):
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
     yield _numbers_rule("drift_rate", scene.drift_rate, low=0.0)
     yield scene.drift_rate >= 1.0, "drift_rate", f"must be below 1, got {scene.drift_rate:g}"

@@ -375,9 +375,10 @@ class _Builder:
         joints = self._forces(tree)
         more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung) + len(joints.servos)
         self.scene.refuse_if(
-            more and self.scene.formulation != "os", "formulation",
-            f"{self.scene.formulation} knows no mimic joints, gears, joint friction, springs and servos; "
-            "leave them out or use os",
+            more and self.scene.studied, "formulation",
+            f"{self.scene.formulation} with solver {self.scene.solver} knows no mimic joints, gears, joint friction, "
+            "springs and servos; "
+            "leave them out or use os and auto",
         )
         self._drive(tree, joints)
         joint_v = np.array(self.joint_v, dtype=np.int64)

@@ -168,6 +168,10 @@ class CommandInbox:
             else:
                 self.late += 1
 
+    def refuse(self, topic: str, reason: str) -> None:
+        """Count a message that was taken and turned out to be impossible, and say why."""
+        self._reject(topic, reason)
+
     def _reject(self, topic, reason):
         with self.changed:
             self.rejected += 1

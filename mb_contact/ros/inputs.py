@@ -87,12 +87,20 @@ class Inputs:
     def ask_actuators(self) -> None:
         """Hand on the targets that have come in."""
         simulator = self._owner.simulator
-        for field, values in self.commands.take_targets().items():
-            values = {name: value for name, value in values.items() if name in simulator.world.joint_names}
-            if values:
-                targets = {"names": list(values), field: list(values.values())}
+        asked = self.commands.take_targets()
+        groups = {}  # joints of which the same is asked
+        for name in simulator.world.joint_names:
+            fields = tuple(field for field, values in asked.items() if name in values)
+            if fields:
+                groups.setdefault(fields, []).append(name)
+        for fields, names in groups.items():
+            targets = {"names": names, **{field: [asked[field][name] for name in names] for field in fields}}
+            try:
                 simulator.set_targets(**targets)
-                self._owner.tell("targets", **targets)
+            except MbContactError as error:  # nobody waits for an answer
+                self.commands.refuse("joint_commands", str(error))
+                continue
+            self._owner.tell("targets", **targets)
 
     def push(self) -> None:
         """Hand on the pushes that act now."""

@@ -60,20 +60,38 @@ class DrivenMotions:
             self._drive_closure(c, paths, time, dt)
 
     def aim(self, d, position, velocity):
-        """Take a driven degree of freedom off its path: to a position, by default within a control period, and at a
-        speed, or on and on at a velocity.
+        """Take a driven degree of freedom off its path: to a position, or at a velocity to the end of its range.
+
+        A position is reached at the speed that comes with it, and without one, or zero, within a control period.
         """
-        context, joints = self._context, self._context.joints
+        context, joints, tree = self._context, self._context.joints, self._context.tree
         (here,) = (context.q[i] for _, dof, i, _ in self._joints if dof == d)
         if position is None:
-            position = np.copysign(np.inf, velocity) if velocity else here
-        elif velocity is None:
+            position = here if velocity == 0.0 else tree.upper[d] if velocity > 0.0 else tree.lower[d]
+        elif not velocity:
             velocity = abs(position - here) / context.scene.rates.get("control_period", context.scene.time_step)
         joints.target[d], joints.target_rate[d] = position, velocity
+
+    def led(self):
+        """Degrees of freedom that are on their paths."""
+        return [d for _, d, _, path in self._joints if path is not None and np.isnan(self._context.joints.target[d])]
 
     def save(self):
         """Copies of what changes."""
         return {name: array.copy() for name, array in self._own.items()}
+
+    def carry_over(self, old):
+        """What ``save`` copies, with joints and closures that ``old`` (DrivenMotions) drives too as it has them."""
+        saved = self.save()
+        driven = set.intersection(*({m.joint or m.closure for m in one._context.scene.motions} for one in (self, old)))
+        mine, theirs = (motions._context.world.couplings for motions in (self, old))
+        pairs = {"gears": (mine.gear_names, theirs.gear_names), "closures": (mine.closure_names, theirs.closure_names)}
+        for part, (names, others) in pairs.items():
+            for i, name in enumerate(names):
+                if name in others and name in driven:
+                    for array in MOVING[part]:
+                        saved[array][i] = old._own[array][others.index(name)]
+        return saved
 
     def restore(self, saved):
         """Back to what ``save`` has copied."""

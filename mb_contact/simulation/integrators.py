@@ -205,7 +205,7 @@ def make_integrator(context):
     """
     scene = context.scene
     if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
-        message = f"'{scene.integrator}' needs formulation: os; use semi_implicit_euler here"
+        message = f"'{scene.integrator}' needs formulation: os and solver: auto; use semi_implicit_euler here"
         raise scene.error("integrator", message)
     if scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event":
         return SemiImplicitEuler(context)

@@ -30,6 +30,10 @@ def placed(context, names, positions, velocities):
     names = list(names)
     rows = _rows(world, names)
     of = world.joint_v[rows]
+    led = [] if context.motions is None else context.motions.led()
+    for name, d in zip(names, of):
+        if d in led and (positions is not None or velocities is not None):
+            raise InputError(f"joint '{name}' is on the path of its motion; set_targets leads it elsewhere")
     if positions is not None:
         q[world.joint_q[rows]] = wanted = as_vector(positions, len(rows), "positions")
         _refuse_outside(world.tree, names, of, wanted, True)
@@ -49,6 +53,8 @@ def _refuse_outside(tree, names, of, wanted, asked):
 
 def ask_servos(context, names, positions, velocities):
     """Set targets of servos and of driven joints; see ``Simulator.set_targets``."""
+    if positions is None and velocities is None:
+        return
     joints, names, new = context.joints, list(names), {}
     of = context.world.joint_v[_rows(context.world, names)]
     drives = np.zeros(len(of), bool) if context.motions is None else context.motions.drives[of]

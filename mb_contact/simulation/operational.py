@@ -55,8 +55,11 @@ class OperationalMonitor:
         compliance, bias = work.compliance.copy(), work.bias.copy()
         if constraints != "none" and (self._world.couplings.rows or held.any()):
             if self._response is None:
+                couplings, motions = self._world.couplings, context.motions
+                if motions is not None:  # whose frames and offsets move
+                    couplings = couplings._replace(closures=motions.closures, gears=motions.gears)
                 self._response = ConstraintResponse(
-                    self._world.couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
+                    couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
                 )
             compliance, bias = constrain(self._response.at(context.q, held), work.J, compliance, bias)
         J = work.J[:, self._joints] if self._S is None else (work.J @ self._S)[:, self._columns()]

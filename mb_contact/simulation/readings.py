@@ -303,7 +303,7 @@ class Readings:
         """Mean wrench through a joint of a robot, or a loop closure, in the last step; zero before the first step.
 
         That which the parent link puts on the child link, a closure's second on its first.  Exact for
-        semi_implicit_euler, where its part along the axis is the joint's effort; to second order in the time step for
+        semi_implicit_euler (its part along the axis is the joint's effort, springs and gears apart); second order for
         the other integrators and between the collisions of the event scheme, to first order in a step with one.
 
         Parameters

@@ -59,8 +59,9 @@ def carry_over(old, new):
     common = [(before[name], slot) for name, slot in after.items() if name in before]
     for a, b in common:
         target.q[b.q], target.v[b.v], target.effort[b.v] = source.q[a.q], source.v[a.v], source.effort[a.v]
-        for name in SERVO_ARRAYS:
-            getattr(target.joints, name)[b.v] = getattr(source.joints, name)[a.v]
+        if (_drives(source, a) == _drives(target, b)).all():  # targets of servos are none for motions
+            for name in SERVO_ARRAYS:
+                getattr(target.joints, name)[b.v] = getattr(source.joints, name)[a.v]
     target.gravity[:] = source.gravity
     for entry in (TOLERANCE, BUDGET):
         target.solver[entry] = source.solver[entry]
@@ -70,8 +71,17 @@ def carry_over(old, new):
     target.wrenches.restore(acting)
     new.forget()
     _carry_memory(source, target, [(a.v, b.v) for a, b in common])
-    new.refresh()
+    both = target.motions is not None and source.motions is not None
+    if target.motions is not None:
+        target.motions.place(new.time)
+    new.refresh(target.motions.carry_over(source.motions) if both else None)
     new.energy_start, new.work_done = old.energy_start, old.work_done + new.energy() - energy
+
+
+def _drives(context, slot):
+    """Which degrees of freedom of a body are driven."""
+    drives = np.zeros(context.N, bool) if context.motions is None else context.motions.drives
+    return drives[slot.v]
 
 
 def _carry_memory(source, target, common):

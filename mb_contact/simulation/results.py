@@ -271,6 +271,7 @@ class State(NamedTuple):
     target_rate: Floats
     saturation: Floats
     wrenches: tuple = ()
+    motions: dict | None = None  #: where driven joints and closures are led, and how fast
     scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here
 
 

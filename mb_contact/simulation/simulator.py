@@ -126,8 +126,8 @@ class Simulator(Readings):
             self._warm_up(progress)
 
     def _make_contact_step(self):
-        """The ContactStep of the scene's formulation."""
-        return (ContactStep if self.scene.formulation == "os" else study("FormulationStep"))(self.context)
+        """The ContactStep of the scene's formulation and solver."""
+        return (study("FormulationStep") if self.scene.studied else ContactStep)(self.context)
 
     def _make_impacts(self):
         """The Impacts of a scene that needs some."""
@@ -278,12 +278,13 @@ class Simulator(Readings):
     def set_targets(
         self, names: Sequence[str], positions: ArrayLike | None = None, velocities: ArrayLike | None = None
     ) -> None:
-        """Ask the actuators of some joints for positions and velocities, from the next step until they are asked anew.
+        """Ask actuators and drives of joints for positions and velocities, from the next step until asked anew.
 
         Parameters
         ----------
         names : sequence of str
-            Joints with a position or velocity actuator; positions with a position actuator.
+            Joints with a position or velocity actuator (positions with a position actuator), or with a motion: these
+            leave their paths, for a position within a control period or at the speed that comes with it.
         positions : array_like (names,), optional
             [rad, m]; as they were where left out, in the beginning the joints' own.
         velocities : array_like (names,), optional

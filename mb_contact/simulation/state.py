@@ -122,6 +122,7 @@ class SimulationState:
         return State(
             memory=tuple(array.copy() for array in context.memory),
             wrenches=context.wrenches.save(),
+            motions=None if context.motions is None else context.motions.save(),
             scene=self._fingerprint(),
             **{name: array.copy() for name, array in self._arrays().items()},
             **{name: getattr(self, name) for name in NUMBERS},
@@ -161,8 +162,7 @@ class SimulationState:
             target[:] = source
         context.wrenches.restore(state.wrenches)
         self.context.last = None
-        self.even_steps, self.time_before = state.even_steps, state.time_before  # of motions
-        self.refresh()
+        self.refresh(state.motions)
         for name in NUMBERS:
             setattr(self, name, getattr(state, name))
 
@@ -173,9 +173,14 @@ class SimulationState:
         for array in (memory.count, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
             array[:] = 0
 
-    def refresh(self):
-        """Kinematics and energy of q and v, with driven joints on their paths; the energy balance starts here."""
-        if self.context.motions is not None:
+    def refresh(self, motions=None):
+        """Kinematics and energy of q and v; the energy balance starts here.
+
+        Driven joints and closures are where ``motions``, as saved, have them, by default where their paths are now.
+        """
+        if motions is not None:
+            self.context.motions.restore(motions)
+        elif self.context.motions is not None:
             self.context.motions.place(self.time)
         _step.refresh(self.context.handle)
         self.derived = {}

@@ -52,6 +52,26 @@ def test_a_four_bar_linkage_in_its_crank_angle(kind):
     np.testing.assert_allclose(inverse @ (J @ t), t, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_it_does_not_matter_how_a_linkage_is_mounted(seed):
+    """Turned, the rows that no motion feels are rounding instead of zero; so are the rows of a planar arm."""
+    rpy = tuple(np.random.default_rng(seed).uniform(-3.0, 3.0, 3))
+    scene = four_bar("axis", THETA, SPEED)
+    for loops in ((), scene.loop_closures, 2 * scene.loop_closures):
+        usual = replace(scene, loop_closures=loops)
+        turned = replace(usual, models=(replace(scene.models[0], pose=Pose(rpy=rpy)),))
+        worlds = [mb.build_world(usual), mb.build_world(turned)]
+        q, v = worlds[0].q0, worlds[0].v0
+        here, there = (mb.operational_space(world, q, v, NODE) for world in worlds)
+        R = mb.frame_pose(worlds[1], q, "base")[0]
+        assert here.rank == there.rank == (1 if loops else 2)
+        np.testing.assert_allclose(there.compliance, R @ here.compliance @ R.T, atol=1e-10)
+        np.testing.assert_allclose(there.bias, R @ here.bias, atol=1e-9)
+        L, A = there.compliance, there.inertia  # a pseudo-inverse: which one depends on the axes
+        np.testing.assert_allclose(L @ A @ L, L, atol=1e-9)
+        assert np.abs(A).max() <= 100.0 * np.abs(here.inertia).max()
+
+
 def test_the_tree_alone_is_there_when_asked_for():
     world = mb.build_world(four_bar("axis", THETA, SPEED))
     q, v = world.q0, world.v0

@@ -97,7 +97,7 @@ def test_wrong_scene_names_file_line_and_key(case, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "scene.yaml:1: the scene is empty; allowed keys: models"),
+        ("", "scene.yaml:1: the scene is empty; allowed keys: preset, models"),
         ("- 1\n", "scene.yaml:1: scene: must be a mapping"),
         ("? [a]\n: 1\n", "scene.yaml:1: scene: must be a mapping whose keys are texts"),
         ("a: *nobody\n", "scene.yaml:1: not well-formed YAML: found undefined alias"),
@@ -144,7 +144,7 @@ IMPOSSIBLE = {
     "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
     "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
     "formulation: 'cmc' is not available; available: os, nmc": {"formulation": "cmc"},
-    "formulation: rmc has friction_model coulomb_polyhedral only": {
+    "formulation: formulation rmc with solver auto has friction_model coulomb_polyhedral only": {
         "formulation": "rmc", "friction_model": "coulomb_cone"
     },
     "friction_model: 'magic' is not available": {"friction_model": "magic"},

@@ -242,6 +242,10 @@ def test_position_commands_move_joints_and_are_replayed(tmp_path, by):
             if actuators:
                 assert abs(states[-1].effort[0]) < 50.0 and max(abs(s.effort[0]) for s in states) == 50.0
             assert running.summary().rejected == 0
+            if motions:  # beyond its range: refused, and the node goes on
+                peer.send_until(commands, make(name=["j"], position=[99.0]), lambda: running.summary().rejected > 0)
+                both = make(name=["j"], position=[0.5], velocity=[0.0])
+                peer.send_until(commands, both, lambda: abs(states[-1].position[0] - 0.5) < 1e-6)
     result = replay(mb.Simulator(scene), read_recording(tmp_path / "run.mcap"))
     assert result.compared == result.equal > (50 if actuators else 5)
 

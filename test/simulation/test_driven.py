@@ -13,7 +13,17 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import mb_contact as mb
-from mb_contact.model.scene import Actuator, Closure, JointProperties, Material, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.scene import (
+    Actuator,
+    Closure,
+    Gear,
+    JointProperties,
+    Material,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+)
 from mb_contact.model.scene_parts import Motion
 from scenes.loop_cases import bar, four_bar, four_bar_joints, hinge
 
@@ -159,19 +169,50 @@ def test_targets_lead_a_driven_joint_off_its_path():
     assert sim.q[0] == pytest.approx(0.25, abs=1e-12)
 
 
-def test_a_restored_run_goes_on_bit_for_bit():
-    sim = mb.Simulator(held(times=TIMES, rotations=np.eye(4, 3), displacements=np.eye(4, 3)))
+DRIVES = (arm(times=TIMES, positions=(0.0, 0.8, -0.5, 0.2)), held(times=TIMES, rotations=np.eye(4, 3)))
+
+
+@pytest.mark.parametrize("scene", DRIVES)
+def test_a_restored_run_goes_on_bit_for_bit(scene):
+    sim = mb.Simulator(scene)
     for _ in range(100):
         sim.step()
     start, runs = sim.save(), []
-    for _ in range(2):
+    for _ in range(2):  # without a break, and from where it was
+        certificates = [sim.step().certificate for _ in range(100)]
+        runs.append((np.concatenate((sim.q, sim.v)), certificates))
         sim.restore(start)
-        for _ in range(100):
-            sim.step()
-        runs.append(np.concatenate((sim.q, sim.v)))
-    np.testing.assert_array_equal(*runs)
+        np.testing.assert_array_equal(np.concatenate((sim.q, sim.v)), np.concatenate((start.q, start.v)))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1][0].residual == runs[1][1][0].residual
     sim.reset()
     np.testing.assert_array_equal(sim.q, mb.Simulator(sim.scene).q)
+
+
+def test_a_rebuilt_world_goes_on():
+    """Another object comes; the drive goes on at its velocity."""
+    scene = arm()
+    sim, twin = mb.Simulator(scene), mb.Simulator(scene)
+    for one in (sim, twin):
+        one.set_targets(["turn"], velocities=[2.0])
+        for _ in range(10):
+            one.step()
+    ball = Primitive("ball", "sphere", (0.05,), Pose((0.0, 5.0, 0.1)), "free", 0.2)
+    sim = sim.rebuilt(replace(scene, primitives=(ball,)))
+    for _ in range(10):
+        sim.step()
+        twin.step()
+        assert sim.q[0] == twin.q[0] and sim.v[0] == twin.v[0]
+        assert sim.joint_efforts()[0] == pytest.approx(twin.joint_efforts()[0], abs=1e-9)
+    path = Motion(joint="turn", times=TIMES, positions=(0.0, 0.8, -0.5, 0.2))
+    servo = replace(scene.models[0], actuators={"turn": Actuator("position", stiffness=10.0, damping=1.0)})
+    for other in (replace(scene, motions=()), replace(scene, motions=(), models=(servo,))):
+        undriven = mb.Simulator(other)
+        undriven.step()
+        driven = undriven.rebuilt(replace(scene, motions=(path,)))
+        driven.step()
+        assert driven.q[0] == pytest.approx(CubicSpline(TIMES, path.positions, bc_type="clamped")(2 * DT), abs=1e-15)
+        assert np.isfinite(driven.rebuilt(other).step().certificate.energy)
 
 
 def test_a_step_that_fails_leaves_the_targets():
@@ -206,6 +247,7 @@ FOUR = four_bar("axis", 0.5, 0.0)
     ({"joint": "crank_joint", "times": (0, 1), "lengths": (1, 2)}, "a joint has none"),
     ({"closure": "coupler_rocker", "times": (0, 1), "lengths": (1, 2)}, "only the kind distance has a length"),
     ({"joint": "crank_joint", "times": (0, 1), "positions": (0, 1), "interpolation": "quintic"}, "is not known"),
+    ({"closure": "coupler_rocker", "times": (0, 1), "lengths": (1, 2)}, "only the kind distance has a length"),
 ])  # fmt: skip
 def test_motions_that_make_no_sense_are_refused(motion, message):
     with pytest.raises(mb.SceneError, match=message):
@@ -219,12 +261,58 @@ def test_motions_need_time_stepping_by_euler(key, value):
         mb.Simulator(replace(FOUR, motions=(motion,), **{key: value}))
 
 
+def test_what_a_kind_does_not_feel_and_what_leaves_a_range_is_refused():
+    turn = {"times": (0.0, 1.0), "rotations": ((0, 0, 0), (0, 0, 1))}
+    with pytest.raises(mb.SceneError, match="kind distance does not feel how its frames are turned"):
+        mb.build_world(held("distance", **turn))
+    twice = held(**turn)
+    with pytest.raises(mb.SceneError, match="'grip' is driven twice"):
+        mb.build_world(replace(twice, motions=2 * twice.motions))
+    text = four_bar("axis", 0.5, 0.0).models[0].urdf.replace('name="crank_joint" type="continuous">', (
+        'name="crank_joint" type="revolute"><limit lower="-1" upper="1" effort="1" velocity="1"/>'))  # fmt: skip
+    model = replace(FOUR.models[0], urdf=text)
+    for positions, fits in (((0.5, 0.99, 0.98, 0.5), False), ((0.5, 0.9, 0.5, 0.5), True)):  # the spline overshoots
+        motion = Motion(joint="crank_joint", times=TIMES, positions=positions)
+        scene = replace(FOUR, models=(model,), motions=(motion,))
+        if fits:
+            sim = mb.Simulator(scene)
+            sim.set_targets(["crank_joint"], velocities=[1.0])
+            for _ in range(800):
+                step = sim.step()
+            assert sim.q[0] == pytest.approx(1.0) and step.certificate.residual <= 1e-9  # to the end of its range
+        else:
+            with pytest.raises(mb.SceneError, match="'crank_joint' goes from -1 to 1, its path from"):
+                mb.build_world(scene)
+
+
+def test_a_joint_on_its_path_is_not_set():
+    sim = mb.Simulator(arm(times=TIMES, positions=(0.0, 0.8, -0.5, 0.2)))
+    sim.set_targets(["turn"])  # asks for nothing
+    sim.step()
+    with pytest.raises(mb.InputError, match="'turn' is on the path of its motion; set_targets leads it elsewhere"):
+        sim.set_joints(["turn"], [0.3])
+    sim.set_targets(["turn"], [0.3], [0.0])
+    sim.set_joints(["turn"], [0.2])
+    assert sim.q[0] == 0.2
+
+
+def test_followers_of_driven_joints_are_where_these_have_them():
+    gears = (Gear("rocker_joint", "crank_joint", 2.0),)
+    motion = Motion(joint="crank_joint", times=(0.0, 1.0), positions=(0.5, 1.5), interpolation="linear")
+    sim = mb.Simulator(replace(FOUR, loop_closures=(), gears=gears, motions=(motion,)))
+    np.testing.assert_allclose(sim.v[[0, 2]], [1.0, 2.0])
+    for _ in range(100):
+        sim.step()
+    sim.set_state(np.zeros(3), np.zeros(3))
+    assert sim.q[0] == pytest.approx(0.6) and sim.q[2] == pytest.approx(1.2)
+
+
 def test_joints_that_cannot_be_driven_are_named():
     motion = Motion(joint="crank_joint")
     twice = replace(FOUR, motions=(motion, motion))
     with pytest.raises(mb.SceneError, match="'crank_joint' is driven twice"):
         mb.build_world(twice)
-    geared = replace(FOUR, motions=(motion,), gears=(mb.model.scene.Gear("crank_joint", "rocker_joint", 1.0),))
+    geared = replace(FOUR, motions=(motion,), gears=(Gear("crank_joint", "rocker_joint", 1.0),))
     with pytest.raises(mb.SceneError, match="'crank_joint' follows 'rocker_joint'; drive that one"):
         mb.build_world(geared)
     servo = replace(FOUR.models[0], actuators={"crank_joint": Actuator("position", stiffness=1.0)})

@@ -154,9 +154,17 @@ def entries(scene: Any, robots: Any) -> Any:
 
 
 def without(scene: Any, robots: Any, names: Any) -> Any:
-    """The scene without these entities."""
+    """The scene without these entities, and without the motions and sensors of their joints and links."""
+    gone = [model for name, model in zip(entries(scene, robots), robots) if name in names]
+    joints = {joint for model in gone for joint in (*model.joint_names, *model.body_joint_names)}
+    links = {*names, *(link for model in gone for link in model.link_names)}
     return dataclasses.replace(
         scene,
         models=tuple(entry for name, entry in entries(scene, robots).items() if name not in names),
         primitives=tuple(entry for entry in scene.primitives if entry.name not in names),
-    )
+        motions=tuple(motion for motion in scene.motions if motion.joint not in joints),
+        sensors=tuple(
+            sensor for sensor in scene.sensors
+            if sensor.link not in links and sensor.joint not in joints and not joints.intersection(sensor.joints)
+        ),
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps with another formulation than OS (scene key ``formulation``): for study, in Python, milliseconds each.
+"""Steps with another formulation than OS, or a solver of choice: for study, in Python, milliseconds each.
 
 Contacts, frames and rows are those of the usual step; unknowns, matrix, solver and the new joint velocities are the
 formulation's own.  Formulations in body coordinates start every step from joint coordinates: that projection is the
@@ -25,7 +25,7 @@ from mb_contact.types import NOT_FINITE, OK
 
 
 class FormulationStep(ContactStep):
-    """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid``."""
+    """The finish of a step under ``formulation: nmc | mc | rmc | nmc_os | hybrid`` or ``solver: lemke | newton``."""
 
     solver_names: tuple[str, ...] = ("none", *(stage.replace(" ", "_") for stage in STAGES), "best_residual")
     any_integrator = False
@@ -44,7 +44,7 @@ class FormulationStep(ContactStep):
         if status != OK:
             return status
         problem = posed_problem(context, context.q, context.v)
-        self.last = solution = formulate(problem, self._name).solve()
+        self.last = solution = formulate(problem, self._name).solve(context.scene.solver)
         r = problem.D_ul @ solution.forces.beta
         if not (np.isfinite(r).all() and np.isfinite(solution.v_next).all()):
             return NOT_FINITE

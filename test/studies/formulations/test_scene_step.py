@@ -73,6 +73,25 @@ def test_steps_are_those_of_os(name, make):
         assert ours.certificate.energy == pytest.approx(theirs.certificate.energy, abs=1e-7)
 
 
+@pytest.mark.parametrize("solver, said", [("lemke", {"none", "lemke"}), ("newton", {"none", "newton"})])
+@pytest.mark.parametrize("name", ["os", "nmc"])
+def test_a_scene_chooses_its_solver(name, solver, said):
+    scene = replace(limited_arm(), friction_model="coulomb_polyhedral")
+    usual, _ = run(scene, 120)
+    sim, steps = run(replace(scene, formulation=name, solver=solver), 120)
+    assert {s.certificate.solver for s in steps} <= said and len({s.certificate.solver for s in steps}) > 1
+    assert max(s.certificate.residual for s in steps) <= 1e-8
+    assert sim.q == pytest.approx(usual.q, abs=1e-8) and sim.v == pytest.approx(usual.v, abs=1e-7)
+
+
+def test_a_chosen_solver_has_pyramids():
+    assert mb.Scene(solver="lemke").friction_model == "coulomb_polyhedral" and not mb.Scene().studied
+    with pytest.raises(mb.SceneError, match="formulation os with solver lemke has friction_model coulomb_polyhedral"):
+        mb.Simulator(replace(skidding_ball(), solver="lemke"))
+    with pytest.raises(mb.SceneError, match="needs formulation: os and solver: auto"):
+        mb.Simulator(replace(limited_arm(), solver="lemke", integrator="rk4", friction_model="coulomb_polyhedral"))
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_steps_solve_the_problem_of_os(name):
     """Four corners with friction share one weight in many ways, so only the residuals must agree."""
@@ -159,7 +178,7 @@ def test_the_formulation_itself_is_at_hand():
 
 @pytest.mark.parametrize("model", ["coulomb_cone", "viscous", "no_slip", "coulomb_viscous"])
 def test_other_friction_models_are_refused(model):
-    with pytest.raises(mb.SceneError, match="nmc has friction_model coulomb_polyhedral only"):
+    with pytest.raises(mb.SceneError, match="nmc with solver auto has friction_model coulomb_polyhedral only"):
         mb.Simulator(sliding_box(0.4, formulation="nmc", friction_model=model))
 
 
@@ -168,7 +187,7 @@ def test_scene_files_choose_the_formulation(tmp_path):
     file.write_text("formulation: rmc\nground: {}\n", encoding="utf-8")
     assert mb.load_scene(file).formulation == "rmc"
     file.write_text("friction_model: viscous\nformulation: rmc\n", encoding="utf-8")
-    with pytest.raises(mb.SceneError, match="scene.yaml:2: formulation: rmc has friction_model"):
+    with pytest.raises(mb.SceneError, match="scene.yaml:2: formulation: formulation rmc with solver auto has"):
         mb.load_scene(file)
     with pytest.raises(mb.SceneError, match="available: os, nmc, mc, rmc, nmc_os, hybrid"):
         mb.Simulator(sliding_box(0.4, formulation="magic"))
