@@ -13,6 +13,9 @@ Where steps go round in circles eps rises, the states are chosen with another we
 move the start (by nodes there are none: the problem is posed by bodies then).  Large islands with impulses of a last
 step begin with such sweeps: they take a tenth to a third of the Newton steps away from heaps that settle.
 
+Contacts that nearly contradict each other let the anchors run along a direction that moves nothing, with one residual,
+until a contact changes its state: they jump there (robots on feet with many points: 400 Newton steps become 8 to 300).
+
 A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
 problems run along d = r - r_k with W d = 0, d in the cones and q.d < 0, and the residual stays where it is.  Then no
 velocity has u in the dual cones, u_n >= mu |u_t|.  Coulomb's law asks for u_n >= 0 only, so where friction is part of
@@ -21,14 +24,14 @@ the ray it jams, and a solution may exist all the same: few do (4 of 32 captured
 
 import numpy as np
 
-from mb_contact.core.jit import TRUTH, kernel, on_demand, sweep
+from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand, sweep
 from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
 from mb_contact.core.solve.by_bodies import apply_bodies, scatter
 from mb_contact.core.solve.by_nodes import LEFT, apply_nodes, factor_nodes, substitute_nodes
 from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
 from mb_contact.core.solve.gauss_seidel import sweep_blocks
 from mb_contact.core.solve.laws import RHO, apart_from_cones, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
@@ -53,6 +56,8 @@ FAR = 1e3  #: times the tolerance: above it, smaller islands start again from ze
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
+JUMP_FROM = 1e-6  #: residual below which anchors that run on without better residuals jump,
+MOST_MOVES = 1e3  #: and at most so many times their last move
 RAYS = 3  #: times that a ray must show itself
 RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
@@ -206,6 +211,28 @@ def _is_ray(P, b0, b1, c0, c1):
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 
 
+@on_demand(REAL)
+def _room(P, b0, b1):
+    """How many times the move r - r_k can be taken again until a pressing contact opens or one that sticks slips."""
+    blocks, r, u, anchor, room = P.blocks, P.r, P.u, P.work.anchor, MOST_MOVES
+    for b in range(b0, b1):
+        n = blocks.start[b]
+        z, d = r[n] - RHO * u[n] / blocks.D[n] - blocks.mu[n], r[n] - anchor[n]
+        if (blocks.kind[b] != CONTACT and blocks.kind[b] != UNILATERAL) or z <= 0.0:
+            continue
+        if d < 0.0:
+            room = min(room, -z / d)
+        p, q, s = d * d, z * d, z * z  # p a^2 + 2 q a + s = (z + a d)^2 - |y + a e|^2, y over mu: zero on the cone
+        for i in range(n + 1, n + 3 if blocks.kind[b] == CONTACT else n):
+            if blocks.mu[i] > 0.0:
+                y, e = (r[i] - RHO * u[i] / blocks.D[i]) / blocks.mu[i], (r[i] - anchor[i]) / blocks.mu[i]
+                p, q, s = p - e * e, q - y * e, s - y * y
+        root = q * q - p * s
+        if s >= 0.0 and root >= 0.0 and np.sqrt(root) > q:
+            room = min(room, s / (np.sqrt(root) - q))
+    return room
+
+
 @kernel
 def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
@@ -313,6 +340,12 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             eps = min(eps, max(part * eps, max(NEAR_EPS, floor)))
         elif near <= 0.5 * at_anchor and now < 10.0 * at_anchor:
             eps = min(eps, max(0.1 * eps, max(LEAST_EPS, floor)))
+            if now < JUMP_FROM and enough <= tolerance:  # else what runs on is rounding
+                room = _room(P, b0, b1)
+                for i in range(first, last):
+                    k.rest[i] = P.r[i] + room * (P.r[i] - k.anchor[i])
+                now = _evaluate(P, b0, b1, c0, c1, k.rest)
+                best = _keep_best(P, first, last, now, best)
         elif since >= PATIENCE or circle or not now < np.inf:
             rho = OTHER_RHO if rho == RHO else RHO
             floor = 3.0 * eps

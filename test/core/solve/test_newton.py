@@ -11,6 +11,8 @@ import scipy.linalg
 import scipy.sparse
 
 import mb_contact as mb
+from mb_contact.core.solve import newton
+from mb_contact.core.solve.system import make_system, make_system_handle
 from mb_contact.solvers.blocks import CONTACT, solve_blocks
 from oracles.coulomb import CONE, cone_residual
 from paths import DATA
@@ -377,3 +379,26 @@ def test_a_matrix_that_is_not_finite_is_never_called_solved(bad, n_f):
     W[0, 1] = W[1, 0] = bad
     outcome = solve(problem._replace(W=W))
     assert outcome.status == "limit" and not outcome.residual <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_anchors_jump_to_the_first_change_of_state(seed):
+    """A little before it every contact presses and sticks as it did; a little behind it one does not."""
+    rng, count = np.random.default_rng(seed), 4
+    P = make_system(3 * count, count, 0, 3 * count, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.blocks.kind[:], P.blocks.start[:], P.blocks.D[:] = CONTACT, 3 * np.arange(count + 1), 1.0
+    mu = rng.uniform(0.3, 0.9, count)
+    P.blocks.mu[:] = np.column_stack([0.0 * mu, mu, mu]).ravel()
+    z = np.column_stack([rng.uniform(1.0, 2.0, count), 0.2 * rng.uniform(-1.0, 1.0, (count, 2))])
+    move = rng.normal(size=(count, 3))
+    P.u[:] = 0.1 * rng.normal(size=3 * count)
+    P.r[:] = z.ravel() + newton.RHO * P.u
+    P.work.anchor[:] = P.r - move.ravel()
+    room = newton._room(make_system_handle(P), 0, count)
+
+    def same(times):
+        n, x, y = (z + times * move).T
+        return bool(np.all((n > 0.0) & (np.hypot(x, y) <= mu * n)))
+
+    assert 0.0 < room < newton.MOST_MOVES
+    assert same(0.999 * room) and not same(1.001 * room)
