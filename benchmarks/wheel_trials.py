@@ -181,11 +181,11 @@ def main():
     parser.add_argument("--seconds", type=float, help="simulated seconds of a trial; without it the whole task")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="file to which each trial is added as a line")
     options = options_of(parser, only=["nominal"], trials=1, processes=1, seconds=0.5)
     print("| variant | done | set down [mm] | put back [mm] | slip [mm] | penetration at rest [um] | worst residual | "
           "effort [% of limit] | failures |\n|---|---|---|---|---|---|---|---|---|")  # fmt: skip
-    everything, bad = [], False
+    bad = False
     with contextlib.ExitStack() as stack:
         each = map
         if options.processes > 1:
@@ -193,12 +193,15 @@ def main():
             each = functools.partial(pool.imap, chunksize=1)
         for name in options.only or VARIANTS:
             count = options.trials or VARIANTS[name].trials
-            results = list(each(run_trial, [(name, options.first + k, options.seconds) for k in range(count)]))
-            everything += results
+            results = []
+            for result in each(run_trial, [(name, options.first + k, options.seconds) for k in range(count)]):
+                results.append(result)
+                print(f"{name}, seed {result['seed']}: {result['reason'] or 'done'}", file=sys.stderr, flush=True)
+                if options.json is not None:  # as they come: a table takes an hour
+                    with options.json.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(result, default=float) + "\n")
             bad |= name == "nominal" and options.seconds is None and not all(r["ok"] for r in results)
             print(row(name, results), flush=True)
-    if options.json is not None:
-        options.json.write_text(json.dumps(everything, indent=1), encoding="utf-8")
     return int(bad)
 
 

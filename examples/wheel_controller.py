@@ -60,6 +60,7 @@ class WheelTask:
     along: float = 4000.0  #: along it [N/m]
     turning: tuple[float, float, float] = (150.0, 60.0, 150.0)  #: about the wheel's x (up), y, z (axle) [N m/rad]
     damping_ratio: float = 0.8
+    hold: float = 0.0  #: how long the wheel is held in the air, once its weight is known [s]
     pace: float = 1.6  #: 2: all phases in half of what the plan says
     tracking: float = 2.0  #: rate at which the seen wheel's error is taken out [1/s]
     posture_stiffness: float = 30.0  #: [N m/rad]
@@ -177,6 +178,7 @@ class WheelController(TwoHands):
             Phase("lift", 0.6, True, both),
             Phase("pull", 4.0, True, both),
             Phase("feel", 1.2, True, both, tracks=True),
+            Phase("hold", task.hold * task.pace, True, both),
             Phase("carry", 4.0, True, both, task.place_turn, True),
             Phase("lower", 3.0, True, both, tracks=True),
             Phase("unload", 0.8, True, (1.0, 0.0)),
@@ -197,7 +199,7 @@ class WheelController(TwoHands):
         ]
         for phase in phases:
             phase.duration /= task.pace
-        return phases
+        return [phase for phase in phases if phase.duration > 0.0]
 
     def _goal(self, name):
         """Pose of the wheel at the end of a phase."""
@@ -232,8 +234,8 @@ class WheelController(TwoHands):
             return
         phase = self._phases[self._number]
         self._clock, self._from_levels, self._updates = 0.0, self._levels, 0
-        if phase.held and not was_held:
-            self._take_hold()
+        if phase.held and (not was_held or phase.name in ("unload", "hang")):
+            self._take_hold()  # anew before it is let go: hands that slipped must not drag it along
         elif not phase.held:
             self._begin_free(phase.name)
         if phase.held:

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The demonstration: two processes over DDS lift the box; how it ends when something goes wrong."""
+"""Demonstrations: two processes over DDS; how they end when something goes wrong."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ros.support import free_domain
 SCENE = ROOT / "config" / "dual_arm_lift.yaml"
 
 
-def demo(out, *arguments):
-    """Start the demonstration in a ROS domain of its own."""
+def demo(out, *arguments, name="lift"):
+    """Start a demonstration in a ROS domain of its own."""
     environment = dict(os.environ, ROS_DOMAIN_ID=str(free_domain()), PYTHONUNBUFFERED="1")
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
     command = [
@@ -29,7 +29,7 @@ def demo(out, *arguments):
         "-m",
         "mb_contact.cli",
         "demo",
-        "lift",
+        name,
         "--backend",
         "embedded",
         "--out",
@@ -80,6 +80,14 @@ def test_lift_over_dds(tmp_path):
     assert "Traceback" not in err
     assert (tmp_path / "lift.png").stat().st_size > 20_000
     check_bag(tmp_path / "lift.mcap")
+
+
+@pytest.mark.slow
+def test_the_wheel_over_dds(tmp_path):
+    code, out, err = finish(demo(tmp_path, name="wheel"), timeout=600)
+    assert code == 0, out + err
+    assert "The wheel was taken off, carried, set down, carried back and put on." in out and "0 lost" in out
+    assert (tmp_path / "wheel.png").stat().st_size > 20_000
 
 
 def check_bag(path):

@@ -92,6 +92,47 @@ def test_a_wheel_that_is_not_there_is_noticed():
             controller.update(1e-3 * k, *state, sensors.pose("wheel"), np.zeros(2))
 
 
+def on_the_studs(controller):
+    """A controller that is about to push the wheel on, the wheel where it waits before the studs."""
+    names = [phase.name for phase in controller._phases]
+    controller._number, controller._clock = names.index("push on"), 0.0
+    controller._goal_pose = controller._seat
+    controller._start_pose, controller._goal_pose = controller._goal("align"), controller._goal("push on")
+    controller._wheel = controller._start_pose
+    return controller
+
+
+def test_the_reference_waits_for_a_wheel_that_lags_and_searches():
+    controller = on_the_studs(make_controller(mb.Simulator(SCENE)))
+    p, R = controller._start_pose
+    for _ in range(300):
+        controller._run_clock(1e-3)
+    went = controller._clock
+    assert went == pytest.approx(0.3)
+    controller._wheel = p + 0.01 * R[:, 2], R
+    places = []
+    for _ in range(4000):
+        controller._run_clock(1e-3)
+        places.append(controller._reference(controller._clock)[0])
+    assert controller._clock == went  # it waits
+    across = np.array([(place - p) @ R for place in places])[:, :2]
+    radius = np.linalg.norm(across, axis=1)
+    assert 0.5 * controller.task.search < radius.max() <= controller.task.search
+    assert all(np.sign(across[-900:, k]).min() < 0.0 < np.sign(across[-900:, k]).max() for k in (0, 1))  # all around
+    controller._wheel = controller._reference(controller._clock, offset=False)
+    controller._run_clock(1e-3)
+    assert controller._clock > went
+
+
+def test_a_wheel_that_does_not_go_on_ends_the_task():
+    controller = on_the_studs(make_controller(mb.Simulator(SCENE)))
+    p, R = controller._start_pose
+    controller._wheel = p + 0.01 * R[:, 2], R
+    with pytest.raises(law.WheelError, match="does not go onto its studs"):
+        for _ in range(13000):
+            controller._run_clock(1e-3)
+
+
 @pytest.mark.long
 def test_the_wheel_is_taken_off_set_down_and_put_back():
     sim = WatchedSimulator(SCENE, "wheel", FRAMES, SUPPORTS)
