@@ -160,7 +160,7 @@ def measure(name, scene, hold, seconds):
     try:
         change(sim, WheelTask(hold=hold), watch=watch)
     except (LiftError, mb.MbContactError) as error:
-        found.end = f"{found.phases[-1]}: {error}"
+        found.end = f"{sim.time:.1f} s, {found.phases[-1]}: {error}"
     places = np.array(found.places)
     creep = np.linalg.norm(places[-1] - places[0], axis=1).max() if len(places) > 1 else np.nan
     back = np.linalg.norm(sim.link_pose("wheel")[0] - start)

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 from quick import options_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,8 +28,8 @@ from mb_contact.viewer.drawing import Part, scene_drawing  # noqa: E402
 from mb_contact.viewer.render import Camera, picture  # noqa: E402
 from mb_contact.viewer.snapshot import snapshot_of  # noqa: E402
 
-EVERY = 0.25  #: simulated seconds between two frames
-PLAYED = 0.1  #: seconds that each is shown
+EVERY = 0.3  #: simulated seconds between two frames
+PLAYED = 0.12  #: seconds that each is shown
 LONG = 1e-3  #: of a rod [m/N]
 ROD, RED = 0.006, (0.85, 0.15, 0.12)
 STILLS = ("grip", "pull", "carry", "release", "carry back", "leave")  #: phases at whose end a still is taken
@@ -77,7 +78,7 @@ def main():
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, help="folder; without it nothing is written")
-    parser.add_argument("--width", type=int, default=480)
+    parser.add_argument("--width", type=int, default=440)
     parser.add_argument("--seconds", type=float, help="simulated seconds; without it the whole task")
     options = options_of(parser, seconds=0.3, width=120)
     frames, drawing, fixed = frames_of(options.seconds)
@@ -91,8 +92,6 @@ def main():
 
 def write(out, frames, pictures):
     """The animation, and the stills three a row."""
-    from PIL import Image
-
     palette = Image.fromarray(np.concatenate(pictures[:: max(1, len(pictures) // 8)])).quantize(64)
     images = [Image.fromarray(p).quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     file = out / "wheel.gif"
