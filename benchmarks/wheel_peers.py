@@ -6,7 +6,7 @@
     pip install mujoco
     python benchmarks/wheel_peers.py [--hold 60] [--seconds S] [--only NAME]
 
-The world is turned into MJCF (mb_contact/bench/mujoco_world.py).  The controller's operational-space terms come from
+The world is turned into MJCF (mb_contact/model/mjcf).  The controller's operational-space terms come from
 this package at MuJoCo's positions and velocities, all else from MuJoCo.  Each engine holds the wheel in the air for a
 while before it goes on; times are CPU times of the engines' steps alone.
 """
@@ -69,11 +69,17 @@ class Peer:
         import mujoco
 
         from mb_contact.bench.mujoco_world import degrees, model_of
+        from mb_contact.model.mjcf.compiled import Names
+        from mb_contact.model.mjcf.exporter import joint_names
 
         self._mujoco, self._mirror, self.spent = mujoco, mb.Simulator(scene), 0.0
         self.model, self.data = model_of(self._mirror, options)
         self._dofs, _ = degrees(self._mirror, self.model)
         self.step_count = 0
+        world, names = self._mirror.world, Names()
+        self._links = {names.unique(name): link for name, link in zip(world.geometry_names, world.geometry_links)}
+        joints = [mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name) for name in joint_names(world)]
+        self._places = [(int(self.model.jnt_qposadr[j]), int(self.model.jnt_dofadr[j])) for j in joints]
         mujoco.mj_forward(self.model, self.data)
 
     def __getattr__(self, name):
@@ -96,11 +102,9 @@ class Peer:
 
     def _state(self):
         """q and v of the mirror."""
-        tree, mujoco = self._mirror.world.tree, self._mujoco
+        tree = self._mirror.world.tree
         q, v = self._mirror.q.copy(), self._mirror.v.copy()
-        for k in range(len(tree.parent)):
-            joint = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, f"joint_{k}")
-            at, to = int(self.model.jnt_qposadr[joint]), int(self.model.jnt_dofadr[joint])
+        for k, (at, to) in enumerate(self._places):
             i, d = int(tree.q_start[k]), int(tree.v_start[k])
             if tree.joint_type[k] == JOINT_FLOATING:
                 w, x, y, z = self.data.qpos[at + 3 : at + 7]
@@ -113,10 +117,10 @@ class Peer:
 
     def _contacts(self):
         """(link 1, link 2, distance [m], force on the second [N], world axes) of each contact."""
-        links, wrench = self._mirror.world.geometry_links, np.zeros(6)
+        wrench = np.zeros(6)
         for i in range(self.data.ncon):
             contact = self.data.contact[i]
-            names = [links[int(self.model.geom(g).name.split("_")[1])] for g in contact.geom]
+            names = [self._links[self.model.geom(g).name] for g in contact.geom]
             self._mujoco.mj_contactForce(self.model, self.data, i, wrench)
             yield *names, float(contact.dist), contact.frame.reshape(3, 3).T @ wrench[:3]
 
