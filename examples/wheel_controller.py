@@ -160,7 +160,7 @@ class WheelController(TwoHands):
         self._felt = np.zeros(2)
         self._levels = self._from_levels = np.zeros(2)
         self._offset = np.zeros((2, 3))  # of the reference: rotation, position
-        self._searching, self._updates = 0.0, 0
+        self._searching, self._updates, self._weighed = 0.0, 0, False
         self._net, self._height = 0.0, wheel[0][2]
         self.done = False
         self._hands = self.hand_poses(position)
@@ -247,6 +247,7 @@ class WheelController(TwoHands):
         name = self.phase if self._number >= 0 else ""
         if name.startswith("close") and self._felt.min() < 0.5:
             raise WheelError(f"the hands do not feel the tyre: {self._felt.round(1)} N")
+        self._weighed = self._weighed or name == "weigh"
         if name == "grip":  # weighing begins with what the grip carries
             self.mass = 2.0 * self.task.grip * np.sin(self.task.below) / GRAVITY
         if name == "feel":  # what the impedance carries is weight, too
@@ -450,9 +451,12 @@ class WheelController(TwoHands):
         inwards[:, 3:] = grip * self.task.grip * self._hands[1][:, :, 2]
         wrench = self._grasp_matrix @ inwards.ravel()
         carried = np.array([0.0, 0.0, 0.0, 0.0, 0.0, self.mass * GRAVITY])
+        if self._weighed:  # hands that let go must not lift a light wheel
+            wrench *= min(1.0, 0.8 * carried[5] / max(wrench[5], 1e-9))
         wrench = (1.0 - load) * wrench + load * carried
-        if phase.name == "seat":
-            wrench[3:] -= self.task.seating_force * minimum_jerk(self._clock / 0.4) * self._seat[1][:, 2]
+        if phase.name in ("seat", "hang", "let go"):
+            push = minimum_jerk(self._clock / 0.4) if phase.name == "seat" else 0.4 * grip
+            wrench[3:] -= self.task.seating_force * push * self._seat[1][:, 2]
         felt = (self._grasp_matrix @ (self._K @ error))[5]
         self._net = felt if self._clock < 0.5 else self._net + 0.005 * (felt - self._net)
         return self._internal @ inwards.ravel() + self._spread @ wrench
