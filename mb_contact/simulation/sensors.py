@@ -15,7 +15,6 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
 from mb_contact.dynamics.jacobians import acceleration, frame_pose, velocity
@@ -205,7 +204,9 @@ class Sensors:
                 if body != WORLD:
                     self._external[body] += context.work.geom_impulse[g] / context.last.dt
             self._add_loops(context.last.dt)
-        spring_forces(context.tree, context.joints, context.q, effort)
+        tree, joints, k = context.world.tree, context.joints, context.joints.sprung
+        d = tree.v_start[k]
+        effort[d] -= joints.stiffness[d] * (context.q[tree.q_start[k]] - joints.rest[d])
         v_dot = np.empty_like(effort)
         status, _ = evaluate_forward_dynamics(self._handle, context.q, context.v, effort, context.gravity, v_dot)
         if status != OK:

@@ -75,6 +75,14 @@ def test_accelerations_of_linkages_obey_loops_and_gears(options):
     np.testing.assert_allclose(told, (sim.v - v) / 1e-5, atol=2e-3 * np.abs(told).max())
 
 
+def test_accelerations_know_springs():
+    sprung = scene(IMU)
+    spring = {"turn": JointProperties(stiffness=3.0, rest_position=0.1)}
+    model = SceneModel(sprung.models[0].urdf, joints={"turn": 0.4}, joint_properties=spring)
+    sim = mb.Simulator(mb.Scene(models=(model,), gravity=(0.0, 0.0, 0.0)))
+    assert Sensors(sim).accelerations()[0] == pytest.approx(-3.0 * 0.3 / (LENGTH**2 / 3), rel=1e-12)
+
+
 def test_force_and_torque_beyond_fixed_joints_are_newtons():
     """A winch holds a load: the wrench of its closure is the tension; that of a joint is what joint_wrench tells."""
     box = Primitive("box", "box", (0.1, 0.2, 0.3), Pose((0.0, 0.0, 1.0)), "free", 2.0)
