@@ -172,7 +172,6 @@ def test_check(capsys):
 
 
 def test_import(capsys, tmp_path):
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
     model = tmp_path / "cart.xml"
     model.write_text(
         '<mujoco><worldbody><camera name="eye"/><body name="cart"><joint name="rail" type="slide"/>'

@@ -452,8 +452,8 @@ class _Builder:
         for i, motion in enumerate(self.scene.motions):
             if motion.joint is not None:
                 d = tree.v_start[self.movers[motion.joint]]
-                servo = joints.gain[d] + joints.rate_gain[d] > 0.0
-                self.scene.refuse_if(servo, f"motions[{i}].joint", f"'{motion.joint}' has an actuator; leave one out")
+                message = f"'{motion.joint}' has an actuator; leave one out"
+                self.scene.refuse_if(joints.gain[d] + joints.rate_gain[d] > 0.0, f"motions[{i}].joint", message)
                 joints.target[d] = np.nan
 
     def _geoms(self):

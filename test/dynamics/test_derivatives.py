@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import mb_contact as mb
@@ -57,7 +58,6 @@ def test_all_joint_types_against_differences(shares, seed):
 
 @pytest.mark.parametrize("file", ["panda_description/urdf/panda.urdf", "talos_data/robots/talos_reduced.urdf"])
 def test_real_robots_equal_pinocchio(file):
-    pin = pytest.importorskip("pinocchio")
     folder = example_robots()
     options = {"collision_meshes": "skip", "mimic": "independent", "inertia_errors": "warn"}
     model = mb.load_urdf(folder / file, **options)

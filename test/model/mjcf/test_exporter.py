@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
@@ -16,8 +17,6 @@ from mb_contact.model.mjcf.exporter import MjcfWriter
 from mb_contact.model.scene import Closure, Gear, JointProperties, Material, MaterialPair, Primitive, SceneModel
 from oracles.mujoco_peer import MujocoPeer, height_below, touching
 from paths import ROOT
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 EVERYTHING = Path(__file__).with_name("everything.xml")

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
@@ -19,8 +20,6 @@ import mb_contact as mb
 from mb_contact.model.model import tree_poses
 from mb_contact.types import SHAPE_CONVEX, SHAPE_HEIGHT_FIELD, SHAPE_PLANE, WORLD
 from oracles.mujoco_peer import MujocoPeer, height_below, touching
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'mb_contact[mjcf]'")
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 SHIPPED = sorted(ASSETS.glob("*.xml"))
