@@ -24,10 +24,13 @@ JOINT_SPHERICAL = 4  #: q = quaternion x y z w; v = omega relative to the parent
 JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, which the first turns; v = their rates
 JOINT_SLIDING = 6  #: contact of two surfaces: q = (u1, u2, psi); v = their rates; only in a SurfaceTree
 JOINT_ROLLING = 7  #: the same without slip: v = omega of the body relative to the parent, contact frame 1c
+JOINT_SCREW = 8  #: q = angle; v = its rate; the body goes on by ``axis2``, a displacement, with each radian
 
-JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5)
-JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3)
-JOINT_NAMES = ("revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling")
+JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5, 1)
+JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3, 1)
+JOINT_NAMES = (
+    "revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling", "screw",
+)  # fmt: skip
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------
 SHAPE_SPHERE = 0  #: size = (radius, 0, 0)
@@ -116,7 +119,8 @@ class Tree(NamedTuple):
     R_joint: np.ndarray  #: (n, 3, 3), joint frame to parent body frame
     p_joint: np.ndarray  #: (n, 3), joint origin in the parent body frame [m]
     axis: np.ndarray  #: (n, 3), unit, joint frame: of the (first) rotation or displacement, normal of a plane; or 0
-    axis2: np.ndarray  #: (n, 3), unit: second axis of a universal joint, first direction in a plane; or 0
+    axis2: np.ndarray  #: (n, 3), unit: second axis of a universal joint, first direction in a plane; or 0;
+    #: of a screw not unit: displacement per radian, pitch / 2 pi times the axis [m]
     mass: np.ndarray  #: (n,) [kg]
     com: np.ndarray  #: (n, 3), centre of mass in the body frame [m]
     inertia: np.ndarray  #: (n, 3, 3), about the centre of mass, body axes [kg m^2]

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from mb_contact.model.segments import depth, mass_matrix_nonzeros, segment_pattern, serial_segments
-from mb_contact.types import JOINT_FLOATING, JOINT_NAMES, JOINT_PRISMATIC, WORLD
+from mb_contact.types import JOINT_FLOATING, JOINT_NAMES, JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW, WORLD
 
 PICTURE_LIMIT = 40  #: segments; a larger picture of the blocks would not fit on a screen
 GROUP_FROM = 2  #: more warnings than this that differ only in names and numbers are written as one
@@ -124,10 +124,12 @@ def _joint(model, k):
     i = tree.v_start[k]
     unit, effort = ("m", "N") if kind == JOINT_PRISMATIC else ("rad", "N m")
     lower, upper = tree.lower[i], tree.upper[i]
+    name = JOINT_NAMES[kind]
+    if kind == JOINT_SCREW:
+        name += f" of pitch {2e3 * np.pi * (tree.axis[k] @ tree.axis2[k]):.4g} mm,"
     if np.isinf(lower) and np.isinf(upper):
-        limits = "prismatic, no limits" if kind == JOINT_PRISMATIC else "continuous"
+        limits = "continuous" if kind == JOINT_REVOLUTE else f"{name.rstrip(',')}, no limits"
     else:
-        name = "prismatic" if kind == JOINT_PRISMATIC else "revolute"
         limits = f"{name} {lower:.4g} to {upper:.4g} {unit}"
     limit = tree.effort_limit[i]
     return f"{limits}, {'any effort' if np.isinf(limit) else f'{limit:.4g} {effort}'}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, WORLD
+from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW, WORLD
 
 CHOICES = ("error", "merge", "armature")
 SHARE = 0.01  #: of the inertia about a joint's axis that the links below have, as a guess of its rotor's
@@ -43,7 +43,7 @@ def hold_massless(reader, links, joints):
 
 def bare_joints(tree):
     """Bodies without mass and inertia of their own that a hinge or a slide moves."""
-    scalar = np.isin(tree.joint_type, (JOINT_REVOLUTE, JOINT_PRISMATIC))
+    scalar = np.isin(tree.joint_type, (JOINT_REVOLUTE, JOINT_PRISMATIC, JOINT_SCREW))
     return np.flatnonzero(scalar & (tree.mass == 0.0) & ~tree.inertia.any(axis=(1, 2))).tolist()
 
 
@@ -63,8 +63,10 @@ def mass_matrix_at_zero(tree, poses):
         i = k
         while i != WORLD:
             axis, d = poses[i][0] @ tree.axis[i], tree.v_start[i]
-            if tree.joint_type[i] == JOINT_REVOLUTE:
+            if tree.joint_type[i] in (JOINT_REVOLUTE, JOINT_SCREW):
                 turning[:, d], moving[:, d] = axis, np.cross(axis, com - poses[i][1])
+                if tree.joint_type[i] == JOINT_SCREW:
+                    moving[:, d] += poses[i][0] @ tree.axis2[i]
             elif tree.joint_type[i] == JOINT_PRISMATIC:
                 moving[:, d] = axis
             i = tree.parent[i]

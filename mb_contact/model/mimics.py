@@ -70,7 +70,7 @@ def resolve_mimics(joints, scalar, fail):
             walked.append(at.name)
         if at.kind not in scalar:
             message = f"joint '{walked[-2]}' mimics '{at.name}', a {at.kind} joint; "
-            raise fail(joint.mimic.line, message + "a joint can follow a revolute, continuous or prismatic one")
+            raise fail(joint.mimic.line, message + "a joint can follow a revolute, continuous, prismatic or screw one")
         found.append(Mimic(name, at.name, ratio, offset))
     return found
 

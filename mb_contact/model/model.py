@@ -22,6 +22,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     WORLD,
     Tree,
@@ -394,6 +395,8 @@ def joint_motion(tree, k, q):
         return rotation_about(axis, q[0]), still
     if kind == JOINT_PRISMATIC:
         return np.eye(3), q[0] * axis
+    if kind == JOINT_SCREW:
+        return rotation_about(axis, q[0]), q[0] * axis2
     if kind == JOINT_FLOATING:
         return quat_to_matrix(q[3:7]), q[:3].copy()
     if kind == JOINT_PLANAR:

@@ -37,20 +37,21 @@ NOTABLE_LOSS = 1e-3  #: what a hull may lose without a warning [m]
 CHILDREN = {
     "robot": ("link", "joint", "material", "transmission", "gazebo", "sensor", "ros2_control"),
     "link": ("inertial", "visual", "collision", "collision_checking", "contact"),
-    "joint": ("origin", "parent", "child", "axis", "axis2", "limit", "dynamics", "mimic", "calibration",
+    "joint": ("origin", "parent", "child", "axis", "axis2", "thread", "limit", "dynamics", "mimic", "calibration",
               "safety_controller"),
     "inertial": ("origin", "mass", "inertia"),
     "collision": ("origin", "geometry"),
 }
 #: Of these an element holds one at most.
-SINGLE = ("inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "axis2", "limit", "dynamics",
-          "mimic")
+SINGLE = ("inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "axis2", "thread", "limit",
+          "dynamics", "mimic")
 ATTRIBUTES = {
     "origin": ("xyz", "rpy", "quat_xyzw"),
     "mass": ("value",),
     "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
     "axis": ("xyz",),
     "axis2": ("xyz",),
+    "thread": ("pitch",),
     "limit": ("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"),
     "dynamics": ("damping", "friction"),
     "mimic": ("joint", "multiplier", "offset"),

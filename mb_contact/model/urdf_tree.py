@@ -21,6 +21,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
     WORLD,
@@ -31,6 +32,7 @@ KERNEL_JOINT = {
     "revolute": JOINT_REVOLUTE,
     "continuous": JOINT_REVOLUTE,
     "prismatic": JOINT_PRISMATIC,
+    "screw": JOINT_SCREW,
     "floating": JOINT_FLOATING,
     "planar": JOINT_PLANAR,
     "spherical": JOINT_SPHERICAL,
@@ -308,5 +310,7 @@ def _resists(joint, body):
     if joint.kind == "planar":  # the plane holds the body anywhere: about the centre of mass
         return body.mass > 0.0 and joint.axis @ body.inertia @ joint.axis > TOL_HINGE * np.abs(body.inertia).max()
     inertia = body.about_origin()
+    if joint.kind == "screw" and body.mass > 0.0:  # its displacement meets the mass
+        return True
     axes = {"spherical": np.eye(3), "universal": np.array([joint.axis, joint.axis2])}.get(joint.kind, joint.axis[None])
     return np.linalg.eigvalsh(axes @ inertia @ axes.T)[0] > TOL_HINGE * np.abs(inertia).max()

@@ -18,8 +18,9 @@ from mb_contact.model.inertia import MASSLESS, RigidInertia, breaks_triangle_ine
 from mb_contact.model.mimics import MimicSpec
 from mb_contact.model.urdf_geometry import CollisionSpec, GeometryReader
 
-SCALAR = ("revolute", "continuous", "prismatic")
-#: more than one degree of freedom; spherical and universal are not in the URDF standard
+SCALAR = ("revolute", "continuous", "prismatic", "screw")
+ENDLESS = ("continuous", "screw")  #: need no <limit>
+#: more than one degree of freedom; spherical, universal and screw are not in the URDF standard
 SEVERAL = ("planar", "spherical", "universal")
 JOINT_TYPES = (*SCALAR, "fixed", "floating", *SEVERAL)
 VERSIONS = ("1", "1.0", "1.1", "1.2")  #: all are read alike: what a later one adds is read in the earlier ones too
@@ -174,6 +175,8 @@ class UrdfReader(GeometryReader):
         joint = JointSpec(name, element.sourceline, kind, *ends, R, p, np.zeros(3))
         if kind in SCALAR:
             joint.axis = self._axis(element, name)
+            if kind == "screw":
+                joint.axis2 = self._lead(element, name) * joint.axis
             self._limit(element, joint)
             self._dynamics(element.find("dynamics"), joint)
         elif kind in SEVERAL:
@@ -246,14 +249,30 @@ class UrdfReader(GeometryReader):
         )
         return axis / length
 
+    def _lead(self, element, joint):
+        """Displacement of a screw per radian [m], of a right-handed thread positive."""
+        thread = element.find("thread")
+        self.refuse_if(
+            thread is None, element,
+            f"joint '{joint}': a screw needs a <thread pitch=\"...\"/>, its displacement in a turn [m]; add it",
+        )
+        pitch = self.number(thread, "pitch")
+        self.refuse_if(
+            pitch == 0.0, thread,
+            f"joint '{joint}': a thread of pitch 0 goes nowhere; give its displacement in a turn [m], or make the "
+            "joint continuous",
+        )
+        return pitch / (2.0 * np.pi)
+
     def _limit(self, element, joint):
         limit = element.find("limit")
         remedy = " or make it continuous" if joint.kind == "revolute" else ""
         message = f"joint '{joint.name}': a {joint.kind} joint needs a <limit>; add one{remedy}"
-        self.refuse_if(limit is None and joint.kind != "continuous", element, message)
+        self.refuse_if(limit is None and joint.kind not in ENDLESS, element, message)
         if limit is None:
             return
-        if joint.kind != "continuous":
+        bounded = joint.kind != "screw" or not {"lower", "upper"}.isdisjoint(limit.keys())
+        if joint.kind != "continuous" and bounded:
             for side in ("lower", "upper"):
                 if limit.get(side) is None:
                     self.warn(limit, f"joint '{joint.name}': limit '{side}' is missing and defaults to 0")

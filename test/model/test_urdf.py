@@ -319,7 +319,7 @@ WRONG = {
         robot(link("a") + '<joint name="j" type="fixed"><child link="a"/></joint>'),
         "'j' has no <parent",
     ),
-    "unknown type": (arm(kind="screw"), "4: joint 'hinge': type 'screw' is not known; allowed: revolute"),
+    "unknown type": (arm(kind="ball"), "4: joint 'hinge': type 'ball' is not known; allowed: revolute"),
     "mimic": (arm('<mimic joint="a"/>'), "4: joint 'hinge' mimics 'a', which is not declared; correct the name"),
     "mimic of nothing": (arm("<mimic/>"), "4: joint 'hinge': <mimic> names no joint; add joint="),
     "negative friction": (arm('<dynamics friction="-1"/>'), "4: joint 'hinge': friction -1 is negative"),

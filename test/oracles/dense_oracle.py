@@ -21,6 +21,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
     WORLD,
@@ -60,12 +61,12 @@ def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True, m
     """A random forest of n bodies with named frames on every body (two each) and one on the world.
 
     ``floating`` is the share of floating roots, ``prismatic`` of prismatic among the scalar joints, ``multi`` of
-    planar, spherical and universal joints among the others.
+    planar, spherical, universal and screw joints among the others.
     """
     parent = np.array([WORLD if k < roots else rng.integers(0, k) for k in range(n)], dtype=np.int64)
     kind = np.where(rng.random(n) < prismatic, JOINT_PRISMATIC, JOINT_REVOLUTE).astype(np.int64)
     if multi > 0.0:
-        several = rng.choice([JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL], n)
+        several = rng.choice([JOINT_PLANAR, JOINT_SPHERICAL, JOINT_UNIVERSAL, JOINT_SCREW], n)
         kind = np.where(rng.random(n) < multi, several, kind)
     kind[(parent == WORLD) & (rng.random(n) < floating)] = JOINT_FLOATING
     nv, nq = np.array(JOINT_NV)[kind], np.array(JOINT_NQ)[kind]
@@ -82,6 +83,8 @@ def random_forest(rng, n, roots=2, floating=0.5, prismatic=0.3, armature=True, m
         axis2[flat] -= np.sum(axis2 * axis, axis=1)[flat, None] * axis[flat]
         axis2 /= np.linalg.norm(axis2, axis=1)[:, None]
         axis2[~flat & (kind != JOINT_UNIVERSAL)] = 0.0
+        screws = kind == JOINT_SCREW
+        axis2[screws] = rng.normal(scale=0.3, size=(n, 1))[screws] * axis[screws]
     axis[(kind == JOINT_FLOATING) | (kind == JOINT_SPHERICAL)] = 0.0
     inertia = np.empty((n, 3, 3))
     mass = rng.uniform(0.2, 5.0, n)
@@ -191,6 +194,8 @@ class Dense:
             return Rotation.from_quat(q[3:7]).as_matrix(), q[:3]
         if kind == JOINT_PRISMATIC:
             return np.eye(3), q[0] * axis
+        if kind == JOINT_SCREW:
+            return Rotation.from_rotvec(q[0] * axis).as_matrix(), q[0] * axis2
         if kind == JOINT_PLANAR:
             return Rotation.from_rotvec(q[2] * axis).as_matrix(), q[0] * axis2 + q[1] * cross(axis, axis2)
         if kind == JOINT_SPHERICAL:
@@ -207,6 +212,8 @@ class Dense:
             return np.kron(np.eye(2), self.R[k])  # (R* x)* : world components to body ones
         if kind == JOINT_PRISMATIC:
             return np.concatenate((still, axis))[None]
+        if kind == JOINT_SCREW:  # the turn leaves its own axis where it is
+            return np.concatenate((axis, axis2))[None]
         if kind == JOINT_PLANAR:
             return np.array([
                 [*still, *(back @ axis2)], [*still, *(back @ cross(axis, axis2))], [*axis, *still],

@@ -24,6 +24,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
 )
@@ -91,6 +92,7 @@ class Peer:
                 JOINT_PLANAR: (pin.JointModelPlanar,),
                 JOINT_SPHERICAL: (pin.JointModelSpherical,),
                 JOINT_UNIVERSAL: (pin.JointModelUniversal, axis, axis2),
+                JOINT_SCREW: (pin.JointModelHelicalUnaligned, axis, float(axis @ axis2)),
             }[int(kind)]
             parent = ids[tree.parent[k]] if tree.parent[k] >= 0 else 0
             placement = pin.SE3(tree.R_joint[k], tree.p_joint[k])
@@ -150,7 +152,7 @@ class Peer:
             R, w = tree.R_joint[k] @ quat_to_matrix(q[at + 3 : at + 7]), v[self._dofs(k)]
             S = np.block([[np.zeros((3, 3)), R.T], [R.T, np.zeros((3, 3))]])
             return q[at : at + 7], S, np.concatenate([-R.T @ np.cross(w[:3], w[3:]), np.zeros(3)])
-        if kind in (JOINT_REVOLUTE, JOINT_PRISMATIC):
+        if kind in (JOINT_REVOLUTE, JOINT_PRISMATIC, JOINT_SCREW):
             position = [np.cos(q[at]), np.sin(q[at])] if joint.nq == 2 else [q[at]]
             return np.array(position), np.eye(1), np.zeros(1)
         if kind == JOINT_SPHERICAL:  # body axes there, the joint frame's here

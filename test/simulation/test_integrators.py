@@ -38,6 +38,7 @@ def chain(*joints, damping=0.0):
         )
         second = '<axis2 xyz="0 0 1"/>' if kind == "universal" else ""
         loss = f'<dynamics damping="{damping}"/>' if damping else ""
+        second += '<thread pitch="-0.1"/>' if kind == "screw" else ""
         limit = '<limit lower="-9" upper="9" effort="9" velocity="9"/>' if kind in ("revolute", "prismatic") else ""
         lines.append(
             f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
@@ -63,6 +64,7 @@ SYSTEMS = {
     "spherical": lambda **o: machine("spherical", "continuous", **o),
     "planar": lambda **o: machine("planar", "continuous", **o),
     "universal": lambda **o: machine("universal", "prismatic", **o),
+    "screw": lambda **o: machine("screw", "spherical", **o),
     "flying robot": lambda **o: machine("spherical", "revolute", base="free", **o),
     "tumbling body": lambda **o: spinning_body(spin=(1.0, 2.0, 0.3), **o),
 }

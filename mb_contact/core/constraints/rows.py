@@ -6,7 +6,8 @@
 The row of direction d at a point x of bodies A and B is the pair of 6-vectors ``phi(A, x) [0; d]`` on A and
 ``-phi(B, x) [0; d]`` on B, so its velocity is ``d . v_u`` with v_u the velocity of A's point relative to B's.  The rate
 of a scalar joint is the same thing in other clothes, a difference of body velocities, ``v_i = h . (omega(k) -
-omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k) [h; 0].
+omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k) [h; 0].  A prismatic joint has
+[0; h]; the row of a screw is the rate of its turn, without the displacement that its hinge map has too.
 """
 
 from mb_contact.core.jit import kernel, part, sweep
@@ -20,6 +21,7 @@ from mb_contact.core.tree.spatial import (
     spatial_dot,
     spatial_sum,
     vector,
+    vector_dot,
     vector_sum,
 )
 
@@ -70,6 +72,8 @@ def joint_row(tree, kin, k, bound, rows, row):
     d = tree.v_start[k]
     m = tree.parent[k]
     h = spatial_sum(STILL, sign, spatial(kin.H, d))
+    if vector_dot(h[:3], h[:3]) > 0.0:
+        h = h[:3] + ZERO
     rows.body_a[row] = k
     rows.body_b[row] = m
     rows.dof[row] = d

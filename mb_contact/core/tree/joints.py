@@ -12,8 +12,9 @@ and differentiating gives ``alpha(k) = phi* alpha(p) + H* dv(k) + a(k)`` with th
 
     a(k) = [ d(H_w*)/dt v ;  omega_p x (v(k) - v(p)) + d(H_v*)/dt v ].
 
-Every row of every H is either a pure rotation or a pure displacement, fixed in the parent; but for the floating joint,
-whose rows are fixed in the world, and the second axis of a universal joint, which the first one turns.
+Every row of every H is fixed in the parent, but for the floating joint, whose rows are fixed in the world, and the
+second axis of a universal joint, which the first one turns.  The row of a screw is a rotation with a displacement along
+its axis, [axis; pitch / 2 pi axis]; every other row is a pure rotation or a pure displacement.
 The functions take the few entries of the tree that they need, not the tree: a named tuple passed to a
 function called for every body costs a reference count for each of its arrays.
 

@@ -31,7 +31,7 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 from mb_contact.core.trigonometry import sines_and_cosines
-from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE
+from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW
 
 
 @sweep
@@ -64,6 +64,12 @@ def body_poses(tree, q, kin):
             put_matrix(R, k, b)
             put_spatial(H, v_start[k], ZERO + h)
             l = vector_sum(l, q[q_start[k]], h)
+        elif kind[k] == JOINT_SCREW:
+            r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
+            along = turned(b, vector(tree.axis2, k))
+            put_matrix(R, k, r)
+            put_spatial(H, v_start[k], h + along)
+            l = vector_sum(l, q[q_start[k]], along)
         else:
             put_matrix(base, 0, b)
             joint_motion(kind[k], q_start[k], axis, tree.axis2, k, q, turn, kin.shift)

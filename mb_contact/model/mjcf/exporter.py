@@ -28,6 +28,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
     WORLD,
@@ -229,6 +230,11 @@ class MjcfWriter:
             self.qvel += (turn.T @ R @ v[:3]).tolist()
         elif kind in (JOINT_REVOLUTE, JOINT_PRISMATIC):
             self._scalar(element, name, kind, R @ axis, p, s, d)
+        elif kind == JOINT_SCREW:  # a slide that follows a hinge, by an equality
+            ElementTree.SubElement(element, "joint", name=f"{name}_slide", type="slide", axis=numbers(R @ axis))
+            self.qpos.append(q[0] * (axis @ second))
+            self.qvel.append(v[0] * (axis @ second))
+            self._scalar(element, name, JOINT_REVOLUTE, R @ axis, p, s, d)
         elif kind == JOINT_UNIVERSAL:
             for i, line in enumerate((axis, second)):
                 self._scalar(element, f"{name}_{i + 1}", JOINT_REVOLUTE, R @ line, p, s + i, d + i)
@@ -278,7 +284,11 @@ class MjcfWriter:
         return name
 
     def _equalities(self, element: Element) -> None:
-        """Closures between sites, a hinge as two points of its axis; gears and mimic joints."""
+        """Closures between sites, a hinge as two points of its axis; screws, gears and mimic joints."""
+        for k in np.flatnonzero(self.tree.joint_type == JOINT_SCREW):
+            joints = {"joint1": f"{self.joints[k]}_slide", "joint2": self.joints[k]}
+            lead = numbers([0.0, self.tree.axis[k] @ self.tree.axis2[k], 0.0, 0.0, 0.0])
+            ElementTree.SubElement(element, "joint", {**joints, "polycoef": lead, **STIFF})
         couplings = self.world.couplings
         assert couplings is not None
         c, gears = couplings.closures, couplings.gears

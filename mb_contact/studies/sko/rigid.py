@@ -26,6 +26,7 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
     WORLD,
@@ -178,6 +179,8 @@ def _hinge(tree, k, R):
         return np.concatenate((zero[0], axis))[None]
     if kind == JOINT_REVOLUTE:
         return np.concatenate((axis, zero[0]))[None]
+    if kind == JOINT_SCREW:  # in_plane is the displacement per radian
+        return np.concatenate((axis, in_plane))[None]
     if kind == JOINT_PLANAR:
         return np.array([[*zero[0], *in_plane], [*zero[0], *cross(axis, in_plane)], [*axis, *zero[0]]])
     if kind == JOINT_SPHERICAL:

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planar, spherical and universal joints: the same as Pinocchio's, and read from URDF."""
+"""Planar, spherical, universal and screw joints: the same as Pinocchio's, and read from URDF."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.describe import describe_model
 from mb_contact.model.urdf_xml import first_in_plane
 from mb_contact.types import (
     JOINT_FLOATING,
     JOINT_NAMES,
     JOINT_PLANAR,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
 )
@@ -22,6 +24,7 @@ from oracles.dense_oracle import random_forest, random_state, read_only
 from oracles.pinocchio_peer import Peer
 
 GRAVITY = np.array([0.3, -1.2, -9.0])
+WITHOUT_SCREW = (1, 5, 6)  # seeds whose forest has none
 
 
 def error(got, want):
@@ -47,7 +50,11 @@ def test_every_joint_type_equals_pinocchio(seed):
     peer = Peer.of_tree(pin, model, GRAVITY)
     peer.update(q, v)
     effort, v_dot = rng.normal(size=(2, len(v)))
+    assert JOINT_SCREW in model.tree.joint_type or seed in WITHOUT_SCREW
     assert error(mb.mass_matrix(model, q), peer.mass_matrix()) <= 1e-11
+    kinetic, potential = mb.energy(model, q, v, GRAVITY)
+    assert kinetic == pytest.approx(pin.computeKineticEnergy(peer.model, peer.data, peer.q, peer.v), rel=1e-12)
+    assert potential == pytest.approx(pin.computePotentialEnergy(peer.model, peer.data, peer.q), rel=1e-12)
     assert error(mb.inverse_dynamics(model, q, v, v_dot, GRAVITY), peer.inverse_dynamics(v_dot)) <= 1e-11
     want = peer.forward_dynamics(effort - model.tree.damping * v)
     assert error(mb.forward_dynamics(model, q, v, effort, GRAVITY), want) <= 1e-10
@@ -168,6 +175,9 @@ def test_directions_in_a_plane_are_square_to_the_normal(normal):
         ("universal", '<axis xyz="1 0 0"/><axis2 xyz="-2 0 0"/>', "<axis2> is parallel to <axis>"),
         ("universal", '<axis2 xyz="0 0 0"/>', "joint 'j0': the axis is zero"),
         ("planar", '<axis xyz="0 0 0"/>', "joint 'j0': the axis is zero"),
+        ("screw", '<axis xyz="0 0 1"/>', "joint 'j0': a screw needs a <thread pitch=\"...\"/>"),
+        ("screw", '<thread pitch="0"/>', "joint 'j0': a thread of pitch 0 goes nowhere"),
+        ("screw", "<thread/>", "<thread> has no attribute 'pitch'; add it"),
         ("ball", "", "type 'ball' is not known; allowed: revolute, .* planar, spherical, universal"),
     ],
 )
@@ -202,6 +212,29 @@ def test_a_simulation_with_every_joint_type_keeps_its_energy(tmp_path):
         assert np.linalg.norm(sim.q[at : at + 4]) == pytest.approx(1.0, abs=1e-12)
     assert drift[0] < 0.2
     assert drift[1] < 0.65 * drift[0]
+
+
+def test_urdf_reads_a_screw_and_its_thread():
+    """Right-handed and left-handed, with and without an end to its way; friction and limits are those of the turn."""
+    model = mb.load_urdf(robot(
+        ("screw", '<axis xyz="0 0 2"/><thread pitch="0.003"/><dynamics friction="0.5" damping="0.1"/>'),
+        ("screw", '<axis xyz="1 0 0"/><thread pitch="-0.2"/><limit lower="-1" upper="7" effort="3" velocity="5"/>'),
+    ))  # fmt: skip
+    assert model.joint_names == ("j0", "j1") and (model.N, model.nq) == (2, 2)
+    np.testing.assert_array_equal(model.tree.lower, [-np.inf, -1.0])
+    np.testing.assert_array_equal(model.tree.upper, [np.inf, 7.0])
+    np.testing.assert_array_equal(model.tree.effort_limit, [np.inf, 3.0])
+    np.testing.assert_array_equal(model.friction, [0.5, 0.0])
+    q = np.array([4.0 * np.pi, np.pi])
+    R, p = mb.frame_pose(model, q, "l1")
+    np.testing.assert_allclose(R, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(p, [0.1, 0.2, 0.3 + 2 * 0.003], atol=1e-15)
+    R, p = mb.frame_pose(model, q, "l2")  # half a turn the other way along
+    np.testing.assert_allclose(R @ [0, 1, 0], [0, -1, 0], atol=1e-15)
+    np.testing.assert_allclose(p, [0.1 + 0.1 - 0.1, 0.4, 0.6 + 2 * 0.003], atol=1e-15)
+    np.testing.assert_allclose(model.link_pose("l2", q)[1], p, atol=1e-15)
+    said = "\n".join(describe_model(model))
+    assert "screw of pitch 3 mm, no limits" in said and "screw of pitch -200 mm, -1 to 7 rad" in said
 
 
 def test_names_of_joint_types_are_complete():
