@@ -35,8 +35,10 @@ PLOT = ["matplotlib>=3.8"]
 VIEWER = ["viser>=1.1,<2"]
 GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.3"]
+# Wheels exist for x86-64 only; cameras and lidars that see no mesh work without it.
+CAMERAS = ['embreex>=4.4; platform_machine == "x86_64"']
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
-TEST = PLOT + VIEWER + GYM + MJCF + DOCS + [
+TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + DOCS + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -125,6 +127,7 @@ setup(
         "viewer": VIEWER,
         "gym": GYM,
         "mjcf": MJCF,  # import of MuJoCo's models
+        "cameras": CAMERAS,  # and lidars: rays against meshes
         "docs": DOCS,
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces

@@ -53,6 +53,7 @@ CONFINED = {
     "numba": {"core"},
     "coal": {"collision"},
     "fcl": {"collision"},
+    "embreex": {"collision/ray_scene.py"},
     "rclpy": {"ros/rclpy_backend.py", "ros/rclpy_turns.py"},
     "cyclonedds": {"ros"},
     "matplotlib": {"bench", "demo"},
@@ -64,7 +65,7 @@ CONFINED = {
 }
 
 #: libraries that `import mb_contact` must not load: not needed by every user, or slow
-NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl", "viser")
+NOT_AT_IMPORT = ("rclpy", "cyclonedds", "rosbags", "matplotlib", "trimesh", "fcl", "viser", "embreex")
 
 
 def room_of(path, package=PACKAGE):

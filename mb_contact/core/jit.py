@@ -24,6 +24,7 @@ ROOMS = {
     "tree": (),
     "lcp": (),
     "collision": ("tree",),
+    "rays": ("tree",),
     "constraints": ("tree",),
     "surfaces": ("tree", "lcp"),
     "solve": ("tree", "lcp", "constraints"),

@@ -24,7 +24,7 @@ from mb_contact.model.scene import (
 )
 from mb_contact.model.scene_writer import save_scene
 from mb_contact.model.scene_yaml import load_scene
-from mb_contact.model.sensors import Sensor
+from mb_contact.model.sensors import Image, Pad, Scan, Sensor
 from mb_contact.model.urdf import load_urdf
 from mb_contact.model.world import World, build_world
 
@@ -34,15 +34,18 @@ __all__ = [
     "Frame",
     "Geometry",
     "Ground",
+    "Image",
     "ImportedScene",
     "Material",
     "MaterialPair",
     "Model",
     "ModelMaterials",
     "Motion",
+    "Pad",
     "Pendulum",
     "Pose",
     "Primitive",
+    "Scan",
     "Scene",
     "SceneModel",
     "Sensor",

@@ -56,6 +56,8 @@ def _rules(scene):
         yield from _model_rules(scene, model, f"models[{i}]")
     yield from _pair_rules(scene)
     yield from _coupling_rules(scene)
+    for i, sensor in enumerate(scene.sensors):
+        yield from _pose_rules(sensor.pose or Pose(), f"sensors[{i}].pose")
     yield from sensor_rules(scene, _numbers_rule)
     yield not (np.isfinite(scene.time_step) and scene.time_step > 0.0), "time_step", (
         f"must be greater than zero, got {scene.time_step}"

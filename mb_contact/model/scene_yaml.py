@@ -43,8 +43,8 @@ from mb_contact.model.scene import (
 )
 from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
+from mb_contact.model.sensors import FACES, Image, Pad, Scan, Sensor
 from mb_contact.model.sensors import KINDS as SENSOR_KINDS
-from mb_contact.model.sensors import Sensor
 from mb_contact.model.yaml_reader import (
     boolean,
     choice,
@@ -238,12 +238,35 @@ _motion = record(Motion, {
     "periodic": boolean,
 })
 
+_counts = whole(1, 2**15)
+
+
+def _cells(reader, node, key):
+    values = many(_counts)(reader, node, key)
+    if len(values) != 2:
+        raise reader.error(node, key, f"must be a list of 2 whole numbers, got {len(values)}")
+    return values
+
+
+described(_cells, type="array", items=_counts, minItems=2, maxItems=2)
+
 _sensor = record(Sensor, {
     "name": text,
     "kind": choice(*SENSOR_KINDS),
     "link": text,
     "joint": text,
     "joints": many(text),
+    "pose": _pose,
+    "image": record(Image, {
+        "width": _counts, "height": _counts, "fov": number(above=0.0), "near": number(low=0.0),
+        "far": number(above=0.0), "colour": boolean,
+    }),
+    "scan": record(Scan, {
+        "samples": _counts, "angles": vector(2), "rings": _counts, "elevations": vector(2), "near": number(low=0.0),
+        "far": number(above=0.0),
+    }),
+    "pad": record(Pad, {"face": choice(*FACES), "cells": _cells, "geometry": text}),
+    "partner": text,
     "rate": number(low=0.0),
     "noise": vector(2),
     "resolution": number(low=0.0),

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Visual meshes and shapes of a URDF, to draw a robot; the dynamics know nothing of them."""
+"""What can be seen of a scene: visuals of URDFs, of which the dynamics know nothing, and collision shapes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,50 @@ from mb_contact.checks import as_number
 from mb_contact.model.meshes import FORMATS, read_mesh
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import rpy_to_matrix
-from mb_contact.model.shape_meshes import box_mesh, round_mesh
-from mb_contact.types import SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_SPHERE
+from mb_contact.model.scene_parts import kernel_size
+from mb_contact.model.shape_meshes import box_mesh, round_mesh, shape_mesh
+from mb_contact.types import (
+    SHAPE_BOX,
+    SHAPE_CAPSULE,
+    SHAPE_CONVEX,
+    SHAPE_CYLINDER,
+    SHAPE_HEIGHT_FIELD,
+    SHAPE_SPHERE,
+    WORLD,
+)
 
 MOST = 30000  #: triangles of one mesh; of a finer one every k-th vertex cluster is drawn
 ROUND_SHAPES = {"sphere": SHAPE_SPHERE, "cylinder": SHAPE_CYLINDER, "capsule": SHAPE_CAPSULE}
+MESHES = (SHAPE_CONVEX, SHAPE_HEIGHT_FIELD)  #: shapes that are their triangles
 FINE = 320  #: clusters along the longest side of such a mesh
 LIGHT, DARK, ACCENT = (0.80, 0.81, 0.83), (0.32, 0.34, 0.38), (0.90, 0.55, 0.24)  #: where the file gives no colour
+STILL = (0.62, 0.63, 0.64)  #: colour of what is welded to the world
+PALETTE = (  #: colours of objects, by turns
+    (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
+    (0.93, 0.56, 0.60), (0.36, 0.70, 0.72), (0.70, 0.55, 0.38), (0.55, 0.60, 0.28), (0.45, 0.45, 0.55),
+)  # fmt: skip
+
+
+class Shape(NamedTuple):
+    """A shape with a closed form."""
+
+    kind: int  #: SHAPE_*
+    size: np.ndarray  #: (3,), as SHAPE_* says [m]
+    R: np.ndarray  #: (3, 3), its axes in the link's
+    p: np.ndarray  #: (3,), its origin in the link's frame [m]
 
 
 class Visual(NamedTuple):
-    """What one ``<visual>`` draws."""
+    """What one ``<visual>`` or one collision shape looks like."""
 
     link: str
     vertices: np.ndarray  #: (v, 3), in the link's frame [m]
     triangles: np.ndarray  #: int64 (t, 3)
     colour: tuple  #: red, green, blue, opacity, from 0 to 1
+    shape: Shape | None = None  #: what the triangles stand for; None where they are all there is
 
 
-def read_visuals(urdf, start=None, package_dirs=()):
+def read_visuals(urdf, start=None, package_dirs=(), most=MOST):
     """All visuals of a robot, and a sentence for each that cannot be drawn.
 
     Parameters
@@ -43,6 +68,8 @@ def read_visuals(urdf, start=None, package_dirs=()):
     start : path, optional
         Folder that relative mesh files start from.
     package_dirs : sequence of path
+    most : int or None
+        Finer meshes are thinned to about so many triangles.
 
     Returns
     -------
@@ -55,17 +82,18 @@ def read_visuals(urdf, start=None, package_dirs=()):
     for number, link in enumerate(root.findall("link")):
         for visual in link.findall("visual"):
             try:
-                vertices, triangles = _geometry(visual.find("geometry"), start, package_dirs)
+                (vertices, triangles), kind, size = _geometry(visual.find("geometry"), start, package_dirs, most)
                 R, p = _origin(visual.find("origin"))
             except (ValueError, OSError) as error:
                 missing.append(f"link '{link.get('name')}': visual left out: {error}")
                 continue
             colour = _colour(visual.find("material"), named, number)
-            visuals.append(Visual(link.get("name"), vertices @ R.T + p, triangles, colour))
+            shape = None if kind is None else Shape(kind, size, R, p)
+            visuals.append(Visual(link.get("name"), vertices @ R.T + p, triangles, colour, shape))
     return visuals, missing
 
 
-def scene_visuals(scene, world):
+def scene_visuals(scene, world, most=MOST):
     """The visuals of all robots of a scene, each relative to the file it comes from; as :func:`read_visuals`."""
     folder = Path() if scene.path is None else Path(scene.path).parent
     visuals, missing = [], []
@@ -73,38 +101,65 @@ def scene_visuals(scene, world):
         start = folder
         if not str(entry.urdf).lstrip().startswith("<"):
             start = find_resource(entry.urdf, start=folder).parent
-        found, without = read_visuals(model.urdf, start)
+        found, without = read_visuals(model.urdf, start, most=most)
         visuals += found
         missing += without
     return visuals, missing
 
 
+def shape_visuals(world, most=None):
+    """The collision shapes of a world as Visuals; a plane has no triangles.
+
+    Of a height field's rows and columns at most ``most`` each are taken where that is given.
+    """
+    visuals, colours = [], {}
+    for g, link in enumerate(world.geometry_links):
+        frame, kind = world.frames[link], int(world.geoms.kind[g])
+        R, p = frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
+        vertices, triangles = shape_mesh(world.geoms, g, most)
+        colour = STILL if frame.body == WORLD else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
+        shape = None if kind in MESHES else Shape(kind, world.geoms.size[g], R, p)
+        visuals.append(Visual(link, vertices @ R.T + p, triangles, (*colour, 1.0), shape))
+    return visuals
+
+
+def visible(scene, world):
+    """What can be seen: the visuals of the robots, and the collision shapes of links without any."""
+    visuals, _ = scene_visuals(scene, world, most=None)
+    drawn = {visual.link for visual in visuals}
+    return visuals + [visual for visual in shape_visuals(world) if visual.link not in drawn]
+
+
 # --- one visual -----------------------------------------------------------------------------------
 
 
-def _geometry(geometry, start, package_dirs):
-    """Vertices and triangles of a ``<geometry>``; ValueError or OSError says why not."""
+def _geometry(geometry, start, package_dirs, most):
+    """(vertices, triangles), SHAPE_* or None and size of a ``<geometry>``; ValueError or OSError says why not."""
     shapes = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
     if len(shapes) != 1:
         raise ValueError("it needs one shape")
     shape = shapes[0]
     if shape.tag == "mesh":
-        return _mesh(shape, start, package_dirs)
+        return _mesh(shape, start, package_dirs, most), None, None
     if shape.tag == "box":
-        return box_mesh(0.5 * _numbers(shape, "size", 3))
+        size = kernel_size(SHAPE_BOX, _numbers(shape, "size", 3))
+        return box_mesh(size), SHAPE_BOX, size
     if shape.tag not in ROUND_SHAPES:
         raise ValueError(f"<{shape.tag}> is not drawn")
     length = np.zeros(1) if shape.tag == "sphere" else _numbers(shape, "length", 1)
-    return round_mesh(ROUND_SHAPES[shape.tag], (*_numbers(shape, "radius", 1), *0.5 * length))
+    kind = ROUND_SHAPES[shape.tag]
+    size = kernel_size(kind, (*_numbers(shape, "radius", 1), *length))
+    return round_mesh(kind, size), kind, size
 
 
-def _mesh(shape, start, package_dirs):
+def _mesh(shape, start, package_dirs, most):
     path = find_resource(shape.get("filename") or "", package_dirs, start)
     kind = path.suffix.lower()[1:]
     if kind not in FORMATS:
         raise ValueError(f"the format '{path.suffix}' is not read; formats: {', '.join(FORMATS)}")
     vertices, triangles = read_mesh(path.read_bytes(), kind)
-    return thinned(vertices * _numbers(shape, "scale", 3, np.ones(3)), triangles)
+    vertices = vertices * _numbers(shape, "scale", 3, np.ones(3))
+    return (vertices, triangles) if most is None else thinned(vertices, triangles, most)
 
 
 def thinned(vertices, triangles, most=MOST):

@@ -30,6 +30,7 @@ from mb_contact.ros.qos import LATCHED
 from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
+from mb_contact.ros.services.sensors import tare_services
 from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator
@@ -102,6 +103,7 @@ class SimulatorNode:
 
     def _serve(self):
         StandardServices(self)
+        tare_services(self)
         if available(self.node):
             SimulationServices(self, EntityServices(self))
         else:
@@ -197,6 +199,7 @@ class SimulatorNode:
                 request.cancel()
             self.stepping.end("the simulation ends")
             self.node.wake()
+            self.outputs.close()
             executor.join(timeout=ANSWER_SECONDS)
         return self.summary()
 

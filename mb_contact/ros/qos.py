@@ -43,6 +43,7 @@ LATCHED = QoS(depth=1, latched=True)  #: robot_description
 COMMAND = QoS(depth=100, reliable=False)  #: commands in real time: the newest acts, and all that came in are taken
 COMMAND_LOCKSTEP = QoS(depth=10, keep_all=True)  #: commands in lockstep: none may be lost
 SERVICE = QoS(depth=10)
+SENSOR = QoS(depth=5, reliable=False)  #: images and scans, as ROS has it for sensor data: a late one is of no use
 
 #: Policies that ROS's ``qos_overrides.TOPIC.publisher|subscription.POLICY`` parameters may change, and their words.
 RELIABILITY = {"reliable": True, "best_effort": False}

@@ -6,7 +6,9 @@
 from mb_contact.lazy import lazy_names
 
 _DEFINED = {
+    "cameras": ("ImageReading", "ScanReading"),
     "initial": ("initial_penetrations",),
+    "pads": ("TactileReading",),
     "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
     "sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),

@@ -3,7 +3,9 @@
 
 """Where the names are, for type checkers and editors."""
 
+from mb_contact.simulation.cameras import ImageReading, ScanReading
 from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.simulation.pads import TactileReading
 from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
 from mb_contact.simulation.sensors import EncoderReading, ImuReading, Sensors
 from mb_contact.simulation.simulator import Simulator
@@ -12,8 +14,10 @@ from mb_contact.simulation.surface_simulator import SurfaceSimulator, SurfaceTre
 __all__ = [
     "Certificate",
     "EncoderReading",
+    "ImageReading",
     "Impact",
     "ImuReading",
+    "ScanReading",
     "Sensors",
     "Simulator",
     "State",
@@ -21,5 +25,6 @@ __all__ = [
     "SurfaceSimulator",
     "SurfaceState",
     "SurfaceTreeSimulator",
+    "TactileReading",
     "initial_penetrations",
 ]

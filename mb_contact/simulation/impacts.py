@@ -97,7 +97,7 @@ class Impacts:
         _times.clear_shift(self.context.work)
 
     def _clear(self):
-        self.events = []
+        self.events, self.pairs = [], []  # and the pairs of shapes of each event's points
         self.happened = False  #: an impact of contacts, which has an event, or of joint limits alone
         self.v_after = None  #: (N,), velocities that the impacts so far have left [m/s, rad/s]
         self.work_done = 0.0  #: change of kinetic energy by the impacts of this step [J]
@@ -337,6 +337,7 @@ class Impacts:
         self.happened, self.v_after = True, context.v.copy()
         if count == 0:
             return  # joint limits alone
+        self.pairs.append(picked.pair[:count].copy())
         self.events.append(
             Impact(
                 time=self.time + float(imp.first[0]),

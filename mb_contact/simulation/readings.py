@@ -22,11 +22,12 @@ from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.joint_wrench import JointWrenches
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
+from mb_contact.simulation.sensors import Sensing
 from mb_contact.simulation.state import SimulationState
 from mb_contact.types import WORLD
 
 
-class Readings:
+class Readings(Sensing):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -128,8 +129,6 @@ class Readings:
             Of ``mb_contact.studies``.
         """
         return getattr(self.context.contact_step, "last", None)
-
-    # --- queries --------------------------------------------------------------------------------
 
     @property
     def q(self) -> Floats:

@@ -9,6 +9,9 @@ limits and friction of the joints, springs, contacts, loops, pushes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +21,15 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
 from mb_contact.dynamics.jacobians import acceleration, frame_pose, velocity
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.model.scene import Pose
+from mb_contact.model.sensors import RAYS
+from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
+from mb_contact.simulation.pads import PadFace, touches, wrench_about
 from mb_contact.types import OK, WORLD
+
+TARED = ("force_torque", "contact", "tactile")  #: kinds whose zero can be set
 
 
 class ImuReading(NamedTuple):
@@ -61,37 +70,67 @@ class Sensors:
     Raises
     ------
     SceneError
-        A sensor is on a link or joint that does not exist.
+        A sensor is on a link, shape or joint that does not exist, or needs what is not installed.
 
     Examples
     --------
     >>> imu = mb.model.Sensor("imu", "imu", link="link_0", noise=(0.0, 0.01), seed=4)
+    >>> wrist = mb.model.Sensor("wrist", "force_torque", joint="hinge_0")
     >>> arm = mb.pendulum(1, length=1.0, angle=0.0, rate=0.0)
-    >>> sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(arm.urdf()),), sensors=(imu,)))
-    >>> sensors = mb.simulation.Sensors(sim)
-    >>> sensors.names, sensors.read("imu").linear_acceleration
-    (('imu',), array([0.  , 0.  , 9.81]))
-    >>> abs(sensors.sample("imu").linear_acceleration[2] - 9.81) < 0.1
+    >>> sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(arm.urdf()),), sensors=(imu, wrist)))
+    >>> sim.sensors.names, sim.sensors.read("imu").linear_acceleration
+    (('imu', 'wrist'), array([0.  , 0.  , 9.81]))
+    >>> abs(sim.sensors.sample("imu").linear_acceleration[2] - 9.81) < 0.1
     True
+    >>> step = sim.step()
+    >>> taken = sim.sensors.capture("wrist")
+    >>> sim.sensors.tare("wrist")
+    >>> np.linalg.norm(sim.sensors.sample("wrist")), np.isclose(np.linalg.norm(taken()), 9.81, rtol=0.1)
+    (0.0, True)
     >>> encoder = mb.model.Sensor("arm", "encoder", resolution=0.1)
     >>> sim = mb.Simulator(mb.Scene(models=(mb.model.SceneModel(arm.urdf()),), sensors=(encoder,)))
-    >>> mb.simulation.Sensors(sim).joints("arm"), mb.simulation.Sensors(sim).accelerations()
-    ([0], array([0.]))
+    >>> sim.sensors.frames("arm"), sim.sensors.joints("arm"), sim.sensors.accelerations()
+    ({}, [0], array([0.]))
     """
 
     def __init__(self, simulator: Any) -> None:
-        self._simulator, world = simulator, simulator.world
-        self._sensors = {sensor.name: sensor for sensor in simulator.scene.sensors}
+        self._simulator, world, scene = simulator, simulator.world, simulator.scene
+        self._sensors = {sensor.name: sensor for sensor in scene.sensors}
+        self.offsets: dict[str, Any] = {}  #: readings that samples are told without: what ``tare`` has put there
+        self.pads: dict[str, PadFace] = {}
         arrays = make_tree_arrays(world.tree)
         self._external, self._handle = arrays.still, make_tree_handle(arrays)
-        for i, sensor in enumerate(simulator.scene.sensors):
-            place, known = {
-                "imu": ([sensor.link], world.frames), "force_torque": ([sensor.joint], simulator.joint_wrenches.names),
-                "encoder": (sensor.joints, world.joint_names),
-            }[sensor.kind]  # fmt: skip
-            for name in place:
+        for i, sensor in enumerate(scene.sensors):
+            key = f"sensors[{i}]"
+            for name, known in self._places(sensor):
                 message = f"there is no '{name}'; known are {', '.join(sorted(known))}"
-                simulator.scene.refuse_if(name not in known, f"sensors[{i}]", message)
+                scene.refuse_if(name not in known, key, message)
+            narrow = sensor.kind == "tactile" or sensor.partner is not None
+            message = "tactile pads and partners need collision_scheme time_stepping"
+            scene.refuse_if(narrow and scene.collision_scheme != "time_stepping", key, message)
+            if sensor.kind == "tactile":
+                self.pads[sensor.name] = self._pad(sensor, key)
+        self.cameras = Cameras(simulator) if any(sensor.kind in RAYS for sensor in scene.sensors) else None
+
+    def _places(self, sensor):
+        """(name, names that exist) of what a sensor refers to."""
+        world, touched = self._simulator.world, self._simulator.world.link_geometries
+        if sensor.joint is not None:
+            yield sensor.joint, self._simulator.joint_wrenches.names
+        if sensor.link is not None:
+            yield sensor.link, {**world.frames, "world": None} if sensor.kind in RAYS else world.frames
+        if sensor.kind in ("contact", "tactile"):
+            yield sensor.link, touched
+        if sensor.partner is not None:
+            yield sensor.partner, touched
+        for joint in sensor.joints:
+            yield joint, world.joint_names
+
+    def _pad(self, sensor, key):
+        try:
+            return PadFace(self._simulator.world, sensor)
+        except SceneError as error:
+            raise self._simulator.scene.error(key, str(error)) from None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,23 +151,24 @@ class Sensors:
 
         Returns
         -------
-        ImuReading, EncoderReading or ndarray (6,)
-            The last for force and torque, as ``Simulator.joint_wrench`` [N m, N].
+        ImuReading, EncoderReading, TactileReading, ImageReading, ScanReading or ndarray (6,)
+            The last for force and torque, as ``Simulator.joint_wrench``, and for contact: the mean wrench of the last
+            step's contacts about the link's origin, in its axes [N m, N].
 
         Raises
         ------
         InputError
             There is no such sensor.
         """
+        sensor = self._sensor(name)
+        if sensor.kind in RAYS:
+            return self.cameras.capture(name)()
+        return self._READERS[sensor.kind](self, sensor)
+
+    def _sensor(self, name):
         if name not in self._sensors:
             raise InputError(f"there is no sensor '{name}'; the sensors are {', '.join(self._sensors) or 'none'}")
-        sensor = self._sensors[name]
-        if sensor.kind == "imu":
-            return self._imu(sensor)
-        if sensor.kind == "force_torque":
-            return self._simulator.joint_wrench(sensor.joint)
-        rows = self.joints(name)
-        return EncoderReading(self._simulator.joint_positions()[rows], self._simulator.joint_velocities()[rows])
+        return self._sensors[name]
 
     def joints(self, name: str) -> Any:
         """Places of an encoder's joints among ``world.joint_names``.
@@ -144,8 +184,55 @@ class Sensors:
         known = self._simulator.world.joint_names
         return [known.index(joint) for joint in self._sensors[name].joints or known]
 
+    def frames(self, name: str) -> dict[str, tuple[Floats, Floats]]:
+        """Frames that a sensor has of its own, each in the one before it, the first in that of its link.
+
+        A camera has two: its own, with x ahead and z up, and NAME_optical of its images, with z ahead, x to the right
+        and y down.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        dict of str to (ndarray (3, 3), ndarray (3,))
+            Axes and origin [m]; empty for sensors that measure in the axes of their link.
+
+        Raises
+        ------
+        InputError
+            There is no such sensor.
+        """
+        sensor = self._sensor(name)
+        if sensor.kind == "tactile":
+            return {name: self.pads[name].on_link}
+        if sensor.kind not in RAYS:
+            return {}
+        pose = sensor.pose or Pose()
+        optical = {f"{name}_optical": (OPTICAL, np.zeros(3))} if sensor.kind == "camera" else {}
+        return {name: (pose.rotation(), pose.origin()), **optical}
+
+    def tare(self, name: str) -> None:
+        """Let samples be told without what a sensor of forces reads now, as after a tool has been mounted.
+
+        Parameters
+        ----------
+        name : str
+            Of a sensor of kind force_torque, contact or tactile.
+
+        Raises
+        ------
+        InputError
+            There is no such sensor, or it measures no force.
+        """
+        kind = self._sensor(name).kind
+        if kind not in TARED:
+            raise InputError(f"'{name}' is of kind {kind}; what can be tared is of kind {', '.join(TARED)}")
+        self.offsets[name] = self.read(name)
+
     def sample(self, name: str) -> Any:
-        """The same with the sensor's noise and resolution.
+        """The same with the sensor's noise and resolution, and without what ``tare`` has found.
 
         The noise depends on the sensor's seed and the number of the step alone: a run that is repeated has the same.
 
@@ -155,25 +242,78 @@ class Sensors:
 
         Returns
         -------
-        ImuReading, EncoderReading or ndarray (6,)
+        ImuReading, EncoderReading, TactileReading, ImageReading, ScanReading or ndarray (6,)
 
         Raises
         ------
         InputError
             There is no such sensor.
         """
-        reading, sensor = self.read(name), self._sensors[name]
+        return self.capture(name)()
+
+    def capture(self, name: str) -> Callable[[], Any]:
+        """Take all that the sample of the present state needs: images can then be made in another thread.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        callable
+            Without arguments; returns the sample of the state in which it was made, whatever the simulator does since.
+
+        Raises
+        ------
+        InputError
+            There is no such sensor.
+        """
+        sensor = self._sensor(name)
         chance = np.random.default_rng((sensor.seed, self._simulator.step_count))
+        if sensor.kind in RAYS:
+            take = self.cameras.capture(name)
+            return lambda: noisy(take(), sensor.noise, chance)
+        sample = self._noisy(sensor, self.read(name), chance)
+        return lambda: sample
+
+    def _noisy(self, sensor, reading, chance):
         first, second = sensor.noise
         if sensor.kind == "imu":
-            noisy = [x + s * chance.standard_normal(3) for x, s in zip(reading[1:], sensor.noise)]
-            return ImuReading(reading.orientation, *noisy)
-        if sensor.kind == "force_torque":
-            return reading + np.repeat((first, second), 3) * chance.standard_normal(6)
+            noise = [x + s * chance.standard_normal(3) for x, s in zip(reading[1:], sensor.noise)]
+            return ImuReading(reading.orientation, *noise)
+        if sensor.kind == "tactile":
+            less = [x - y for x, y in zip(reading, self.offsets.get(sensor.name, reading._make([0.0] * 3)))]
+            return self.pads[sensor.name].noisy(reading._make(less), sensor.noise, chance)
+        if sensor.kind in TARED:
+            less = reading - self.offsets.get(sensor.name, 0.0)
+            return less + np.repeat((first, second), 3) * chance.standard_normal(6)
         position, speed = (x + s * chance.standard_normal(len(x)) for x, s in zip(reading, sensor.noise))
         if sensor.resolution > 0.0:
             position = sensor.resolution * np.round(position / sensor.resolution)
         return EncoderReading(position, speed)
+
+    def _joint_wrench(self, sensor):
+        return self._simulator.joint_wrench(sensor.joint)
+
+    def _encoder(self, sensor):
+        rows = self.joints(sensor.name)
+        return EncoderReading(self._simulator.joint_positions()[rows], self._simulator.joint_velocities()[rows])
+
+    def _tactile(self, sensor):
+        return self.pads[sensor.name].read(self._simulator.context, self._partners(sensor))
+
+    def _partners(self, sensor):
+        return None if sensor.partner is None else self._simulator.world.link_geometries[sensor.partner]
+
+    def _contact(self, sensor):
+        sim, last = self._simulator, self._simulator.context.last
+        if last is None:
+            return np.zeros(6)
+        if sensor.partner is None:
+            return sim.contact_impulse(sensor.link) / last.dt
+        R, p = frame_pose(sim.world, last.q, sensor.link)
+        touch = touches(sim.context, sim.world.link_geometries[sensor.link], self._partners(sensor))
+        return wrench_about(touch, p, R, last.dt)
 
     def _imu(self, sensor):
         sim, world = self._simulator, self._simulator.world
@@ -226,3 +366,26 @@ class Sensors:
             for body, on in ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r])):
                 if body != WORLD:
                     self._external[body] += on * impulse[r] / dt
+
+    _READERS = MappingProxyType({
+        "imu": _imu, "force_torque": _joint_wrench, "encoder": _encoder, "contact": _contact, "tactile": _tactile,
+    })
+
+
+class Sensing:
+    """The part of a Simulator that has sensors."""
+
+    @cached_property
+    def sensors(self) -> Sensors:
+        """The sensors of the scene.
+
+        Returns
+        -------
+        Sensors
+
+        Raises
+        ------
+        SceneError
+            A sensor is on a link, shape or joint that does not exist, or needs what is not installed.
+        """
+        return Sensors(self)

@@ -16,19 +16,14 @@ from mb_contact.model.height_fields import grid_triangles
 from mb_contact.model.pairs import link_frictions
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Scene
-from mb_contact.model.shape_meshes import ball_profile, box_mesh, shape_mesh, turned
-from mb_contact.model.visuals import read_visuals, scene_visuals
+from mb_contact.model.shape_meshes import ball_profile, box_mesh, turned
+from mb_contact.model.visuals import PALETTE, STILL, read_visuals, scene_visuals, shape_visuals
 from mb_contact.model.world import World
 from mb_contact.types import SHAPE_PLANE, WORLD
 
 FIELD_ROWS = 256  #: and columns of a drawn height field at most
 SURFACE_ROWS = 40  #: and columns of a drawn chart
 CUBE, SPHERE, CYLINDER, TRIANGLES = 1, 2, 3, 11  #: types of visualization_msgs/Marker
-STILL = (0.62, 0.63, 0.64)  #: colour of what is welded to the world
-PALETTE = (  #: colours of objects, by turns
-    (0.86, 0.37, 0.25), (0.24, 0.48, 0.72), (0.95, 0.72, 0.27), (0.35, 0.64, 0.42), (0.58, 0.40, 0.68),
-    (0.93, 0.56, 0.60), (0.36, 0.70, 0.72), (0.70, 0.55, 0.38), (0.55, 0.60, 0.28), (0.45, 0.45, 0.55),
-)  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -80,23 +75,10 @@ def scene_drawing(scene: Scene, world: World) -> Drawing:
 
 def _collision_shapes(world):
     """Parts and Planes of all geometries."""
-    parts, planes, colours = [], [], {}
-    for g, link in enumerate(world.geometry_links):
-        R, p = _in_link(world, g)
-        if int(world.geoms.kind[g]) == SHAPE_PLANE:
-            planes.append(Plane(link, R, p))
-            continue
-        vertices, triangles = shape_mesh(world.geoms, g, FIELD_ROWS)
-        fixed = world.frames[link].body == WORLD
-        colour = STILL if fixed else colours.setdefault(link, PALETTE[len(colours) % len(PALETTE)])
-        parts.append(Part(link, vertices @ R.T + p, triangles, colour))
+    visuals = shape_visuals(world, FIELD_ROWS)
+    planes = [Plane(v.link, v.shape.R, v.shape.p) for v in visuals if v.shape and v.shape.kind == SHAPE_PLANE]
+    parts = [Part(v.link, v.vertices, v.triangles, v.colour[:3]) for v in visuals if len(v.triangles)]
     return parts, planes
-
-
-def _in_link(world, g):
-    """Pose of geometry g in the frame of its link, from those of both in the frame of the body."""
-    frame = world.frames[world.geometry_links[g]]
-    return frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
 
 
 def marker_parts(markers: Iterable[Any], world_frame: str = "world") -> list[Part]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
 WRENCH = "geometry_msgs/msg/WrenchStamped"
+IMAGE = "sensor_msgs/msg/Image"
+CLOUD = "sensor_msgs/msg/PointCloud2"
 TF = "tf2_msgs/msg/TFMessage"
 STATUS = "diagnostic_msgs/msg/DiagnosticStatus"
 
@@ -54,6 +56,15 @@ TOPICS = (
     Topic("out", "/cell/sensors/imu", "sensor_msgs/msg/Imu"),
     Topic("out", "/cell/sensors/wrist", WRENCH),
     Topic("out", "/cell/sensors/encoder", JOINT_STATE),
+    Topic("out", "/cell/sensors/press", WRENCH),
+    Topic("out", "/cell/sensors/pad", WRENCH),
+    Topic("out", "/cell/sensors/pad/pressure", IMAGE),
+    Topic("out", "/cell/sensors/eye/camera_info", "sensor_msgs/msg/CameraInfo", reliable=False),
+    Topic("out", "/cell/sensors/eye/depth", IMAGE, reliable=False),
+    Topic("out", "/cell/sensors/eye/image", IMAGE, reliable=False),
+    Topic("out", "/cell/sensors/eye/points", CLOUD, reliable=False),
+    Topic("out", "/cell/sensors/scanner", "sensor_msgs/msg/LaserScan", reliable=False),
+    Topic("out", "/cell/sensors/rings", CLOUD, reliable=False),
     Topic("out", "/cell/contacts", "ros_gz_interfaces/msg/Contacts"),
     Topic("out", "/cell/certificate", STATUS),
     Topic("out", "/cell/contact_markers", "visualization_msgs/msg/MarkerArray"),
@@ -86,6 +97,7 @@ SERVICES = (
     Service("/cell/sim/reset", "std_srvs/srv/Trigger"),
     Service("/cell/sim/pause", "std_srvs/srv/SetBool"),
     Service("/cell/sim/step", "std_srvs/srv/Trigger"),
+    *(Service(f"/cell/sensors/{name}/tare", "std_srvs/srv/Trigger") for name in ("wrist", "press", "pad")),
     *(Service(f"/cell/{_words(name)}", f"simulation_interfaces/srv/{name}") for name in _SIMULATION),
     *(Service(f"/cell/sim/{_words(name)}", f"rcl_interfaces/srv/{name}") for name in _PARAMETERS),
     Service("/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription"),
@@ -137,6 +149,14 @@ sensors:
   - {name: imu, kind: imu, link: tool, rate: 200, latency: 0.01}
   - {name: wrist, kind: force_torque, joint: sensor, rate: 100}
   - {name: encoder, kind: encoder, joints: [elbow], resolution: 0.001}
+  - {name: press, kind: contact, link: tool, partner: ground, rate: 100}
+  - {name: pad, kind: tactile, link: box, pad: {face: -z, cells: [3, 2]}, rate: 100}
+  - {name: eye, kind: camera, link: world, pose: {position: [1.0, 0.0, 2.05], rpy: [0.0, 1.5707963267948966, 0.0]},
+     image: {width: 33, height: 25, fov: 0.2, colour: true}, rate: 20, latency: 0.02}
+  - {name: scanner, kind: lidar, link: box, pose: {position: [0.0, 0.0, 0.45]}, scan: {samples: 9, angles: [-0.4, 0.4]},
+     rate: 20}
+  - {name: rings, kind: lidar, link: box, pose: {position: [0.0, 0.0, 0.45]}, rate: 20,
+     scan: {samples: 9, angles: [-0.4, 0.4], rings: 3, elevations: [-1.2, -0.8]}}
 """
 
 _INERTIAL = (

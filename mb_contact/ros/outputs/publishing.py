@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mb_contact.errors import CommunicationError
+from mb_contact.errors import CommunicationError, InputError
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
@@ -52,6 +52,7 @@ class Outputs:
         self.told: int | None = None
         self._sent: int | None = None
         self._wrenches: Any = None
+        self._sensors: SensorOutputs | None = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)
@@ -70,7 +71,7 @@ class Outputs:
         self._objects = ObjectMarkers(make, simulator, options)
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
-        self._sensors = SensorOutputs(make, simulator, schedule.time_step, options.frame_prefix)
+        self._sensors = SensorOutputs(make, simulator, schedule.time_step, options, self._sensors)
         self._description = Description(make, simulator)
 
     def accumulate(self) -> None:
@@ -93,6 +94,24 @@ class Outputs:
         self._description.publish()
         self._frames.publish_static()
         self._objects.publish()
+
+    def tare(self, name: str) -> str:
+        """Set a sensor's zero; returns a sentence, on the physics thread.
+
+        Raises
+        ------
+        InputError
+            There is no such sensor any more.
+        """
+        if self._sensors is None or self._sensors.sensors is None:
+            raise InputError(f"there is no sensor '{name}' any more")
+        self._sensors.sensors.tare(name)
+        return f"'{name}' tells what comes on top of what it reads now"
+
+    def close(self) -> None:
+        """Make no more images."""
+        if self._sensors is not None:
+            self._sensors.close()
 
     def publish_frames(self, stamp: int) -> None:
         """Show where everything is, between two states."""
@@ -141,6 +160,7 @@ class _Maker:
         self._node = node
         self._publishers = publishers
         self._known = {}
+        self.logger = node.get_logger()
 
     def publisher(self, type_name, topic, qos=STATE):
         """Return a publisher."""
@@ -161,7 +181,7 @@ class _Maker:
         """Return an empty message."""
         return self._node.message_type(type_name)()
 
-    def prepared(self, type_name, topic, message):
+    def prepared(self, type_name, topic, message, qos=STATE):
         """Return a prepared message on a publisher of its own, and that publisher."""
-        publisher = self.publisher(type_name, topic)
+        publisher = self.publisher(type_name, topic, qos)
         return publisher.prepare(message), publisher

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.ros.options import NodeOptions
 from mb_contact.ros.outputs.fields import put
 from mb_contact.ros.qos import LATCHED
@@ -108,8 +109,25 @@ def _fixed_frames(make, simulator, options):
         put(transform.transform.translation, position)
         put(transform.transform.rotation, quaternion)
         message.transforms.append(transform)
+    for sensor in getattr(simulator.scene, "sensors", ()):
+        message.transforms += _sensor_frames(make, simulator, options, sensor)
     publisher.publish(message)
     return publisher, message
+
+
+def _sensor_frames(make, simulator, options, sensor):
+    """Transforms of a sensor's own frames from that of its link."""
+    transforms, parent = [], options.frame_prefix + str(sensor.link)
+    if sensor.link not in simulator.world.frames:
+        parent = options.world_frame
+    for child, (R, p) in simulator.sensors.frames(sensor.name).items():
+        transform = make.message("geometry_msgs/msg/TransformStamped")
+        transform.header.frame_id, transform.child_frame_id = parent, options.frame_prefix + child
+        put(transform.transform.translation, p)
+        put(transform.transform.rotation, matrix_to_quat(R))
+        transforms.append(transform)
+        parent = transform.child_frame_id
+    return transforms
 
 
 def _name_frames(transform, options, name):

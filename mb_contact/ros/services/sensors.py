@@ -1,0 +1,30 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""sensors/NAME/tare: the zero of sensors of forces."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mb_contact.errors import MbContactError
+from mb_contact.ros.names import sanitise
+from mb_contact.ros.services.standard import TRIGGER
+from mb_contact.simulation.sensors import TARED
+
+
+def tare_services(simulator_node: Any) -> None:
+    """Serve a std_srvs/Trigger for each sensor of a :class:`~mb_contact.ros.node.SimulatorNode` that can be tared."""
+    for sensor in getattr(simulator_node.simulator.scene, "sensors", ()):
+        if sensor.kind in TARED:
+            name = f"sensors/{sanitise(sensor.name)}/tare"
+            simulator_node.services.create(TRIGGER, name, partial(_tare, simulator_node, sensor.name))
+
+
+def _tare(control, name, _request, answer):
+    try:
+        answer.message, answer.success = control.ask(lambda: control.outputs.tare(name)), True
+    except MbContactError as error:
+        answer.success, answer.message = False, str(error)
+    return answer

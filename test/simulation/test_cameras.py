@@ -1,0 +1,165 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Cameras and lidars against closed forms, and what they see of the scenes."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.sensors import Image, Scan, Sensor
+
+DOWN = (0.0, 0.5 * np.pi, 0.0)  #: a sensor that looks down, its top towards x
+EYE = Image(161, 121, 1.2, near=0.1, far=10.0)
+
+
+def simulator(*primitives, ground=None, **sensor):
+    scene = Scene(primitives=primitives, ground=ground, sensors=(Sensor("eye", link="world", **sensor),))
+    return mb.Simulator(scene)
+
+
+def test_depth_of_a_plane_and_its_points():
+    """A tilted camera h above the ground: depth h / (sin(tilt) + v cos(tilt) / f) in the row v below the middle."""
+    height, tilt = 1.7, 0.6
+    pose = Pose((0.3, -0.2, height), rpy=(0.0, tilt, 0.4))
+    sim = simulator(ground=Ground(0.0), kind="camera", pose=pose, image=EYE)
+    reading = sim.sensors.read("eye")
+    down = (np.arange(EYE.height) - 60.0) / (80.5 / np.tan(0.6))
+    expected = height / (np.sin(tilt) + down * np.cos(tilt))
+    expected = np.where((expected > 0.0) & (expected < 10.0), expected, np.inf)
+    np.testing.assert_allclose(reading.depth, np.tile(expected[:, None], (1, EYE.width)), atol=1e-12)
+    R = pose.rotation() @ np.array([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
+    points = reading.points[np.isfinite(reading.depth)] @ R.T + pose.origin()
+    np.testing.assert_allclose(points[:, 2], 0.0, atol=1e-12)
+    assert np.isnan(reading.points[np.isinf(reading.depth)]).all() and reading.colour is None
+
+
+@pytest.mark.parametrize("distance", [1.0, 8.0])
+def test_depth_of_a_sphere(distance):
+    """|z d - c| = r with d = (u, v, 1): z = (c - sqrt(c^2 - |d|^2 (c^2 - r^2))) / |d|^2 for a sphere ahead."""
+    radius = 0.3
+    ball = Primitive("ball", "sphere", (radius,), Pose((distance, 0.0, 0.0)))
+    sim = simulator(ball, kind="camera", image=EYE)
+    u, v = np.meshgrid(np.arange(161) - 80.0, np.arange(121) - 60.0)
+    square = 1.0 + (u**2 + v**2) / EYE.focal_length**2
+    with np.errstate(invalid="ignore"):
+        root = np.sqrt(distance**2 - square * (distance**2 - radius**2))
+    expected = np.where(np.isnan(root), np.inf, (distance - root) / square)
+    assert np.isfinite(expected).sum() > 20
+    np.testing.assert_allclose(sim.sensors.read("eye").depth, expected, atol=1e-9)
+
+
+def test_a_lidar_measures_walls_and_a_ball():
+    """Ranges d / cos(azimuth) of a wall; rings at an elevation hit it higher up."""
+    wall = Primitive("wall", "box", (0.2, 40.0, 40.0), Pose((3.1, 0.0, 0.0)))
+    scan = Scan(181, (-1.2, 1.2), rings=5, elevations=(-0.3, 0.5), far=50.0)
+    sim = simulator(wall, kind="lidar", scan=scan)
+    reading = sim.sensors.read("eye")
+    azimuth, up = np.linspace(-1.2, 1.2, 181), np.linspace(-0.3, 0.5, 5)
+    np.testing.assert_allclose(reading.ranges, 3.0 / np.outer(np.cos(up), np.cos(azimuth)), atol=1e-11)
+    np.testing.assert_allclose(reading.points[..., 0], 3.0, atol=1e-11)
+    assert (np.diff(reading.points[:, 90, 2]) > 0.0).all() and (np.diff(reading.points[2, :, 1]) > 0.0).all()
+
+
+def test_what_is_too_near_or_too_far_is_not_measured():
+    near, far = (Primitive(n, "box", (0.1, 1.0, 1.0), Pose((x, 0.0, 0.0))) for n, x in (("a", 0.4), ("b", -9.0)))
+    scan = Scan(3, (0.0, np.pi), near=0.5, far=5.0)
+    ranges = simulator(near, far, kind="lidar", scan=scan).sensors.read("eye").ranges
+    np.testing.assert_array_equal(ranges, [[-np.inf, np.inf, np.inf]])
+
+
+TUBES = (
+    '<robot name="arm"><link name="base"/><link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+    'ixy="0" ixz="0" iyz="0"/></inertial><visual><origin xyz="1 0 0" rpy="0 1.5707963267948966 0"/><geometry>'
+    '<cylinder radius="0.1" length="2"/></geometry><material name="red"><color rgba="0.9 0.1 0.1 1"/></material>'
+    "</visual></link><joint name=\"turn\" type=\"continuous\"><parent link=\"base\"/><child link=\"arm\"/>"
+    '<axis xyz="0 0 1"/></joint></robot>'
+)
+
+
+def test_visuals_move_with_their_links_and_have_their_colours():
+    image = Image(65, 49, 0.8, colour=True)
+    eye = Sensor("eye", "camera", link="world", pose=Pose((1.0, 0.0, 3.0), rpy=DOWN), image=image)
+    own = Sensor("own", "camera", link="arm", image=image)
+    sim = mb.Simulator(Scene(models=(SceneModel(TUBES),), gravity=(0.0, 0.0, 0.0), sensors=(eye, own)))
+    ahead = sim.sensors.read("eye")
+    assert ahead.depth[24, 32] == pytest.approx(2.9, abs=1e-12)
+    np.testing.assert_allclose(ahead.colour[24, 32], (230, 26, 26), atol=2)
+    assert tuple(ahead.colour[0, 0]) == (191, 214, 234)  # the sky
+    sim.set_joints(["turn"], positions=[0.5 * np.pi])
+    assert np.isinf(sim.sensors.read("eye").depth[24, 32])
+    assert np.isinf(sim.sensors.read("own").depth).all()  # its own link is not seen
+
+
+def test_meshes_are_as_exact_as_their_triangles(tmp_path):
+    """A cube as a mesh, seen through Embree, is the box in closed form; nothing shines through its edges."""
+    corners = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    squares = ((1, 2, 4, 3), (5, 7, 8, 6), (1, 5, 6, 2), (3, 4, 8, 7), (1, 3, 7, 5), (2, 6, 8, 4))
+    lines = [f"v {x} {y} {z}" for x, y, z in corners]
+    lines += [f"f {t[0]} {t[i]} {t[i + 1]}" for t in squares for i in (1, 2)]
+    (tmp_path / "cube.obj").write_text("\n".join(lines))
+    pose, image = Pose((7.3, 0.1, -0.2), rpy=(0.4, 0.3, 0.2)), Image(400, 300, 0.6, colour=True)
+    cube = Primitive("cube", "mesh", mesh=str(tmp_path / "cube.obj"), pose=pose)
+    mesh, box = (
+        simulator(body, kind="camera", image=image).sensors.read("eye")
+        for body in (cube, Primitive("cube", "box", (2.0, 2.0, 2.0), pose))
+    )
+    both = np.isfinite(mesh.depth) & np.isfinite(box.depth)
+    assert both.sum() > 1000 and (np.isfinite(mesh.depth) != np.isfinite(box.depth)).sum() <= 2  # on its outline
+    np.testing.assert_allclose(mesh.depth[both], box.depth[both], atol=1e-5)
+    assert (np.abs(mesh.colour.astype(int) - box.colour).max(axis=2) > 1).sum() <= 4  # on its edges
+
+
+def test_an_image_is_that_of_the_state_in_which_it_was_taken():
+    """Images made later, in other threads, show the poses of their moment: a ball that falls freely."""
+    ball = Primitive("ball", "sphere", (0.1,), Pose((0.0, 0.0, 0.0)), "free", 1.0)
+    pose, image = Pose((0.0, 0.0, 3.0), rpy=DOWN), Image(31, 31, 0.5)
+    sim, taken, depths = simulator(ball, kind="camera", pose=pose, image=image), [], {}
+    for i in range(40):
+        sim.step()
+        taken.append((i, 2.9 - sim.link_pose("ball")[0][2], sim.sensors.capture("eye")))
+    threads = [threading.Thread(target=lambda i=i, take=take: depths.update({i: take()})) for i, _, take in taken]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, expected, _ in taken:
+        assert depths[i].depth[15, 15] == pytest.approx(expected, abs=1e-9)
+
+
+def test_noise_grows_with_depth_and_comes_again():
+    wall = Primitive("wall", "box", (0.2, 9.0, 9.0), Pose((2.1, 0.0, 0.0)))
+    sim = simulator(wall, kind="camera", image=EYE, noise=(0.003, 0.001), seed=5)
+    exact, first, again = (take("eye").depth for take in (sim.sensors.read, sim.sensors.sample, sim.sensors.sample))
+    np.testing.assert_array_equal(first, again)
+    assert (first - exact).std() == pytest.approx(np.hypot(0.003, 0.004), rel=0.05)
+    sim.step()
+    assert not np.array_equal(sim.sensors.sample("eye").depth, first)
+
+
+def test_without_embree_a_scene_with_meshes_is_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "embreex.mesh_construction", None)
+    wedge = Primitive("wedge", "mesh", mesh="package://mb_contact/config/meshes/wedge.obj")
+    with pytest.raises(mb.SceneError, match=r"sensors\[0\]: rays meet meshes through Embree: pip install mb_contact"):
+        _ = simulator(wedge, kind="camera").sensors
+    assert np.isfinite(simulator(ground=Ground(-1.0), kind="camera").sensors.read("eye").depth).any()
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"kind": "camera", "image": Image(width=0)}, r"sensors\[0\].image.width: must be a whole number from 1 on, got 0"),
+    ({"kind": "camera", "image": Image(2**15, 2**15)}, "rays are more than"),
+    ({"kind": "camera", "image": Image(fov=3.5)}, "image.fov"),
+    ({"kind": "camera", "image": Image(near=1.0, far=1.0)}, "must be above near"),
+    ({"kind": "lidar", "scan": Scan(angles=(1.0, 0.0))}, "must not be below the first"),
+    ({"kind": "lidar", "image": EYE}, "a sensor of kind lidar has none"),
+    ({"kind": "camera", "pose": Pose(quat_xyzw=(1.0, 1.0, 0.0, 0.0))}, "unit quaternion"),
+])  # fmt: skip
+def test_impossible_ones_are_refused(options, message):
+    with pytest.raises(mb.SceneError, match=message):
+        _ = simulator(**options).sensors
