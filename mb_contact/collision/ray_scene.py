@@ -91,7 +91,8 @@ class RayScene:
     """
 
     def __init__(self, world: Any, visuals: Sequence[Any]) -> None:
-        shapes, meshes = [], {}
+        shapes: list[Any] = []
+        meshes: dict[str, list[Any]] = {}
         for visual in visuals:
             if visual.shape is not None:
                 shapes.append(visual)
@@ -100,8 +101,8 @@ class RayScene:
         self._meshes = [_Mesh(parts) for parts in meshes.values()]
         self._kind = np.array([v.shape.kind for v in shapes], dtype=np.int64)
         self._size = np.array([v.shape.size for v in shapes], dtype=np.float64).reshape(-1, 3)
-        self._links = np.array([v.link for v in shapes] + list(meshes), dtype=object)
-        frames = [world.frames[link] for link in self._links]
+        links = [*(v.link for v in shapes), *meshes]
+        self._links, frames = np.array(links, dtype=np.str_), [world.frames[link] for link in links]
         poses = [(v.shape.R, v.shape.p) for v in shapes] + [(np.eye(3), mesh.middle) for mesh in self._meshes]
         self._body = np.array([frame.body for frame in frames], dtype=np.int64)
         self._R = np.array([frame.R @ R for frame, (R, _) in zip(frames, poses)]).reshape(-1, 3, 3)

@@ -38,8 +38,8 @@ class Image:
 
     Examples
     --------
-    >>> mb.model.Image(width=320, height=240, fov=1.0).focal_length
-    292.87...
+    >>> round(mb.model.Image(width=320, height=240, fov=1.0).focal_length, 3)
+    292.878
     """
 
     width: int = 640  #: [pixels]

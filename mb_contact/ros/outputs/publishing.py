@@ -52,7 +52,7 @@ class Outputs:
         self.told: int | None = None
         self._sent: int | None = None
         self._wrenches: Any = None
-        self._sensors: SensorOutputs | None = None
+        self._sensors: Any = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)

@@ -30,8 +30,8 @@ class SensorOutputs:
     def __init__(
         self, make: Any, simulator: Any, time_step: float, options: Any, former: SensorOutputs | None = None
     ) -> None:
-        self._outputs = []
-        self._thread = None if former is None else former._thread
+        self._outputs: list[_Output] = []
+        self._thread: ThreadPoolExecutor | None = None if former is None else former._thread
         self.sensors = simulator.sensors if getattr(simulator.scene, "sensors", ()) else None
         if self.sensors is None:
             return

@@ -1,0 +1,77 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images beside a lockstep, latencies, and the zero of sensors of forces, over DDS."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import mb_contact as mb
+from mb_contact.model.scene import Pose, Primitive, Scene, SceneModel
+from mb_contact.model.sensors import Image, Sensor
+from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.qos import COMMAND_LOCKSTEP, QoS
+from ros.support import JOINT_STATE, TRIGGER, Session
+
+STEPS = 600
+SLIDER = (
+    '<robot name="lift"><link name="base"/><link name="table"><inertial><mass value="1"/><inertia ixx="1" iyy="1" '
+    'izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="4 4 0.2"/></geometry></collision>'
+    '</link><joint name="up" type="prismatic"><parent link="base"/><child link="table"/><axis xyz="0 0 1"/>'
+    '<limit lower="-9" upper="9" effort="100" velocity="100"/></joint></robot>'
+)
+DOWN = Pose((0.0, 0.0, 3.0), rpy=(0.0, 0.5 * np.pi, 0.0))
+
+
+def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
+    """A table falls under a camera: the depth of each image is that of the state with its stamp, none is lost."""
+    eye = Sensor("eye", "camera", link="world", pose=DOWN, image=Image(161, 121, 0.8), rate=50.0, latency=0.004)
+    scene = Scene(models=(SceneModel(SLIDER),), sensors=(eye,), rates={"joint_state_rate": 1000.0})
+    with Session() as ros:
+        peer = ros.peer()
+        states, images, stamps = {}, {}, []
+        with ros.running(mb.Simulator(scene), lockstep=True, real_time_factor=0.0, lockstep_timeout=60.0) as node:
+            commands = peer.publisher("joint_commands", qos=COMMAND_LOCKSTEP)
+
+            def answer(state):
+                stamp = stamp_ns(state.header.stamp)
+                if stamp not in states:
+                    stamps.append(stamp)
+                states[stamp] = state.position[0]
+                if stamp < STEPS * 10**6:
+                    commands.publish(peer.joint_command(["up"], [3.0], stamp))
+                with peer.changed:
+                    peer.changed.notify_all()
+
+            def keep(image):
+                depth = np.asarray(image.data).view(np.float32).reshape(image.height, image.width)
+                images[stamp_ns(image.header.stamp)] = depth[60, 80], time.monotonic()
+
+            peer.node.create_subscription("sensor_msgs/msg/Image", "sensors/eye/depth", keep, QoS(50, reliable=False))
+            peer.node.create_subscription(JOINT_STATE, "joint_states", answer, QoS(1000))
+            peer.until(lambda: stamps and stamps[-1] == STEPS * 10**6)
+            peer.until(lambda: len(images) > 2)
+            assert node.summary().lockstep_timeouts == 0
+    assert stamps == [i * 10**6 for i in range(STEPS + 1)]
+    assert all(stamp % 20_000_000 == 0 for stamp in images)
+    for stamp, (depth, _) in images.items():
+        assert depth == pytest.approx(2.9 - states[stamp], abs=1e-6)
+    assert len({round(float(depth), 4) for depth, _ in images.values()}) == len(images)
+
+
+def test_a_zero_is_set_over_its_service():
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 2.0)
+    slab = Primitive("slab", "box", (1.0, 1.0, 0.2), Pose((0.0, 0.0, -0.1)))
+    sensors = (Sensor("force", "contact", link="box", rate=100.0), Sensor("imu", "imu", link="box"))
+    with Session() as ros:
+        peer = ros.peer()
+        with ros.running(mb.Simulator(Scene(primitives=(box, slab), sensors=sensors))):
+            wrenches = peer.listen("sensors/force", "geometry_msgs/msg/WrenchStamped")
+            peer.until(lambda: wrenches and wrenches[-1].wrench.force.z == pytest.approx(2.0 * 9.81, rel=1e-6))
+            answer = peer.call("sensors/force/tare", TRIGGER)
+            assert answer.success and "'force'" in answer.message
+            peer.until(lambda: abs(wrenches[-1].wrench.force.z) < 1e-6)
