@@ -117,7 +117,7 @@ setup(
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={"": ["py.typed", "*.pyi"]},
+    package_data={"": ["py.typed", "*.pyi", "*.js"]},
     data_files=shared_files(),
     python_requires=">=3.10",
     install_requires=REQUIRED,

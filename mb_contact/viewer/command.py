@@ -9,14 +9,16 @@ import os
 import signal
 import sys
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
-from mb_contact.errors import InputError
+from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import scene_drawing, surface_drawing
 from mb_contact.viewer.library import import_viser, start_server
 from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.panel import Bar
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.view import View
 
@@ -40,13 +42,8 @@ def run_view(scene: str | Path, options: ViewOptions | None = None) -> int:
         raise InputError(f"--duration must be above zero, got {options.duration:g}")
     old = take_signals(signal.default_int_handler, (signal.SIGTERM,))  # ends the view as Ctrl-C does
     try:
-        source, drawing, poses, title = _follow(scene, options) if options.follow else _simulate(scene, options)
-        try:
-            _show(source, drawing, poses, title, options)
-        finally:
-            source.stop()
-        if source.crash is not None:
-            raise source.crash
+        first = _follow(scene, options) if options.follow else _simulate(scene, options)
+        _show(first, options, scene)
     except KeyboardInterrupt:
         pass
     finally:
@@ -96,22 +93,75 @@ def _follow(scene, options):
     return follower, drawing, link_poses(world), scene.path.stem
 
 
-def _show(source, drawing, poses, title, options):
-    for line in drawing.missing:
+class Session:
+    """A page, and the scene that it shows now; another one can be chosen in the page where scenes are simulated here.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    first : tuple
+        Of the first scene: source (not started), drawing, poses and title, as ``View`` takes them.
+    options : ViewOptions
+    scene : path
+        Where the first scene came from.
+    """
+
+    def __init__(self, server, first, options, scene):
+        source, drawing, poses, title = first
+        self.server, self.source, self._options = server, source, options
+        self.bar = Bar(server.gui, title, scene) if source.can_pace else Bar(server.gui)
+        self.view = View(server, drawing, poses, source, title)
+
+    def start(self):
+        """Let time run."""
+        self.source.start()
+
+    def draw_next(self):
+        """Draw the next frame, of another scene if one was chosen."""
+        chosen = self.bar.take()
+        if chosen is not None:
+            self.change(*chosen)
+        self.view.draw_next()
+
+    def change(self, name, path):
+        """Show another scene; where it cannot be loaded the present one goes on."""
+        self.view.panel.tell(f"loading {name} …")
+        self.server.flush()
+        options = replace(self._options, paused=self.source.paused, factor=self.source.factor)
+        try:
+            source, drawing, poses, title = _simulate(path, options)
+        except MbContactError as error:
+            self.source.tell(f"{name} cannot be shown: {error}")
+            self.bar.show(self.view.title)
+            return
+        self.source.stop()
+        with self.server.atomic():
+            self.view.remove()
+            self.view, self.source = View(self.server, drawing, poses, source, title), source
+        for line in drawing.missing:
+            _progress(line)
+        source.start()
+
+
+def _show(first, options, scene):
+    for line in first[1].missing:
         _progress(line)
     server = start_server(options.host, options.port)
+    session = Session(server, first, options, scene)
     try:
-        view = View(server, drawing, poses, source, title)
         server.on_client_connect(lambda _: _progress(SEEN))
         address = f"http://{'localhost' if options.host == '127.0.0.1' else options.host}:{server.get_port()}"
         _progress(f"{LISTENING}{address} (Ctrl-C ends it)")
         if options.open and _screen():
             webbrowser.open(address)
-        source.start()
-        while not source.done:
-            view.draw_next()
-        view.draw_next()
+        session.start()
+        while not session.source.done:
+            session.draw_next()
+        session.draw_next()
+        if session.source.crash is not None:
+            raise session.source.crash
     finally:
+        session.source.stop()
         server.stop()
 
 

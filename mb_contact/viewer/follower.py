@@ -27,10 +27,13 @@ from mb_contact.viewer.snapshot import (
     FRAME_SECONDS,
     Objects,
     Poses,
+    Readings,
     Snapshot,
     certificate_text,
     contact_points,
+    energies_of,
     no_contacts,
+    pair_forces,
 )
 
 STATES, TF = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
@@ -67,7 +70,7 @@ class Follower:
         The ROS domain cannot be joined.
     """
 
-    can_pace = False
+    can_pace = can_drag = False
     crash = None  #: see Player; bugs of callbacks are logged
 
     def __init__(
@@ -80,6 +83,8 @@ class Follower:
         ros_args: Sequence[str] = (),
     ) -> None:
         self._world, self._drawing = world, drawing
+        self.joint_names = tuple(world.joint_names)
+        self._joints: dict[str, Any] = {}  #: of the last joint_states, as Readings has them
         self._q = np.array(world.q0)
         self._changed = True
         self._newest: dict[str, Any] = {}
@@ -218,12 +223,13 @@ class Follower:
     def _snapshot(self):
         seconds = self._read(STATES, self._take_joints, 0.0)
         poses = self._poses()
-        states, certificate = self._read(STATUS, _take_certificate, ({}, {}))
-        contacts = self._read(CONTACTS, partial(self._take_contacts, states), no_contacts())
+        states, certificate, energies = self._read(STATUS, _take_certificate, ({}, {}, {}))
+        contacts, pairs = self._read(CONTACTS, partial(self._take_contacts, states), (no_contacts(), {}))
+        readings = Readings(**self._joints, forces=pairs, energies=energies)
         self._measure_pace(seconds)
         if self._newest and self._message.startswith("waiting"):
             self._message = ""
-        return Snapshot(seconds, poses, contacts, certificate, self._pace, self._message, self._objects)
+        return Snapshot(seconds, poses, contacts, certificate, self._pace, self._message, self._objects, readings)
 
     def _take_joints(self, message):
         """Keep the positions that are numbers; returns the time of the state [s]."""
@@ -232,6 +238,8 @@ class Follower:
         for name, position in zip(message.name, message.position):
             if name in places and np.isfinite(position):
                 self._q[places[name]] = position
+        columns = message.position, message.velocity, message.effort  # the last two may be empty
+        self._joints = dict(zip(("joints", "positions", "velocities", "efforts"), (tuple(message.name), *columns)))
         return 1e-9 * stamp_ns(message.header.stamp)
 
     def _poses(self):
@@ -260,7 +268,7 @@ class Follower:
             self._clock_mark = seconds, now
 
     def _take_contacts(self, states, message):
-        """ContactPoints; a pair whose points are not those of the certificate counts as sticking."""
+        """ContactPoints and forces of pairs; points of which the certificate has another number stick."""
         rows = []
         for pair in message.contacts:
             links = pair.collision1.name, pair.collision2.name
@@ -269,11 +277,11 @@ class Follower:
                 named = ["stick"] * len(pair.positions)
             for point, normal, wrench, state in zip(pair.positions, pair.normals, pair.wrenches, named):
                 rows.append((*links, _xyz(point), _xyz(normal), _xyz(wrench.body_1_wrench.force), state))
-        return contact_points(rows, self._drawing.moving, self._drawing.friction)
+        return contact_points(rows, self._drawing.moving, self._drawing.friction), pair_forces(rows)
 
 
 def _take_certificate(message):
-    """(states of the contacts of each "A B", shown fields as text) of a certificate."""
+    """(states of the contacts of each "A B", shown fields as text, energies) of a certificate."""
     values = {pair.key: pair.value for pair in message.values}
     states = {}
     for key, text in values.items():
@@ -282,7 +290,7 @@ def _take_certificate(message):
             if state not in CONTACT_STATE_NAMES:
                 raise ValueError(f"'{state}' is no state of a contact")
             states.setdefault(links, []).append(state)
-    return states, certificate_text(values)
+    return states, certificate_text(values), energies_of(values)
 
 
 def _xyz(vector):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,14 @@ class SceneGraph:
     drawing : Drawing
     poses : dict
         Link to position and quaternion x y z w, of every link that is drawn and of the fixed ones too.
+    attach : callable, optional
+        Called with the mesh and the link of everything that moves.
     """
 
-    def __init__(self, server: Any, drawing: Drawing, poses: Poses) -> None:
-        self._server, self._drawing = server, drawing
+    def __init__(
+        self, server: Any, drawing: Drawing, poses: Poses, attach: Callable[[Any, str], Any] | None = None
+    ) -> None:
+        self._server, self._drawing, self._attach = server, drawing, attach
         self._collisions: list[Any] | None = None
         self._version: int | None = None
         self._spawned: dict[str, Any] = {}  #: frames of objects that the scene file does not know
@@ -52,15 +57,22 @@ class SceneGraph:
                 self._plane(plane, f"plane_{i}")
 
     def _mesh(self, part, name, root=LINKS):
-        return self._server.scene.add_mesh_simple(
+        mesh = self._server.scene.add_mesh_simple(
             f"{node_name(part.link, root)}/{name}", part.vertices, part.triangles, side="double",
             color=tuple(round(255 * c) for c in part.colour), opacity=part.opacity if part.opacity < 1.0 else None,
             flat_shading=len(part.triangles) <= SHARP,
         )  # fmt: skip
+        return self._attached(mesh, part.link)
+
+    def _attached(self, mesh, link):
+        if self._attach is not None and link in self._drawing.moving:
+            self._attach(mesh, link)
+        return mesh
 
     def _wires(self, part, name):
         node = f"{node_name(part.link)}/{name}"
-        return self._server.scene.add_mesh_simple(node, part.vertices, part.triangles, color=COLLISION, wireframe=True)
+        mesh = self._server.scene.add_mesh_simple(node, part.vertices, part.triangles, color=COLLISION, wireframe=True)
+        return self._attached(mesh, part.link)
 
     def _plane(self, plane, name):
         self._server.scene.add_grid(

@@ -11,7 +11,8 @@ from typing import Any
 
 from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.pacing import Pacer
-from mb_contact.simulation.interface import AnySimulator
+from mb_contact.simulation.interface import AnySimulator, SceneSimulator
+from mb_contact.simulation.springs import Springs
 from mb_contact.viewer.drawing import Drawing
 from mb_contact.viewer.options import EFFORTS, as_factor
 from mb_contact.viewer.snapshot import FRAME_SECONDS, Snapshot, snapshot_of
@@ -63,6 +64,10 @@ class Player:
         self._pacer = Pacer(0.0, LATE)
         self._set_factor(factor)
         self._set_efforts(efforts)
+        self.can_drag = isinstance(simulator, SceneSimulator)  #: links can be dragged: not those of smooth surfaces
+        self._springs: Any = Springs(simulator) if self.can_drag else None  # type: ignore[arg-type]
+        self._strength = 1.0
+        self.joint_names = tuple(simulator.world.joint_names)
         self._thread = threading.Thread(target=self._play, name="physics", daemon=True)
 
     # --- from any thread ------------------------------------------------------------------------
@@ -106,6 +111,26 @@ class Player:
         """Change what the joints' motors do."""
         self._ask(lambda: self._set_efforts(efforts))
 
+    def grab(self, who: Any, link: str, place: Any) -> None:
+        """Somebody takes hold of a link at a place in the world (3,) [m]."""
+        self._ask(lambda: self._springs.grab(who, link, place, self._strength))
+
+    def drag(self, who: Any, place: Any) -> None:
+        """And pulls it towards another place, if it is held."""
+        self._ask(lambda: self._springs.move(who, place), paced=True)
+
+    def release(self, who: Any) -> None:
+        """And lets go."""
+        self._ask(lambda: self._springs.release(who))
+
+    def set_strength(self, strength: float) -> None:
+        """Multiply the stiffness of the springs that drag links, now and later."""
+        self._ask(lambda: self._set_strength(strength))
+
+    def tell(self, message: str) -> None:
+        """Say something beside time and pace, until the next thing that is asked for."""
+        self._ask(lambda: self._tell(message))
+
     def frame(self, timeout: float) -> Snapshot | None:
         """The newest Snapshot that was not handed out yet, or None after ``timeout`` seconds without any."""
         with self._changed:
@@ -113,9 +138,10 @@ class Player:
             frame, self._frame = self._frame, None
         return frame
 
-    def _ask(self, action):
+    def _ask(self, action, paced=False):
+        """Let the physics thread do something; ``paced``: so little that the pace need not begin anew."""
         with self._changed:
-            self._requests.append(action)
+            self._requests.append((action, paced))
             self._changed.notify_all()
 
     # --- physics thread -------------------------------------------------------------------------
@@ -148,13 +174,17 @@ class Player:
 
     def _serve(self):
         while self._requests:
-            action = self._requests.pop(0)
+            action, paced = self._requests.pop(0)
+            if self.failed is None and not paced:
+                self._message = ""
             try:
                 action()
             except MbContactError as error:
                 self._message = str(error)
-            self._pacer.resume(self._simulator.time)
-            self._show()
+            if not paced:
+                self._pacer.resume(self._simulator.time)
+            if not paced or time.perf_counter() >= self._frame_due:
+                self._show()
 
     def _wait(self, seconds):
         """Wait, or less when there is a request."""
@@ -163,6 +193,8 @@ class Player:
 
     def _take_step(self):
         try:
+            if self.can_drag:
+                self._springs.apply()
             self._step = self._simulator.step(self._effort())
         except MbContactError as error:  # the state is as it was
             self.failed, self._message = error, f"stopped: {error}"
@@ -186,6 +218,13 @@ class Player:
         self._simulator.reset()
         self._step, self.failed, self._message = None, None, ""
 
+    def _tell(self, message):
+        self._message = message
+
+    def _set_strength(self, strength):
+        self._springs.set_strength(strength)
+        self._strength = strength
+
     def _set_factor(self, factor):
         self.factor = as_factor(factor)
         self._pacer.set_factor(self.factor, self._simulator.time)
@@ -198,7 +237,8 @@ class Player:
     def _show(self):
         """Make a frame of the present state."""
         factor = self._pacer.factor_now if not self.paused else None
-        frame = snapshot_of(self._simulator, self._step, self._drawing, factor, self._message)
+        springs = self._springs.held if self.can_drag else ()
+        frame = snapshot_of(self._simulator, self._step, self._drawing, factor, self._message, springs)
         self._frame_due = time.perf_counter() + FRAME_SECONDS
         with self._changed:
             self._frame = frame

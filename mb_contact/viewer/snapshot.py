@@ -15,6 +15,7 @@ from mb_contact.checks import Floats
 if TYPE_CHECKING:
     from mb_contact.simulation.interface import AnySimulator
     from mb_contact.simulation.results import Step
+    from mb_contact.simulation.springs import PointSpring
     from mb_contact.viewer.drawing import Drawing
 
 FRAME_SECONDS = 1.0 / 30.0  #: between two frames, wall time
@@ -23,6 +24,7 @@ CERTIFICATE = (
     ("contacts", "contacts"), ("solver", "solver"), ("iterations", "iterations"), ("residual", "worst residual"),
     ("penetration", "penetration [m]"), ("energy", "energy [J]"), ("energy_balance", "energy balance [J]"),
 )  # fmt: skip
+ENERGIES = ("energy", "kinetic energy", "start + work")  #: the last: what the energy is without the integrator's error
 RESIDUALS = ("complementarity_gap", "infeasibility", "cone_violation", "loop_residual")
 
 Pose = tuple[Floats, Floats]  #: position (3,) [m] and quaternion x y z w (4,)
@@ -37,6 +39,28 @@ class ContactPoints(NamedTuple):
     forces: np.ndarray  #: (c, 3), on that link, mean of the step [N]
     states: tuple  #: stick, slip or separate
     friction: np.ndarray  #: (c,)
+
+
+class Pull(NamedTuple):
+    """A spring by which somebody drags a link, world axes."""
+
+    link: str
+    place: Floats  #: of the grabbed point (3,) [m]
+    target: Floats  #: where it is pulled to (3,) [m]
+    force: float  #: [N]
+    stiffness: float  #: [N/m]
+    damping: float  #: [N s/m]
+
+
+class Readings(NamedTuple):
+    """What is plotted over time."""
+
+    joints: tuple[str, ...] = ()
+    positions: Sequence[float] | Floats = ()  #: of the joints [rad, m]
+    velocities: Sequence[float] | Floats = ()  #: [rad/s, m/s]
+    efforts: Sequence[float] | Floats = ()  #: [N m, N]
+    forces: Mapping[tuple[str, str], float] = {}  #: between two links: length of the sum over their points [N]
+    energies: Mapping[str, float] = {}  #: see ENERGIES [J]
 
 
 class Objects(NamedTuple):
@@ -57,10 +81,17 @@ class Snapshot(NamedTuple):
     real_time_factor: float | None = None  #: measured; None while there is nothing to measure
     message: str = ""  #: what the user has to know, such as why the simulation stopped
     objects: Objects | None = None  #: None where none come or go
+    readings: Readings = Readings()
+    pulls: tuple[Pull, ...] = ()
 
 
 def snapshot_of(
-    simulator: AnySimulator, step: Step | None, drawing: Drawing, factor: float | None = None, message: str = ""
+    simulator: AnySimulator,
+    step: Step | None,
+    drawing: Drawing,
+    factor: float | None = None,
+    message: str = "",
+    springs: Sequence[PointSpring] = (),
 ) -> Snapshot:
     """Snapshot of a simulator's present state.
 
@@ -74,17 +105,46 @@ def snapshot_of(
     factor : float, optional
         The real-time factor that was measured.
     message : str
+    springs : sequence of PointSpring
+        Those that drag links.
     """
-    contacts, certificate = no_contacts(), {}
+    contacts, certificate, pairs, energies = no_contacts(), {}, {}, {}
     if step is not None:
         found = step.contacts
         forces = found["impulse"] / simulator.time_step
         columns = (found[name] for name in ("link_a", "link_b", "point", "normal"))
         rows = list(zip(*columns, forces, found["state"]))
         contacts = contact_points(rows, drawing.moving, drawing.friction)
-        certificate = certificate_text(step.certificate._asdict())
+        values = step.certificate._asdict()
+        certificate, energies, pairs = certificate_text(values), energies_of(values), pair_forces(rows)
     poses = {link: simulator.link_pose(link) for link in drawing.moving}
-    return Snapshot(simulator.time, poses, contacts, certificate, factor, message)
+    state = simulator.joint_positions(), simulator.joint_velocities(), simulator.joint_efforts()
+    readings = Readings(tuple(simulator.world.joint_names), *state, pairs, energies)
+    pulls = tuple(pull_of(spring) for spring in springs)
+    return Snapshot(simulator.time, poses, contacts, certificate, factor, message, None, readings, pulls)
+
+
+def pull_of(spring: PointSpring) -> Pull:
+    """The Pull of a spring as it is now."""
+    force = float(np.linalg.norm(spring.force()))
+    return Pull(spring.link, spring.place, spring.target, force, spring.stiffness, spring.damping)
+
+
+def pair_forces(rows: Sequence[tuple[Any, ...]]) -> dict[tuple[str, str], float]:
+    """Force between each pair of links that touch, from the rows of ``contact_points`` [N]."""
+    sums: dict[tuple[str, str], Any] = {}
+    for a, b, _point, _normal, force, _state in rows:
+        sums[a, b] = sums.get((a, b), 0.0) + np.asarray(force)
+    return {links: float(np.linalg.norm(force)) for links, force in sums.items()}
+
+
+def energies_of(values: Mapping[str, Any]) -> dict[str, float]:
+    """ENERGIES of a certificate, a mapping of its fields to numbers or text; empty where it has none."""
+    try:
+        energy, kinetic, balance = (float(values[name]) for name in ("energy", "kinetic_energy", "energy_balance"))
+    except (KeyError, ValueError):
+        return {}
+    return dict(zip(ENERGIES, (energy, kinetic, energy - balance)))
 
 
 def no_contacts() -> ContactPoints:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.model.rotations import quat_to_matrix
+from mb_contact.viewer.dragging import Dragging
 from mb_contact.viewer.graph import ContactLayer, SceneGraph
 from mb_contact.viewer.panel import Panel
 
@@ -41,21 +42,30 @@ class View:
     """
 
     def __init__(self, server: Any, drawing: Drawing, poses: Poses, source: Player | Follower, title: str) -> None:
-        self.server, self._source = server, source
-        self.graph = SceneGraph(server, drawing, poses)
+        self.server, self.title, self._source = server, title, source
+        self.dragging = Dragging(server, source) if source.can_drag else None  # type: ignore[arg-type]
+        self.graph = SceneGraph(server, drawing, poses, None if self.dragging is None else self.dragging.attach)
         middle, size = extent(drawing, poses)
         scale = ARROW * size / drawing.weight if drawing.weight > 0.0 else SCALE
         self.layer = ContactLayer(server, scale)
         self.panel = Panel(server, self.graph, self.layer, source, title)
-        server.initial_camera.look_at = middle
-        server.initial_camera.position = middle + size * np.array([0.75, -0.7, 0.5])
+        for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
+            camera.look_at = middle
+            camera.position = middle + size * np.array([0.75, -0.7, 0.5])
 
     def draw(self, snapshot: Snapshot) -> None:
         """Draw a Snapshot."""
         self.graph.set_objects(snapshot.objects)
         self.graph.place(snapshot.poses)
         self.layer.draw(snapshot.contacts)
+        if self.dragging is not None:
+            self.dragging.draw(snapshot.pulls)
         self.panel.update(snapshot)
+
+    def remove(self) -> None:
+        """Take everything away again, for another scene on the same server."""
+        self.panel.remove()
+        self.server.scene.reset()
 
     def draw_next(self) -> bool:
         """Draw the next frame of the source if there is one soon; returns whether there was."""

@@ -1,0 +1,177 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page in a real browser: a drag with the mouse, plots, another scene, a video, two tabs.
+
+``MB_CONTACT_BROWSER`` names a Chromium; with ``MB_CONTACT_SCREENSHOTS`` pictures are kept in that folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mb_contact.viewer.command import Session, _simulate
+from mb_contact.viewer.options import ViewOptions
+from paths import ROOT
+from viewer.browser import MISSING, Browser, find_browser
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("viser") is None, reason="viser is not installed"),
+    pytest.mark.skipif(find_browser() is None, reason=MISSING),
+]
+SCENE = ROOT / "config" / "dual_arm_lift.yaml"
+STEPS = 12  #: in which the pointer moves
+#: keeps what a click on a link would save, as text
+KEEP_DOWNLOADS = """HTMLAnchorElement.prototype.click = function () {
+    const link = this;
+    fetch(link.href).then((answer) => answer.blob()).then((blob) => {
+        const reader = new FileReader();
+        reader.onload = () => { window.saved = [link.download, reader.result.split(",")[1]]; };
+        reader.readAsDataURL(blob);
+    });
+};"""
+
+
+@pytest.fixture
+def session():
+    """A page of two arms and a box, drawn by a thread, as the command does it."""
+    from mb_contact.viewer.library import start_server
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        server = start_server(port=probe.getsockname()[1])
+    options = ViewOptions(efforts="gravity_compensation", factor=0.5)
+    session, stop = Session(server, _simulate(SCENE, options), options, SCENE), threading.Event()
+    session.start()
+
+    def draw():
+        while not stop.is_set():
+            session.draw_next()
+
+    thread = threading.Thread(target=draw, daemon=True)
+    thread.start()
+    yield session
+    stop.set()
+    thread.join(60.0)
+    session.source.stop()
+    server.stop()
+
+
+@pytest.fixture
+def browser(tmp_path):
+    browser = Browser(tmp_path / "profile")
+    yield browser
+    browser.close()
+
+
+def opened(browser, session):
+    """A tab that shows the scene, and the handle of its client."""
+    before = set(session.server.get_clients())
+    page = browser.open(f"http://127.0.0.1:{session.server.get_port()}")
+    page.wait("document.querySelector('canvas') && document.body.innerText.includes('Certificate')", 120.0)
+    (client,) = (client for key, client in session.server.get_clients().items() if key not in before)
+    time.sleep(2.0)  # the meshes come after the controls
+    return page, client
+
+
+def picture(page, name):
+    """Keep a screenshot if somebody wants to look at it."""
+    folder = os.environ.get("MB_CONTACT_SCREENSHOTS")
+    if folder:
+        page.screenshot(Path(folder) / f"{name}.png")
+
+
+def pixel(client, place):
+    """Where a place in the world is in the picture, by the camera of a client."""
+    camera = client.camera
+    forward = np.array(camera.look_at) - camera.position
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, camera.up_direction)
+    right /= np.linalg.norm(right)
+    way = np.asarray(place) - camera.position
+    scale = 0.5 * camera.image_height / np.tan(0.5 * camera.fov) / (way @ forward)
+    return 0.5 * camera.image_width + scale * (way @ right), 0.5 * camera.image_height - scale * (
+        way @ np.cross(right, forward)
+    )
+
+
+def until(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.05)
+
+
+def drag(page, start, way):
+    """Press and move, without letting go; returns where the pointer is."""
+    page.mouse("mouseMoved", *start)
+    page.mouse("mousePressed", *start)
+    for k in range(1, STEPS + 1):
+        end = start[0] + way[0] * k / STEPS, start[1] + way[1] * k / STEPS
+        page.mouse("mouseMoved", *end)
+        time.sleep(0.05)
+    return end
+
+
+def test_a_box_is_dragged_plotted_and_filmed_in_a_browser(session, browser):
+    page, client = opened(browser, session)
+    simulator = session.source._simulator
+    page.click("Plots")
+    page.click("plot energy [J]")
+    page.evaluate(KEEP_DOWNLOADS)
+    page.click("record a video")
+    page.wait("window.mbContactRecorder && document.body.innerText.includes('stop and save the video')")
+    box = simulator.link_pose("box")[0]
+    end = drag(page, pixel(client, box), (-60.0, -90.0))
+    until(lambda: session.source._springs.held)
+    spring = session.source._springs.held[0]
+    until(lambda: simulator.link_pose("box")[0][2] > box[2] + 0.05)
+    assert spring.link == "box" and np.linalg.norm(spring.point) < 0.2  # a point of its surface
+    until(lambda: np.linalg.norm(np.subtract(pixel(client, spring.target), end)) < 8.0)  # the pointer
+    page.wait("document.body.innerText.includes('box is dragged with')")
+    page.wait("document.querySelector('.u-legend') !== null")
+    picture(page, "dragging")
+    page.mouse("mouseReleased", *end)
+    until(lambda: not session.source._springs.held)
+    page.click("stop and save the video")
+    name, data = page.wait("window.saved")
+    video = base64.b64decode(data)
+    assert name.endswith(".webm") and video[:4] == b"\x1a\x45\xdf\xa3" and len(video) > 10_000  # EBML, the head of WebM
+
+
+def test_two_tabs_and_another_scene_while_one_of_them_drags(session, browser):
+    one, client = opened(browser, session)
+    two, _ = opened(browser, session)
+    drag(one, pixel(client, session.source._simulator.link_pose("box")[0]), (-40.0, -60.0))
+    until(lambda: session.source._springs.held)
+    two.wait("document.body.innerText.includes('box is dragged with')")
+    before = session.source
+    session.bar.choice.value = "table_top"
+    session.bar._choose("table_top")
+    until(lambda: session.source is not before)
+    for page in (one, two):
+        page.wait("document.body.innerText.includes('table_top') || document.querySelector('input[value=table_top]')")
+    picture(two, "another_scene")
+    assert before.done and not session.source._springs.held
+    two.close()
+    one.mouse("mouseReleased", 100.0, 100.0)
+    time.sleep(0.5)
+    assert session.source.crash is None and session.source.failed is None
+
+
+def test_a_tab_that_is_closed_while_it_drags_lets_go(session, browser):
+    page, client = opened(browser, session)
+    drag(page, pixel(client, session.source._simulator.link_pose("box")[0]), (-40.0, -60.0))
+    until(lambda: session.source._springs.held)
+    page.close()
+    until(lambda: not session.source._springs.held)
