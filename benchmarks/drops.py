@@ -3,7 +3,7 @@
 
 """The robots of example-robot-data fall on the floor: every file, with and without damping of its joints.
 
-    python benchmarks/drops.py [--only NAME ...] [--seconds 2] [--step 0.002] [--json FILE] [--markdown FILE]
+    python benchmarks/drops.py [FOLDER ...] [--only NAME ...] [--seconds 2] [--step 0.002] [--markdown FILE]
 
 Each of the 66 URDF files (robot_files.py) starts with a floating base and the lowest point of its collision shapes
 0.1 m above the floor: joints at zero, or in the middle of limits that leave zero out; no efforts.  Meshes are their
@@ -12,18 +12,26 @@ robot's SRDF would do (--overlaps keep leaves them to the solver).  "free" leave
 each at least 1 N m s/rad or N s/m (--damping).  The 17 robots of robots.py are among these files; those with a position
 "standing" fall from that one too.  Files that cannot be dropped are named with the reason.
 
+With folders (or files) their URDF files are dropped instead, and their xacro files that need no argument; packages are
+looked up as by mb.load_urdf (ROS_PACKAGE_PATH, folders above the file).  "mass matrix" and "efforts" are the largest
+differences from Pinocchio, which reads the same file, at three random states, over the largest entry; "-" where links
+without mass are held, so that the two models are not the same, or where Pinocchio refuses the file.
+
 "joints" counts the unsolved steps in which the rows of joint friction (loops, gears) have such a residual.
 
-Exit code 1 where a residual is above 1e-10 sqrt(N s m/s), a step raises an error or a run is cut off (--patience);
-refused files do not count.
+Exit code 1 where a residual is above 1e-10 sqrt(N s m/s), a difference above 1e-10, a step raises an error or a run is
+cut off (--patience); refused files do not count.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import robots
 from robot_files import NAMED, OTHERS, SINGLE_BODIES
 from stepping import (
@@ -41,12 +49,16 @@ from stepping import (
 import mb_contact as mb
 from mb_contact.model.scene import JointProperties, Scene, SceneModel
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+
+SAME = 1e-10  #: difference of matrices that are the same, relative to the largest entry
 HEIGHT = 0.1  #: of the lowest point above the floor [m]
 KINDS = ("free", "damped")
 
-HEAD = ("robot", "drive", "bodies", "hulls", "left out", "pairs", "filtered", "contacts", "steps", "unsolved",
-        "joints", "residual", "ms median", "worst", "what ended the steps")  # fmt: skip
-WIDTHS = (36, 6, 6, 5, 8, 6, 8, 8, 6, 8, 6, 8, 9, 8)
+HEAD = ("robot", "drive", "bodies", "hulls", "left out", "pairs", "filtered", "mass matrix", "efforts", "contacts",
+        "steps", "unsolved", "joints", "residual", "ms median", "worst", "what ended the steps")  # fmt: skip
+WIDTHS = (36, 6, 6, 5, 8, 6, 8, 11, 7, 8, 6, 8, 6, 8, 9, 8)
+OPTIONS = {"inertia_errors": "warn", "mimic": "independent", "collision_meshes": "warn", "massless": "merge"}
 
 
 def cases():
@@ -63,11 +75,48 @@ def cases():
     return found
 
 
-def scene_of(file, standing, kind, arguments):
+def cases_in(folders):
+    """The same of files in folders: URDF files, and xacro files that do not only define macros."""
+    found = []
+    for folder in folders:
+        inside = folder if folder.is_dir() else folder.parent
+        files = sorted(folder.rglob("*")) if folder.is_dir() else [folder]
+        for path in files:
+            if path.suffix in (".urdf", ".xacro") and b"<robot" in path.read_bytes():
+                found.append((str(path.relative_to(inside)), path, None))
+    return found
+
+
+def differences(model, states=3):
+    """Largest relative differences of mass matrix and efforts from Pinocchio's; None where there is no such model."""
+    if find_spec("pinocchio") is None:
+        return None, None
+    import pinocchio
+
+    from oracles.dense_oracle import random_state
+    from oracles.pinocchio_peer import Peer
+
+    gravity, rng, worst = np.array([0.3, -1.2, -9.0]), np.random.default_rng(0), np.zeros(2)
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
+        file.write(model.urdf)
+        file.flush()
+        try:
+            peer = Peer(pinocchio, model, file.name, gravity)
+        except (ValueError, RuntimeError, IndexError):  # it refuses the file or has no joint of such a name
+            return None, None
+    if not peer.agrees_in_size():
+        return None, None
+    for _ in range(states):
+        (q, v), v_dot = random_state(rng, model.tree), rng.standard_normal(model.N)
+        peer.update(q, v)
+        pairs = [(mb.mass_matrix(model, q), peer.mass_matrix()),
+                 (mb.inverse_dynamics(model, q, v, v_dot, gravity), peer.inverse_dynamics(v_dot))]  # fmt: skip
+        worst = np.maximum(worst, [np.abs(ours - theirs).max() / np.abs(theirs).max() for ours, theirs in pairs])
+    return tuple(map(float, worst))
+
+
+def scene_of(path, model, standing, kind, arguments):
     """(scene, pairs filtered out) of one robot above the floor."""
-    path = robots.folder() / file
-    options = {"inertia_errors": "warn", "mimic": "independent", "collision_meshes": "warn"}
-    model = mb.load_urdf(path, floating=True, **options)
     if not model.geometries:
         raise mb.ModelError("no collision shape that could touch the floor")
     joints = robots.inside_limits(model) | (robots.standing(standing, model) if standing else {})
@@ -77,7 +126,7 @@ def scene_of(file, standing, kind, arguments):
             name: JointProperties(damping=max(arguments.damping, float(model.tree.damping[v])))
             for name, v in zip(model.joint_names, model.joint_v)
         }
-    entry = SceneModel(str(path), base="free", joints=joints, joint_properties=properties, **options)
+    entry = SceneModel(str(path), base="free", joints=joints, joint_properties=properties, **OPTIONS)
     scene = Scene(models=(entry,), time_step=arguments.step)
     scene = robots.raised(with_model(scene, arguments.friction_model), HEIGHT)
     return robots.filtered(scene) if arguments.overlaps == "filter" else (scene, [])
@@ -90,10 +139,14 @@ def left_out(world):
 
 def run(name, file, standing, kind, arguments):
     """The row of one robot."""
-    scene, overlapping = scene_of(file, standing, kind, arguments)
+    path = robots.folder() / file if not arguments.folders else file
+    model = mb.load_urdf(path, floating=True, **OPTIONS)
+    mass, efforts = differences(model)
+    scene, overlapping = scene_of(path, model, standing, kind, arguments)
     sim = mb.Simulator(scene)
     row = {
-        "robot": name, "file": file, "joints": kind, "bodies": len(sim.world.tree.parent),
+        "robot": name, "file": str(file), "mass": mass, "efforts": efforts, "joints": kind,
+        "bodies": len(sim.world.tree.parent),
         "hulls": len(sim.world.geometry_names) - 1, "left_out": len(left_out(sim.world)),
         "pairs": len(sim.world.geoms.pairs), "filtered": len(overlapping),
     }  # fmt: skip
@@ -103,18 +156,20 @@ def run(name, file, standing, kind, arguments):
 
 def cells(row):
     """Texts of a row."""
-    whole = ("bodies", "hulls", "left_out", "pairs", "filtered", "contacts", "steps", "unsolved", "unsolved_joints")
+    whole = ("bodies", "hulls", "left_out", "pairs", "filtered"), ("contacts", "steps", "unsolved", "unsolved_joints")
+    model, steps = ([f"{row[key]}" for key in keys] for keys in whole)
+    same = [number(row[key], "{:.0e}") for key in ("mass", "efforts")]
     return (
-        row["robot"], row["joints"], *(f"{row[key]}" for key in whole), number(row["residual"], "{:.1e}"),
+        row["robot"], row["joints"], *model, *same, *steps, number(row["residual"], "{:.1e}"),
         number(row["median_ms"]), number(row["worst_ms"]), counted(row["solvers"]),
     )  # fmt: skip
 
 
 def main(argv=None):
     """The command."""
-    known = {name: case for name, *case in cases()}
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=tuple(known), metavar="NAME", help=", ".join(known))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="or files; without it the 66 files")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the table's first column")
     parser.add_argument("--joints", choices=KINDS, help="free or damped; without it both")
     parser.add_argument("--seconds", type=float, default=2.0, help="simulated time of each (%(default)s)")
     parser.add_argument("--step", type=float, default=0.002, help="length of a step [s] (%(default)s)")
@@ -124,6 +179,10 @@ def main(argv=None):
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to a file")
     add_options(parser)
     arguments = parser.parse_args(argv)
+    known = {name: case for name, *case in (cases_in(arguments.folders) if arguments.folders else cases())}
+    for name in arguments.only or ():
+        if name not in known:
+            parser.error(f"no robot {name!r}; there are {', '.join(known)}")
     names, kinds = arguments.only or list(known), [arguments.joints] if arguments.joints else KINDS
     if arguments.quick:
         names, kinds, arguments.seconds = ["solo"], ["damped"], min(arguments.seconds, 0.3)
@@ -151,7 +210,10 @@ def main(argv=None):
         text += "".join(f"\n{name} is refused: {reason}\n" for name, reason in refused.items())
         arguments.markdown.write_text(text, encoding="utf-8")
     write_json(arguments.json, arguments, rows + [{"robot": n, "refused": r} for n, r in refused.items()])
-    return 1 if unsolved or any(row["failed"] for row in rows) else 0
+    apart = [row["robot"] for row in rows if max(row["mass"] or 0.0, row["efforts"] or 0.0) > SAME]
+    if apart:
+        print(f"not as Pinocchio's: {', '.join(apart)}")
+    return 1 if unsolved or apart or any(row["failed"] for row in rows) else 0
 
 
 if __name__ == "__main__":

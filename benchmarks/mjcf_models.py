@@ -63,8 +63,11 @@ def differences(peer, states: int) -> tuple[float, float]:
 
 def drop(scene: Path, seconds: float, limit: float) -> tuple[int, int, int, float, str]:
     """Most contacts, steps taken, unsolved ones, largest residual, and why the run ended early."""
-    sim = mb.Simulator(scene)
     contacts, unsolved, worst, end = 0, 0, 0.0, time.perf_counter() + limit
+    try:
+        sim = mb.Simulator(scene)
+    except mb.MbContactError as error:  # loops that cannot be closed
+        return 0, 0, 1, 0.0, str(error)
     steps = round(seconds / sim.time_step)
     for taken in range(steps):
         if time.perf_counter() > end:
@@ -121,7 +124,7 @@ def main(argv=None) -> int:
     for folder in folders:
         for path in models_in(folder, options.only):
             row, said, well = row_of(path, options)
-            name = str(path.relative_to(folder)) if folder.is_dir() else path.name
+            name = str(path.relative_to(folder)) if folder.is_dir() else f"{path.parent.name}/{path.name}"
             print(bar.join([name, *row, said]).rstrip(), flush=True)
             loaded, refused, bad = loaded + bool(row), refused + (not row), bad + (not well)
     print(f"{loaded} loaded, {refused} refused, {bad} of them not as they should be")
