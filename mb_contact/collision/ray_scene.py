@@ -11,17 +11,20 @@ cone, and nearer than what it has met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.core.rays.cast import cast, facing
+from mb_contact.core.rays.cast import cast, meet_triangles, shade, turn_tiles
 from mb_contact.errors import CollisionError
 from mb_contact.types import SHAPE_PLANE, WORLD
 
+AMBIENT = 0.35  #: share of a colour that is seen of a surface along the ray; a lamp at the camera adds the rest
+SKY = (0.75, 0.84, 0.92)  #: colour of a ray that meets nothing
+CHUNK = 128  #: tiles that are handed to Embree at a time, so that they stay in the processor's cache
 TILE = 16  #: rows and columns of a tile of rays; rings that are fewer have longer tiles
 INSTALL = "rays meet meshes through Embree: pip install mb_contact[cameras]"
 
@@ -34,14 +37,6 @@ class Tiles(NamedTuple):
     axis: Floats  #: (c, 3), unit: middle of each tile's cone
     spread: Floats  #: (c,), angle between the axis and the farthest ray [rad]
     place: npt.NDArray[np.int64]  #: (rows, columns), where each ray of the grid stands among those of the tiles
-
-
-class Hits(NamedTuple):
-    """What rays have met, in the order of their grid."""
-
-    t: Floats  #: (rows, columns), the point is t times the direction from the origin on; inf where nothing was met
-    colour: Floats  #: (rows, columns, 3), red, green, blue from 0 to 1; zero where nothing was met or none is wanted
-    facing: Floats  #: (rows, columns), cosine between normal and ray, from 0 to 1; zero likewise
 
 
 def tiles(directions: Floats) -> Tiles:
@@ -109,10 +104,16 @@ class RayScene:
         self._p = np.array([frame.p + frame.R @ p for frame, (_, p) in zip(frames, poses)]).reshape(-1, 3)
         self._radius = np.array([_radius(v) for v in shapes] + [mesh.radius for mesh in self._meshes])
         table = [np.array([v.colour[:3] for v in shapes]).reshape(-1, 3), *(mesh.colours for mesh in self._meshes)]
-        self._first = np.cumsum([0, *map(len, table)])[1:]  # number of each mesh's first triangle, behind the shapes
-        self._colours = np.concatenate([*table, np.zeros((1, 3))])
+        counts = [len(colours) for colours in table]
+        self._first = np.cumsum(counts)  # number of each mesh's first triangle, behind the shapes
+        self._colours = 255.0 * np.concatenate([*table, [SKY]])
+        self._normals = np.concatenate([np.zeros((len(shapes), 3)), *(mesh.normals for mesh in self._meshes)])
+        self._solid = np.repeat(np.arange(len(shapes) - 1, len(links)), counts)
+        self._solid[: len(shapes)] = np.arange(len(shapes))
 
-    def cast(self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str, shade: bool) -> Hits:
+    def cast(
+        self, rays: Tiles, R: Floats, p: Floats, pose: tuple[Floats, Floats], hidden: str | None, colour: bool
+    ) -> tuple[Floats, npt.NDArray[np.uint8] | None]:
         """First hits of rays.
 
         Parameters
@@ -122,14 +123,17 @@ class RayScene:
             Axes and origins of the bodies in the world [m].
         pose : (ndarray (3, 3), ndarray (3,))
             Axes of the rays' frame, and the origin of all rays, in the world [m].
-        hidden : str
+        hidden : str or None
             Link that the rays pass through.
-        shade : bool
-            Whether colours and cosines are wanted too.
+        colour : bool
+            Whether colours are wanted too.
 
         Returns
         -------
-        Hits
+        t : ndarray (rows, columns)
+            The point is t times the direction from the origin on; inf where nothing was met.
+        colours : ndarray (rows, columns, 3) of bytes, or None
+            Red, green, blue.
         """
         seen = self._seen_from(R, p, pose, hidden)
         t, who = np.full(rays.length.shape, np.inf), np.full(rays.length.shape, -1, dtype=np.int64)
@@ -139,18 +143,12 @@ class RayScene:
         cast(*arrays, seen.towards, seen.width, seen.near, order, rays.rays, rays.axis, rays.spread, t, who)
         for s in seen.order[seen.order >= shapes]:
             self._cast_mesh(rays, seen, s, t, who)
-        if not shade:
-            nothing = np.zeros(())
-            grid = rays.place.shape
-            return Hits(t.ravel()[rays.place], np.broadcast_to(nothing, (*grid, 3)), np.broadcast_to(nothing, grid))
-        cosine = np.zeros(t.shape)
-        facing(*arrays, rays.rays, t, who, cosine)
-        for i, mesh in enumerate(self._meshes):
-            met = (who >= self._first[i]) & (who < self._first[i + 1])
-            normal = mesh.normals[who[met] - self._first[i]] @ seen.turn[shapes + i]
-            cosine[met] = np.abs(np.einsum("ij,ij->i", normal, rays.rays[met])) / rays.length[met]
-        place = rays.place
-        return Hits(t.ravel()[place], self._colours[who.ravel()[place]], cosine.ravel()[place])
+        picture = None
+        if colour:
+            picture = np.empty((*rays.place.shape, 3), dtype=np.uint8)
+            tables = self._normals, self._solid, self._colours
+            shade(*arrays, *tables, rays.rays, t, who, rays.place, AMBIENT, picture)
+        return t.ravel()[rays.place], picture
 
     def _seen_from(self, R, p, pose, hidden):
         axes, origin = pose
@@ -178,11 +176,17 @@ class RayScene:
         chosen = chosen[(t[chosen] * rays.length[chosen]).max(axis=1) > seen.near[s]]
         if not len(chosen):
             return
-        i = s - len(self._kind)
-        found, which = self._meshes[i].meet(seen.origin[s], rays.rays[chosen].reshape(-1, 3) @ seen.turn[s].T)
-        found = found.reshape(len(chosen), -1)
-        nearer, which = found < t[chosen], which.reshape(len(chosen), -1) + self._first[i]
-        t[chosen], who[chosen] = np.where(nearer, found, t[chosen]), np.where(nearer, which, who[chosen])
+        i, turn, origin = s - len(self._kind), seen.turn[s], seen.origin[s : s + 1]
+        mesh, each = self._meshes[i], rays.rays.shape[1]
+        for part in np.split(chosen, range(CHUNK, len(chosen), CHUNK)):
+            directions = np.empty((len(part) * each, 3), dtype=np.float32)
+            turn_tiles(turn, rays.rays, part, directions)
+            origins = np.empty_like(directions)
+            origins[:] = origin
+            which = mesh.embree.run(origins, directions)
+            meet_triangles(
+                which, mesh.normals, mesh.offset, turn, origin, rays.rays, part, int(self._first[i]), t, who
+            )  # fmt: skip
 
 
 class _Seen(NamedTuple):
@@ -214,22 +218,12 @@ class _Mesh:
         self.radius = 1.001 * float(np.linalg.norm(corners, axis=2).max())
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         self.normals = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-        self._offset = np.einsum("ij,ij->i", self.normals, corners[:, 0])
-        self._first_hits = _embree(corners)
-
-    def meet(self, origin, directions):
-        """(t, triangle) of each ray, inf where none."""
-        which = self._first_hits(origin, directions)
-        rows = np.flatnonzero(which >= 0)
-        normal, t = self.normals[which[rows]], np.full(len(directions), np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            place = (self._offset[which[rows]] - normal @ origin) / np.einsum("ij,ij->i", normal, directions[rows])
-        t[rows] = np.where(place > 0.0, place, np.inf)  # nan where a ray lies in the plane
-        return t, which
+        self.offset = np.einsum("ij,ij->i", self.normals, corners[:, 0])
+        self.embree, self._triangles = _embree(corners)  # Embree does not keep the triangles itself
 
 
-def _embree(corners: Floats) -> Callable[[Floats, Floats], npt.NDArray[np.int64]]:
-    """The function that tells which of the triangles (n, 3, 3) each ray meets first, -1 where none.
+def _embree(corners: Floats) -> tuple[Any, Any]:
+    """Embree's scene of triangles (n, 3, 3), and the triangles.
 
     Raises
     ------
@@ -242,10 +236,4 @@ def _embree(corners: Floats) -> Callable[[Floats, Floats], npt.NDArray[np.int64]
     except ImportError:
         raise CollisionError(INSTALL) from None
     scene = EmbreeScene()
-    mesh = TriangleMesh(scene, np.ascontiguousarray(corners, dtype=np.float32))
-
-    def first_hits(origin, directions, _kept=mesh):  # the triangles live as long as this function
-        origins = np.ascontiguousarray(np.broadcast_to(origin.astype(np.float32), directions.shape))
-        return scene.run(origins, directions.astype(np.float32)).astype(np.int64)
-
-    return first_hits
+    return scene, TriangleMesh(scene, np.ascontiguousarray(corners, dtype=np.float32))

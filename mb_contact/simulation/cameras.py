@@ -22,8 +22,6 @@ from mb_contact.types import WORLD
 
 #: from the optical axes (x right, y down, z ahead) to those of the sensor (x ahead, y left, z up): REP 103
 OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
-AMBIENT = 0.35  #: share of a colour that is seen of a surface along the ray; a lamp at the camera adds the rest
-SKY = (0.75, 0.84, 0.92)  #: colour of a ray that meets nothing
 
 
 class ImageReading(NamedTuple):
@@ -122,7 +120,7 @@ class Cameras:
                 last = f"sensors[{i}]"
         try:
             self._scene = RayScene(world, visible(scene, world))
-        except CollisionError as error:
+        except (CollisionError, OSError) as error:
             raise scene.error(last, str(error)) from None
 
     def capture(self, name: str) -> Callable[[], ImageReading | ScanReading]:
@@ -133,12 +131,12 @@ class Cameras:
     def _render(self, view, R, p):
         sensor, camera = view.sensor, view.sensor.kind == "camera"
         limits = (sensor.image or Image()) if camera else (sensor.scan or Scan())
-        shade = camera and limits.colour
-        hits = self._scene.cast(view.rays, R, p, view.frame.placed(R, p), sensor.link, shade)
-        t = np.where(hits.t > limits.far, np.inf, np.where(hits.t < limits.near, -np.inf, hits.t))
+        pose = view.frame.placed(R, p)
+        t, colours = self._scene.cast(view.rays, R, p, pose, sensor.link, camera and limits.colour)
+        t[t > limits.far], t[t < limits.near] = np.inf, -np.inf
         if not camera:
             return ScanReading(t, view.directions)
-        return ImageReading(t, _shaded(hits) if shade else None, view.directions)
+        return ImageReading(t, colours, view.directions)
 
 
 def _view(sensor, frame):
@@ -155,14 +153,6 @@ def mount(world: Any, sensor: Any) -> Frame:
     link = world.frames.get(sensor.link, Frame(WORLD, np.eye(3), np.zeros(3)))
     pose = sensor.pose or Pose()
     return Frame(link.body, link.R @ pose.rotation(), link.p + link.R @ pose.origin())
-
-
-def _shaded(hits):
-    """Colours under a lamp at the camera, as bytes: flat surfaces, no shadows."""
-    light = np.float32(AMBIENT) + np.float32(1.0 - AMBIENT) * hits.facing.astype(np.float32)
-    picture = (255.0 * light)[..., None] * hits.colour.astype(np.float32) + 0.5
-    picture[~np.isfinite(hits.t)] = np.multiply(SKY, 255.0)
-    return picture.astype(np.uint8)
 
 
 def noisy(reading: Any, deviations: tuple[float, float], chance: np.random.Generator) -> Any:

@@ -91,7 +91,7 @@ def test_visuals_move_with_their_links_and_have_their_colours():
     ahead = sim.sensors.read("eye")
     assert ahead.depth[24, 32] == pytest.approx(2.9, abs=1e-12)
     np.testing.assert_allclose(ahead.colour[24, 32], (230, 26, 26), atol=2)
-    assert tuple(ahead.colour[0, 0]) == (191, 214, 234)  # the sky
+    assert tuple(ahead.colour[0, 0]) == (191, 214, 235)  # the sky
     sim.set_joints(["turn"], positions=[0.5 * np.pi])
     assert np.isinf(sim.sensors.read("eye").depth[24, 32])
     assert np.isinf(sim.sensors.read("own").depth).all()  # its own link is not seen

@@ -79,16 +79,87 @@ def turned(turn, rays, r):
 
 
 @unlocked
-def facing(kind, size, turn, origin, rays, t, who, out):
-    """Cosine ``out`` (c, r) between each ray and the normal of the shape that it has met; others stay as they are."""
-    for c in range(rays.shape[0]):
+def turn_tiles(turn, rays, chosen, out):
+    """Directions of the ``chosen`` tiles in another frame, (k r, 3) of single precision."""
+    for i in range(chosen.shape[0]):
         for r in range(rays.shape[1]):
-            s = who[c, r]
-            if s < 0 or s >= kind.shape[0]:
+            x, y, z = turned(turn, rays[chosen[i]], r)
+            at = i * rays.shape[1] + r
+            out[at, 0], out[at, 1], out[at, 2] = x, y, z
+
+
+@unlocked
+def meet_triangles(which, normals, offset, turn, o, rays, chosen, first, t, who):
+    """Places of rays on the planes of their triangles, where these are nearer than ``t``.
+
+    Parameters
+    ----------
+    which : int32 (k r,)
+        Triangle that each ray of the ``chosen`` tiles meets first, -1 where none.
+    normals : (n, 3)
+        Of the triangles, of one length.
+    offset : (n,)
+        Their planes: normal times x [m].
+    turn, o : (3, 3), (1, 3)
+        Axes of the rays' frame in that of the mesh, their origin there [m].
+    rays, chosen, t, who
+        As ``cast`` and ``turn_tiles`` have them.
+    first : int
+        Number of the mesh's first triangle in ``who``.
+    """
+    x, y, z = vector(o, 0)
+    for i in range(chosen.shape[0]):
+        c = chosen[i]
+        for r in range(rays.shape[1]):
+            k = which[i * rays.shape[1] + r]
+            if k < 0:
                 continue
-            d, o = turned(turn[s], rays[c], r), vector(origin, s)
-            at = (o[0] + t[c, r] * d[0], o[1] + t[c, r] * d[1], o[2] + t[c, r] * d[2])
-            n = normal(kind[s], vector(size, s), at)
-            along = abs(n[0] * d[0] + n[1] * d[1] + n[2] * d[2])
-            square = (n[0] ** 2 + n[1] ** 2 + n[2] ** 2) * (d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
-            out[c, r] = along / math.sqrt(square) if square > 0.0 else 1.0
+            d, (a, b, e) = turned(turn, rays[c], r), vector(normals, k)
+            along = a * d[0] + b * d[1] + e * d[2]
+            if along == 0.0:
+                continue
+            found = (offset[k] - a * x - b * y - e * z) / along
+            if 0.0 < found < t[c, r]:
+                t[c, r], who[c, r] = found, first + k
+
+
+@unlocked
+def shade(kind, size, turn, origin, normals, solid, colours, rays, t, who, place, ambient, out):
+    """Colours under a lamp at the camera: ``ambient`` and the rest of one times the cosine to the normal.
+
+    Parameters
+    ----------
+    kind, size : int64 (s,), (s, 3)
+        Of the shapes; behind them stand meshes, in the arrays of what follows.
+    turn, origin : (s + m, 3, 3), (s + m, 3)
+        As ``cast`` has them.
+    normals : (s + n, 3)
+        Of the triangles, of length one; those of shapes are not looked at.
+    solid : int64 (s + n,)
+        Mesh of each triangle.
+    colours : (s + n + 1, 3)
+        Red, green and blue, of all that ``who`` names, from 0 to 255; the last of nothing.
+    rays, t, who : (c, r, 3), (c, r), int64 (c, r)
+    place : int64 (rows, columns)
+        Where each pixel's ray is among those of the tiles.
+    out : uint8 (rows, columns, 3)
+    """
+    each = rays.shape[1]
+    for i in range(place.shape[0]):
+        for j in range(place.shape[1]):
+            c, r = place[i, j] // each, place[i, j] % each
+            w = who[c, r]
+            light = 1.0
+            if w >= 0:
+                s = w if w < kind.shape[0] else solid[w]
+                d = turned(turn[s], rays[c], r)
+                x, y, z = vector(origin, s)
+                at = (x + t[c, r] * d[0], y + t[c, r] * d[1], z + t[c, r] * d[2])
+                n = normal(kind[s], vector(size, s), at) if w < kind.shape[0] else vector(normals, w)
+                along = abs(n[0] * d[0] + n[1] * d[1] + n[2] * d[2])
+                square = (n[0] ** 2 + n[1] ** 2 + n[2] ** 2) * (d[0] ** 2 + d[1] ** 2 + d[2] ** 2)
+                light = ambient + (1.0 - ambient) * (along / math.sqrt(square) if square > 0.0 else 1.0)
+            else:
+                w = colours.shape[0] - 1
+            for a in range(3):
+                out[i, j, a] = int(light * colours[w, a] + 0.5)
