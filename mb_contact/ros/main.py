@@ -188,7 +188,7 @@ RUN_OPTIONS = (
     ("--lockstep", {"action": "store_true", "help": "wait for one command per control period"}),
     ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace at real time (real_time_factor 0)"}),
     ("--record", {"metavar": "FILE.mcap", "help": "record the topics into an MCAP file"}),
-    ("--record-all", {"action": "store_true", "help": "record the operational-space and mass matrices too"}),
+    ("--record-all", {"action": "store_true", "help": "record matrices and images too"}),
     ("--backend", {"choices": ("auto", "rclpy", "embedded"), "default": "auto"}),
     ("--name", {"default": "mb_contact", "help": "node name"}),
     ("--namespace", {"default": "", "help": "node namespace"}),

@@ -29,6 +29,7 @@ from mb_contact.ros.replay import APPLIED
 COMMAND_DEEP = QoS(depth=1000, reliable=False)  #: best effort, to take commands of either reliability
 _ARRAY = "std_msgs/msg/Float64MultiArray"
 _BULKY = ("operational_space/", "mass_matrix", "nonlinear_effects")
+_BULKY_TYPES = tuple(f"sensor_msgs/msg/{name}" for name in ("Image", "CameraInfo", "PointCloud2"))
 
 
 class Recorder:
@@ -89,10 +90,11 @@ class Recorder:
         Parameters
         ----------
         bulky : bool
-            Also the model arrays (operational space, mass matrix): megabytes a second.
+            Also the model arrays (operational space, mass matrix) and what cameras see: megabytes a second.
         """
         for publisher in simulator_node.outputs.publishers:
-            if bulky or not any(part in publisher.topic_name for part in _BULKY):
+            small = not any(part in publisher.topic_name for part in _BULKY)
+            if bulky or small and publisher.type_name not in _BULKY_TYPES:
                 qos = getattr(publisher, "qos", STATE)
                 publisher.tap = self.add_topic(publisher.topic_name, publisher.type_name, qos)
         for topic, type_name in simulator_node.inputs.types.items():

@@ -165,6 +165,6 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
         motions=tuple(motion for motion in scene.motions if motion.joint not in joints),
         sensors=tuple(
             sensor for sensor in scene.sensors
-            if sensor.link not in links and sensor.joint not in joints and not joints.intersection(sensor.joints)
+            if links.isdisjoint((sensor.link, sensor.partner)) and joints.isdisjoint((sensor.joint, *sensor.joints))
         ),
     )  # fmt: skip

@@ -81,6 +81,18 @@ def test_type_names_and_hashes():
         message_class("sensor_msgs/msg/Jointstate")
 
 
+@pytest.mark.parametrize("name, digest", [  # as several ROS 2 installations and generated codes print them
+    ("Image", "d31d41a9a4c4bc8eae9be757b0beed306564f7526c88ea6a4588fb9582527d47"),
+    ("CameraInfo", "b3dfd68ff46c9d56c80fd3bd4ed22c7a4ddce8c8348f2f59c299e73118e7e275"),
+    ("LaserScan", "64c191398013af96509d518dac71d5164f9382553fce5c1f8cca5be7924bd828"),
+    ("PointCloud2", "9198cabf7da3796ae6fe19c4cb3bdd3525492988c70522628af5daa124bae2b5"),
+    ("PointField", "5c6a4750728c2bcfbbf7037225b20b02d4429634732146b742dee1726637ef01"),
+    ("RegionOfInterest", "ad16bcba5f9131dcdba6fbded19f726f5440e3c513b4fb586dd3027eeed8abb1"),
+])  # fmt: skip
+def test_hashes_of_what_cameras_send(name, digest):
+    assert type_hash(f"sensor_msgs/msg/{name}") == f"RIHS01_{digest}"
+
+
 # --- names and arguments ----------------------------------------------------------------------------
 def test_names_resolve_and_remap():
     text = "x --ros-args -r joint_states:=/robot -r __ns:=/arm -r other:topic:=no -p a:=1 -p n:b:=[x] -- y"
