@@ -73,6 +73,7 @@ def test_every_scene_of_cards_and_boxes_starts_without_penetration():
 def test_a_robot_is_dropped(tmp_path):
     (row,) = rows_of(drops, tmp_path)
     assert row["robot"] == "solo" and row["steps"] == 150 and row["contacts"] > 0
+    assert row["mass"] <= 1e-12 and row["efforts"] <= 1e-12
 
 
 def test_all_robots_have_names_of_their_own():
