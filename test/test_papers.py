@@ -1,33 +1,25 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/papers.md names files that exist, names that they define, commands that parse and presets as they are."""
+"""docs/papers.md names files that exist, names that they define, and presets as they are."""
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
-import runpy
-import shlex
-import sys
 
 import pytest
 
 import mb_contact as mb
-from mb_contact.cli import build_parser
 from mb_contact.model.presets import PRESETS
 from mb_contact.studies import sko
 from paths import ROOT
 
 TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 CODE = re.findall(r"`([^`]+)`", TEXT)
-RUNNERS = ("mb-contact ", "python ", "pytest ")
-COMMANDS = sorted({text for text in CODE if text.startswith(RUNNERS) and "…" not in text})
 PATHS = sorted({text for text in CODE if re.fullmatch(r"[\w./-]+\.(py|yaml|urdf|cff)", text) and "/" in text})
 #: the third cell of the papers' tables: files, and names that stand in them
 WHERE = [cells[2] for cells in (line.split(" | ") for line in TEXT.splitlines()) if len(cells) == 5]
-NEEDED = 77  #: exit code of a program that lacks a package of the machine
 
 
 def place(path):
@@ -48,7 +40,7 @@ def defined(path):
 
 
 def test_tables_are_found():
-    assert len(WHERE) > 80 and len(COMMANDS) > 30 and len(PATHS) > 50
+    assert len(WHERE) > 80 and len(PATHS) > 50
     assert all(f"\n## {paper}\n" in TEXT for paper in ("J11", "J14", "J12", "D15", "P00"))
 
 
@@ -75,24 +67,6 @@ def test_public_names_resolve(name):
         thing = getattr(thing, part)
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("pytest")])
-def test_tests_exist(command):
-    path, _, name = command.removeprefix("pytest ").partition("::")
-    assert name in defined(path) if name else place(path).is_file()
-
-
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("mb-contact")])
-def test_commands_parse(command):
-    words = shlex.split(command)[1:]
-    if words[-1] == "--help":
-        with pytest.raises(SystemExit) as end:
-            build_parser().parse_args(words)
-        assert end.value.code == 0
-        return
-    arguments = build_parser().parse_args(words)
-    assert getattr(arguments, "scene", None) is None or (ROOT / str(arguments.scene)).is_file()
-
-
 #: By paper: the last equation, and what else has a number
 CONTENTS = {
     "J11": (63, "Figs?[.] {}: 1 2 3 4 5 6 7", "algorithms? {}: 3.1 4.1 4.2 4.3 6.1",
@@ -117,37 +91,6 @@ def test_every_equation_figure_table_and_algorithm_has_a_row(paper):
         word, numbers = other.split(": ")
         for number in numbers.split():
             assert re.search(word.format(rf"(?:[\w.]+, )*{re.escape(number)}\b"), first), f"{word} {number}"
-
-
-class Parsed(Exception):
-    """The options of a program were accepted."""
-
-
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("python")])
-def test_programs_take_these_options(monkeypatch, capsys, command):
-    _, path, *options = shlex.split(command)
-    text = (ROOT / path).read_text(encoding="utf-8")
-    if "ArgumentParser" not in text:
-        assert not options and "\nif __name__ ==" in text
-        return
-    parse = argparse.ArgumentParser.parse_args
-
-    def accept(parser, args=None, namespace=None):
-        parse(parser, args, namespace)
-        raise Parsed
-
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", accept)
-    monkeypatch.setattr(sys, "argv", [path, *options])
-    monkeypatch.setattr(sys, "path", [str((ROOT / path).parent), *sys.path])
-    try:
-        runpy.run_path(str(ROOT / path), run_name="__main__")
-    except Parsed:
-        return
-    except SystemExit as end:
-        if end.code == NEEDED:
-            pytest.skip(capsys.readouterr().err)
-        raise
-    pytest.fail("the program did not look at its options")
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", TEXT))))

@@ -37,7 +37,7 @@ def find_browser():
 class Browser:
     """A browser of its own folder, ended by ``close``."""
 
-    def __init__(self, folder, seconds=60.0):
+    def __init__(self, folder, seconds=180.0):
         command = [find_browser(), *FLAGS, f"--user-data-dir={folder}", "about:blank"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                          env={**os.environ, "LANG": "en_US.UTF-8"})  # not C, which has no language
