@@ -6,6 +6,7 @@
 from mb_contact.model.mjcf import ImportedScene, export_mjcf, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
+from mb_contact.model.places import EntityInfo, NamedPose
 from mb_contact.model.presets import preset
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import (
@@ -31,6 +32,7 @@ from mb_contact.model.world import World, build_world
 __all__ = [
     "Actuator",
     "CollisionFilters",
+    "EntityInfo",
     "Frame",
     "Geometry",
     "Ground",
@@ -41,6 +43,7 @@ __all__ = [
     "Model",
     "ModelMaterials",
     "Motion",
+    "NamedPose",
     "Pad",
     "Pendulum",
     "Pose",

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mb_contact.errors import SceneError, one_line
+from mb_contact.model.places import EntityInfo, NamedPose
 from mb_contact.model.scene_parts import (  # noqa: F401  the parts are imported from here too
     Actuator,
     AnisotropicFriction,
@@ -129,6 +130,10 @@ class Scene:
     operational_frames: tuple[str, ...] = ()
     contact_wrench_links: tuple[str, ...] = ()
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))
+    description: str = ""  #: a sentence for those who choose a world
+    tags: tuple[str, ...] = ()  #: words to find a world by
+    named_poses: tuple[NamedPose, ...] = ()
+    entities: dict[str, EntityInfo] = field(default_factory=dict)  #: what robots and primitives are, by name
     path: Path | None = None
     lines: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  #: key path to line
 

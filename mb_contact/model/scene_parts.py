@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.model.rotations import quat_to_matrix, rpy_to_matrix
+from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
     SHAPE_BOX,
     SHAPE_CAPSULE,
@@ -101,6 +101,20 @@ class Pose:
         if self.quat_xyzw is not None:
             return quat_to_matrix(self.quat_xyzw)
         return np.eye(3) if self.rpy is None else rpy_to_matrix(self.rpy)
+
+    def quaternion(self) -> Floats:
+        """Quaternion x y z w (4,).
+
+        Returns
+        -------
+        (4,) ndarray
+
+        Examples
+        --------
+        >>> mb.model.Pose(rpy=(0.0, 0.0, np.pi)).quaternion().round(12)
+        array([0., 0., 1., 0.])
+        """
+        return matrix_to_quat(self.rotation())
 
     def origin(self) -> Floats:
         """Position.

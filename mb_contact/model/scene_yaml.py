@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from mb_contact.model.places import CATEGORIES, EntityInfo, NamedPose
 from mb_contact.model.presets import PRESETS, preset
 from mb_contact.model.scene import (
     CHOICES,
@@ -274,6 +275,16 @@ _sensor = record(Sensor, {
     "seed": whole(0, 2**31 - 1),
 }, required=("name", "kind"))
 
+_named_pose = record(NamedPose, {
+    "name": text,
+    "pose": _pose,
+    "description": text,
+    "tags": many(text),
+    "box": many(vector(3)),
+    "sphere": vector(4),
+    "hull": many(vector(3)),
+}, required=("name", "pose"))
+
 SCENE_READERS = {
     "preset": choice(*PRESETS),
     "models": many(_model),
@@ -309,5 +320,9 @@ SCENE_READERS = {
     "energy_gain": choice(*CHOICES["energy_gain"]),
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
+    "description": text,
+    "tags": many(text),
+    "named_poses": many(_named_pose),
+    "entities": named(record(EntityInfo, {"category": choice(*CATEGORIES), "description": text, "tags": many(text)})),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
 }

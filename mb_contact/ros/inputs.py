@@ -78,11 +78,10 @@ class Inputs:
         """Take what is for another simulator from now on."""
         world = simulator.world
         self.commands.set_joints(world.joint_names, world.effort_limit > 0.0, _servos(simulator))
-        if self.pushes is not None:
-            counts = self.pushes.accepted, self.pushes.rejected
-            self.pushes = self._make_pushes()
-            self.pushes.accepted, self.pushes.rejected = counts
-            self._listen_for_pushes()
+        former, self.pushes = self.pushes, self._make_pushes()
+        if former is not None and self.pushes is not None:
+            self.pushes.accepted, self.pushes.rejected = former.accepted, former.rejected
+        self._listen_for_pushes()
 
     def ask_actuators(self) -> None:
         """Hand on the targets that have come in."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts on a simulation beside efforts: pushes, entities that come and go, states that are set.
+"""What acts on a simulation beside efforts: pushes, entities that come and go, states that are set, other worlds.
 
 A recording keeps each as one line of JSON (Python writes floats so that they come back bit for bit), and a replay does
 the same again.  ``NODE/applied_events``, std_msgs/String: ``{"stamp": ns, "kind": "push", ...}``.
@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mb_contact.errors import InputError
+from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Pose, Scene
-from mb_contact.ros.services.resources import object_of, with_entry, without
+from mb_contact.ros.services.files import AllowedFiles
+from mb_contact.ros.services.resources import Source, moved, object_of, scene_of_text, with_entry, without
+from mb_contact.ros.services.worlds import simulator_of
 from mb_contact.simulation.interface import SceneSimulator
+from mb_contact.simulation.simulator import Simulator
 
 EVENTS = "applied_events"  #: private name of the recorded topic
 
@@ -78,9 +83,27 @@ def _set_targets(simulator, names, positions=None, velocities=None):
 
 
 def _spawn(simulator, name, uri, text, position, quaternion):
-    pose = Pose(tuple(position), quat_xyzw=tuple(quaternion))
-    key, entry = object_of(uri, text, name, pose, simulator.scene, _NoCodes())
+    source = Source(text, Path(uri) if uri else None)
+    if not text:  # recordings of former versions have the address alone
+        source = Source(Path(find_resource(uri)).read_text(encoding="utf-8"), Path(find_resource(uri)))
+    key, entry = object_of(source, name, _pose(position, quaternion), simulator.scene, _NoCodes(), _EveryFile([], 0, 0))
     return simulator.rebuilt(with_entry(simulator.scene, key, entry))
+
+
+def _pose(position, quaternion):
+    return Pose(tuple(position), quat_xyzw=tuple(quaternion))
+
+
+def _move(simulator, name, position, quaternion):
+    place = _pose(position, quaternion)
+    return simulator.rebuilt(moved(simulator.scene, simulator.world.robot_models, name, place))
+
+
+def _world(simulator, uri, text):
+    """Another world; with neither a file nor a text an empty one."""
+    if uri:
+        return simulator_of(Path(uri))
+    return Simulator(scene_of_text(text) if text else Scene(time_step=simulator.time_step))
 
 
 def _delete(simulator, names):
@@ -88,8 +111,17 @@ def _delete(simulator, names):
 
 
 _KINDS: dict[str, Callable[..., Any]] = {
-    "push": _push, "set": _set, "joints": _set_joints, "targets": _set_targets, "spawn": _spawn, "delete": _delete
+    "push": _push, "set": _set, "joints": _set_joints, "targets": _set_targets, "spawn": _spawn, "delete": _delete,
+    "move": _move, "world": _world,
 }  # fmt: skip
+
+
+class _EveryFile(AllowedFiles):
+    """What was taken once may be taken again."""
+
+    def find(self, address: str, start: Path | None = None, most: int | None = None) -> Path:
+        """The file of an address, wherever it lies."""
+        return Path(find_resource(address, start=start))
 
 
 class _NoCodes:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from mb_contact.errors import DynamicsError, MbContactError, SolverError
+from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
 from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text
@@ -27,11 +27,9 @@ from mb_contact.ros.outputs import Outputs
 from mb_contact.ros.outputs.robot import Run
 from mb_contact.ros.pacing import Pacer
 from mb_contact.ros.qos import LATCHED
-from mb_contact.ros.services import EntityServices, SimulationServices, StandardServices
+from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
-from mb_contact.ros.services.sensors import tare_services
-from mb_contact.ros.services.simulation import available
 from mb_contact.ros.stepping import Stepping
 from mb_contact.simulation.interface import AnySimulator
 
@@ -75,7 +73,7 @@ class SimulatorNode:
             self._inbox, self.options, lambda: self.simulator.nonlinear_effects(), self._logger
         )
         self.outputs = Outputs(node, simulator, self._schedule, self.options)
-        self._pacer = Pacer(self.options.real_time_factor, 2.0 * self._schedule.control * simulator.time_step)
+        self._pacer = Pacer(self.options.real_time_factor, self._schedule.tolerance)
         self._diagnostics = diagnostics or Diagnostics(node)
         self._diagnostics.bind(self.summary, self._schedule)
         self._stop = False
@@ -84,6 +82,7 @@ class SimulatorNode:
         self._rebuilt = 0  #: how many simulators have been replaced
         self.stepping = Stepping(self, self._hand_over, self._one_step)
         self.paused = self.options.start_paused
+        self.inactive, self.loading = "", False  #: why nothing can be simulated, and whether a world is being loaded
         self._first_ns = 0  #: published time of the state after the last reset
         self._failure = ""  #: why the simulation paused itself
         self._lockstep = Lockstep(
@@ -98,16 +97,9 @@ class SimulatorNode:
         self._all_runs = node.create_subscription(Run.TYPE, "run", lambda _: None, LATCHED)
         self._runs_before = 1  #: publishers of ``run`` when they were counted last
         self.inputs.listen()
-        self._serve()
-        node.add_on_set_parameters_callback(self._on_parameters)
-
-    def _serve(self):
-        StandardServices(self)
-        tare_services(self)
-        if available(self.node):
-            SimulationServices(self, EntityServices(self))
-        else:
+        if not serve(self):
             self._logger.info("no simulation_interfaces here: ~/reset, ~/pause and ~/step only")
+        node.add_on_set_parameters_callback(self._on_parameters)
 
     def _on_parameters(self, values):
         """Take changed parameters between two steps; returns the reason against them, or ''."""
@@ -320,25 +312,58 @@ class SimulatorNode:
 
     def do_reset(self, rewind: bool | None = None) -> str:
         """Back to the initial state; published time goes on, or with ``rewind`` begins again at zero."""
+        self._refuse_inactive()
         self._publish()  # the last state of this run
         stamp = self.stamp()
         self.stepping.end("reset")
         self.simulator.reset()
+        if self._failure:
+            self.paused = False
+        self._start_over(stamp, rewind)
+        return f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
+
+    def begin_world(self, simulator: AnySimulator) -> None:
+        """Simulate something else from its beginning, as after a reset: nothing of what was there stays.
+
+        Raises
+        ------
+        MbContactError
+            The node's parameters do not fit this world: its control period, joints that they name; nothing has changed.
+        """
+        self._publish()
+        stamp, former = self.stamp(), self.simulator
+        self._schedule.take(dict(simulator.scene.rates), simulator.time_step)
+        try:
+            self._use(simulator, anew=True)
+        except Exception:  # whatever it is, the former world goes on
+            self._schedule.take(dict(former.scene.rates), former.time_step)
+            self._use(former, anew=True)
+            raise
+        self.stepping.end("another world is loaded")
+        self._start_over(stamp, None)
+        self._dt_ns = round(simulator.time_step * 1e9)
+        self._pacer.tolerance = self._schedule.tolerance
+        self._logger.info(f"another world: {self._what_runs()}")
+
+    def _start_over(self, stamp, rewind):
+        """The first state of a run that follows one whose last state had this stamp [ns]."""
         rewind = self.options.reset_rewinds_time if rewind is None else rewind
         # one step later, so that no two different states carry the same stamp
         self._first_ns = 0 if rewind else stamp + self._dt_ns
-        self._step = None
+        self._step, self._failure = None, ""
         if self.applied is not None:
             self.applied(self._first_ns, None)
         if self.inputs.pushes is not None:
             self.inputs.pushes.clear()
-        if self._failure:
-            self.paused, self._failure = False, ""
         self._begin_run()
-        return f"reset; time goes on at {self.stamp() * 1e-9:.6f} s"
+
+    def _refuse_inactive(self):
+        if self.inactive:
+            raise CommunicationError(self.inactive)
 
     def rewind(self) -> None:
         """Let published time begin again at zero, in the present state."""
+        self._refuse_inactive()
         self._publish()
         self._first_ns = -self._steps() * self._dt_ns
         self._begin_run()
@@ -359,6 +384,8 @@ class SimulatorNode:
 
     def do_pause(self, paused: bool) -> Any:
         """Pause, or go on."""
+        if not paused:
+            self._refuse_inactive()
         self.stepping.end("paused" if paused else "the simulation goes on")
         self.paused, self._failure = bool(paused), ""
         if paused:  # everybody sees the state in which it stands
@@ -383,15 +410,18 @@ class SimulatorNode:
         self._inbox.expect(self.stamp())
         self._publish()  # of the world as it was, with what its interval has gathered
         former, world = self.simulator.world, simulator.world
-        self.simulator = simulator
-        self._step = None
-        self.inputs.bind(simulator)
-        self.outputs.bind(simulator)
+        self._use(simulator)
         joints, others = ((w.joint_names, w.follower_names) for w in (world, former))
         if joints != others:  # a state is told once, but one of other joints is another state
             self._publish(force=True)
         else:
             self.outputs.publish_frames(self.stamp())
+
+    def _use(self, simulator, anew=False):
+        """Go on with another simulator; ``anew`` where nothing of what was there stays."""
+        self.simulator, self._step = simulator, None
+        self.inputs.bind(simulator)
+        self.outputs.bind(simulator, anew)
         self._rebuilt += 1
         if self._rebuilt % REBUILDS == 0:
             give_memory_back()

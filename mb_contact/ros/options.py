@@ -70,6 +70,12 @@ DESCRIPTIONS = {
     "joint_wrench_joints": Description("joints, fixed ones too, and loop closures, with a joint_wrenches/NAME output"),
     "marker_scale": Description("length of a force arrow in contact_markers [m/N]", True, 0.0, 1e3),
     "marker_cones": Description("draw friction cones in contact_markers", True),
+    "resource_roots": Description(
+        "folders and package:// addresses that requests may take robots and worlds from, beside those of mb_contact"
+    ),
+    "resource_limit": Description("bytes of a robot or world in a request, or of its file", low=0, high=1e9),
+    "mesh_limit": Description("bytes of a mesh that a robot or world from a request names", low=0, high=1e10),
+    "spawn_limit": Description("entities that may be spawned at a time", True, 0, 1e6),
 }  # fmt: skip
 
 
@@ -122,6 +128,10 @@ class NodeOptions:
         Of contact_markers: rate [Hz], arrow length [m/N], whether cones are drawn.
     reset_rewinds_time : bool
         Let a reset set time back to zero; otherwise published time never runs backwards.
+    resource_roots : list of str
+        Folders, or ``package://`` addresses, from which requests may take robots and worlds, beside the library's own.
+    resource_limit, mesh_limit, spawn_limit : int
+        Bytes of a robot or world from a request, bytes of a mesh that it names, entities that may be spawned.
     """
 
     lockstep: bool = False
@@ -152,6 +162,10 @@ class NodeOptions:
     joint_wrench_joints: list = field(default_factory=lambda: [""])
     marker_scale: float = 0.005
     marker_cones: bool = False
+    resource_roots: list = field(default_factory=lambda: [""])
+    resource_limit: int = 1_000_000
+    mesh_limit: int = 50_000_000
+    spawn_limit: int = 500
 
     def declared_on(self, node: Any) -> Any:
         """Return these options with the node's parameter overrides.
@@ -197,15 +211,26 @@ class Schedule:
     """
 
     def __init__(self, options: NodeOptions, rates: Mapping[str, float], time_step: float) -> None:
-        self.time_step = time_step
-        period = options.control_period or rates.get("control_period", time_step)
-        self.control = round(period / time_step)
-        if self.control < 1 or abs(self.control * time_step - period) > 1e-6 * period:
+        self._options = options
+        self.take(rates, time_step)
+
+    def take(self, rates: Mapping[str, float], time_step: float) -> None:
+        """Be the schedule of another scene.
+
+        Raises
+        ------
+        CommunicationError
+            The control period is no multiple of the time step; nothing has changed.
+        """
+        period = self._options.control_period or rates.get("control_period", time_step)
+        control = round(period / time_step)
+        if control < 1 or abs(control * time_step - period) > 1e-6 * period:
             raise CommunicationError(
                 f"control_period is {period} s; it must be a multiple of the time step {time_step} s"
             )
-        self._rates = rates
-        self.configure(options)
+        self.time_step, self.control, self._rates = time_step, control, rates
+        self.tolerance = 2.0 * control * time_step  #: by which a step may be late [s]
+        self.configure(self._options)
 
     def configure(self, options: NodeOptions) -> None:
         """Take the rates of (changed) options."""

@@ -17,6 +17,8 @@ class Pacer:
 
     Attributes
     ----------
+    tolerance : float
+        Seconds by which a step may be late.
     missed : int
         Steps that were late by more than ``tolerance`` seconds.
     factor_now, factor_overall : float
@@ -31,7 +33,7 @@ class Pacer:
 
     def __init__(self, factor: float, tolerance: float) -> None:
         self._factor = factor
-        self._tolerance = tolerance
+        self.tolerance = tolerance
         self.missed = 0
         self.overloaded = self._news = False
         self.paced = factor
@@ -65,7 +67,7 @@ class Pacer:
             self._anchor = (now, simulated)
             return 0.0
         ahead = (simulated - self._anchor[1]) / factor - (now - self._anchor[0])
-        if ahead < -self._tolerance:
+        if ahead < -self.tolerance:
             self.missed += 1
         if ahead < -_GIVE_UP:
             self._anchor = (now, simulated)

@@ -22,6 +22,7 @@ from mb_contact.ros.qos import MOST, as_qos, policies
 try:
     import rclpy
     from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+    from rclpy.action import ActionServer, CancelResponse, GoalResponse
     from rclpy.callback_groups import ReentrantCallbackGroup
     from rclpy.context import Context
     from rclpy.node import Node
@@ -196,6 +197,10 @@ class RclpyNode(Node):
             more |= {"event_callbacks": _silent("Subscription"), "callback_group": self._turns.group}
         return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
 
+    def destroy_publisher(self, publisher: Any) -> Any:
+        """Take a publisher off the graph."""
+        return super().destroy_publisher(publisher.of_rclpy if isinstance(publisher, RclpyPublisher) else publisher)
+
     def create_service(self, srv_type: Any, srv_name: str, callback: Callable[..., Any], **more: Any) -> Any:
         """Serve; ``srv_type`` may be a type name, ``callback`` a coroutine that lets the others work meanwhile."""
         if inspect.iscoroutinefunction(callback):
@@ -203,13 +208,26 @@ class RclpyNode(Node):
             callback = self._counted(callback)
         return super().create_service(_type(srv_type), srv_name, callback, **more)
 
+    def create_action_server(
+        self, action_type: str, name: str, execute: Callable[..., Any], wanted: Callable[[Any], bool] | None = None
+    ) -> Any:
+        """Serve an action: ``execute(goal)`` is a coroutine, ``wanted(goal message)`` says which goals are accepted."""
+
+        def decide(request):
+            return GoalResponse.ACCEPT if wanted is None or wanted(request) else GoalResponse.REJECT
+
+        return ActionServer(
+            self, _type(action_type), name, self._counted(execute), goal_callback=decide,
+            cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=ReentrantCallbackGroup(),
+        )  # fmt: skip
+
     def _counted(self, callback):
         """The coroutine ``callback``; while it runs, turns do not wait."""
 
-        async def counted(request, response):
+        async def counted(*arguments):
             self._turns.coroutines += 1
             try:
-                return await callback(request, response)
+                return await callback(*arguments)
             finally:
                 self._turns.coroutines -= 1
 
@@ -257,6 +275,11 @@ class RclpyPublisher:
         self._publisher = publisher
         self.type_name = type_name
         self.tap = None
+
+    @property
+    def of_rclpy(self) -> Any:
+        """rclpy's own publisher."""
+        return self._publisher
 
     @property
     def topic_name(self) -> Any:

@@ -201,9 +201,16 @@ class _Player:
             elif what == _EFFORT:
                 self._effort = _held(self._effort, first, second, self._rows())
             else:
-                held = dict(zip(self.simulator.world.joint_names, self._effort))
-                self.simulator = do_again(self.simulator, first, second, self._scene)
-                self._effort = np.array([held.get(name, 0.0) for name in self.simulator.world.joint_names])
+                self._intervene(first, second)
+
+    def _intervene(self, kind, fields):
+        """What came from outside: bodies and states keep efforts and time, another world begins anew."""
+        anew = kind == "world"
+        held = {} if anew else dict(zip(self.simulator.world.joint_names, self._effort))
+        self.simulator = do_again(self.simulator, kind, fields, self._scene)
+        self._effort = np.array([held.get(name, 0.0) for name in self.simulator.world.joint_names])
+        if anew:
+            self._scene, self._dt = self.simulator.scene, round(self.simulator.time_step * 1e9)
 
     def _rows(self):
         return {name: i for i, name in enumerate(self.simulator.world.joint_names)}

@@ -33,15 +33,26 @@ class Stepping:
     def __bool__(self):
         return bool(self._queue)
 
-    async def take(self, count: int) -> Any:
+    async def take(
+        self, count: int, told: Callable[[int, int], None] | None = None, cancelled: Callable[[], bool] | None = None
+    ) -> Any:
         """Have so many time steps taken; the sentence about the last.  For coroutines on the executor's thread.
+
+        Parameters
+        ----------
+        count : int
+        told : callable, optional
+            Called on the physics thread after each step with how many are done and how many are left.
+        cancelled : callable, optional
+            Asked before each step whether to end.
 
         Raises
         ------
         MbContactError
-            Not paused, a step that failed, or what ended the steps early: a pause, going on, a reset, the end.
+            Not paused, a step that failed, or what ended the steps early: a pause, going on, a reset, another world,
+            that they were cancelled, the end.
         """
-        steps = _Steps(count, self._begin)
+        steps = _Steps(count, self._begin, told or (lambda *_: None), cancelled or (lambda: False))
         self._hand_over(steps)
         self.awaited += 1
         try:
@@ -51,7 +62,9 @@ class Stepping:
 
     # --- physics thread ---------------------------------------------------------------------------
     def _begin(self, steps):
-        if not self._node.paused:
+        if self._node.inactive:
+            steps.finish(error=CommunicationError(self._node.inactive))
+        elif not self._node.paused:
             steps.finish(error=CommunicationError("step works only while paused: call ~/pause first"))
         elif steps.left < 1:
             steps.finish(self._node.whereabouts())
@@ -61,8 +74,14 @@ class Stepping:
     def advance(self) -> None:
         """Take the next step."""
         steps = self._queue[0]
+        if steps.cancelled():
+            self._queue.popleft()
+            steps.finish(error=steps.ended("cancelled"))
+            return
         steps.left -= 1
         sentence, error = outcome(lambda: self._step(steps.left == 0))
+        if error is None:
+            steps.told(steps.count - steps.left, steps.left)
         if error is not None or steps.left == 0:
             self._queue.popleft()
             steps.finish(sentence, error)
@@ -71,16 +90,20 @@ class Stepping:
         """Answer all who wait: nothing more comes."""
         while self._queue:
             steps = self._queue.popleft()
-            done = steps.count - steps.left
-            steps.finish(error=CommunicationError(f"{reason} after {done} of {steps.count} steps"))
+            steps.finish(error=steps.ended(reason))
 
 
 class _Steps(Request):
     """A request that is not over when it has begun."""
 
-    def __init__(self, count, begin):
+    def __init__(self, count, begin, told, cancelled):
         super().__init__(lambda: begin(self))
         self.count = self.left = count
+        self.told, self.cancelled = told, cancelled
+
+    def ended(self, reason):
+        """The error of steps that end early."""
+        return CommunicationError(f"{reason} after {self.count - self.left} of {self.count} steps")
 
     def run(self):
         """Let it begin."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's contract as one table, topic by topic and service by service; test_contract.py exercises it.
+"""The node's contract as one table, topic by topic and service by service; test_contract*.py exercise it.
 
 A small scene stands for all: an arm with a sensor in its wrist presses a tool on the floor, beside it stands a box.
 """
@@ -17,17 +17,19 @@ IMAGE = "sensor_msgs/msg/Image"
 CLOUD = "sensor_msgs/msg/PointCloud2"
 TF = "tf2_msgs/msg/TFMessage"
 STATUS = "diagnostic_msgs/msg/DiagnosticStatus"
+SIMULATE = "simulation_interfaces/action/SimulateSteps"
 
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic: ``way`` is 'in' or 'out'; names are those of a node in the namespace /cell."""
+    """One topic: ``way`` is 'in' or 'out', ``asked`` one that is silent until a goal is sent; of a node in /cell."""
 
     way: str
     name: str
     type: str
     reliable: bool = True
     latched: bool = False
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,19 @@ TOPICS = (
     Topic("out", "/cell/mass_matrix", ARRAY),
     Topic("out", "/cell/nonlinear_effects", ARRAY),
     Topic("out", "/diagnostics", "diagnostic_msgs/msg/DiagnosticArray"),
+    Topic("out", "/cell/simulate_steps/_action/feedback", f"{SIMULATE}_FeedbackMessage", asked=True),
+    Topic("out", "/cell/simulate_steps/_action/status", "action_msgs/msg/GoalStatusArray", latched=True, asked=True),
     Topic("out", "/rosout", "rcl_interfaces/msg/Log", latched=True),
     Topic("out", "/parameter_events", "rcl_interfaces/msg/ParameterEvent"),
 )
 
+OUT = [topic for topic in TOPICS if topic.way == "out"]
+
 _SIMULATION = (
     "ResetSimulation StepSimulation SetSimulationState GetSimulationState GetSimulatorFeatures GetEntities "
-    "GetEntityState SetEntityState SpawnEntity DeleteEntity"
+    "GetEntitiesStates GetEntityState SetEntityState GetEntityInfo SetEntityInfo GetEntityBounds SpawnEntity "
+    "SpawnEntities DeleteEntity GetSpawnables GetNamedPoses GetNamedPoseBounds LoadWorld UnloadWorld GetCurrentWorld "
+    "GetAvailableWorlds"
 ).split()
 _PARAMETERS = (
     "DescribeParameters GetParameterTypes GetParameters ListParameters SetParameters SetParametersAtomically"
@@ -100,6 +108,9 @@ SERVICES = (
     *(Service(f"/cell/sensors/{name}/tare", "std_srvs/srv/Trigger") for name in ("wrist", "press", "pad")),
     *(Service(f"/cell/{_words(name)}", f"simulation_interfaces/srv/{name}") for name in _SIMULATION),
     *(Service(f"/cell/sim/{_words(name)}", f"rcl_interfaces/srv/{name}") for name in _PARAMETERS),
+    Service("/cell/simulate_steps/_action/send_goal", f"{SIMULATE}_SendGoal"),
+    Service("/cell/simulate_steps/_action/cancel_goal", "action_msgs/srv/CancelGoal"),
+    Service("/cell/simulate_steps/_action/get_result", f"{SIMULATE}_GetResult"),
     Service("/cell/sim/get_type_description", "type_description_interfaces/srv/GetTypeDescription"),
 )
 
@@ -129,6 +140,10 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     "joint_wrench_joints": (["sensor"], False),
     "marker_scale": (0.005, True),
     "marker_cones": (True, True),
+    "resource_roots": ([""], False),
+    "resource_limit": (1_000_000, False),
+    "mesh_limit": (50_000_000, False),
+    "spawn_limit": (500, True),
     "use_sim_time": (False, True),
     "start_type_description_service": (True, False),
 }
@@ -145,6 +160,12 @@ primitives:
 ground: {height: 0.0}
 operational_frames: [tool]
 contact_wrench_links: [tool]
+description: an arm that presses a tool on the floor
+tags: [bench, indoor]
+entities: {box: {description: a parcel, tags: [parcel, wooden]}}
+named_poses:
+  - {name: dock, pose: {position: [2.0, 0.0, 0.5]}, tags: [spawn], sphere: [0.0, 0.0, 0.1, 0.4]}
+  - {name: shelf, pose: {position: [2.0, 1.0, 1.0], rpy: [0.0, 0.0, 1.5707963267948966]}, box: [[1, 2, 3], [-1, -2, 0]]}
 sensors:
   - {name: imu, kind: imu, link: tool, rate: 200, latency: 0.01}
   - {name: wrist, kind: force_torque, joint: sensor, rate: 100}

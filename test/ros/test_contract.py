@@ -14,58 +14,17 @@ import pytest
 
 import ros.contract as contract
 from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_hash
-from mb_contact.ros.embedded.parameters import from_message, to_message
-from mb_contact.ros.embedded.parts import Clock, Timer
 from mb_contact.ros.embedded.types import dds_type_name
 from mb_contact.ros.qos import QoS
-from paths import ROOT
-from ros.support import (
-    BACKENDS,
-    COMPILING,
-    LOOPBACK_MULTICAST,
-    SET_BOOL,
-    TIMEOUT,
-    Session,
-    dds_raw,
-    foxglove_folder,
-    wait_until,
-)
+from ros.asking import endpoints, newest, parameters, set_parameters
+from ros.support import LOOPBACK_MULTICAST, TIMEOUT, Session, foxglove_folder, wait_until
 
-OUT = [topic for topic in contract.TOPICS if topic.way == "out"]
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def cell(request, tmp_path_factory):
-    """(peer, node's process): one simulator for all tests here, running in real time."""
-    scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
-    with Session.of(request.param) as ros:
-        node = ros.node(scene, *contract.ARGUMENTS, backend=request.param)
-        peer = ros.peer()
-        for topic in OUT:
-            peer.listen(topic.name, topic.type, QoS(50, reliable=topic.reliable, latched=topic.latched))
-        node.own_words = request.param == "embedded"  # rclpy says some things in its own
-        yield peer, node
+OUT = contract.OUT
+SPEAKING = [topic for topic in OUT if not topic.asked]
+ASKED_FOR = [topic for topic in SPEAKING if topic.reliable]  # what the independent subscriber takes
 
 
 # --- what the graph shows -------------------------------------------------------------------------
-def endpoints(peer, kind):
-    """{DDS topic name: endpoint} of the simulator's writers or readers, as any participant sees them."""
-    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription
-
-    topic = BuiltinTopicDcpsPublication if kind == "writers" else BuiltinTopicDcpsSubscription
-    reader = BuiltinDataReader(peer.node.context.participant, topic)
-    ours = {bytes(e.guid.bytes) for e in (*peer.node.dds_readers(), *peer.node.dds_writers())}
-    try:
-        found = [e for e in reader.take(500) if getattr(e, "topic_name", None)]
-    finally:
-        dds_raw.delete(reader)
-    return {e.topic_name: e for e in found if e.key.bytes not in ours and e.key.bytes[:12] != own_prefix(peer)}
-
-
-def own_prefix(peer):
-    return peer.node.context.participant.guid.bytes[:12]
-
-
 def expected_endpoints():
     """{DDS topic: (type, hash)} of the writers and of the readers that the table implies."""
     writers, readers = {}, {}
@@ -299,7 +258,7 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize("topic", OUT, ids=lambda topic: topic.name)
+@pytest.mark.parametrize("topic", SPEAKING, ids=lambda topic: topic.name)
 def test_topic_out(cell, topic):
     peer, _ = cell
     if topic.name == "/parameter_events":
@@ -343,10 +302,6 @@ def test_arrays_belong_to_the_joint_states_of_their_stamp(cell):
 
 
 # --- topics in ----------------------------------------------------------------------------------------
-def newest(peer, topic):
-    return peer.next_messages(topic, 1)[0]
-
-
 def test_commands_arrive(cell):
     peer, _ = cell
     for name, kind, message in (
@@ -400,98 +355,6 @@ def test_pushes_arrive_and_end(cell):
     assert counters(peer) == (accepted + 1, rejected + 4)
 
 
-# --- parameters -------------------------------------------------------------------------------------
-def ask(peer, name, **fields):
-    words = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
-    return peer.call(f"/cell/sim/{words}", f"rcl_interfaces/srv/{name}", **fields)
-
-
-def parameters(**values):
-    make = message_class("rcl_interfaces/msg/Parameter")
-    return [make(name=name, value=to_message(value)) for name, value in values.items()]
-
-
-def set_parameters(peer, **values):
-    return ask(peer, "SetParameters", parameters=parameters(**values)).results
-
-
-def get_parameter(peer, name):
-    return from_message(ask(peer, "GetParameters", names=[name]).values[0])
-
-
-def test_parameters_are_those_of_the_table(cell):
-    peer, node = cell
-    names = list(ask(peer, "ListParameters").result.names)
-    given = "qos_overrides./cell/certificate.publisher.depth"  # the others would only fill the list
-    assert set(names) == {*contract.PARAMETERS, given}
-    assert list(ask(peer, "ListParameters", prefixes=["qos_overrides"]).result.names) == [given]
-    types = dict(zip(names, ask(peer, "GetParameterTypes", names=names).types))
-    for name, (value, live) in contract.PARAMETERS.items():
-        (about,) = ask(peer, "DescribeParameters", names=[name]).descriptors
-        assert about.name == name and about.read_only != live
-        assert len(about.description) > 10 or (name == "use_sim_time" and not node.own_words)
-        assert about.type == types[name] == to_message(value).type
-        if isinstance(value, float):
-            span = about.floating_point_range[0]
-            assert span.from_value <= value <= span.to_value
-    assert get_parameter(peer, "joint_wrench_joints") == ["sensor"]
-    assert not node.own_words or get_parameter(peer, "nothing") is None
-    (about,) = ask(peer, "DescribeParameters", names=["command_timeout_policy"]).descriptors
-    assert about.additional_constraints == "one of hold, zero, gravity_compensation"
-
-
-@pytest.mark.parametrize(
-    "name, value, words",
-    [
-        ("real_time_factor", -1.0, "must be from 0 to 10000"),
-        ("real_time_factor", 1e9, "from 0 to 10000"),
-        ("real_time_factor", float("nan"), "finite"),
-        ("real_time_factor", "fast", "must be a float"),
-        ("command_timeout_policy", "panic", "hold, zero, gravity_compensation"),
-        ("lockstep", True, "read only"),
-        ("external_wrench_links", ["box"], "read only"),
-        ("marker_cones", 1, "must be a bool"),
-        ("nothing", 1, "not declared"),
-    ],
-)
-def test_impossible_values_are_refused_with_a_reason(cell, name, value, words):
-    peer, node = cell
-    before = None if name == "nothing" else get_parameter(peer, name)
-    (result,) = set_parameters(peer, **{name: value})
-    assert not result.successful
-    assert words in result.reason or (not node.own_words and "parameter" in result.reason.lower())
-    assert name == "nothing" or get_parameter(peer, name) == before
-
-
-def test_parameters_act_at_once_and_together(cell):
-    peer, _ = cell
-    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50.0, lockstep=True)).result
-    assert not result.successful and get_parameter(peer, "clock_rate") == -1.0
-    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50, marker_cones=False)).result
-    assert result.successful, result.reason
-    peer.next_messages("/clock", 5)
-    times = [stamp_ns(m.clock) for m in peer.next_messages("/clock", 10)]
-    gaps = np.diff(times)  # a best-effort clock may lose some on a busy machine
-    assert gaps.min() == 20_000_000 and not (gaps % 20_000_000).any()
-    peer.next_messages("/cell/contact_markers", 2)
-    assert {m.ns for m in newest(peer, "/cell/contact_markers").markers if m.action == 0} == {"points", "forces"}
-    assert set_parameters(peer, clock_rate=-1.0, marker_cones=True)[1].successful
-    assert set_parameters(peer, link_tf=False)[0].successful
-    peer.next_messages("/tf", 5)
-    assert [t.child_frame_id for t in newest(peer, "/tf").transforms] == ["box"]
-    assert set_parameters(peer, link_tf=True)[0].successful
-    assert set_parameters(peer, real_time_factor=0.25)[0].successful
-    first = newest(peer, "/diagnostics")
-    factors = []
-    for _ in range(60):
-        status = newest(peer, "/diagnostics").status[0]
-        factors.append(float({p.key: p.value for p in status.values}["real_time_factor"]))
-        if abs(factors[-1] - 0.25) < 0.03:
-            break
-    assert abs(factors[-1] - 0.25) < 0.03, (first, factors)
-    assert set_parameters(peer, real_time_factor=1.0)[0].successful
-
-
 def test_type_descriptions_hash_to_what_endpoints_announce(cell):
     """The description, hashed here from scratch as the standard says, is that of the announced hash."""
     import hashlib
@@ -533,7 +396,7 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
         peer = ros.peer()
         peer.listen("/cell/joint_states")
         peer.next_messages("/cell/joint_states", 200)  # contacts exist by then
-        arguments = [f"{t.name}={t.type}{':latched' if t.latched else ''}" for t in OUT if t.reliable]
+        arguments = [f"{t.name}={t.type}{':latched' if t.latched else ''}" for t in ASKED_FOR]
         subscriber = ros.process("node", folder / "subscriber.js", ros.domain, 1, *arguments)
         client = peer.node.create_client("rcl_interfaces/srv/SetParameters", "/cell/sim/set_parameters")
         wrong = peer.node.create_publisher("sensor_msgs/msg/JointState", "/cell/joint_commands", QoS(10))
@@ -545,7 +408,7 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
         subscriber.signal(signal.SIGTERM)  # nothing where it has ended
         assert subscriber.wait(TIMEOUT) == 0, subscriber.errors
     decoded = {entry["topic"]: entry["message"] for entry in map(json.loads, subscriber.lines)}
-    assert set(decoded) == {topic.name for topic in OUT if topic.reliable}  # it asks for reliable ones
+    assert set(decoded) == {topic.name for topic in ASKED_FOR}
     assert decoded["/cell/joint_states"]["name"] == ["shoulder", "elbow"]
     pairs = [{c["collision1"]["name"], c["collision2"]["name"]} for c in decoded["/cell/contacts"]["contacts"]]
     assert {"box", "ground"} in pairs
@@ -558,145 +421,3 @@ def test_an_independent_subscriber_decodes_every_published_type(request, tmp_pat
     assert decoded["/cell/joint_wrenches/sensor"]["header"]["frame_id"] == "tool"
     assert decoded["/tf_static"]["transforms"][0]["child_frame_id"] == "base"
     assert len(decoded["/cell/mass_matrix"]["data"]) == 6
-
-
-# --- services -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("service", contract.SERVICES, ids=lambda service: service.name)
-def test_service_answers(cell, service):
-    """Every service of the table answers; what it does is tested beside it and in test_ros_simulation_interfaces."""
-    peer, _ = cell
-    if service.name.endswith("set_simulation_state"):
-        peer.call("/cell/sim/pause", "std_srvs/srv/SetBool", data=True)
-        playing = message_class("simulation_interfaces/msg/SimulationState")(state=1)
-        assert peer.call(service.name, service.type, state=playing).result.result == 1
-        return
-    answer = peer.call(service.name, service.type)
-    if "/std_srvs" in f"/{service.type}":
-        running = service.name.endswith("step")
-        assert answer.success != running and len(answer.message) > 3
-        return
-    if service.type.startswith("simulation_interfaces") and hasattr(answer, "result"):
-        refused = {"step_simulation", "get_entity_state", "set_entity_state", "spawn_entity", "delete_entity"}
-        expect_ok = service.name.rsplit("/", 1)[1] not in refused  # they were asked for nothing sensible
-        assert (answer.result.result == 1) == expect_ok
-        assert bool(answer.result.error_message) != expect_ok
-
-
-# --- how it is set up -----------------------------------------------------------------------------------
-def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
-    """Two simulators of one scene on one machine; the second with the file in config/ and overridden QoS."""
-
-    from cyclonedds.core import Policy
-
-    scene = contract.write_scene(tmp_path)
-    file = ROOT / "config" / "node.yaml"
-    with Session() as ros:
-        nodes = [
-            ros.node(scene, "--namespace", "left", up=False),
-            ros.node(
-                scene, "--namespace", "right", "--ros-args", "--params-file", file,
-                "-p", "qos_overrides./right/joint_states.publisher.reliability:=best_effort",
-                "-p", "qos_overrides./right/joint_commands.subscription.depth:=7", up=False,
-            ),
-        ]  # fmt: skip
-        for node in nodes:
-            node.wait_for(" is up", COMPILING)
-        peer = ros.peer()
-        left = peer.listen("/left/joint_states")
-        right = peer.listen("/right/joint_states", qos=QoS(10, reliable=False))
-        peer.until(lambda: left and right)
-        qos = endpoints(peer, "writers")["rt/right/joint_states"].qos
-        assert qos[Policy.Reliability] == Policy.Reliability.BestEffort
-        assert endpoints(peer, "readers")["rt/right/joint_commands"].qos[Policy.History].depth == 7
-        bad = ros.node(
-            scene, "--namespace", "bad", "--ros-args",
-            "-p", "qos_overrides./bad/joint_states.publisher.reliability:=perhaps", up=False,
-        )  # fmt: skip
-        assert bad.wait(TIMEOUT) == 2 and "reliable, best_effort" in bad.output()
-
-
-def test_every_option_is_in_the_parameter_file():
-    import dataclasses
-
-    from mb_contact.ros.names import read_parameter_file
-    from mb_contact.ros.options import DESCRIPTIONS, NodeOptions
-
-    file = ROOT / "config" / "node.yaml"
-    values = {name: value for _, name, value in read_parameter_file(file)}
-    defaults = dataclasses.asdict(NodeOptions())
-    assert values == defaults and set(DESCRIPTIONS) == set(defaults)
-
-
-def test_use_sim_time_follows_the_clock(cell):
-    from mb_contact.ros.embedded.backend import EmbeddedNode
-
-    peer, _ = cell
-    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
-    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
-    try:
-        for _ in range(100):
-            follower.spin_once(0.1)
-            if follower.get_clock().now().nanoseconds:
-                break
-        now = follower.get_clock().now().nanoseconds
-        assert now > 0
-        peer.until(lambda: stamp_ns(newest(peer, "/clock").clock) >= now)  # the clock has told that time
-        assert follower.set_parameters({"use_sim_time": False}) == ""
-        assert follower.get_clock().now().nanoseconds > 10**18  # wall time again
-    finally:
-        follower.destroy_node()
-
-
-@pytest.mark.parametrize("period", [0.01, 0.025])
-def test_timers_go_by_simulated_time(cell, period):
-    from mb_contact.ros.embedded.backend import EmbeddedNode
-
-    peer, _ = cell
-    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
-    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
-    try:
-        times = []
-        timer = follower.create_timer(period, lambda: times.append(follower.get_clock().now().nanoseconds))
-        deadline = time.monotonic() + TIMEOUT
-        while len(times) < 20 and time.monotonic() < deadline:
-            follower.spin_once(0.1)
-        gaps = np.diff(times[1:])  # the first call answers the leap from zero
-        assert len(gaps) == 18 and gaps.min() >= 10_000_000  # one message of /clock after the other
-        assert np.median(gaps) >= period * 0.8e9
-        assert peer.call("/cell/sim/pause", SET_BOOL, data=True).success
-        for _ in range(3):
-            follower.spin_once(0.05)
-        count = len(times)
-        for _ in range(4):
-            follower.spin_once(0.05)
-        assert len(times) == count and timer.seconds() == np.inf
-        assert peer.call("/cell/sim/pause", SET_BOOL, data=False).success
-        while len(times) == count and time.monotonic() < deadline:
-            follower.spin_once(0.1)
-        assert len(times) > count
-    finally:
-        peer.call("/cell/sim/pause", SET_BOOL, data=False)
-        follower.destroy_node()
-
-
-def test_a_timer_begins_anew_where_time_goes_back_or_changes():
-    clock = Clock()
-    clock.follow, clock.simulated = True, 5_000_000_000
-    timer = Timer(0.1, None, clock)
-    assert not timer.due()
-    clock.simulated += 350_000_000
-    assert timer.due() and timer.due() is False  # three periods late: one call
-    clock.simulated += 49_999_999
-    assert not timer.due()
-    clock.simulated += 1  # in its beat again
-    assert timer.due()
-    clock.simulated = 1_000_000_000
-    assert not timer.due()
-    clock.simulated += 100_000_000
-    assert timer.due()
-    clock.follow = False
-    assert not timer.due() and 0.0 < timer.seconds() <= 0.1
-
-
-def peer_environment(peer):
-    return {"ROS_DOMAIN_ID": str(peer.node.context.domain_id)}

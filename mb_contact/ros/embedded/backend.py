@@ -20,9 +20,10 @@ from cyclonedds.core import GuardCondition, WaitSet
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.actions import ActionServer
 from mb_contact.ros.embedded.context import acquire_context
 from mb_contact.ros.embedded.introspection import RosOut, TypeDescriptions
-from mb_contact.ros.embedded.messages import message_class, stamp_ns, type_name_of
+from mb_contact.ros.embedded.messages import interface_class, stamp_ns, type_name_of
 from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
 from mb_contact.ros.embedded.parts import Clock, Logger, Timer
 from mb_contact.ros.embedded.services import Client, Service
@@ -153,8 +154,8 @@ class EmbeddedNode:
 
     @staticmethod
     def message_type(type_name: str) -> Any:
-        """Return the class of ``package/msg/Name``."""
-        return message_class(type_name)
+        """Return the class of ``package/msg/Name``, or what stands for a service or an action."""
+        return interface_class(type_name)
 
     # --- entities ---------------------------------------------------------------------------
     def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, *, overridable: bool = True) -> Any:
@@ -213,6 +214,12 @@ class EmbeddedNode:
         """Return a :class:`Service`; ``callback(request, response) -> response``, or a coroutine that gives it."""
         return self._add(Service(self, type_name_of(srv_type), srv_name, callback))
 
+    def create_action_server(
+        self, action_type: str, name: str, execute: Callable[..., Any], wanted: Callable[[Any], bool] | None = None
+    ) -> Any:
+        """Return an :class:`ActionServer`."""
+        return ActionServer(self, action_type, name, execute, wanted)
+
     def create_client(self, srv_type: Any, srv_name: str) -> Any:
         """Return a :class:`Client`."""
         return self._add(Client(self, type_name_of(srv_type), srv_name))
@@ -247,6 +254,12 @@ class EmbeddedNode:
         writers = [publisher.writer for publisher in self._publishers]
         return writers + [source.writer for source in self._sources if hasattr(source, "writer")]
 
+    def destroy_publisher(self, publisher: Any) -> None:
+        """Take a publisher off the graph; nobody may use it any more."""
+        self._publishers = [other for other in self._publishers if other is not publisher]
+        self.context.close(publisher.writer)
+        self._announce()
+
     def destroy_subscription(self, subscription: Any) -> None:
         """Unsubscribe, from any thread; done when the node is spun next."""
         self._retired.append(subscription)
@@ -258,7 +271,7 @@ class EmbeddedNode:
             self._sources = [other for other in self._sources if other is not source]
             self._ready = deque(item for item in self._ready if item[2] is not source)
             self._waitset.detach(source.condition)
-            self.context.close_reader(source.reader, source.condition)
+            self.context.close(source.reader, source.condition)
             self._announce()
 
     # --- execution --------------------------------------------------------------------------

@@ -82,15 +82,15 @@ class Context:
         self._uses[key] += 1
         return self._topics[key]
 
-    def close_reader(self, reader: Any, condition: Any) -> None:
-        """Close a reader and its condition, and the topic that nothing else uses."""
+    def close(self, endpoint: Any, *conditions: Any) -> None:
+        """Close a reader or writer and its conditions, and the topic that nothing else uses."""
         for key, topic in list(self._topics.items()):
-            if topic is reader.topic:
+            if topic is endpoint.topic:
                 self._uses[key] -= 1
                 ended = [topic] if not self._uses[key] else []
                 if ended:
                     del self._topics[key]
-                for entity in (condition, reader, *ended):
+                for entity in (*conditions, endpoint, *ended):
                     dds_raw.delete(entity)
 
     def writer(self, name: str, struct: Any, qos: Any) -> Any:

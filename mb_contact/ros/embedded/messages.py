@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded.definitions import messages, services
+from mb_contact.ros.embedded.definitions import actions, messages, services
 
 _DTYPES = {"bool": np.bool_, "byte": np.uint8, "char": np.uint8, "octet": np.uint8}
 _DTYPES |= {n: np.dtype(n).type for k in ("int", "uint") for n in (f"{k}8", f"{k}16", f"{k}32", f"{k}64")}
@@ -28,7 +28,7 @@ _DTYPES |= {"float32": np.float32, "float64": np.float64}
 
 @cache
 def type_store() -> Any:
-    """Return the ROS 2 Jazzy type store, with the service types that this package serves.
+    """Return the ROS 2 Jazzy type store, with the types of services and actions that this package serves.
 
     Raises
     ------
@@ -46,10 +46,39 @@ def type_store() -> Any:
         store.register(get_types_from_msg(text, name))
     for name, texts in services().items():
         for kind, text in zip(("Request", "Response"), texts):
-            # under a message's name, because rosbags would insert 'msg' into that of a service
-            (definition,) = get_types_from_msg(text, "a/msg/B").values()
-            store.register({f"{name}_{kind}": definition})
+            store.register({f"{name}_{kind}": _definition(text)})
+    for name, texts in actions().items():
+        store.register(_action_types(name, texts))
     return store
+
+
+def _definition(text):
+    """The fields of a type, read under a message's name: rosbags would insert 'msg' into that of a service."""
+    from rosbags.typesys import get_types_from_msg
+
+    (definition,) = get_types_from_msg(text, "a/msg/B").values()
+    return definition
+
+
+def _action_types(name, texts):
+    """The types of an action: goal, result and feedback, and the requests, answers and the topic that carry them."""
+    from rosbags.interfaces import Nodetype
+
+    parts = {part: _definition(text) for part, text in zip(("Goal", "Result", "Feedback"), texts)}
+    identifier = "unique_identifier_msgs/UUID goal_id"
+
+    def with_part(text, field, part):
+        constants, own = _definition(text)
+        return constants, [*own, (field, (Nodetype.NAME, f"{name}_{part}"))]
+
+    parts |= {
+        "SendGoal_Request": with_part(identifier, "goal", "Goal"),
+        "SendGoal_Response": _definition("bool accepted\nbuiltin_interfaces/Time stamp"),
+        "GetResult_Request": _definition(identifier),
+        "GetResult_Response": with_part("int8 status", "result", "Result"),
+        "FeedbackMessage": with_part(identifier, "feedback", "Feedback"),
+    }
+    return {f"{name}_{part}": definition for part, definition in parts.items()}
 
 
 def fields_of(type_name: str) -> Any:
@@ -128,6 +157,24 @@ def _default(descriptor):
         return (lambda: np.zeros(count, dtype)), dtype
     make, _ = _default(element)
     return (lambda: [make() for _ in range(count)]), None
+
+
+@cache
+def interface_class(type_name: str) -> Any:
+    """Return the class of a message, or what stands for a service or an action: an object with their parts, as rclpy's.
+
+    Raises
+    ------
+    CommunicationError
+        No such type.
+    """
+    parts = {"srv": ("Request", "Response"), "action": ("Goal", "Result", "Feedback")}
+    package, _, rest = type_name.partition("/")
+    kind, _, name = rest.partition("/")
+    if kind not in parts or f"{type_name}_{parts[kind][0]}" not in type_store().fielddefs:
+        return message_class(type_name)
+    made = {part: message_class(f"{type_name}_{part}") for part in parts[kind]}
+    return type(name, (), {**made, "__msgtype__": type_name})
 
 
 def type_name_of(message_type: Any) -> Any:

@@ -67,19 +67,21 @@ class _Endpoint:
 
 
 class Service(_Endpoint):
-    """Server side; ``callback(request, response) -> response``, which may be a coroutine."""
+    """Server side; ``callback(request, response) -> response``, which may be a coroutine or a :class:`Future`."""
 
     def __init__(self, node: Any, service_type: str, name: str, callback: Callable[..., Any]) -> None:
         super().__init__(node, service_type, name, is_service=True)
         self._callback, self._node = callback, node
 
     def handle(self, data: Any, writer_handle: Any) -> None:
-        """Answer one request, at the end of a coroutine where the callback is one."""
+        """Answer one request, at the end of a coroutine where the callback is one, or once a future is there."""
         header, body = unpack(data)
         request = deserialize(body, self._incoming)
         response = self._callback(request, message_class(self._outgoing)())
         if inspect.iscoroutine(response):
             self._node.await_later(response, lambda value: self._answer(header, value, writer_handle))
+        elif isinstance(response, Future):
+            response.then(lambda value: self._answer(header, value, writer_handle))
         else:
             self._answer(header, response, writer_handle)
 
@@ -150,6 +152,11 @@ class Future:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._result = None
+        self._then: Callable[[Any], Any] | None = None
+
+    def then(self, callback: Callable[[Any], Any]) -> None:
+        """Call ``callback(answer)`` when it comes, on the thread that delivers it; it must not be there yet."""
+        self._then = callback
 
     def done(self) -> bool:
         """Whether the answer is there."""
@@ -163,6 +170,8 @@ class Future:
         """Deliver the answer."""
         self._result = value
         self._event.set()
+        if self._then is not None:
+            self._then(value)
 
     def wait(self, timeout: float | None = None) -> Any:
         """Block until the answer is there (another thread spins); returns whether it is."""

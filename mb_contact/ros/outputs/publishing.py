@@ -57,11 +57,18 @@ class Outputs:
         self._runs.publish(self.run)
         self.bind(simulator)
 
-    def bind(self, simulator: AnySimulator) -> None:
-        """Publish the states of (another) simulator, on the same topics."""
+    def bind(self, simulator: AnySimulator, anew: bool = False) -> None:
+        """Publish the states of (another) simulator, on the same topics.
+
+        ``anew``: its scene is another one, whose topics may have other types; nothing goes on.
+        """
         make, schedule, options = self._make, self._schedule, self._options
+        make.asked.clear()
+        if anew and self._sensors is not None:
+            self._sensors.close()
+            self._sensors = None
         former, self._wrenches = self._wrenches, Wrenches(make, simulator, schedule, options)
-        if former is not None:
+        if former is not None and not anew:
             self._wrenches.go_on(former)
         self._clock = Clock(make)
         self._model = ModelArrays(make, simulator, options.operational_space_constraints)
@@ -73,6 +80,8 @@ class Outputs:
         self._joints = JointStates(make, simulator, self.run)
         self._sensors = SensorOutputs(make, simulator, schedule.time_step, options, self._sensors)
         self._description = Description(make, simulator)
+        if anew:
+            make.close_others()
 
     def accumulate(self) -> None:
         """Take up what the step just taken adds to means over an interval."""
@@ -154,20 +163,33 @@ class Outputs:
 
 
 class _Maker:
-    """Creates each publisher once and keeps the list of them."""
+    """Creates each publisher once and keeps the list of them; ``asked`` holds the topics that were asked for."""
 
     def __init__(self, node, publishers):
         self._node = node
         self._publishers = publishers
-        self._known = {}
+        self._known, self.asked = {}, set()
         self.logger = node.get_logger()
 
     def publisher(self, type_name, topic, qos=STATE):
         """Return a publisher."""
+        self.asked.add(topic)
+        if topic in self._known and self._known[topic].type_name != type_name:
+            self._close(topic)
         if topic not in self._known:
             self._known[topic] = self._node.create_publisher(type_name, topic, qos)
             self._publishers.append(self._known[topic])
         return self._known[topic]
+
+    def close_others(self):
+        """Close what nobody has asked for; the number of the run goes on."""
+        for topic in set(self._known) - self.asked - {Run.TOPIC}:
+            self._close(topic)
+
+    def _close(self, topic):
+        publisher = self._known.pop(topic)
+        self._publishers.remove(publisher)
+        self._node.destroy_publisher(publisher)
 
     def has(self, type_name):
         """Whether this ROS has the type."""

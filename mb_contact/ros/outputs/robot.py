@@ -46,10 +46,10 @@ class Clock:
 class Run:
     """run (std_msgs/UInt64), latched: how many times the simulation has begun."""
 
-    TYPE = "std_msgs/msg/UInt64"
+    TYPE, TOPIC = "std_msgs/msg/UInt64", "run"
 
     def __init__(self, make: Any) -> None:
-        self._publisher = make.publisher(self.TYPE, "run", LATCHED)
+        self._publisher = make.publisher(self.TYPE, self.TOPIC, LATCHED)
         self._message = make.message(self.TYPE)
 
     def publish(self, number: int) -> None:

@@ -11,16 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.ros.names import snake_case
-from mb_contact.ros.services.simulation import PACKAGE, RESULT, available
+from mb_contact.ros.services.common import OFFERS, PACKAGE, RESULT, available, has_type
 from mb_contact.ros.services.standard import SET_BOOL, TRIGGER
 
 STANDARD = {"~/reset": TRIGGER, "~/step": TRIGGER, "~/pause": SET_BOOL}
-INTERFACES = (
-    "ResetSimulation", "StepSimulation", "SetSimulationState", "GetSimulationState", "GetSimulatorFeatures",
-    "GetEntities", "GetEntityState", "SetEntityState", "SpawnEntity", "DeleteEntity",
-)  # fmt: skip
 STATE, GET_STATE = f"{PACKAGE}/msg/SimulationState", "get_simulation_state"
-COROUTINES = {"~/step", "step_simulation"}  #: served by coroutines
+COROUTINES = {"~/step", "step_simulation", "load_world"}  #: served by coroutines
 
 
 class Services:
@@ -34,13 +30,19 @@ class Services:
     def __init__(self, node: Any) -> None:
         self._node = node
         self._handlers: dict[str, Callable[..., Any]] = {}  # of services that were announced
+        self._served: set[str] = set()
 
     def create(self, kind: str, name: str, handler: Callable[..., Any]) -> None:
         """Serve ``name`` from now on."""
+        self._served.add(name)
         if name in self._handlers:
             self._handlers[name] = handler
         else:
             self._node.create_service(kind, name, handler)
+
+    def serves(self, name: str) -> bool:
+        """Whether there is such a service."""
+        return name in self._served
 
     def announce(self, doing: Callable[[], str]) -> None:
         """Answer all services of a simulation with ``doing()`` until they are created.
@@ -49,7 +51,8 @@ class Services:
         """
         kinds = dict(STANDARD)
         if available(self._node):
-            kinds |= {snake_case(name): f"{PACKAGE}/srv/{name}" for name in INTERFACES}
+            kinds |= {snake_case(name): f"{PACKAGE}/srv/{name}" for name in OFFERS}
+            kinds = {name: kind for name, kind in kinds.items() if has_type(self._node, kind)}
         for name, kind in kinds.items():
             self._handlers[name] = functools.partial(self._refuse, name, doing)
             serve = self._serve_long if name in COROUTINES else self._serve

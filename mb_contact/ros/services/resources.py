@@ -14,29 +14,78 @@ from xml.etree import ElementTree
 
 import yaml
 
-from mb_contact.errors import MbContactError, ModelError
-from mb_contact.model.resources import find_resource
-from mb_contact.model.scene import SceneModel
+from mb_contact.errors import InputError, MbContactError, ModelError
+from mb_contact.model.scene import Pose, Scene, SceneModel
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.urdf import load_urdf
-from mb_contact.ros.services.simulation import Refusal, refuse_if
+from mb_contact.ros.services.common import Refusal, refuse_if
+from mb_contact.ros.services.files import AllowedFiles, NotAllowed, confine, parsed, primitive_files
 
-MOST_BYTES = 10_000_000  #: of a resource
+ENDINGS = (".urdf", ".yaml", ".yml")
 
 
-def object_of(uri: str, text: str, name: str, pose: Any, scene: Any, codes: Any) -> Any:
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """The text of a resource, and the file that it stands in.
+
+    Attributes
+    ----------
+    text : str
+    path : Path or None
+        Its file, which may name files beside it; None for a text from a request.
+    """
+
+    text: str
+    path: Path | None = None
+
+    @property
+    def is_xml(self) -> bool:
+        """Whether it is a URDF, as far as one can see."""
+        return self.text.lstrip().startswith("<")
+
+    @property
+    def name(self) -> str:
+        """The name that a URDF gives itself, empty without one."""
+        found = re.search(r"<robot\b[^>]*?\bname\s*=\s*[\"']([^\"']*)[\"']", self.text[:10_000])
+        return found[1] if self.is_xml and found else ""
+
+
+def source_of(uri: str, text: str, files: AllowedFiles, codes: Any, endings: Any = ENDINGS) -> Source:
+    """What a request's resource holds; ``codes`` has the result codes of the answer.
+
+    Raises
+    ------
+    Refusal
+        None, of another format, too long, or a file that nobody may take.
+    """
+    refuse_if(not uri and not text, codes.NO_RESOURCE, "both uri and resource_string are empty")
+    if not uri:
+        size = len(text.encode(errors="replace"))
+        message = f"the resource has {size} bytes; at most {files.most} are taken (parameter resource_limit)"
+        refuse_if(size > files.most, codes.RESOURCE_PARSE_ERROR, message)
+        return Source(text)
+    try:
+        return Source(*files.read(uri, endings))
+    except NotAllowed as error:
+        raise Refusal(codes.MISSING_ASSETS, str(error)) from None
+    except InputError as error:
+        raise Refusal(codes.UNSUPPORTED_FORMAT, str(error)) from None
+
+
+def object_of(source: Source, name: str, pose: Pose, scene: Scene, codes: Any, files: AllowedFiles) -> Any:
     """The scene entry of a resource.
 
     Parameters
     ----------
-    uri, text : str
-        ``file://``, ``package://`` or a path; the text counts where there is none.
+    source : Source
     name : str
     pose : Pose
     scene : Scene
         Whose materials it may name.
     codes : class
         SpawnEntity's response, for its result codes.
+    files : AllowedFiles
+        Which files the text of a request may name.
 
     Returns
     -------
@@ -47,33 +96,20 @@ def object_of(uri: str, text: str, name: str, pose: Any, scene: Any, codes: Any)
     ------
     Refusal
     """
-    refuse_if(not uri and not text, codes.NO_RESOURCE, "both uri and resource_string are empty")
-    start = None
-    if uri:
-        text, start = _read(uri, codes)
-    refuse_if(len(text) > MOST_BYTES, codes.RESOURCE_PARSE_ERROR, f"the resource is longer than {MOST_BYTES} bytes")
-    if text.lstrip().startswith("<"):
-        return "models", _model(text, name, pose, start, codes)
-    return "primitives", _primitive(text, name, pose, start, scene, codes)
-
-
-def _read(uri, codes):
+    make = _model if source.is_xml else _primitive
     try:
-        path = Path(find_resource(uri))
-        refuse_if(
-            path.suffix not in (".urdf", ".yaml", ".yml"), codes.UNSUPPORTED_FORMAT,
-            f"'{uri}' is neither .urdf nor .yaml",
-        )
-        return path.read_text(encoding="utf-8"), path.parent
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(codes.MISSING_ASSETS, f"cannot read '{uri}': {error}") from None
+        return make(source, name, pose, scene, codes, files)
+    except NotAllowed as error:
+        raise Refusal(codes.MISSING_ASSETS, str(error)) from None
+    except RecursionError:
+        raise Refusal(codes.RESOURCE_PARSE_ERROR, "the resource is nested too deeply") from None
 
 
-def _primitive(text, name, pose, start, scene, codes):
+def _primitive(source, name, pose, scene, codes, files):
     """The Primitive of a YAML mapping such as ``{shape: box, size: [0.1, 0.1, 0.1], mass: 1.0}``; free by default."""
     try:
-        words = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        words = yaml.safe_load(source.text)
+    except (yaml.YAMLError, ValueError) as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is neither XML nor YAML: {error}") from None
     refuse_if(
         not isinstance(words, dict), codes.UNSUPPORTED_FORMAT,
@@ -82,36 +118,56 @@ def _primitive(text, name, pose, start, scene, codes):
     for key in ("name", "pose"):
         refuse_if(key in words, codes.RESOURCE_PARSE_ERROR, f"leave '{key}' out of the resource: the request has it")
     entry = {"base": "free", **words, "name": "object"}
-    if start is not None and isinstance(entry.get("mesh"), str) and "://" not in entry["mesh"]:
-        entry["mesh"] = str(start / entry["mesh"])
+    if source.path is None:
+        entry = primitive_files(entry, files)
+    elif isinstance(entry.get("mesh"), str) and "://" not in entry["mesh"]:
+        entry["mesh"] = str(source.path.parent / entry["mesh"])
     materials = {key: {"friction": material.friction} for key, material in scene.materials.items()}
     document = {"primitives": [entry], "materials": materials}
+    try:
+        (primitive,) = scene_of_text(yaml.safe_dump({k: v for k, v in document.items() if v})).primitives
+    except (MbContactError, yaml.YAMLError, ValueError) as error:
+        raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error).replace("primitives[0].", "")) from None
+    return "primitives", dataclasses.replace(primitive, name=name, pose=pose)
+
+
+def scene_of_text(text: str) -> Scene:
+    """The scene of a YAML text, which has no file.
+
+    Raises
+    ------
+    SceneError
+        Without the name of a file.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "resource.yaml"
+        path.write_text(text, encoding="utf-8", errors="replace")
         try:
-            path.write_text(yaml.safe_dump({k: v for k, v in document.items() if v}), encoding="utf-8")
-            (primitive,) = load_scene(path).primitives
-        except (MbContactError, yaml.YAMLError, ValueError) as error:
-            message = re.sub(re.escape(str(path)) + r"(:\d+)?: ", "", str(error)).replace("primitives[0].", "")
-            raise Refusal(codes.RESOURCE_PARSE_ERROR, message) from None
-    return dataclasses.replace(primitive, name=name, pose=pose)
+            return dataclasses.replace(load_scene(path), path=None, lines={})
+        except MbContactError as error:
+            raise type(error)(re.sub(re.escape(str(path)) + r"(:\d+)?: ", "", str(error))) from None
 
 
-def _model(text, name, pose, start, codes):
+def _model(source, name, pose, _scene, codes, files):
     """The SceneModel of a URDF; links and joints are renamed after the entity, since names are unique in a scene.
 
-    A root link called ``world`` stands for the world, as URDFs have it: the robot is welded where it is spawned.
+    A root link called ``world`` stands for the world, as URDFs have it: the robot is welded where it is spawned, and so
+    is one whose root has no mass, which nothing could move.
     """
+    root = parsed(source.text, lambda message: Refusal(codes.RESOURCE_PARSE_ERROR, message))
+    refuse_if(root.tag != "robot", codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
+    base = "weld" if "world" in _links(root) - _children(root) else "free"
+    if source.path is None:
+        confine(root, files)
     try:
-        root = ElementTree.fromstring(text)
-        refuse_if(root.tag != "robot", codes.UNSUPPORTED_FORMAT, f"the resource is XML, but <{root.tag}> is no URDF")
-        base = "weld" if "world" in _links(root) - _children(root) else "free"
-        model = load_urdf(_renamed(root, name, start), floating=base == "free")
-    except ElementTree.ParseError as error:
-        raise Refusal(codes.RESOURCE_PARSE_ERROR, f"the resource is no XML: {error}") from None
+        start = None if source.path is None else source.path.parent
+        text = _renamed(root, name, start)
+        model = load_urdf(text, floating=base == "free")
+        if base == "free" and not model.tree.mass[0] > 0.0:
+            base, model = "weld", load_urdf(text)
     except ModelError as error:
         raise Refusal(codes.RESOURCE_PARSE_ERROR, str(error)) from None
-    return SceneModel(model.urdf, name=name, pose=pose, base=base)
+    return "models", SceneModel(model.urdf, name=name, pose=pose, base=base)
 
 
 def _links(root):
@@ -153,6 +209,14 @@ def entries(scene: Any, robots: Any) -> Any:
     return {entry.name or model.name: entry for entry, model in zip(scene.models, robots)}
 
 
+def moved(scene: Any, robots: Any, name: str, pose: Pose) -> Any:
+    """The scene with an entity welded elsewhere."""
+    models = [dataclasses.replace(entry, pose=pose) if key == name else entry
+              for key, entry in entries(scene, robots).items()]  # fmt: skip
+    primitives = [dataclasses.replace(entry, pose=pose) if entry.name == name else entry for entry in scene.primitives]
+    return dataclasses.replace(scene, models=tuple(models), primitives=tuple(primitives))
+
+
 def without(scene: Any, robots: Any, names: Any) -> Any:
     """The scene without these entities, and without the motions and sensors of their joints and links."""
     gone = [model for name, model in zip(entries(scene, robots), robots) if name in names]
@@ -167,4 +231,5 @@ def without(scene: Any, robots: Any, names: Any) -> Any:
             sensor for sensor in scene.sensors
             if links.isdisjoint((sensor.link, sensor.partner)) and joints.isdisjoint((sensor.joint, *sensor.joints))
         ),
+        entities={name: info for name, info in scene.entities.items() if name not in names},
     )  # fmt: skip

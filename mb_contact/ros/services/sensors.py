@@ -19,7 +19,8 @@ def tare_services(simulator_node: Any) -> None:
     for sensor in getattr(simulator_node.simulator.scene, "sensors", ()):
         if sensor.kind in TARED:
             name = f"sensors/{sanitise(sensor.name)}/tare"
-            simulator_node.services.create(TRIGGER, name, partial(_tare, simulator_node, sensor.name))
+            if not simulator_node.services.serves(name):  # another world may have a sensor of that name
+                simulator_node.services.create(TRIGGER, name, partial(_tare, simulator_node, sensor.name))
 
 
 def _tare(control, name, _request, answer):

@@ -1,85 +1,60 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""simulation_interfaces: reset, step, state and features of the simulation (releases 1.x and 2.x)."""
+"""simulation_interfaces: reset, steps by service and by action, state and features (releases 1.x and 2.x)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from mb_contact.errors import CommunicationError, MbContactError
+from mb_contact.errors import MbContactError
 from mb_contact.ros.names import snake_case
+from mb_contact.ros.services.common import (
+    OFFERS,
+    PACKAGE,
+    REBUILDING,
+    Group,
+    Refusal,
+    has_type,
+    refuse_if,
+)
 
-PACKAGE = "simulation_interfaces"
-RESULT = f"{PACKAGE}/msg/Result"
-
-#: What this simulator can do, by the names of SimulatorFeatures' constants.
-FEATURES = (
-    "SPAWNING", "DELETING", "SPAWNING_RESOURCE_STRING", "ENTITY_CATEGORIES", "ENTITY_STATE_GETTING",
-    "ENTITY_STATE_SETTING", "SIMULATION_RESET", "SIMULATION_RESET_TIME", "SIMULATION_RESET_STATE",
-    "SIMULATION_RESET_SPAWNED", "SIMULATION_STATE_GETTING", "SIMULATION_STATE_SETTING", "SIMULATION_STATE_PAUSE",
-    "STEP_SIMULATION_SINGLE", "STEP_SIMULATION_MULTIPLE",
-)  # fmt: skip
 FORMATS = ("urdf", "yaml")
+SIMULATE = f"{PACKAGE}/action/SimulateSteps"
+ACTIVE = 4  #: goals of simulate_steps that may wait for their turn
 
 
-class Refusal(CommunicationError):
-    """A request that fails with a code of its own."""
+class SimulationServices(Group):
+    """Reset, steps, state, features.
 
-    def __init__(self, code: int, message: Any) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-def refuse_if(broken: Any, code: int, message: Any) -> None:
-    """Raise a Refusal where a rule is broken."""
-    if broken:
-        raise Refusal(code, message)
-
-
-def available(node: Any) -> bool:
-    """Whether this ROS has simulation_interfaces."""
-    try:
-        node.message_type(RESULT)
-    except CommunicationError:
-        return False
-    return True
-
-
-def answered(node: Any, answer: Any, action: Callable[[], Any]) -> Any:
-    """Fill in ``answer.result`` with the outcome of ``action()``; returns the answer.
-
-    A :class:`Refusal` gives its code, any other error RESULT_OPERATION_FAILED; the sentence goes to error_message.
+    Parameters
+    ----------
+    simulator_node : SimulatorNode
+    spawning : SpawningServices
+        Whose spawned entities a reset takes away.
     """
-    codes = node.message_type(RESULT)
-    answer.result.result = codes.RESULT_OK
-    try:
-        action()
-    except Refusal as error:
-        answer.result.result, answer.result.error_message = error.code, str(error)
-    except MbContactError as error:
-        answer.result.result, answer.result.error_message = codes.RESULT_OPERATION_FAILED, str(error)
-    return answer
 
+    def __init__(self, simulator_node: Any, spawning: Any) -> None:
+        super().__init__(simulator_node)
+        self._spawning, self._states = spawning, self._type("SimulationState")
+        self._stopped, self._goals = False, 0
+        self._offer(
+            ResetSimulation=self._reset, StepSimulation=self._step, SetSimulationState=self._set_state,
+            GetSimulationState=self._get_state, GetSimulatorFeatures=self._features,
+        )  # fmt: skip
+        self._acts = has_type(self._node, SIMULATE)
+        if self._acts:
+            self._node.create_action_server(SIMULATE, "simulate_steps", self._simulate, self._wants)
 
-class SimulationServices:
-    """Five services of a :class:`~mb_contact.ros.node.SimulatorNode`."""
-
-    def __init__(self, simulator_node: Any, entities: Any) -> None:
-        self._control, self._entities = simulator_node, entities
-        self._node = node = simulator_node.node
-        self._states = node.message_type(f"{PACKAGE}/msg/SimulationState")
-        self._codes = node.message_type(RESULT)
-        self._stopped = False
-        for name, serve in (
-            ("ResetSimulation", self._reset), ("StepSimulation", self._step), ("SetSimulationState", self._set_state),
-            ("GetSimulationState", self._get_state), ("GetSimulatorFeatures", self._features),
-        ):  # fmt: skip
-            simulator_node.services.create(f"{PACKAGE}/srv/{name}", snake_case(name), serve)
+    def stopped(self) -> None:
+        """The simulation stands at its beginning: what is paused now counts as stopped."""
+        self._stopped = True
 
     def state(self) -> Any:
-        """STATE_STOPPED, STATE_PLAYING or STATE_PAUSED."""
+        """What the simulation does, as a constant of SimulationState."""
+        if self._control.inactive:  # releases before worlds have no constants for it
+            name = "STATE_LOADING_WORLD" if self._control.loading else "STATE_NO_WORLD"
+            return getattr(self._states, name, self._states.STATE_STOPPED)
         if not self._control.paused:
             self._stopped = False
             return self._states.STATE_PLAYING
@@ -91,6 +66,7 @@ class SimulationServices:
         known = kind.SCOPE_TIME | kind.SCOPE_STATE | kind.SCOPE_SPAWNED
 
         def act():
+            self._refuse_inactive()
             refuse_if(
                 scope != kind.SCOPE_ALL and scope & ~known, self._codes.RESULT_FEATURE_UNSUPPORTED,
                 f"{scope} is no sum of reset scopes",
@@ -98,20 +74,22 @@ class SimulationServices:
             everything = scope in (kind.SCOPE_DEFAULT, kind.SCOPE_ALL)
             rewind = everything or bool(scope & kind.SCOPE_TIME)
             if everything:
-                self._entities.restore()
+                self._spawning.restore()
             elif scope & kind.SCOPE_SPAWNED:
-                self._entities.remove_spawned()
+                self._spawning.remove_spawned()
             if everything or scope & kind.SCOPE_STATE:
                 self._control.do_reset(rewind or None)  # without it as reset_rewinds_time says
             elif rewind:
                 self._control.rewind()
 
-        return answered(self._node, answer, lambda: self._control.ask(act))
+        return self._on_physics(answer, act)
 
     async def _step(self, request, answer):
         """Commands, other services and the end are served meanwhile; a pause or a reset ends it early."""
-        self._stopped, failed = False, None
+        failed = None
         try:
+            self._refuse_inactive()
+            self._stopped = False
             await self._control.stepping.take(int(request.steps))
         except MbContactError as error:
             failed = error
@@ -120,17 +98,50 @@ class SimulationServices:
             if failed is not None:
                 raise failed
 
-        return answered(self._node, answer, act)
+        return self._answered(answer, act)
+
+    def _wants(self, goal):
+        """Whether a goal of simulate_steps is accepted: not more than a few wait for their turn."""
+        return self._goals < ACTIVE
+
+    async def _simulate(self, goal):
+        """As StepSimulation, with feedback after each step, until it is cancelled."""
+        kind = self._node.message_type(SIMULATE)
+
+        def told(done, left):
+            goal.publish_feedback(kind.Feedback(completed_steps=done, remaining_steps=left))
+
+        answer, failed = kind.Result(), None
+        self._goals += 1
+        try:
+            self._refuse_inactive()
+            self._stopped = False
+            await self._control.stepping.take(int(goal.request.steps), told, lambda: goal.is_cancel_requested)
+        except MbContactError as error:
+            failed = error
+        finally:
+            self._goals -= 1
+
+        def act():
+            if failed is not None:
+                raise failed
+
+        self._answered(answer, act)
+        end = goal.succeed if failed is None else goal.canceled if goal.is_cancel_requested else goal.abort
+        end()
+        return answer
 
     def _get_state(self, request, answer):
         answer.state.state = self.state()
-        return answered(self._node, answer, lambda: None)
+        return self._answered(answer, lambda: None)
 
     def _set_state(self, request, answer):
         wanted, kind = int(request.state.state), type(answer)
         states = self._states
 
         def act():
+            if wanted != states.STATE_QUITTING:
+                self._refuse_inactive()
             if wanted not in (
                 states.STATE_STOPPED, states.STATE_PLAYING, states.STATE_PAUSED, states.STATE_QUITTING
             ):  # fmt: skip
@@ -145,17 +156,23 @@ class SimulationServices:
                 self._control.stop()
                 return
             if wanted == states.STATE_STOPPED:
-                self._entities.remove_spawned()
+                self._spawning.remove_spawned()
                 self._control.do_reset()
             self._control.do_pause(wanted != states.STATE_PLAYING)
             self._stopped = wanted == states.STATE_STOPPED
 
-        return answered(self._node, answer, lambda: self._control.ask(act))
+        return self._on_physics(answer, act)
 
     def _features(self, request, answer):
-        kind = self._node.message_type(f"{PACKAGE}/msg/SimulatorFeatures")
-        features = [name for name in FEATURES if self._entities.can_rebuild or not name.startswith(("SPAWN", "DELET"))]
-        answer.features.features = [getattr(kind, name) for name in features]
-        answer.features.spawn_formats = list(FORMATS) if self._entities.can_rebuild else []
-        answer.features.custom_info = "mb_contact: yaml is a primitive as in a scene file, urdf an object or a robot"
+        kind, rebuilds = self._type("SimulatorFeatures"), self._spawning.can_rebuild
+        served = [OFFERS[name] for name in OFFERS if self._control.services.serves(snake_case(name))]
+        names = [name for features in served for name in features]
+        names += ["STEP_SIMULATION_ACTION"] if self._acts else []
+        features = [getattr(kind, name) for name in names if hasattr(kind, name)]
+        lacking = set() if rebuilds else {getattr(kind, name, None) for name in REBUILDING}
+        answer.features.features = sorted(number for number in features if number not in lacking)
+        answer.features.spawn_formats = list(FORMATS) if rebuilds else []
+        answer.features.custom_info = (
+            "mb_contact: yaml is a primitive as in a scene file, urdf an object or a robot; worlds are scene files"
+        )
         return answer

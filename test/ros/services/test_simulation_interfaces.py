@@ -11,15 +11,14 @@ import time
 import numpy as np
 import pytest
 
-from mb_contact.ros.embedded.definitions import RELEASE_VARIABLE
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
+from mb_contact.ros.embedded.simulation_definitions import RELEASE_VARIABLE
 from mb_contact.ros.qos import QoS
 from paths import ROOT
+from ros.simulation import BALL, FAILED, NOT_FOUND, OK, UNSUPPORTED, Simulation, code
 from ros.support import JOINT_STATE, TIMEOUT, Session, wait_until
 
 SCENE = ROOT / "config" / "box_on_table.yaml"
-OK, UNSUPPORTED, NOT_FOUND, FAILED = 1, 0, 2, 4
-BALL = "{shape: sphere, size: [0.05], mass: 0.5}"
 CRATE = (
     '<robot name="crate"><link name="body"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" '
     'ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>'
@@ -48,44 +47,12 @@ def pendulum(root, body=""):
     )
 
 
-class Simulation:
-    """The services of one node, called by name."""
-
-    def __init__(self, peer):
-        self.peer = peer
-
-    def __call__(self, service, /, **fields):
-        kind = "".join(word.capitalize() for word in service.split("_"))
-        return self.peer.call(service, f"simulation_interfaces/srv/{kind}", **fields)
-
-    def state(self):
-        return int(self("get_simulation_state").state.state)
-
-    def set_state(self, number):
-        wanted = message_class("simulation_interfaces/msg/SimulationState")(state=number)
-        return int(self("set_simulation_state", state=wanted).result.result)
-
-    def spawn(self, name, text="", position=(0.0, 0.0, 2.0), uri="", **more):
-        pose = message_class("geometry_msgs/msg/PoseStamped")()
-        pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = position
-        pose.pose.orientation.w = more.pop("w", 1.0)
-        return self("spawn_entity", name=name, uri=uri, resource_string=text, initial_pose=pose, **more)
-
-    def entities(self, **filters):
-        wanted = message_class("simulation_interfaces/msg/EntityFilters")(**filters)
-        return list(self("get_entities", filters=wanted).entities)
-
-
 @pytest.fixture(scope="module")
 def world():
     with Session() as ros:
         ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
         peer = ros.peer()
         yield Simulation(peer), peer
-
-
-def code(answer):
-    return int(answer.result.result)
 
 
 def height(simulation, name):
@@ -98,7 +65,7 @@ def test_features_and_entities(world):
     kind = message_class("simulation_interfaces/msg/SimulatorFeatures")
     for name in ("SPAWNING", "DELETING", "STEP_SIMULATION_MULTIPLE", "ENTITY_STATE_SETTING", "SIMULATION_RESET"):
         assert getattr(kind, name) in features.features
-    assert kind.WORLD_LOADING not in features.features and list(features.spawn_formats) == ["urdf", "yaml"]
+    assert kind.WORLD_LOADING in features.features and list(features.spawn_formats) == ["urdf", "yaml"]
     assert simulation.entities() == ["table", "box"]
     assert simulation.entities(filter="^b") == ["box"]
     static = message_class("simulation_interfaces/msg/EntityCategory")(category=5)
@@ -332,8 +299,8 @@ def test_spawned_robots_are_commanded_and_go(world):
         ({"text": BALL, "w": 0.0}, 109, "length one"),
         ({"text": BALL, "name": "7 up"}, 102, "no name"),
         ({"text": BALL, "entity_namespace": "a"}, 105, "namespace"),
-        ({"uri": "file:///nowhere/a.urdf"}, 107, "cannot read"),
-        ({"uri": "/etc/hostname"}, 103, "neither"),
+        ({"uri": "file:///nowhere/a.urdf"}, 107, "no file"),
+        ({"uri": "/etc/hostname"}, 103, "ends in none"),
     ],
 )
 def test_what_cannot_be_spawned_says_why(world, fields, number, words):

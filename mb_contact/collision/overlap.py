@@ -1,0 +1,103 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which geometries of a world reach into a volume, and the boxes around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import coal
+import numpy as np
+
+from mb_contact.checks import Floats
+from mb_contact.collision.coal_engine import TOLERANCE, _convex
+from mb_contact.collision.sizes import make_shape
+from mb_contact.model.hulls import convex_hull
+from mb_contact.types import (
+    SHAPE_CAPSULE,
+    SHAPE_CONE,
+    SHAPE_CYLINDER,
+    SHAPE_ELLIPSOID,
+    SHAPE_HEIGHT_FIELD,
+    SHAPE_PLANE,
+    SHAPE_SPHERE,
+    Geoms,
+)
+
+CORNERS = 1000  #: of a hull at most
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A convex volume of the world: a shape of coal and its pose."""
+
+    shape: Any
+    pose: Any
+
+    @classmethod
+    def sphere(cls, centre: Floats, radius: float) -> Volume:
+        """A ball [m]."""
+        return cls(coal.Sphere(float(radius)), coal.Transform3s(np.eye(3), np.asarray(centre, dtype=float)))
+
+    @classmethod
+    def box(cls, lower: Floats, upper: Floats) -> Volume:
+        """A box along the world's axes [m]."""
+        lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        return cls(coal.Box(*(upper - lower).tolist()), coal.Transform3s(np.eye(3), 0.5 * (lower + upper)))
+
+    @classmethod
+    def hull(cls, points: Floats) -> Volume:
+        """The convex hull of points (k, 3) [m]; a flat one is made a thousandth of its width thick.
+
+        Raises
+        ------
+        ValueError
+            The points lie on a line.
+        """
+        return cls(_convex(convex_hull(np.asarray(points, dtype=float), most=CORNERS)), coal.Transform3s.Identity())
+
+
+def overlaps(geoms: Geoms, g: int, R: Floats, p: Floats, volume: Volume) -> bool:
+    """Whether geometry ``g`` at rotation ``R`` (3, 3) and position ``p`` (3,) [m] touches or reaches into a volume.
+
+    A height field counts with the box around it.
+    """
+    kind = int(geoms.kind[g])
+    if kind == SHAPE_PLANE:
+        shape = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    elif kind == SHAPE_HEIGHT_FIELD:
+        shape = coal.Box(*(2.0 * geoms.size[g]).tolist())
+    else:
+        shape = make_shape(coal, geoms, g, _convex)
+    request = coal.DistanceRequest()
+    request.enable_signed_distance = True
+    request.gjk_tolerance = request.epa_tolerance = TOLERANCE
+    place = coal.Transform3s(np.asarray(R), np.asarray(p))
+    return coal.distance(shape, place, volume.shape, volume.pose, request, coal.DistanceResult()) <= TOLERANCE
+
+
+def box_around(geoms: Geoms, g: int, R: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper corner (3,) [m] of geometry ``g`` along the axes in which ``R`` and ``p`` place it.
+
+    Infinite for a plane; the tightest box of every other shape.
+    """
+    kind, size, axis = int(geoms.kind[g]), geoms.size[g], R[:, 2]
+    side = np.sqrt(np.maximum(0.0, 1.0 - axis**2))  # how far a unit disc across the axis reaches
+    if kind == SHAPE_PLANE:
+        return np.full(3, -np.inf), np.full(3, np.inf)
+    if kind == SHAPE_CONE:
+        disc, tip = p - size[1] * axis, p + size[1] * axis
+        return np.minimum(tip, disc - size[0] * side), np.maximum(tip, disc + size[0] * side)
+    points = geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]]
+    if len(points) and kind != SHAPE_HEIGHT_FIELD:
+        turned = p + points @ R.T
+        return turned.min(axis=0), turned.max(axis=0)
+    reach = {
+        SHAPE_SPHERE: np.full(3, size[0]),
+        SHAPE_CAPSULE: size[0] + size[1] * np.abs(axis),
+        SHAPE_CYLINDER: size[1] * np.abs(axis) + size[0] * side,
+        SHAPE_ELLIPSOID: np.linalg.norm(R * size, axis=1),
+    }.get(kind, np.abs(R) @ size)
+    return p - reach, p + reach

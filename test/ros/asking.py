@@ -1,0 +1,50 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Questions to the node of the contract, from the peer of a test: its endpoints and its parameters."""
+
+from __future__ import annotations
+
+from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.embedded.parameters import from_message, to_message
+from ros.support import dds_raw
+
+
+def endpoints(peer, kind):
+    """{DDS topic name: endpoint} of the simulator's writers or readers, as any participant sees them."""
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication, BuiltinTopicDcpsSubscription
+
+    topic = BuiltinTopicDcpsPublication if kind == "writers" else BuiltinTopicDcpsSubscription
+    reader = BuiltinDataReader(peer.node.context.participant, topic)
+    ours = {bytes(e.guid.bytes) for e in (*peer.node.dds_readers(), *peer.node.dds_writers())}
+    try:
+        found = [e for e in reader.take(500) if getattr(e, "topic_name", None)]
+    finally:
+        dds_raw.delete(reader)
+    return {e.topic_name: e for e in found if e.key.bytes not in ours and e.key.bytes[:12] != own_prefix(peer)}
+
+
+def own_prefix(peer):
+    return peer.node.context.participant.guid.bytes[:12]
+
+
+def newest(peer, topic):
+    return peer.next_messages(topic, 1)[0]
+
+
+def ask(peer, name, **fields):
+    words = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:]
+    return peer.call(f"/cell/sim/{words}", f"rcl_interfaces/srv/{name}", **fields)
+
+
+def parameters(**values):
+    make = message_class("rcl_interfaces/msg/Parameter")
+    return [make(name=name, value=to_message(value)) for name, value in values.items()]
+
+
+def set_parameters(peer, **values):
+    return ask(peer, "SetParameters", parameters=parameters(**values)).results
+
+
+def get_parameter(peer, name):
+    return from_message(ask(peer, "GetParameters", names=[name]).values[0])

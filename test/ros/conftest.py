@@ -1,0 +1,27 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node of the contract, one for each file of tests."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("cyclonedds", reason="no cyclonedds wheel here: the embedded backend cannot run")
+
+import ros.contract as contract  # noqa: E402
+from mb_contact.ros.qos import QoS  # noqa: E402
+from ros.support import BACKENDS, Session  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def cell(request, tmp_path_factory):
+    """(peer, node's process): one simulator for all tests here, running in real time."""
+    scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
+    with Session.of(request.param) as ros:
+        node = ros.node(scene, *contract.ARGUMENTS, backend=request.param)
+        peer = ros.peer()
+        for topic in contract.OUT:
+            peer.listen(topic.name, topic.type, QoS(50, reliable=topic.reliable, latched=topic.latched))
+        node.own_words = request.param == "embedded"  # rclpy says some things in its own
+        yield peer, node

@@ -1,0 +1,213 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contract's parameters over real DDS, how a node is set up by them, and clocks that follow /clock."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import ros.contract as contract
+from mb_contact.ros.embedded.messages import stamp_ns
+from mb_contact.ros.embedded.parameters import to_message
+from mb_contact.ros.embedded.parts import Clock, Timer
+from mb_contact.ros.qos import QoS
+from paths import ROOT
+from ros.asking import ask, endpoints, get_parameter, newest, parameters, set_parameters
+from ros.support import COMPILING, SET_BOOL, TIMEOUT, Session
+
+
+def test_parameters_are_those_of_the_table(cell):
+    peer, node = cell
+    names = list(ask(peer, "ListParameters").result.names)
+    given = "qos_overrides./cell/certificate.publisher.depth"  # the others would only fill the list
+    assert set(names) == {*contract.PARAMETERS, given}
+    assert list(ask(peer, "ListParameters", prefixes=["qos_overrides"]).result.names) == [given]
+    types = dict(zip(names, ask(peer, "GetParameterTypes", names=names).types))
+    for name, (value, live) in contract.PARAMETERS.items():
+        (about,) = ask(peer, "DescribeParameters", names=[name]).descriptors
+        assert about.name == name and about.read_only != live
+        assert len(about.description) > 10 or (name == "use_sim_time" and not node.own_words)
+        assert about.type == types[name] == to_message(value).type
+        if isinstance(value, float):
+            span = about.floating_point_range[0]
+            assert span.from_value <= value <= span.to_value
+    assert get_parameter(peer, "joint_wrench_joints") == ["sensor"]
+    assert not node.own_words or get_parameter(peer, "nothing") is None
+    (about,) = ask(peer, "DescribeParameters", names=["command_timeout_policy"]).descriptors
+    assert about.additional_constraints == "one of hold, zero, gravity_compensation"
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("real_time_factor", -1.0, "must be from 0 to 10000"),
+        ("real_time_factor", 1e9, "from 0 to 10000"),
+        ("real_time_factor", float("nan"), "finite"),
+        ("real_time_factor", "fast", "must be a float"),
+        ("command_timeout_policy", "panic", "hold, zero, gravity_compensation"),
+        ("lockstep", True, "read only"),
+        ("external_wrench_links", ["box"], "read only"),
+        ("marker_cones", 1, "must be a bool"),
+        ("nothing", 1, "not declared"),
+    ],
+)
+def test_impossible_values_are_refused_with_a_reason(cell, name, value, words):
+    peer, node = cell
+    before = None if name == "nothing" else get_parameter(peer, name)
+    (result,) = set_parameters(peer, **{name: value})
+    assert not result.successful
+    assert words in result.reason or (not node.own_words and "parameter" in result.reason.lower())
+    assert name == "nothing" or get_parameter(peer, name) == before
+
+
+def test_parameters_act_at_once_and_together(cell):
+    peer, _ = cell
+    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50.0, lockstep=True)).result
+    assert not result.successful and get_parameter(peer, "clock_rate") == -1.0
+    result = ask(peer, "SetParametersAtomically", parameters=parameters(clock_rate=50, marker_cones=False)).result
+    assert result.successful, result.reason
+    peer.next_messages("/clock", 5)
+    times = [stamp_ns(m.clock) for m in peer.next_messages("/clock", 10)]
+    gaps = np.diff(times)  # a best-effort clock may lose some on a busy machine
+    assert gaps.min() == 20_000_000 and not (gaps % 20_000_000).any()
+    peer.next_messages("/cell/contact_markers", 2)
+    assert {m.ns for m in newest(peer, "/cell/contact_markers").markers if m.action == 0} == {"points", "forces"}
+    assert set_parameters(peer, clock_rate=-1.0, marker_cones=True)[1].successful
+    assert set_parameters(peer, link_tf=False)[0].successful
+    peer.next_messages("/tf", 5)
+    assert [t.child_frame_id for t in newest(peer, "/tf").transforms] == ["box"]
+    assert set_parameters(peer, link_tf=True)[0].successful
+    assert set_parameters(peer, real_time_factor=0.25)[0].successful
+    first = newest(peer, "/diagnostics")
+    factors = []
+    for _ in range(60):
+        status = newest(peer, "/diagnostics").status[0]
+        factors.append(float({p.key: p.value for p in status.values}["real_time_factor"]))
+        if abs(factors[-1] - 0.25) < 0.03:
+            break
+    assert abs(factors[-1] - 0.25) < 0.03, (first, factors)
+    assert set_parameters(peer, real_time_factor=1.0)[0].successful
+
+
+# --- how it is set up -----------------------------------------------------------------------------------
+def test_two_nodes_quality_overrides_and_a_parameter_file(tmp_path):
+    """Two simulators of one scene on one machine; the second with the file in config/ and overridden QoS."""
+
+    from cyclonedds.core import Policy
+
+    scene = contract.write_scene(tmp_path)
+    file = ROOT / "config" / "node.yaml"
+    with Session() as ros:
+        nodes = [
+            ros.node(scene, "--namespace", "left", up=False),
+            ros.node(
+                scene, "--namespace", "right", "--ros-args", "--params-file", file,
+                "-p", "qos_overrides./right/joint_states.publisher.reliability:=best_effort",
+                "-p", "qos_overrides./right/joint_commands.subscription.depth:=7", up=False,
+            ),
+        ]  # fmt: skip
+        for node in nodes:
+            node.wait_for(" is up", COMPILING)
+        peer = ros.peer()
+        left = peer.listen("/left/joint_states")
+        right = peer.listen("/right/joint_states", qos=QoS(10, reliable=False))
+        peer.until(lambda: left and right)
+        qos = endpoints(peer, "writers")["rt/right/joint_states"].qos
+        assert qos[Policy.Reliability] == Policy.Reliability.BestEffort
+        assert endpoints(peer, "readers")["rt/right/joint_commands"].qos[Policy.History].depth == 7
+        bad = ros.node(
+            scene, "--namespace", "bad", "--ros-args",
+            "-p", "qos_overrides./bad/joint_states.publisher.reliability:=perhaps", up=False,
+        )  # fmt: skip
+        assert bad.wait(TIMEOUT) == 2 and "reliable, best_effort" in bad.output()
+
+
+def test_every_option_is_in_the_parameter_file():
+    import dataclasses
+
+    from mb_contact.ros.names import read_parameter_file
+    from mb_contact.ros.options import DESCRIPTIONS, NodeOptions
+
+    file = ROOT / "config" / "node.yaml"
+    values = {name: value for _, name, value in read_parameter_file(file)}
+    defaults = dataclasses.asdict(NodeOptions())
+    assert values == defaults and set(DESCRIPTIONS) == set(defaults)
+
+
+def test_use_sim_time_follows_the_clock(cell):
+    from mb_contact.ros.embedded.backend import EmbeddedNode
+
+    peer, _ = cell
+    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
+    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
+    try:
+        for _ in range(100):
+            follower.spin_once(0.1)
+            if follower.get_clock().now().nanoseconds:
+                break
+        now = follower.get_clock().now().nanoseconds
+        assert now > 0
+        peer.until(lambda: stamp_ns(newest(peer, "/clock").clock) >= now)  # the clock has told that time
+        assert follower.set_parameters({"use_sim_time": False}) == ""
+        assert follower.get_clock().now().nanoseconds > 10**18  # wall time again
+    finally:
+        follower.destroy_node()
+
+
+@pytest.mark.parametrize("period", [0.01, 0.025])
+def test_timers_go_by_simulated_time(cell, period):
+    from mb_contact.ros.embedded.backend import EmbeddedNode
+
+    peer, _ = cell
+    arguments = ["--ros-args", "-p", "use_sim_time:=true"]
+    follower = EmbeddedNode("follower", args=arguments, environment=peer_environment(peer))
+    try:
+        times = []
+        timer = follower.create_timer(period, lambda: times.append(follower.get_clock().now().nanoseconds))
+        deadline = time.monotonic() + TIMEOUT
+        while len(times) < 20 and time.monotonic() < deadline:
+            follower.spin_once(0.1)
+        gaps = np.diff(times[1:])  # the first call answers the leap from zero
+        assert len(gaps) == 18 and gaps.min() >= 10_000_000  # one message of /clock after the other
+        assert np.median(gaps) >= period * 0.8e9
+        assert peer.call("/cell/sim/pause", SET_BOOL, data=True).success
+        for _ in range(3):
+            follower.spin_once(0.05)
+        count = len(times)
+        for _ in range(4):
+            follower.spin_once(0.05)
+        assert len(times) == count and timer.seconds() == np.inf
+        assert peer.call("/cell/sim/pause", SET_BOOL, data=False).success
+        while len(times) == count and time.monotonic() < deadline:
+            follower.spin_once(0.1)
+        assert len(times) > count
+    finally:
+        peer.call("/cell/sim/pause", SET_BOOL, data=False)
+        follower.destroy_node()
+
+
+def test_a_timer_begins_anew_where_time_goes_back_or_changes():
+    clock = Clock()
+    clock.follow, clock.simulated = True, 5_000_000_000
+    timer = Timer(0.1, None, clock)
+    assert not timer.due()
+    clock.simulated += 350_000_000
+    assert timer.due() and timer.due() is False  # three periods late: one call
+    clock.simulated += 49_999_999
+    assert not timer.due()
+    clock.simulated += 1  # in its beat again
+    assert timer.due()
+    clock.simulated = 1_000_000_000
+    assert not timer.due()
+    clock.simulated += 100_000_000
+    assert timer.due()
+    clock.follow = False
+    assert not timer.due() and 0.0 < timer.seconds() <= 0.1
+
+
+def peer_environment(peer):
+    return {"ROS_DOMAIN_ID": str(peer.node.context.domain_id)}
