@@ -92,6 +92,11 @@ class EmbeddedNode:
         self.add_on_set_parameters_callback(self._on_use_sim_time)
         self._silent = False
         self.context.add(self)
+        if self.context.confined is False:
+            self._logger.warning(
+                "this system does not bind sockets to the loopback device: forged packets from the network reach this "
+                "node's ports; let a firewall drop UDP from 7400 on (docs/ros_security.md)"
+            )
 
     # --- names, parameters, clock, log ------------------------------------------------------
     def get_name(self) -> Any:

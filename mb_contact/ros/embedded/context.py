@@ -18,7 +18,8 @@ from cyclonedds.topic import Topic
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
-from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
+from mb_contact.ros.embedded.confinement import confine, open_sockets
+from mb_contact.ros.embedded.discovery import domain_configuration, domain_id, stays_here
 from mb_contact.ros.embedded.messages import message_class, serialize, type_hash
 from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.qos import LATCHED, MOST
@@ -58,6 +59,7 @@ class Context:
         self._uses: Counter = Counter()  #: of each topic, by readers and writers
         self._domain: Any = None
         self.participant: Any = None
+        before = open_sockets()
         try:
             self._domain = Domain(number, configuration) if configuration else None
             self.participant = DomainParticipant(number, Qos(Policy.Userdata(b"enclave=/;")))
@@ -69,6 +71,8 @@ class Context:
                 "other processes, or CYCLONEDDS_URI is malformed: close the other nodes, choose another "
                 "ROS_DOMAIN_ID, or raise MaxAutoParticipantIndex in CYCLONEDDS_URI"
             ) from None
+        #: whether only this machine reaches the sockets; None where the network is meant to
+        self.confined = confine(open_sockets() - before) if stays_here(configuration) else None
         self._info_type = "rmw_dds_common/msg/ParticipantEntitiesInfo"
         self._info_writer = self.writer(
             "ros_discovery_info", idl_struct(self._info_type), writer_qos(LATCHED, self._info_type)

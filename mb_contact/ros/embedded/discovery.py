@@ -24,6 +24,8 @@ from xml.sax.saxutils import quoteattr
 from mb_contact.errors import CommunicationError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
+_LOOPBACK = '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
+_LOOPBACK_ONLY = f"<CycloneDDS><Domain><General>{_LOOPBACK}"
 MAX_DOMAIN_ID = 232  #: above, the RTPS port numbers leave 16 bits
 
 
@@ -72,6 +74,11 @@ def domain_configuration(environment: Mapping[str, str] | None = None) -> Any:
     return ",".join(part for part in parts if part)
 
 
+def stays_here(configuration: str) -> bool:
+    """Whether a configuration of this module is of loopback alone."""
+    return configuration.startswith(_LOOPBACK_ONLY)
+
+
 def _range_xml(selected, peers):
     if selected == "SYSTEM_DEFAULT":
         return ""
@@ -79,7 +86,7 @@ def _range_xml(selected, peers):
     discovery += "<MaxAutoParticipantIndex>60</MaxAutoParticipantIndex>"
     if selected == "LOCALHOST":
         if all(_is_loopback(peer) for peer in peers):  # otherwise the peers need the other interfaces
-            general += '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
+            general += _LOOPBACK
         general += "<AllowMulticast>false</AllowMulticast>"
         peers = ["127.0.0.1", *peers]
     elif selected == "OFF":
