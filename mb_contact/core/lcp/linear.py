@@ -12,49 +12,46 @@ import numpy as np
 
 from mb_contact.core.jit import kernel, sweep
 
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+#: of unsigned indices LLVM sees that they are neighbours, and takes four at once
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @sweep
-def four(j):
-    """j and the three that follow: of unsigned indices LLVM sees that they are neighbours, and takes them at once."""
-    j = np.uint64(j)
-    return j, j + ONE, j + TWO, j + THREE
-
-
-@sweep
-def _add_row(A, i, f, k, first, end):
-    """``A[i, first:end] += f A[k, first:end]``, four at a time."""
-    rest = end - (end - first) % 4
-    for j in range(first, rest, 4):
-        j0, j1, j2, j3 = four(j)
-        t0, t1, t2, t3 = f * A[k, j0], f * A[k, j1], f * A[k, j2], f * A[k, j3]
-        t0, t1, t2, t3 = A[i, j0] + t0, A[i, j1] + t1, A[i, j2] + t2, A[i, j3] + t3
-        A[i, j0], A[i, j1], A[i, j2], A[i, j3] = t0, t1, t2, t3
-    for j in range(rest, end):
-        A[i, j] += f * A[k, j]
+def _add_multiple(x, f, y, first, end):
+    """``x[first:end] += f y[first:end]``, four at a time."""
+    j, end = np.uint64(first), np.uint64(end)
+    while j + FOUR <= end:
+        t0, t1, t2, t3 = f * y[j], f * y[j + ONE], f * y[j + TWO], f * y[j + THREE]
+        t0, t1, t2, t3 = x[j] + t0, x[j + ONE] + t1, x[j + TWO] + t2, x[j + THREE] + t3
+        x[j], x[j + ONE], x[j + TWO], x[j + THREE] = t0, t1, t2, t3
+        j += FOUR
+    while j < end:
+        x[j] += f * y[j]
+        j += ONE
 
 
 @sweep
 def dot(a, b, first, end):
     """``a[first:end] . b[first:end]`` by four sums that do not wait for each other."""
     s0 = s1 = s2 = s3 = 0.0
-    rest = end - (end - first) % 4
-    for j in range(first, rest, 4):
-        j0, j1, j2, j3 = four(j)
-        s0, s1, s2, s3 = s0 + a[j0] * b[j0], s1 + a[j1] * b[j1], s2 + a[j2] * b[j2], s3 + a[j3] * b[j3]
-    for j in range(rest, end):
+    j, end = np.uint64(first), np.uint64(end)
+    while j + FOUR <= end:
+        s0, s1 = s0 + a[j] * b[j], s1 + a[j + ONE] * b[j + ONE]
+        s2, s3 = s2 + a[j + TWO] * b[j + TWO], s3 + a[j + THREE] * b[j + THREE]
+        j += FOUR
+    while j < end:
         s0 += a[j] * b[j]
+        j += ONE
     return (s0 + s1) + (s2 + s3)
 
 
 @kernel
 def lu_factor(A, m, order):
     """Factor the leading m x m block of A in place, ``order`` (m,) records row swaps; False if singular."""
-    for k in range(m):
+    for k in range(np.uint64(m)):
         best = k
         size = abs(A[k, k])
-        for i in range(k + 1, m):
+        for i in range(np.uint64(k) + ONE, np.uint64(m)):
             if abs(A[i, k]) > size:
                 size = abs(A[i, k])
                 best = i
@@ -62,19 +59,19 @@ def lu_factor(A, m, order):
         if not size > 0.0:
             return False
         if best != k:
-            for j in range(m):
+            for j in range(np.uint64(m)):
                 t = A[k, j]
                 A[k, j] = A[best, j]
                 A[best, j] = t
         inverse = 1.0 / A[k, k]
-        end = m  # zeros at the end of the row stay: a banded matrix costs what its band costs
-        while end > k + 1 and A[k, end - 1] == 0.0:
-            end -= 1
-        for i in range(k + 1, m):
+        end = np.uint64(m)  # zeros at the end of the row stay: a banded matrix costs what its band costs
+        while end > np.uint64(k) + ONE and A[k, end - ONE] == 0.0:
+            end -= ONE
+        for i in range(np.uint64(k) + ONE, np.uint64(m)):
             f = A[i, k] * inverse
             A[i, k] = f
             if f != 0.0:
-                _add_row(A, i, -f, k, k + 1, end)
+                _add_multiple(A[i], -f, A[k], np.uint64(k) + ONE, end)
     return True
 
 

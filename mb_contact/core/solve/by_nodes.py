@@ -8,9 +8,12 @@
 which is the same step as (1 + G W) dr = c with a matrix of as many rows as the nodes have coordinates.
 """
 
+import numpy as np
+
 from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
-from mb_contact.core.lcp.linear import balance_and_factor, lu_solve
-from mb_contact.core.solve.laws import weighted_row
+from mb_contact.core.lcp.linear import FOUR, ONE, THREE, TWO, balance_and_factor, lu_solve
+from mb_contact.core.solve.laws import contact_rows, weighted_row
+from mb_contact.core.solve.system import CONTACT
 
 COUNT, LEFT, SIZE, FOLLOWERS, GONE, WAITED = range(6)  #: entries of Nodes.info
 
@@ -78,14 +81,18 @@ def factor_nodes(P, b0, b1):
     """LU factors of 1 + K Omega, each row over its largest entry; False where it is singular."""
     blocks, nodes, G = P.blocks, P.nodes, P.work.G
     count, K, A = nodes.info[COUNT], nodes.stiff, nodes.LU
-    for i in range(count + 6):
-        for j in range(count + 6):
+    for i in range(np.uint64(count + 6)):
+        for j in range(np.uint64(count + 6)):
             K[i, j] = 0.0
     for b in range(b0, b1):
-        for top in range(blocks.start[b], blocks.start[b + 1], 3):
-            _add_rows(blocks, nodes, G, K, b, top, min(3, blocks.start[b + 1] - top))
-    for i in range(count):
-        _matrix_row(K, nodes.fours, i, count, A)
+        n, end = blocks.start[b], blocks.start[b + 1]
+        if blocks.kind[b] == CONTACT:
+            _add_contact(nodes, G, K, n)
+            n += 3
+        for top in range(n, end, 3):
+            _add_rows(blocks, nodes, G, K, b, top, min(3, end - top))
+    for i in range(np.uint64(count)):
+        _matrix_row(K, nodes.fours, i, np.uint64(count), A)
         A[i, i] += 1.0
     return balance_and_factor(A, count, nodes.scale, nodes.order)
 
@@ -93,46 +100,62 @@ def factor_nodes(P, b0, b1):
 @sweep
 def _matrix_row(K, W, i, count, A):
     """``A[i] = K[i] Omega``."""
-    for m in range((count + 3) // 4):
+    for m in range((count + THREE) // FOUR):
         a0 = a1 = a2 = a3 = 0.0
         for k in range(count):
             x = K[i, k]
-            a0, a1, a2, a3 = a0 + x * W[k, m, 0], a1 + x * W[k, m, 1], a2 + x * W[k, m, 2], a3 + x * W[k, m, 3]
-        A[i, 4 * m], A[i, 4 * m + 1], A[i, 4 * m + 2], A[i, 4 * m + 3] = a0, a1, a2, a3
+            if x != 0.0:
+                a0, a1, a2, a3 = a0 + x * W[k, m, 0], a1 + x * W[k, m, 1], a2 + x * W[k, m, 2], a3 + x * W[k, m, 3]
+        j = FOUR * m
+        A[i, j], A[i, j + ONE], A[i, j + TWO], A[i, j + THREE] = a0, a1, a2, a3
+
+
+@sweep
+def _add_contact(nodes, G, K, n):
+    """A* G A of the normal and the tangents of the contact whose first row is n onto K."""
+    idle = G[n, 0] == 0.0 and G[n + 1, 1] == 0.0 and G[n + 1, 2] == 0.0 and G[n + 2, 1] == 0.0 and G[n + 2, 2] == 0.0
+    for other in range(0 if idle else 2):
+        to = nodes.at[n, other]
+        if to < 0:
+            continue
+        a, b, c = contact_rows(G, nodes.A[other], n, n)
+        for side in range(2):
+            m = nodes.at[n, side]
+            if m >= 0:
+                _add_products(K, m, to, nodes.A[side], n, a, b, c)
+
+
+@sweep
+def _add_products(K, m, to, A, n, a, b, c):
+    """``K[m:m + 6, to:to + 6] +=`` the first three rows of A from n on, transposed, times the rows a, b and c."""
+    n = np.uint64(n)
+    for k in range(np.uint64(6)):
+        X = K[np.uint64(m) + k]
+        x, y, z = A[n, k], A[n + ONE, k], A[n + TWO, k]
+        j = np.uint64(to)
+        t0, t1 = x * a[0] + y * b[0] + z * c[0], x * a[1] + y * b[1] + z * c[1]
+        t2, t3 = x * a[2] + y * b[2] + z * c[2], x * a[3] + y * b[3] + z * c[3]
+        t4, t5 = x * a[4] + y * b[4] + z * c[4], x * a[5] + y * b[5] + z * c[5]
+        t0, t1, t2, t3 = X[j] + t0, X[j + ONE] + t1, X[j + TWO] + t2, X[j + THREE] + t3
+        t4, t5 = X[j + FOUR] + t4, X[j + FOUR + ONE] + t5
+        X[j], X[j + ONE], X[j + TWO], X[j + THREE], X[j + FOUR], X[j + FOUR + ONE] = t0, t1, t2, t3, t4, t5
 
 
 @sweep
 def _add_rows(blocks, nodes, G, K, b, top, rows):
-    """A* G A of at most three rows of a block onto K; its rows have the same nodes."""
-    first, idle = blocks.start[b], True
-    for i in range(top, top + rows):
-        idle = idle and G[i, 0] == 0.0 and G[i, 1] == 0.0 and G[i, 2] == 0.0
-    for other in range(0 if idle else 2):
-        to = nodes.at[first, other]
-        if to < 0:
-            continue
-        J = nodes.A[other]
-        a0, a1, a2, a3, a4, a5 = weighted_row(blocks, G, J, b, first, top, first)
-        b0 = b1 = b2 = b3 = b4 = b5 = 0.0
-        c0 = c1 = c2 = c3 = c4 = c5 = 0.0
-        if rows > 1:
-            b0, b1, b2, b3, b4, b5 = weighted_row(blocks, G, J, b, first, top + 1, first)
-        if rows > 2:
-            c0, c1, c2, c3, c4, c5 = weighted_row(blocks, G, J, b, first, top + 2, first)
-        for side in range(2):
-            m = nodes.at[first, side]
-            if m < 0:
+    """A* G A of at most three rows of any other block onto K; its rows have the same nodes."""
+    first = blocks.start[b]
+    for row in range(top, top + rows):
+        for other in range(2 if G[row, 0] != 0.0 or G[row, 1] != 0.0 or G[row, 2] != 0.0 else 0):
+            to = nodes.at[first, other]
+            if to < 0:
                 continue
-            A = nodes.A[side]
-            for k in range(6):
-                X = K[m + k, to : to + 6]
-                x = A[top, k]
-                y = A[top + 1, k] if rows > 1 else 0.0
-                z = A[top + 2, k] if rows > 2 else 0.0
-                t0, t1, t2 = x * a0 + y * b0 + z * c0, x * a1 + y * b1 + z * c1, x * a2 + y * b2 + z * c2
-                t3, t4, t5 = x * a3 + y * b3 + z * c3, x * a4 + y * b4 + z * c4, x * a5 + y * b5 + z * c5
-                t0, t1, t2, t3, t4, t5 = X[0] + t0, X[1] + t1, X[2] + t2, X[3] + t3, X[4] + t4, X[5] + t5
-                X[0], X[1], X[2], X[3], X[4], X[5] = t0, t1, t2, t3, t4, t5
+            a = weighted_row(blocks, G, nodes.A[other], b, first, row, first)
+            for side in range(2):
+                m, A = nodes.at[first, side], nodes.A[side]
+                for k in range(6 if m >= 0 else 0):
+                    for j in range(6):
+                        K[m + k, to + j] += A[row, k] * a[j]
 
 
 @on_demand(NOTHING)

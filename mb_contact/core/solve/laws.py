@@ -29,30 +29,28 @@ RHO = 3.0  #: weight of velocities in the choice of a block's state: fewest Newt
 
 @kernel
 def residual(blocks, r, w, first, last):
-    """Worst natural map of the blocks first <= b < last for velocities w [sqrt(N s m/s)]; infinite beside a NaN.
-
-    An impulse far beyond u / D hides the velocity in the map, so what is violated is asked for by itself too.
-    """
-    worst = 0.0
+    """Worst natural map of the blocks first <= b < last for velocities w [sqrt(N s m/s)]; infinite beside a NaN."""
+    worst = 0.0  # its square, which takes no root of each block
     for b in range(first, last):
         i = blocks.start[b]
-        kind = blocks.kind[b]
-        s = np.sqrt(blocks.D[i])
-        x = w[i] / s
-        y = r[i] * s
+        kind, d = blocks.kind[b], blocks.D[i]
+        x, y = w[i], r[i]
         if kind == EQUALITY:
-            e = abs(x + blocks.mu[i] * r[i] / s)
+            x += blocks.mu[i] * y
+            e = x * x / d
         elif kind == BOX:
-            bound = blocks.mu[i] * s
-            e = abs(y - min(max(y - x, -bound), bound))
+            bound = blocks.mu[i]
+            y -= min(max(y - x / d, -bound), bound)
+            e = y * y * d
         else:
-            e = max(abs(min(x, y - blocks.mu[i] * s)), -x)
+            y -= blocks.mu[i]
+            e = (x * x / d if x < y * d else y * y * d) + 0.0 * (x + y)
             if kind == CONTACT:
                 f = _disc_residual(blocks, r, w, i) if _is_disc(blocks, b) else _friction_residual(blocks, r, w, b)
                 e = f if f > e or not f < np.inf else e
         if not e <= worst:
             worst = e if e < np.inf else np.inf
-    return worst
+    return np.sqrt(worst)
 
 
 @sweep
@@ -68,18 +66,19 @@ def _disc_residual(blocks, r, w, n):
     if r[n] <= 0.0 and r[n + 1] == 0.0 and r[n + 2] == 0.0:
         return 0.0 * (w[n + 1] + w[n + 2])  # no friction is right, but beside a NaN
     d = blocks.D[n + 1]
-    y0, y1 = w[n + 1] / d, w[n + 2] / d
+    part = 1.0 / d
+    y0, y1 = part * w[n + 1], part * w[n + 2]
     z0, z1 = r[n + 1] - y0, r[n + 2] - y1
     square, bound = z0 * z0 + z1 * z1, blocks.mu[n + 1] * max(r[n], 0.0)
     if not square <= bound * bound:
         k = bound / np.sqrt(square)
         y0, y1 = r[n + 1] - k * z0, r[n + 2] - k * z1
-    return np.sqrt(d * (y0 * y0 + y1 * y1))
+    return d * (y0 * y0 + y1 * y1)
 
 
 @kernel
 def _friction_residual(blocks, r, w, b):
-    """Worst natural map of the friction groups of a contact."""
+    """Square of the worst natural map of the friction groups of a contact."""
     n = blocks.start[b]
     end = blocks.start[b + 1]
     radius = max(r[n], 0.0)
@@ -90,12 +89,12 @@ def _friction_residual(blocks, r, w, b):
         y0, y1, z0, z1, d = _group_point(blocks, r, w, i, size, 1.0)
         if d > 0.0:
             p0, p1 = _nearest(z0, z1, radius, blocks.n_f[b] if i == n + 1 else 0)
-            e = np.sqrt(d) * np.sqrt((y0 - p0) ** 2 + (y1 - p1) ** 2)
+            e = d * ((y0 - p0) ** 2 + (y1 - p1) ** 2)
             if not e <= worst:
                 worst = e if e < np.inf else np.inf
         for k in range(i, i + size):
             if blocks.mu[k] == 0.0:
-                worst = max(worst, abs(r[k]) * np.sqrt(blocks.D[k]))
+                worst = max(worst, r[k] * r[k] * blocks.D[k])
         i += size
     return worst
 
@@ -209,21 +208,22 @@ def linearise(blocks, r, w, eps, rho, first, last, c, G):
 def _linearise_disc(blocks, r, w, eps, rho, n, radius, c, G):
     """``_linearise_friction`` of the disc of the contact whose first row is n, which presses."""
     d, m, keep = blocks.D[n + 1], blocks.mu[n + 1], 1.0 - rho * eps
-    z0, z1 = r[n + 1] - rho * w[n + 1] / d, r[n + 2] - rho * w[n + 2] / d
-    size = np.sqrt(z0 * z0 + z1 * z1)
-    if size <= m * radius:
-        soft = 1.0 / (eps * d)
+    weight, soft = rho / d, 1.0 / (eps * d)
+    z0, z1 = r[n + 1] - weight * w[n + 1], r[n + 2] - weight * w[n + 2]
+    square, bound = z0 * z0 + z1 * z1, m * radius
+    if square <= bound * bound:
         c[n + 1], c[n + 2] = -w[n + 1] * soft, -w[n + 2] * soft
         G[n + 1, 0] = G[n + 1, 2] = G[n + 2, 0] = G[n + 2, 1] = 0.0
         G[n + 1, 1] = G[n + 2, 2] = soft
         return
-    t0, t1, k = z0 / size, z1 / size, m * radius / size
+    part = 1.0 / np.sqrt(square)
+    t0, t1, k = part * z0, part * z1, part * bound
     part = 1.0 / (1.0 - k * keep)
-    f0, f1 = r[n + 1] - m * radius * t0, r[n + 2] - m * radius * t1
+    f0, f1 = r[n + 1] - bound * t0, r[n + 2] - bound * t1
     along = m * keep * c[n] - (f0 * t0 + f1 * t1)
     across = (f0 * t1 - f1 * t0) * part
     c[n + 1], c[n + 2] = along * t0 - across * t1, along * t1 + across * t0
-    slope, turn = m * (keep * G[n, 0] + rho / blocks.D[n]), k * rho / d * part
+    slope, turn = m * (keep * G[n, 0] + rho / blocks.D[n]), k * weight * part
     G[n + 1, 0], G[n + 1, 1], G[n + 1, 2] = slope * t0, turn * t1 * t1, -turn * t0 * t1
     G[n + 2, 0], G[n + 2, 1], G[n + 2, 2] = slope * t1, -turn * t0 * t1, turn * t0 * t0
 
@@ -329,6 +329,29 @@ def weighted_row(blocks, G, J, b, first, row, o):
         g0 * J[o, 4] + g1 * J[k, 4] + g2 * J[l, 4],
         g0 * J[o, 5] + g1 * J[k, 5] + g2 * J[l, 5],
     )
+
+
+@sweep
+def contact_rows(G, J, n, o):
+    """Rows of G J of a contact, normal and tangents, whose first row is n, at o in J."""
+    n, o = np.uint64(n), np.uint64(o)
+    p, q = o + np.uint64(1), o + np.uint64(2)
+    x = G[n, 0]
+    b0, b1, b2 = G[n + np.uint64(1), 0], G[n + np.uint64(1), 1], G[n + np.uint64(1), 2]
+    c0, c1, c2 = G[n + np.uint64(2), 0], G[n + np.uint64(2), 1], G[n + np.uint64(2), 2]
+    return (
+        (x * J[o, 0], x * J[o, 1], x * J[o, 2], x * J[o, 3], x * J[o, 4], x * J[o, 5]),
+        (
+            b0 * J[o, 0] + b1 * J[p, 0] + b2 * J[q, 0], b0 * J[o, 1] + b1 * J[p, 1] + b2 * J[q, 1],
+            b0 * J[o, 2] + b1 * J[p, 2] + b2 * J[q, 2], b0 * J[o, 3] + b1 * J[p, 3] + b2 * J[q, 3],
+            b0 * J[o, 4] + b1 * J[p, 4] + b2 * J[q, 4], b0 * J[o, 5] + b1 * J[p, 5] + b2 * J[q, 5],
+        ),
+        (
+            c0 * J[o, 0] + c1 * J[p, 0] + c2 * J[q, 0], c0 * J[o, 1] + c1 * J[p, 1] + c2 * J[q, 1],
+            c0 * J[o, 2] + c1 * J[p, 2] + c2 * J[q, 2], c0 * J[o, 3] + c1 * J[p, 3] + c2 * J[q, 3],
+            c0 * J[o, 4] + c1 * J[p, 4] + c2 * J[q, 4], c0 * J[o, 5] + c1 * J[p, 5] + c2 * J[q, 5],
+        ),
+    )  # fmt: skip
 
 
 @kernel

@@ -149,23 +149,20 @@ def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
         good = factor_bodies(P.blocks, P.bodies, k.G, P.factors, used, b0, b1, c0, c1)
     if not good:
         return np.inf
-    r, u, dr, du, rest, step = P.r, P.u, k.dr, k.du, k.rest, k.w
-    _copy(first, last, k.zero, dr)
-    _copy(first, last, k.c, rest)
+    r, u, dr, du, rest = P.r, P.u, k.dr, k.du, k.rest
+    _substitute(P, b0, b1, c0, c1, k.c, dr)
     refined = eps < NEAR_EPS
-    for n in range(2 if refined else 1):
-        _substitute(P, b0, b1, c0, c1, rest, step)
+    if refined:
+        _apply(P, b0, b1, c0, c1, dr, du)
+        _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
         for i in range(first, last):
-            dr[i] += step[i]
-        if refined and n == 0:
-            _apply(P, b0, b1, c0, c1, dr, du)
-            _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
-            for i in range(first, last):
-                rest[i] -= dr[i]
-        for i in range(first, last):
+            rest[i] -= dr[i]
+            r[i] += dr[i]
             u[i] += du[i]
+        _substitute(P, b0, b1, c0, c1, rest, dr)
     for i in range(first, last):
         r[i] += dr[i]
+        u[i] += du[i]
     if P.face[0] != BY_ROWS:
         now = residual(P.blocks, r, u, b0, b1)
         if now > (CLOSER if refined else CLOSE):
