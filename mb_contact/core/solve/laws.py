@@ -3,10 +3,10 @@
 
 """The law of each kind of block: its natural map, and its linearisation for a Newton step.
 
-With z = r - rho w / D and P the projection on the admissible impulses, a block is solved where r = P(z).  The bound of
-friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A friction group is
-worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is the disc, or the
-regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
+With z = r - rho w / D (D is ``Blocks.S`` here) and P the projection on the admissible impulses, a block is solved
+where r = P(z).  The bound of friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A friction
+group is worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is the
+disc, or the regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
 
 The problem that is linearised is anchored at r_k: w = u + eps D (r - r_k).  Each law gives dr = c - G du:
 
@@ -33,7 +33,7 @@ def residual(blocks, r, w, first, last):
     worst = 0.0  # its square, which takes no root of each block
     for b in range(first, last):
         i = blocks.start[b]
-        kind, d = blocks.kind[b], blocks.D[i]
+        kind, d = blocks.kind[b], blocks.S[i]
         x, y = w[i], r[i]
         if kind == EQUALITY:
             x += blocks.mu[i] * y
@@ -168,7 +168,7 @@ def linearise(blocks, r, w, eps, rho, first, last, c, G):
     for b in range(first, last):
         i = blocks.start[b]
         kind = blocks.kind[b]
-        d = blocks.D[i]
+        d = blocks.S[i]
         G[i, 1] = 0.0
         G[i, 2] = 0.0
         if kind == EQUALITY:
@@ -223,7 +223,7 @@ def _linearise_disc(blocks, r, w, eps, rho, n, radius, c, G):
     along = m * keep * c[n] - (f0 * t0 + f1 * t1)
     across = (f0 * t1 - f1 * t0) * part
     c[n + 1], c[n + 2] = along * t0 - across * t1, along * t1 + across * t0
-    slope, turn = m * (keep * G[n, 0] + rho / blocks.D[n]), k * weight * part
+    slope, turn = m * (keep * G[n, 0] + rho / blocks.S[n]), k * weight * part
     G[n + 1, 0], G[n + 1, 1], G[n + 1, 2] = slope * t0, turn * t1 * t1, -turn * t0 * t1
     G[n + 2, 0], G[n + 2, 1], G[n + 2, 2] = slope * t1, -turn * t0 * t1, turn * t0 * t0
 
@@ -234,7 +234,7 @@ def _linearise_friction(blocks, r, w, eps, rho, b, radius, presses, c, G):
     n = blocks.start[b]
     end = blocks.start[b + 1]
     keep = 1.0 - rho * eps
-    slope = keep * G[n, 0] + rho / blocks.D[n] if presses else 0.0
+    slope = keep * G[n, 0] + rho / blocks.S[n] if presses else 0.0
     i = n + 1
     while i < end:
         size = _group(end - n, i - n)

@@ -5,7 +5,7 @@
 
 Redundant contacts make W singular, so the problem that is solved is anchored at impulses r_k,
 
-    u + eps D (r - r_k) and r fulfil the laws,
+    u + eps S (r - r_k) and r fulfil the laws,
 
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step is one
 linearisation (``laws.py``), one factorisation and substitution (``by_rows.py``, ``by_nodes.py``, ``by_bodies.py``).
@@ -181,10 +181,10 @@ def _keep_best(P, first, last, now, best):
 
 @kernel
 def _anchored(P, first, last, eps):
-    """work.w = u + eps D (r - r_k)."""
-    w, u, D, r, anchor = P.work.w, P.u, P.blocks.D, P.r, P.work.anchor
+    """work.w = u + eps S (r - r_k)."""
+    w, u, S, r, anchor = P.work.w, P.u, P.blocks.S, P.r, P.work.anchor
     for i in range(first, last):
-        w[i] = u[i] + eps * D[i] * (r[i] - anchor[i])
+        w[i] = u[i] + eps * S[i] * (r[i] - anchor[i])
 
 
 @on_demand(TRUTH)
@@ -214,7 +214,7 @@ def _room(P, b0, b1):
     blocks, r, u, anchor, room = P.blocks, P.r, P.u, P.work.anchor, MOST_MOVES
     for b in range(b0, b1):
         n = blocks.start[b]
-        z, d = r[n] - RHO * u[n] / blocks.D[n] - blocks.mu[n], r[n] - anchor[n]
+        z, d = r[n] - RHO * u[n] / blocks.S[n] - blocks.mu[n], r[n] - anchor[n]
         if (blocks.kind[b] != CONTACT and blocks.kind[b] != UNILATERAL) or z <= 0.0:
             continue
         if d < 0.0:

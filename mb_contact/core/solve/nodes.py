@@ -10,8 +10,8 @@ from mb_contact.core.lcp.linear import dot
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate
-from mb_contact.core.solve.system import BLOCKS, BY_ROWS, COORDINATES, EQUALITY, FREEDOMS, ISLANDS, PIECE
-from mb_contact.core.tree.spatial import cross, dot_at, spatial
+from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, COORDINATES, EQUALITY, FREEDOMS, ISLANDS, PIECE
+from mb_contact.core.tree.spatial import cross, dot_at, spatial, spatial_dot, spatial_sum
 
 NODES_COST = 4e3  #: multiply-adds of one Newton step beside the cube of the coordinates
 SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is posed otherwise
@@ -221,20 +221,33 @@ def _product_row(Z, n, j, m, Omega):
 
 @sweep
 def _node_rows(P, rows, nodes):
-    """A of the rows that are left, and the diagonal of W."""
-    A, D = nodes.A, P.blocks.D
-    for i in range(P.blocks.start[nodes.info[LEFT]]):
-        row = P.source[i]
-        for k in range(6):
-            A[0, i, k] = rows.on_a[row, k] if rows.dof[row] < 0 and nodes.at[i, 0] >= 0 else 0.0
-            A[1, i, k] = rows.on_b[row, k] if nodes.at[i, 1] >= 0 else 0.0
-        if rows.dof[row] >= 0:
-            A[0, i, 0] = rows.sign[row]
-        x = 0.0
-        for s in range(2):
-            a = nodes.at[i, s]
-            for t in range(2):
-                b = nodes.at[i, t]
-                for k in range(6 if a >= 0 and b >= 0 else 0):
-                    x += A[s, i, k] * dot_at(nodes.Omega[a + k], b, spatial(A[t], i))
-        D[i] = x
+    """A of the rows that are left, the diagonal of W, and W_nt of the contacts."""
+    A, D, own = nodes.A, P.blocks.D, P.work.own
+    for b in range(nodes.info[LEFT]):
+        n, end = P.blocks.start[b], P.blocks.start[b + 1]
+        for i in range(n, end):
+            row = P.source[i]
+            for k in range(6):
+                A[0, i, k] = rows.on_a[row, k] if rows.dof[row] < 0 and nodes.at[i, 0] >= 0 else 0.0
+                A[1, i, k] = rows.on_b[row, k] if nodes.at[i, 1] >= 0 else 0.0
+            if rows.dof[row] >= 0:
+                A[0, i, 0] = rows.sign[row]
+        for i in range(n, end):
+            on_a, on_b = _unit_velocity(nodes, i, 0), _unit_velocity(nodes, i, 1)
+            D[i] = spatial_dot(spatial(A[0], i), on_a) + spatial_dot(spatial(A[1], i), on_b)
+            for k in range(1, 3 if i == n and P.blocks.kind[b] == CONTACT else 1):
+                own[b, 0, k] = spatial_dot(spatial(A[0], n + k), on_a) + spatial_dot(spatial(A[1], n + k), on_b)
+
+
+@sweep
+def _unit_velocity(nodes, i, side):
+    """Velocity of one of the nodes of row i under a unit impulse of the row; zero where there is none."""
+    v = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    a, W = nodes.at[i, side], nodes.Omega
+    for other in range(2 if a >= 0 else 0):
+        b = nodes.at[i, other]
+        if b >= 0:
+            f = spatial(nodes.A[other], i)
+            x = (dot_at(W[a], b, f), dot_at(W[a + 1], b, f), dot_at(W[a + 2], b, f))
+            v = spatial_sum(v, 1.0, x + (dot_at(W[a + 3], b, f), dot_at(W[a + 4], b, f), dot_at(W[a + 5], b, f)))
+    return v

@@ -45,6 +45,7 @@ class Blocks(NamedTuple):
     n_f: Annotated[Integers, "B"]  #: vertices of the polygon of friction, 0 for the disc
     mu: Annotated[Reals, "R"]  #: coefficient of a friction row; of other rows see their kind
     D: Annotated[Reals, "R"]  #: scale: the diagonal of W, of a friction group the mean of mu^2 W_ii, over mu^2
+    S: Annotated[Reals, "R"]  #: scale of the solver's steps: D, but of a normal at least a tenth of mu |W_nt|
 
 
 class Bodies(NamedTuple):
@@ -185,7 +186,7 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0):
     more |= {"Omega": Omega.reshape(4 * fours, 4 * fours), "fours": Omega}
     parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
     return allocate(
-        System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows)), bodies=parts,
+        System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows), S=np.ones(rows)), bodies=parts,
         factors=make_factors(dense, size["C"], 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from mb_contact.core.handle import BUDGET, DT, TOLERANCE
 from mb_contact.core.impact.phases import energy_after
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
-from mb_contact.core.solve.assemble import FLOOR, spread_scales
+from mb_contact.core.solve.assemble import FLOOR, scale_normals, spread_scales
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.newton import SOLVED, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
@@ -102,6 +102,7 @@ def take_matrix(P, q):
         P.q[i] = q[P.source[i]]
         P.immobile[i] = 0
     spread_scales(P.blocks, P.count[BLOCKS])
+    scale_normals(P)
     P.count[ISLANDS] = 1
     P.island[1] = P.count[BLOCKS]
 
@@ -177,7 +178,7 @@ def _fill_mixed(P, q, n_rows, g, m):
         m.blocks.kind[i] = EQUALITY
         m.blocks.start[i + 1] = i + 1
         m.blocks.mu[i] = 0.0
-        m.blocks.D[i] = m.W[i, i]
+        m.blocks.D[i] = m.blocks.S[i] = m.W[i, i]
         for r in range(count):
             m.W[i, hinges + r] = m.W[hinges + r, i] = g.C[i, P.source[r]]
     for r in range(count):
@@ -185,6 +186,7 @@ def _fill_mixed(P, q, n_rows, g, m):
         m.r[hinges + r] = P.r[r]
         m.blocks.mu[hinges + r] = P.blocks.mu[r]
         m.blocks.D[hinges + r] = P.blocks.D[r]
+        m.blocks.S[hinges + r] = P.blocks.S[r]
         for s in range(count):
             m.W[hinges + r, hinges + s] = P.W[P.source[r], P.source[s]]
     for b in range(P.count[BLOCKS]):

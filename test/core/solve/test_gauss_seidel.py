@@ -22,7 +22,7 @@ def test_one_sweep_of_one_sided_rows():
     P = make_system(4, 4, 0, 4, np.zeros(0, np.int64), np.zeros(0, np.int64))
     P.count[:], P.face[0], P.source[:] = (4, 4, 1), BY_ROWS, np.arange(4)
     P.blocks.kind[:], P.blocks.start[:] = UNILATERAL, np.arange(5)
-    P.W[:], P.blocks.D[:], P.q[:], P.u[:] = W, np.diag(W), q, q
+    P.W[:], P.blocks.D[:], P.blocks.S[:], P.q[:], P.u[:] = W, np.diag(W), np.diag(W), q, q
     r = np.zeros(4)
     for i in range(4):
         r[i] = max(0.0, r[i] - (W[i] @ r + q[i]) / W[i, i])

@@ -97,7 +97,7 @@ def test_one_disc_has_the_residual_and_the_slope_of_the_general_law(seed):
     for other in (mu, np.nextafter(mu, 1.0)):
         P = make_system(3, 1, 0, 3, np.zeros(0, np.int64), np.zeros(0, np.int64))
         P.blocks.kind[0], P.blocks.start[:] = CONTACT, (0, 3)
-        P.blocks.mu[:], P.blocks.D[:] = (0.0, mu, other), D[[0, 1, 1]]
+        P.blocks.mu[:], P.blocks.D[:], P.blocks.S[:] = (0.0, mu, other), D[[0, 1, 1]], D[[0, 1, 1]]
         linearise(P.blocks, r, w, 1e-3, 3.0, 0, 1, P.work.c, P.work.G)
         outcomes.append([residual(P.blocks, r, w, 0, 1), *P.work.c, *P.work.G.ravel()])
     np.testing.assert_allclose(*outcomes, rtol=1e-11, atol=1e-11 * np.abs(outcomes[1]).max())
