@@ -7,8 +7,8 @@ import numpy as np
 
 from mb_contact.core.jit import INTEGER, NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.solve.by_bodies import gather
-from mb_contact.core.solve.laws import weighted_row
-from mb_contact.core.solve.system import PIECE
+from mb_contact.core.solve.laws import contact_rows, weighted_row
+from mb_contact.core.solve.system import CONTACT, PIECE
 
 
 @on_demand(INTEGER)
@@ -120,13 +120,16 @@ def _add_block(blocks, bodies, G, slot, L, b):
             continue
         for f in range(bodies.entry[b], bodies.entry[b + 1]):
             o = bodies.at[f]
-            a0, a1, a2, a3, a4, a5 = weighted_row(blocks, G, J, b, i, i + top, o)
-            b0 = b1 = b2 = b3 = b4 = b5 = 0.0
-            c0 = c1 = c2 = c3 = c4 = c5 = 0.0
-            if rows > 1:
-                b0, b1, b2, b3, b4, b5 = weighted_row(blocks, G, J, b, i, i + top + 1, o)
-            if rows > 2:
-                c0, c1, c2, c3, c4, c5 = weighted_row(blocks, G, J, b, i, i + top + 2, o)
+            if top == 0 and blocks.kind[b] == CONTACT:
+                (a0, a1, a2, a3, a4, a5), (b0, b1, b2, b3, b4, b5), (c0, c1, c2, c3, c4, c5) = contact_rows(G, J, i, o)
+            else:
+                a0, a1, a2, a3, a4, a5 = weighted_row(blocks, G, J, b, i, i + top, o)
+                b0 = b1 = b2 = b3 = b4 = b5 = 0.0
+                c0 = c1 = c2 = c3 = c4 = c5 = 0.0
+                if rows > 1:
+                    b0, b1, b2, b3, b4, b5 = weighted_row(blocks, G, J, b, i, i + top + 1, o)
+                if rows > 2:
+                    c0, c1, c2, c3, c4, c5 = weighted_row(blocks, G, J, b, i, i + top + 2, o)
             for e in range(bodies.entry[b], bodies.entry[b + 1]):
                 s = np.uint64(slot[bodies.piece[e], bodies.piece[f]])
                 r = bodies.at[e] + top

@@ -4,9 +4,9 @@
 """The law of each kind of block: its natural map, and its linearisation for a Newton step.
 
 With z = r - rho w / D (D is ``Blocks.S`` here) and P the projection on the admissible impulses, a block is solved
-where r = P(z).  The bound of friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A friction
-group is worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is the
-disc, or the regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
+where r = P(z).  The bound of friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A
+friction group is worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is
+the disc, or the regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
 
 The problem that is linearised is anchored at r_k: w = u + eps D (r - r_k).  Each law gives dr = c - G du:
 
