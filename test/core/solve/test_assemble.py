@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, set_velocities, spread_scales
+from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, scale_normals, set_velocities, spread_scales
 from mb_contact.core.solve.by_bodies import apply_bodies
 from mb_contact.core.solve.system import (
     BY_BODIES,
@@ -65,6 +65,25 @@ def test_a_friction_group_shares_one_scale():
     spread_scales(P.blocks, 2)
     mean = (0.25 * 2.0 + 0.0625 * 4.0) / 2
     np.testing.assert_allclose(P.blocks.D[:6], [9.0, mean / 0.25, mean / 0.0625, 8.0, 3.0, 5.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("face", [BY_ROWS, BY_BODIES])
+def test_a_normal_that_friction_moves_more_is_scaled_by_that(face):
+    """S_n = max(W_nn, |(mu_1 W_n1, mu_2 W_n2)| / 10): the first contact is one of a folded chain."""
+    P = make_system(6, 2, 0, 6, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.count[:], P.source[:], P.face[0] = (2, 6, 1), (3, 4, 5, 0, 1, 2), face
+    P.blocks.kind[:], P.blocks.start[:] = CONTACT, (0, 3, 6)
+    P.blocks.mu[:], P.blocks.D[:] = (0.0, 0.5, 0.5, 0.0, 0.5, 0.5), (1e-8, 4.0, 4.0, 1.0, 2.0, 2.0)
+    coupling = [[3e-4, -4e-4], [0.9, 0.9]]
+    for first, own, both in zip((3, 0), P.work.own, coupling):
+        if face == BY_ROWS:
+            P.W[first, first + 1 : first + 3] = both
+        else:
+            own[0, 1:3] = both
+    spread_scales(P.blocks, 2)
+    scale_normals(make_system_handle(P))
+    np.testing.assert_allclose(P.blocks.S, [2.5e-5, 4.0, 4.0, 1.0, 2.0, 2.0], rtol=1e-15)
+    np.testing.assert_array_equal(P.blocks.D, [1e-8, 4.0, 4.0, 1.0, 2.0, 2.0])  # the certificate's
 
 
 def test_nothing_is_asked_of_rows_that_nothing_moves():

@@ -13,7 +13,7 @@ import pytest
 import mb_contact as mb
 from mb_contact.bench.legged import legged_scene
 from mb_contact.core.handle import ONLY_ROWS
-from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE
+from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS
 from mb_contact.model.scene import Gear
 
@@ -50,6 +50,25 @@ def test_velocities_are_those_by_rows(seed):
     for one in (certificate, other):
         assert one.residual <= 1e-10 and one.solver in ("newton", "warm_start")
     assert certificate.loop_velocity < 1e-12 and certificate.contacts == 20
+
+
+def test_compliances_of_a_contact_are_those_of_the_nodes():
+    """W_nn, W_n1 and W_n2 of each contact by the dense product A Omega A*."""
+    sim, _ = moving()
+    P = sim.context.system
+    nodes, left, count = P.nodes, P.nodes.info[LEFT], P.nodes.info[COUNT]
+    rows = P.blocks.start[left]
+    A = np.zeros((rows, count))
+    for i in range(rows):
+        for side in range(2):
+            if nodes.at[i, side] >= 0:
+                A[i, nodes.at[i, side] : nodes.at[i, side] + 6] = nodes.A[side, i]
+    W = A @ nodes.Omega[:count, :count] @ A.T
+    first = P.blocks.start[:left]
+    assert P.face[0] == BY_NODES and left == 20
+    np.testing.assert_allclose(P.blocks.D[first], W[first, first], rtol=1e-12)
+    for k in (1, 2):
+        np.testing.assert_allclose(P.work.own[:left, 0, k], W[first, first + k], atol=1e-12)
 
 
 def test_a_gear_is_eliminated_with_the_loops():
