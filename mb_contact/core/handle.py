@@ -32,8 +32,9 @@ DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP = range(6)
 #: 1 where a step that has solved its problem solves it again
 TOLERANCE, BUDGET, ONLY_ROWS, TWICE = range(4)
 #: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for
-#: none [m, rad], the scene's time step, for which that part is meant [s], and 1 where joints or closures are driven
-DRIFT_RATE, PROJECTION, DRIFT_STEP, DRIVEN = range(4)
+#: none [m, rad], the scene's time step, for which that part is meant [s], 1 where joints or closures are driven, and
+#: 1 where each step measures what is left of the closure error
+DRIFT_RATE, PROJECTION, DRIFT_STEP, DRIVEN, MEASURED = range(5)
 
 
 #: of StepArrays.impact: 1 where steps can have impacts, 1 where all that approaches fast has one, from which speed
@@ -70,7 +71,7 @@ class StepArrays(NamedTuple):
     joints: JointForces
     closures: Closures
     gears: Gears
-    drift: Annotated[Reals, 4]
+    drift: Annotated[Reals, 5]
     impact: Annotated[Reals, 4]
     restitution: Annotated[Reals, "m"]  #: of each pair of geometries
     loop: object  #: constraints.loop.LoopWork

@@ -31,7 +31,7 @@ ROOMS = {
     "step": ("tree", "lcp", "collision", "constraints", "solve"),
     "impact": ("tree", "collision", "constraints", "solve", "step"),
     "integrate": ("tree", "collision", "constraints", "solve", "step", "impact"),
-    "worlds": ("step", "integrate"),
+    "worlds": ("constraints", "step", "integrate"),
 }
 STUDIES = "studies"  #: may import every room
 

@@ -71,7 +71,7 @@ class StepContext:
         self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
         self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
-        self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions))])
+        self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions)), 1.0])
         self.impact, self.restitution = np.zeros(4), world.restitution
         self.gravity = np.array(world.gravity, dtype=np.float64)
         joints = world.joints

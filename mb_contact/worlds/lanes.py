@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mb_contact.core.declare import allocate
+from mb_contact.core.handle import MEASURED, PROJECTION
 from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END
 from mb_contact.core.jit import entry_for
 from mb_contact.core.worlds import run as _run
@@ -69,6 +70,7 @@ class ThreadLane:
     def __init__(self, scene, progress=None):
         self._sim = Simulator(scene, progress, warm_up=False)
         self.context = context = self._sim.context
+        context.drift[MEASURED] = float(context.drift[PROJECTION] > 0.0)
         self.state = SimulationState(context)
         self._stepper = Stepper(self.state)
         self._compiled = self._stepper.in_one_call()

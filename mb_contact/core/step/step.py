@@ -38,7 +38,7 @@ from mb_contact.core.constraints.servo import (
 )
 from mb_contact.core.constraints.spring import spring_forces, stiffen
 from mb_contact.core.constraints.torsion_rolling import contact_moments
-from mb_contact.core.handle import DT
+from mb_contact.core.handle import DT, MEASURED
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, refresh
@@ -210,5 +210,5 @@ def conclude(h):
     release_servos(h.tree, h.joints)
     record_step(h)
     advance(h)
-    if h.bil.info[COUNT] > 0:
+    if h.bil.info[COUNT] > 0 and h.drift[MEASURED] != 0.0:
         h.bil.residuals[CLOSURE] = closure_error(h)

@@ -8,13 +8,15 @@ A world's bits do not depend on the worlds before it: what a step reads of its w
 
 import numpy as np
 
-from mb_contact.core.handle import DT
+from mb_contact.core.constraints.bilateral import COUNT
+from mb_contact.core.handle import DT, MEASURED
 from mb_contact.core.integrate.flow_step import BEGIN, flow_step
 from mb_contact.core.integrate.whole import euler_step
 from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.step.closing import refresh
+from mb_contact.core.step.closing import closure_error, refresh
 from mb_contact.core.workspace import (
     BALANCE,
+    CLOSURE_ERROR,
     COMPLEMENTARITY,
     ENERGY,
     HEAD,
@@ -260,6 +262,8 @@ def store_world(h, lane, store, w):
             store.geom_impulse[w, g, a] = work.geom_impulse[g, a]
     for i in range(HEAD):
         store.record[w, i] = work.record[i]
+    if h.bil.info[COUNT] > 0 and h.drift[MEASURED] == 0.0:
+        store.record[w, CLOSURE_ERROR] = closure_error(h)  # of the last of the steps alone
     _store_poses(h, store, w)
     store.work_done[w], store.worst[w] = lane.sums[WORK_DONE], lane.sums[WORST]
     store.steps[w] += lane.at[STEP]
