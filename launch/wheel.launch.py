@@ -6,6 +6,7 @@
 ::
 
     ros2 launch mb_contact wheel.launch.py controller:=true rviz:=true
+    ros2 launch mb_contact wheel.launch.py controller:=true nuts:=true
     ros2 launch mb_contact wheel.launch.py --show-args
 """
 
@@ -15,17 +16,21 @@ from launch import LaunchDescription
 from mb_contact.ros import launching
 
 SCENE = "package://mb_contact/config/wheel_change.yaml"
+NUTS = "package://mb_contact/config/wheel_nuts.yaml"
 ARGUMENTS = (
-    "scene", "controller", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
+    "scene", "nuts", "controller", "lockstep", "real_time_factor", "clock_rate", "paused", "duration", "params_file",
     "state_publisher", "rviz", "rviz_config", "view", "record", "namespace",
     "frame_prefix", "backend",
 )  # fmt: skip
 
 
 def _actions(context):
-    scene = launching.text_of(context, "scene")
+    scene, nuts = launching.text_of(context, "scene"), launching.truth_of(context, "nuts")
+    if nuts and scene == SCENE:
+        scene = NUTS
+    controller = "nut_off.py" if nuts else "wheel_change.py"
     frames = ["--frame-prefix", launching.text_of(context, "frame_prefix")]
-    return launching.simulation(context, scene, [*launching.example("wheel_change.py"), *frames])
+    return launching.simulation(context, scene, [*launching.example(controller), *frames])
 
 
 def generate_launch_description():

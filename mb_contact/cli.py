@@ -84,6 +84,7 @@ def _add_commands(commands):
     demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
     for name, run, text in (
         ("lift", _demo_lift, "two arms lift a box"), ("wheel", _demo_wheel, "two arms change a wheel"),
+        ("nut", _demo_nut, "a hand turns a lug nut off"),
     ):  # fmt: skip
         _command(
             demos, name, run, f"{text}: simulator and controller in two processes",
@@ -242,6 +243,12 @@ def _demo_wheel(arguments):
     from mb_contact.demo.wheel import run_wheel
 
     return run_wheel(_demo_options(arguments))
+
+
+def _demo_nut(arguments):
+    from mb_contact.demo.nut import run_nut
+
+    return run_nut(_demo_options(arguments))
 
 
 def _demo_options(arguments):

@@ -65,9 +65,10 @@ CLOSURE_AXIS = 1
 CLOSURE_POINT = 2
 CLOSURE_DISTANCE = 3
 CLOSURE_PLANAR = 4
+CLOSURE_SCREW = 5
 
-CLOSURE_NAMES = ("weld", "axis", "point", "distance", "planar")
-CLOSURE_ROWS = (6, 5, 3, 1, 3)
+CLOSURE_NAMES = ("weld", "axis", "point", "distance", "planar", "screw")
+CLOSURE_ROWS = (6, 5, 3, 1, 3, 5)
 
 WORLD = -1  #: the inertial frame, as a body index
 
@@ -172,10 +173,14 @@ class Closures(NamedTuple):
     body_b: np.ndarray  #: int64 (c,)
     p_a: np.ndarray  #: (c, 3) [m]
     p_b: np.ndarray  #: (c, 3) [m]
-    R_a: np.ndarray  #: (c, 3, 3), the z axis is the axis of kind axis, the normal of kind planar
+    R_a: np.ndarray  #: (c, 3, 3), the z axis is the axis of kinds axis and screw, the normal of kind planar
     R_b: np.ndarray  #: (c, 3, 3)
     length: np.ndarray  #: (c,), of kind distance [m]
     motion: np.ndarray  #: (c, 7), of frame b in its body: angular, linear velocity in b's axes, rate of the length
+    lead: np.ndarray  #: (c,), of kind screw: pitch / 2 pi [m]
+    friction: np.ndarray  #: (c,), of kind screw: torque about the axis [N m]
+    end: np.ndarray  #: (c,), of kind screw: way along the axis at which the thread ends, inf where it does not [m]
+    released: np.ndarray  #: int64 (c,), not 0 where the thread has come off: no rows; a view of ``Memory.released``
 
 
 class Gears(NamedTuple):
@@ -197,7 +202,7 @@ class JointForces(NamedTuple):
     rest: np.ndarray  #: (N,), position in which the spring is slack [rad, m]
     friction: np.ndarray  #: (N,), Coulomb friction [N m, N]
     velocity_limit: np.ndarray  #: (N,), inf where none is enforced
-    rubbing: np.ndarray  #: int64 (f,), bodies whose joint has friction
+    rubbing: np.ndarray  #: int64 (f,), bodies whose joint has friction, then -1 - c of each closure c with friction
     sprung: np.ndarray  #: int64 (s,), bodies whose joint has a spring
     gain: np.ndarray  #: (N,), of position servos [N m/rad, N/m]
     rate_gain: np.ndarray  #: (N,), of position and velocity servos [N m s/rad, N s/m]

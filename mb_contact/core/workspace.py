@@ -24,8 +24,8 @@ GAP, SLIDING, STATE, PAIR, FEATURE, COLUMNS = range(9, 15)  #: and one each
 (
     COMPLEMENTARITY, INFEASIBILITY, CONE_VIOLATION, PENETRATION, SOLVER, NEWTON_STEPS, POINTS, ENERGY, BALANCE,
     KINETIC_ENERGY, CONTACT_ENERGY, PUSH_OUT, CONTACT_ERROR, ENERGY_GAINED, ENERGY_REMOVED, LOOP_RESIDUAL,
-    LOOP_VELOCITY, CLOSURE_ERROR, LOOP_ROWS, RAY, RAY_GAIN, TIME_STEPPED, WORK, LANDINGS, HEAD,
-) = range(25)  # fmt: skip
+    LOOP_VELOCITY, CLOSURE_ERROR, LOOP_ROWS, RAY, RAY_GAIN, TIME_STEPPED, RELEASED, WORK, LANDINGS, HEAD,
+) = range(26)  # fmt: skip
 
 
 class Kinematics(NamedTuple):
@@ -129,6 +129,7 @@ class Memory(NamedTuple):
     moment: Annotated[Reals, "c", 3]  #: torsion and rolling about the two tangents
     joint: Annotated[Reals, "N", JOINT_ROWS]  #: of the rows of each degree of freedom
     loop: Annotated[Reals, "m"]  #: of the bilateral rows
+    released: Annotated[Integers, "closures"]  #: 1 where a thread came off with the last step, 2 where before
 
 
 class Frames(NamedTuple):
@@ -217,8 +218,8 @@ def make_solution(R):
     return allocate(Solution, R=R)
 
 
-def make_memory(capacity, N, loops):
-    return allocate(Memory, c=capacity, N=N, m=loops)
+def make_memory(capacity, N, loops, closures):
+    return allocate(Memory, c=capacity, N=N, m=loops, closures=closures)
 
 
 def make_frames(capacity):

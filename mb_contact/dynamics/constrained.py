@@ -21,6 +21,7 @@ from mb_contact.checks import CONSTRAINTS, Floats
 from mb_contact.core.constraints.response import constraint_response, make_response_arrays, make_response_handle
 from mb_contact.dynamics.inverse import invert_compliance
 from mb_contact.errors import InputError
+from mb_contact.types import CLOSURE_ROWS
 
 GONE = 1e-11  #: part of a node's compliance in the tree of which rounding is left where a constraint takes all
 
@@ -50,15 +51,17 @@ class ConstraintResponse:
     """The bilateral rows of a world with friction on the joints of the bodies ``rubbing``, at any state."""
 
     def __init__(self, couplings: Any, rubbing: Any, tree: Any, kin: Any, art: Any) -> None:
-        self._loops = couplings.rows - len(couplings.gears.ratio)
+        self._gears = len(couplings.gears.ratio)
         m = couplings.rows + len(rubbing)
         self._arrays = make_response_arrays(tree, kin, art, couplings.closures, rubbing, couplings.gears, m)
         self._handle = make_response_handle(self._arrays)
 
     def rows(self, joints: Any) -> Any:
         """Whether each row holds: those of loops and gears, and of rubbing joints where ``joints`` (f,) says so."""
-        holds = np.ones(len(self._arrays.bias), bool)
-        holds[self._loops : self._loops + len(joints)] = joints
+        closures, holds = self._arrays.closures, np.zeros(len(self._arrays.bias), bool)
+        loops = sum(CLOSURE_ROWS[kind] for kind in closures.kind[closures.released == 0])
+        holds[: loops + len(self._arrays.rubbing) + self._gears] = True
+        holds[loops : loops + len(joints)] = joints
         return holds
 
     def at(self, q: Floats, joints: Any) -> Held:

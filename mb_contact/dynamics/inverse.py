@@ -46,7 +46,7 @@ def invert_compliance(L: Floats) -> tuple[Floats, int]:
     if inverse is not None:
         return inverse / scale, len(L)
     values, vectors = np.linalg.eigh(scaled)
-    keep = values > RANK_TOLERANCE * max(values[-1], 0.0)
+    keep = values > RANK_TOLERANCE * values.max(initial=0.0)
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
     return inverse / scale, int(keep.sum())
 

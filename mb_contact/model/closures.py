@@ -16,6 +16,7 @@ from mb_contact.types import (
     CLOSURE_NAMES,
     CLOSURE_POINT,
     CLOSURE_ROWS,
+    CLOSURE_SCREW,
     WORLD,
     Closures,
     Gears,
@@ -81,6 +82,10 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
         R_b=np.array([part[2].R for part in parts]).reshape(count, 3, 3),
         length=np.array([part[3] for part in parts], np.float64),
         motion=np.zeros((count, 7)),
+        lead=np.array([(entry.pitch or 0.0) / (2.0 * np.pi) for entry in scene.loop_closures]),
+        friction=np.array([entry.friction for entry in scene.loop_closures]),
+        end=np.array([np.inf if entry.end is None else entry.end for entry in scene.loop_closures]),
+        released=np.zeros(count, np.int64),
     )
     gears, names = _gears(scene, tree, q0, joints, followers)
     closure_names = tuple(c.name or f"{c.link_a}_{c.link_b}" for c in scene.loop_closures)
@@ -91,14 +96,17 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
 
 
 def joined_pairs(scene, frames):
-    """Pairs of links that closures hold together: neighbours, as in a tree; a distance joins nothing."""
+    """Pairs of links that closures hold together: neighbours, as in a tree.
+
+    A distance joins nothing, nor does a thread that ends: what has come off it may touch it.
+    """
     of_body = {}
     for link, frame in frames.items():
         of_body.setdefault(frame.body, []).append(link)
     pairs = set()
     for closure in scene.loop_closures:
         ends = [frames[link] for link in (closure.link_a, closure.link_b) if link in frames]
-        if closure.kind == "distance" or len(ends) < 2:
+        if closure.kind == "distance" or closure.end is not None or len(ends) < 2:
             continue
         groups = [
             of_body[end.body] if end.body != WORLD else [link]
@@ -106,6 +114,11 @@ def joined_pairs(scene, frames):
         ]
         pairs |= {frozenset((a, b)) for a in groups[0] for b in groups[1] if a != b}
     return pairs
+
+
+def rubbing_threads(scene):
+    """Entries of ``JointForces.rubbing`` for threads with friction."""
+    return np.array([-1 - c for c, closure in enumerate(scene.loop_closures) if closure.friction > 0.0], dtype=np.int64)
 
 
 # --- closures ---------------------------------------------------------------------------------
@@ -127,6 +140,10 @@ def _closure(scene, i, frames, poses):
         scene.refuse_if(length < LEAST_LENGTH, key, "the two points coincide; a distance of zero is the kind point")
     elif entry.pose_b is None:  # closed as it stands
         b = Frame(b.body, *_local(b.body, R_a, p_a, poses))
+    if kind == CLOSURE_SCREW and entry.end is not None:
+        way = float((p_a - b.placed(*poses)[1]) @ b.placed(*poses)[0][:, 2])
+        message = f"'{entry.link_a}' starts {way:g} m along the thread, beyond its end; move it, or the end"
+        scene.refuse_if(way >= entry.end, f"{key}.end", message)
     return kind, a, b, length
 
 
@@ -249,5 +266,7 @@ def _check_driven_closures(scene, closures, names):
         turns = len(motion.rotations) > 0 and kind in (CLOSURE_DISTANCE, CLOSURE_POINT)
         message = f"a closure of kind {CLOSURE_NAMES[kind]} does not feel how its frames are turned; leave them out"
         scene.refuse_if(turns, f"{key}.rotations", message)
+        message = "a thread turns by the forces on its nut; drive a joint of type screw"
+        scene.refuse_if(kind == CLOSURE_SCREW, f"{key}.closure", message)
         wrong = len(motion.lengths) > 0 and not distance
         scene.refuse_if(wrong, f"{key}.lengths", "only the kind distance has a length")

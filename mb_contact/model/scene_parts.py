@@ -354,6 +354,9 @@ class Closure:
     pose_b: Pose | None = None
     length: float | None = None  #: of kind distance [m]
     name: str | None = None
+    pitch: float | None = None  #: of kind screw: way along the axis in a turn, of left-handed threads negative [m]
+    friction: float = 0.0  #: of kind screw: torque of the thread [N m]
+    end: float | None = None  #: of kind screw: way along the axis at which the thread ends and A comes off [m]
 
 
 @dataclass(frozen=True)

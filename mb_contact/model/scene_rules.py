@@ -286,6 +286,7 @@ def _coupling_rules(scene):
         yield _numbers_rule(f"{key}.length", length, low=0.0, optional=True)
         message = "must be above zero; two points that coincide are the kind point"
         yield length == 0.0, f"{key}.length", message
+        yield from _thread_rules(closure, key)
     for i, gear in enumerate(scene.gears):
         yield _numbers_rule(f"gears[{i}].ratio", gear.ratio)
         yield _numbers_rule(f"gears[{i}].offset", gear.offset)
@@ -297,6 +298,18 @@ def _coupling_rules(scene):
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
     yield _numbers_rule("drift_rate", scene.drift_rate, low=0.0)
     yield scene.drift_rate >= 1.0, "drift_rate", f"must be below 1, got {scene.drift_rate:g}"
+
+
+def _thread_rules(closure, key):
+    """Of what only a closure of kind screw has."""
+    screw = closure.kind == "screw"
+    yield screw and not closure.pitch, f"{key}.pitch", "a screw needs a pitch [m] that is not zero"
+    yield _numbers_rule(f"{key}.pitch", closure.pitch, optional=True)
+    yield _numbers_rule(f"{key}.friction", closure.friction, low=0.0)
+    yield _numbers_rule(f"{key}.end", closure.end, optional=True)
+    for name, there in (("pitch", closure.pitch), ("friction", closure.friction or None), ("end", closure.end)):
+        message = f"a closure of kind {closure.kind} has none; leave it out"
+        yield there is not None and not screw, f"{key}.{name}", message
 
 
 def _motion_rules(motion, key):

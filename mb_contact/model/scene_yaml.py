@@ -222,6 +222,9 @@ _closure = record(Closure, {
     "pose_b": _pose,
     "length": number(above=0.0),
     "name": text,
+    "pitch": number(),
+    "friction": number(low=0.0),
+    "end": number(),
 }, required=("kind", "link_a", "link_b"))
 
 _gear = record(Gear, {"joint_a": text, "joint_b": text, "ratio": number(), "offset": number()},

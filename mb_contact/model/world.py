@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mb_contact.errors import SceneError
-from mb_contact.model.closures import Couplings, build_couplings, joined_pairs
+from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
     first_rows,
@@ -445,6 +445,7 @@ class _Builder:
             name: np.array([k for k in np.flatnonzero(tree.nv == 1) if of[tree.v_start[k]] > 0.0], dtype=np.int64)
             for name, of in driven.items()
         }
+        bodies["rubbing"] = np.concatenate((bodies["rubbing"], rubbing_threads(self.scene)))
         return JointForces(damping=tree.damping, total=tree.damping.copy(), **arrays, **bodies)
 
     def _drive(self, tree, joints):

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "robot": ("", "robot with its ros2_control part (URDF or xacro)"),
     "controllers": ("", "parameters of the controllers (YAML)"),
     "controller": ("false", "start the example controller"),
+    "nuts": ("false", "the wheel has its lug nuts on, and the controller turns one off"),
     "lockstep": ("auto", "wait for one command per control period: true, false; auto: with the controller"),
     "real_time_factor": ("1.0", "pace of simulated time; 0.0: as fast as possible"),
     "clock_rate": ("1000.0", "rate of /clock [Hz]; 0.0: none, for every node but one of a domain"),

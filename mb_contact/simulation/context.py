@@ -124,9 +124,9 @@ class StepContext:
         ask_engine(self.narrow, self.buffers)
 
     def loop_impulses(self):
-        """Impulses (loop and gear rows,) of the solved problem [N s, N m s], a view."""
+        """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s], a view."""
         first = int(self.bilateral.info[FIRST])
-        return self.solution.r[first : first + self.world.couplings.rows]
+        return self.solution.r[first : first + self.world.couplings.rows + len(self.joints.rubbing)]
 
     def held_joints(self):
         """Whether friction held each joint that has it (f,) in the last step: its impulse was below its bound."""
@@ -173,17 +173,20 @@ class StepContext:
             FRICTION_MODELS[self.scene.friction_model], n_f, halves, world.viscous, surfaces, capacity
         )
         work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
-        memory = _workspace.make_memory(capacity, self.N, bilateral)
+        memory = _workspace.make_memory(capacity, self.N, bilateral, len(couplings.closures.kind))
         if self.memory is not None:
             for name in ("energy", "falling", "joint_effort", "geom_impulse", "external"):
                 getattr(work, name)[:] = getattr(self.work, name)
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
+            memory = memory._replace(released=self.memory.released)
         self.memory, self.work = memory, work
-        moving = self.motions or couplings
+        moving, released = self.motions or couplings, memory.released.view()
+        released.setflags(write=False)  # for kernels, which are compiled for arrays that they may not write
+        self.closures = moving.closures._replace(released=released)
         own = {
             "sol": self.solution, "system": make_system_handle(self.system),
-            "closures": moving.closures, "gears": moving.gears, "bil": self.bilateral,
+            "closures": self.closures, "gears": moving.gears, "bil": self.bilateral,
         }  # fmt: skip
         named = {name: getattr(self, name) for name in StepArrays._fields if name not in own}
         self.handle = make_step_handle(StepArrays(**own, **named))

@@ -21,12 +21,15 @@ import numpy as np
 
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
+from mb_contact.core.workspace import Rows
 from mb_contact.dynamics.arguments import quaternions
 from mb_contact.errors import InputError
 from mb_contact.model.inertia import weld
 from mb_contact.model.scene import MeshChoices
 from mb_contact.model.urdf_xml import UrdfReader
 from mb_contact.types import CLOSURE_ROWS, WORLD
+
+BEFORE = 2  #: from this value on ``Memory.released`` says that a thread had come off before the last step
 
 
 class Cut(NamedTuple):
@@ -41,6 +44,15 @@ class Cut(NamedTuple):
     links: frozenset[str]  #: all links beyond
 
 
+class LoopForces(NamedTuple):
+    """What the closures of the last step did."""
+
+    rows: Rows
+    first: int  #: row of theirs
+    impulse: np.ndarray  #: (m,) from there on [N s, N m s]
+    released: np.ndarray  #: int64 (c,) as ``Memory.released``
+
+
 class JointWrenches:
     """Wrenches through the joints of a simulator's robots in its last step."""
 
@@ -50,11 +62,8 @@ class JointWrenches:
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
-        kinds = world.couplings.closures.kind
-        ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
-        self._closures = [pair for kind, pair in zip(kinds, ends) for _ in range(CLOSURE_ROWS[kind])]
-        rows = np.cumsum([0, *(CLOSURE_ROWS[kind] for kind in kinds)])
-        self._loops = dict(zip(world.couplings.closure_names, zip(rows, rows[1:])))
+        self._ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
+        self._loops = {name: c for c, name in enumerate(world.couplings.closure_names)}
         self._cut = cache(self._make_cut)
 
     @property
@@ -65,7 +74,7 @@ class JointWrenches:
     def child_link(self, joint):
         """The link in whose axes, and about whose origin, the wrench of a joint or loop closure is given."""
         if joint in self._loops and joint not in self._joints:
-            return self._closures[self._loops[joint][0]][0]
+            return self._ends[self._loops[joint]][0]
         return self._cut(joint).link
 
     def evaluate(self, before, after, dt, gravity, exact):
@@ -90,13 +99,13 @@ class JointWrenches:
             middle[quaternion] = mean / np.linalg.norm(mean)
         return middle
 
-    def wrench(self, joint, geom_impulse, external, rows, first, loop_impulse):
+    def wrench(self, joint, geom_impulse, external, loops):
         """Wrench (6,) that the parent link puts on the child link, child's axes and origin, moment first.
 
         Of a loop closure: that of its second link on its first.
         """
         if joint in self._loops and joint not in self._joints:
-            return self._closure_wrench(joint, rows, first, loop_impulse)
+            return self._closure_wrench(joint, loops)
         cut, world, kin, force = self._cut(joint), self._world, self._kin, self._force
         origin = np.zeros(3) if cut.body == WORLD else kin.p[cut.body]
         total = self._rigid_part(cut)
@@ -110,7 +119,7 @@ class JointWrenches:
         for link, body, value in external:
             if link in cut.links:
                 total -= _moved(value, kin.p[body] - origin)
-        total -= self._closure_forces(cut, kin, origin, rows, first, loop_impulse)
+        total -= self._closure_forces(cut, kin, origin, loops)
         return self._in_link(cut.link, total)
 
     def _in_link(self, link, total):
@@ -120,16 +129,26 @@ class JointWrenches:
         moment = total[:3] - np.cross(p, total[3:])
         return np.concatenate((moment @ R, total[3:] @ R))
 
-    def _closure_wrench(self, name, rows, first, impulse):
+    def _acting(self, loops):
+        """(closure, row behind the first) of every row of the last step's closures and of their friction."""
+        couplings, found, i = self._world.couplings.closures, [], 0
+        for c, kind in enumerate(couplings.kind):
+            if loops.released[c] < BEFORE:
+                found += [(c, i + k) for k in range(CLOSURE_ROWS[kind])]
+                i += CLOSURE_ROWS[kind]
+        return found + [(-1 - k, i + f) for f, k in enumerate(self._world.joints.rubbing.tolist()) if k < 0]
+
+    def _closure_wrench(self, name, loops):
         """Wrench (6,) of a closure's second link on its first."""
-        a, b = self._loops[name]
-        link, total = self._closures[a][0], np.zeros(6)
-        for i in range(a, b):
-            r = first + i
+        link, total, rows = self._ends[self._loops[name]][0], np.zeros(6), loops.rows
+        for c, i in self._acting(loops):
+            r, impulse = loops.first + i, loops.impulse[i] / self._dt
+            if c != self._loops[name]:
+                continue
             if rows.body_a[r] != WORLD:
-                total += rows.on_a[r] * impulse[i] / self._dt
+                total += rows.on_a[r] * impulse
             else:
-                total -= _moved(rows.on_b[r] * impulse[i] / self._dt, self._kin.p[rows.body_b[r]])
+                total -= _moved(rows.on_b[r] * impulse, self._kin.p[rows.body_b[r]])
         return total if link not in self._world.frames else self._in_link(link, total)
 
     def _rigid_part(self, cut):
@@ -144,15 +163,15 @@ class JointWrenches:
         force = cut.mass * alpha[3:] + np.cross(alpha[:3], mc) + np.cross(spin, np.cross(spin, mc))
         return np.concatenate((moment, force))
 
-    def _closure_forces(self, cut, kin, origin, rows, first, impulse):
-        """Sum of what loop closures put on the links beyond, about ``origin``; their rows begin with ``first``."""
-        total = np.zeros(6)
-        for i, links in enumerate(self._closures):
-            r = first + i
+    def _closure_forces(self, cut, kin, origin, loops):
+        """Sum of what loop closures put on the links beyond, about ``origin``."""
+        total, rows = np.zeros(6), loops.rows
+        for c, i in self._acting(loops):
+            r = loops.first + i
             sides = ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r]))
-            for link, (body, direction) in zip(links, sides):
+            for link, (body, direction) in zip(self._ends[c], sides):
                 if link in cut.links and body != WORLD:
-                    total += _moved(direction * impulse[i] / self._dt, kin.p[body] - origin)
+                    total += _moved(direction * loops.impulse[i] / self._dt, kin.p[body] - origin)
         return total
 
     def _make_cut(self, joint):

@@ -55,9 +55,8 @@ class OperationalMonitor:
         compliance, bias = work.compliance.copy(), work.bias.copy()
         if constraints != "none" and (self._world.couplings.rows or held.any()):
             if self._response is None:
-                couplings, motions = self._world.couplings, context.motions
-                if motions is not None:  # whose frames and offsets move
-                    couplings = couplings._replace(closures=motions.closures, gears=motions.gears)
+                moving = context.motions or self._world.couplings  # frames and offsets move, threads come off
+                couplings = self._world.couplings._replace(closures=context.closures, gears=moving.gears)
                 self._response = ConstraintResponse(
                     couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
                 )

@@ -19,15 +19,16 @@ from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.joint_wrench import JointWrenches
+from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
 from mb_contact.simulation.sensors import Sensing
 from mb_contact.simulation.state import SimulationState
+from mb_contact.simulation.threads import Threads
 from mb_contact.types import WORLD
 
 
-class Readings(Sensing):
+class Readings(Sensing, Threads):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -329,11 +330,10 @@ class Readings(Sensing):
             self._state.derived["joint wrenches"] = True
         impulses = context.loop_impulses() if context.events is None else context.events.loop_impulse
         if context.impacts is not None:
-            impulses = impulses + context.impacts.loop_impulse
-        first = int(context.bilateral.info[FIRST])
-        return monitor.wrench(
-            joint, context.work.geom_impulse, context.wrenches.applied, context.rows, first, impulses
-        )
+            impulses = impulses.copy()
+            impulses[: len(context.impacts.loop_impulse)] += context.impacts.loop_impulse
+        loops = LoopForces(context.rows, int(context.bilateral.info[FIRST]), impulses, context.memory.released)
+        return monitor.wrench(joint, context.work.geom_impulse, context.wrenches.applied, loops)
 
     def operational_space(self, frames: str | Sequence[str], constraints: str = "loops") -> OperationalSpace:
         """Jacobian, bias, compliance and inertia of stacked frames over the robots' joints (J14 section 8).

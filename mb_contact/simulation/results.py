@@ -25,6 +25,7 @@ from mb_contact.core.workspace import (
     PAIR,
     POINT,
     POINTS,
+    RELEASED,
     SLIDING,
     SOLVER,
     STATE,
@@ -84,6 +85,7 @@ class Certificate(NamedTuple):
     ray: float = 0.0  #: of no_push_out: largest scaled velocity of unit impulses that ask for the push-out; 0 proves it
     ray_gain: float = 0.0  #: and what they ask for, below zero: no motion fulfils the rows [m/s]
     time_stepped: float = 0.0  #: end of the step that the event scheme left to time stepping, without restitution [s]
+    released: int = 0  #: threads that came off their ends when the step ended
 
     @property
     def residual(self) -> float:
@@ -149,7 +151,7 @@ class Step:
     ----------
     time : float
         After the step [s].
-    numbers : ndarray (24 + 14 k,)
+    numbers : ndarray (25 + 14 k,)
         ``record`` of core.workspace.StepWork: those of the certificate, then rows of core.step.report, one a contact.
         Certificate and contacts are made of it when somebody asks for them.
     solver_names : sequence of str
@@ -189,7 +191,7 @@ class Step:
         """
         values: list[Any] = self._numbers[: len(Certificate._fields)].tolist()
         values[SOLVER] = self._solver_names[int(values[SOLVER])]
-        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS):
+        for count in (NEWTON_STEPS, POINTS, LOOP_ROWS, RELEASED):
             values[count] = int(values[count])
         return Certificate(*values)
 

@@ -26,8 +26,9 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
 from mb_contact.model.sensors import RAYS
 from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
+from mb_contact.simulation.joint_wrench import BEFORE
 from mb_contact.simulation.pads import PadFace, touches, wrench_about
-from mb_contact.types import OK, WORLD
+from mb_contact.types import CLOSURE_ROWS, OK, WORLD
 
 TARED = ("force_torque", "contact", "tactile")  #: kinds whose zero can be set
 
@@ -359,7 +360,11 @@ class Sensors:
         rows, impulse, couplings = context.rows, context.solution.r, context.world.couplings
         first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
         gears = last - int(info[GEARS])
-        acting = list(range(first, first + couplings.rows - len(couplings.gears.ratio)))
+        released = context.memory.released
+        loops = sum(CLOSURE_ROWS[kind] for kind in couplings.closures.kind[released < BEFORE])
+        acting = list(range(first, first + loops))
+        if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
+            acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
         for g, ratio in enumerate(couplings.gears.ratio):
             acting += [gears + g, last + g] if ratio else []
         for r in acting:

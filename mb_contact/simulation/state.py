@@ -92,6 +92,7 @@ class SimulationState:
         for name in SERVO_ARRAYS:
             getattr(context.joints, name)[:] = getattr(world.joints, name)
         context.wrenches.restore()
+        context.memory.released[:] = 0
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
         self.forget()
         self.refresh()

@@ -153,8 +153,10 @@ def _asked(context, gap):
 def _loops(world):
     c = world.couplings.closures
     return [
-        LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames)
-        for kind, a, b, *frames in zip(c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist())
+        LoopClosure(CLOSURE_NAMES[kind], int(a), int(b), *frames, lead=lead)
+        for kind, a, b, *frames, lead in zip(
+            c.kind, c.body_a, c.body_b, c.p_a, c.p_b, c.R_a, c.R_b, c.length.tolist(), c.lead.tolist()
+        )
     ]
 
 

@@ -128,6 +128,8 @@ class Worlds(WorldReadings):
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
         message = "worlds have none: a Simulator takes them"
         self.scene.refuse_if(len(self.scene.motions) > 0, "motions", message)
+        for i, closure in enumerate(self.scene.loop_closures):
+            self.scene.refuse_if(closure.end is not None, f"loop_closures[{i}].end", message)
         self.count = as_whole(count, "count")
         progress = progress or (lambda _line: None)
         if not in_cache(run_worlds):

@@ -228,9 +228,12 @@ def canonical(document):
     return etree.tostring(etree.fromstring(document.encode(), parser), method="c14n")
 
 
-@pytest.mark.parametrize("file, argument", [("dual_arm.urdf", ""), ("dual_arm_waist.urdf", "waist:=true")])
+@pytest.mark.parametrize("file, argument", [
+    ("dual_arm.urdf", ""), ("dual_arm_waist.urdf", "waist:=true"),
+    ("dual_arm_nut_runner.urdf", "waist:=true nut_runner:=true"),
+])  # fmt: skip
 def test_generated_urdf_is_what_xacro_makes(file, argument):
-    mappings = {"waist": "true"} if argument else {}
+    mappings = dict(word.split(":=") for word in argument.split())
     made = xacro.process_file(str(ROOT / "urdf" / "dual_arm.urdf.xacro"), mappings=mappings).toxml()
     shipped = (ROOT / "urdf" / file).read_text()
     message = f"urdf/{file} is out of date: xacro urdf/dual_arm.urdf.xacro {argument} -o urdf/{file}"

@@ -16,7 +16,7 @@ from mb_contact.types import WORLD
 from oracles.dense_oracle import Dense, random_forest, random_state
 
 DT = 1e-2
-LOOP_ROWS = {"weld": 6, "axis": 5, "point": 3, "distance": 1, "planar": 3}
+LOOP_ROWS = {"weld": 6, "axis": 5, "point": 3, "distance": 1, "planar": 3, "screw": 5}
 
 
 def random_step(seed, n_f=None, friction=None, redundant=None, driven=False, **options):
@@ -104,7 +104,7 @@ def random_loop(rng, dense, kind=None):
         y = y + length * R[:, 0]
     p_a, R_a = dense.R[a].T @ (x - dense.p[a]), dense.R[a].T @ R
     p_b, R_b = (y, T) if b == WORLD else (dense.R[b].T @ (y - dense.p[b]), dense.R[b].T @ T)
-    return LoopClosure(kind, int(a), b, p_a, p_b, R_a, R_b, length)
+    return LoopClosure(kind, int(a), b, p_a, p_b, R_a, R_b, length, lead=0.05 if kind == "screw" else 0.0)
 
 
 def open_contacts(rng, dense, problem, moving):

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from mb_contact.core.arrays import fill
-from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows
+from mb_contact.core.constraints.loop import DRIFT_SPEED, closure_rows, thread_row
 from mb_contact.core.constraints.rows import joint_row
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel, part
@@ -42,7 +42,7 @@ def make_bilateral_work(n, m):
 
 @part
 def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows, loop, bil):
-    """Rows of closures, friction of the joints ``rubbing``, and gears from row ``first`` on, behind all others.
+    """Rows of closures, friction of joints and threads ``rubbing``, and gears from row ``first`` on, behind all others.
 
     A row asks for ``G v+ + dt dG/dt v + rate c / dt = 0``, with c the closure error.
     """
@@ -51,7 +51,10 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
         velocity_products(tree, kin, loop.alpha)
         row = closure_rows(closures, kin, dt, rate, first, rows, loop)
     for f in range(rubbing.shape[0]):
-        _joint(tree, kin, rubbing[f], rows, row)
+        if rubbing[f] >= 0:
+            _joint(tree, kin, rubbing[f], rows, row)
+        else:
+            thread_row(closures, -1 - rubbing[f], kin, rows, row)
         loop.error[row - first] = 0.0
         row += 1
     count = gears.ratio.shape[0]

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coulomb friction of scalar joints: a row with bounded impulse and maximal dissipation,
+"""Coulomb friction of scalar joints and of threads: a row with bounded impulse and maximal dissipation,
 
     |p| <= f dt,    p v+ = -f dt |v+|:    it sticks, v+ = 0, or slips with p = -f dt sign(v+),
 
@@ -11,10 +11,19 @@ a box of the contact problem (``core/solve``).
 from mb_contact.core.constraints.bilateral import COUNT, GEARS
 from mb_contact.core.jit import part
 
+NONE = 1e-100  #: [N m s]
+
 
 @part
-def bound_friction(tree, joints, dt, bil):
-    """Greatest impulses of the rows of joint friction, which stand before those of the gears."""
+def bound_friction(tree, joints, closures, dt, bil):
+    """Greatest impulses of the rows of joint friction, which stand before those of the gears.
+
+    A thread that has come off has next to none: zero would make an equality of the row.
+    """
     first = bil.info[COUNT] - bil.info[GEARS] - joints.rubbing.shape[0]
     for i in range(joints.rubbing.shape[0]):
-        bil.bound[first + i] = joints.friction[tree.v_start[joints.rubbing[i]]] * dt
+        k = joints.rubbing[i]
+        if k >= 0:
+            bil.bound[first + i] = joints.friction[tree.v_start[k]] * dt
+        else:
+            bil.bound[first + i] = NONE if closures.released[-1 - k] != 0 else closures.friction[-1 - k] * dt

@@ -10,6 +10,9 @@
     point     3     e_i . (v_a(p_a) - v_b(p_b))              e_i . (p_a - p_b)
     distance  1     u . (v_a(p_a) - v_b(p_b)), u along s     |s| - length,  s = p_a - p_b
     planar    3     t_i as axis; z_b . (v_a(p_a) - v_b(p_a)) as axis; z_b . s
+    screw     5     t_i as axis; t_i . (v_a(p_a) - v_b(p_a)) as axis; t_i . s; then the turn alpha about z_b against
+                    and the thread, z_b . (v_a(p_a) -        the way along it, lead times the difference of z_b . s /
+                    v_b(p_a) - lead (omega_a - omega_b))     lead and alpha, within half a turn
 
 The first equation of J14's q, with the drift that (47) and (54) leave out (docs/constraints.md):
 
@@ -34,6 +37,7 @@ from mb_contact.core.tree.spatial import (
     ZERO,
     between,
     body_point,
+    body_vector,
     matrix,
     point_bias,
     point_velocity,
@@ -41,6 +45,7 @@ from mb_contact.core.tree.spatial import (
     put_matrix,
     put_spatial,
     put_vector,
+    spatial,
     spatial_sum,
     spin,
     transposed,
@@ -49,7 +54,7 @@ from mb_contact.core.tree.spatial import (
     vector_product,
     vector_sum,
 )
-from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_PLANAR, CLOSURE_WELD
+from mb_contact.types import CLOSURE_AXIS, CLOSURE_DISTANCE, CLOSURE_PLANAR, CLOSURE_SCREW, CLOSURE_WELD
 
 DRIFT_SPEED = 1.0  # [m/s, rad/s] fastest correction of a closure error
 LEAST_DISTANCE = 1e-12  # [m] below it a distance has no direction
@@ -73,10 +78,12 @@ def make_loop_work(n, m):
 def closure_rows(closures, kin, dt, rate, first, rows, loop):
     """Rows of all closures from row ``first`` on, their offsets and errors; returns the row after the last.
 
-    ``loop.alpha`` comes in.
+    ``loop.alpha`` comes in.  A thread that has come off has no rows.
     """
     row = first
     for i in range(closures.kind.shape[0]):
+        if closures.released[i] != 0:
+            continue
         kind = closures.kind[i]
         a = closures.body_a[i]
         b = closures.body_b[i]
@@ -85,10 +92,12 @@ def closure_rows(closures, kin, dt, rate, first, rows, loop):
         start = row
         if kind == CLOSURE_WELD:
             row = _weld_angles(row, rows, loop, first)
-        elif kind == CLOSURE_AXIS or kind == CLOSURE_PLANAR:
+        elif kind == CLOSURE_AXIS or kind == CLOSURE_PLANAR or kind == CLOSURE_SCREW:
             row = _axis_angles(row, a, b, kin, rows, loop, first)
         if kind == CLOSURE_PLANAR:
-            row = _plane(row, a, b, kin, rows, loop, first)
+            row = _plane(row, 2, a, b, kin, rows, loop, first)
+        elif kind == CLOSURE_SCREW:
+            row = _thread(row, a, b, closures.lead[i], kin, rows, loop, first)
         elif kind == CLOSURE_DISTANCE:
             row = _distance(row, a, b, closures.length[i], kin, rows, loop, first)
         else:
@@ -101,6 +110,14 @@ def closure_rows(closures, kin, dt, rate, first, rows, loop):
 @kernel
 def _finish(r, a, b, dt, rate, error, alpha, rows):
     """Bodies of a row; its bias, which stands in ``rows.offset``, to the offset."""
+    _bodies(r, a, b, rows)
+    product = rows.offset[r] + row_dot(rows, r, alpha)
+    rows.offset[r] = dt * product + min(max(rate * error / dt, -DRIFT_SPEED), DRIFT_SPEED)
+
+
+@kernel
+def _bodies(r, a, b, rows):
+    """Bodies of a row."""
     rows.body_a[r] = a
     rows.body_b[r] = b
     rows.dof[r] = -1
@@ -108,8 +125,6 @@ def _finish(r, a, b, dt, rate, error, alpha, rows):
         rows.touched[a] = 1
     if b >= 0:
         rows.touched[b] = 1
-    product = rows.offset[r] + row_dot(rows, r, alpha)
-    rows.offset[r] = dt * product + min(max(rate * error / dt, -DRIFT_SPEED), DRIFT_SPEED)
 
 
 @kernel
@@ -180,9 +195,9 @@ def _distance(row, a, b, length, kin, rows, loop, first):
 
 
 @kernel
-def _plane(row, a, b, kin, rows, loop, first):
-    """The origin on A stays in the plane through that on B: n . s = 0, n = z_b, s = p_a - p_b."""
-    n = loop.axes[1, 0, 2], loop.axes[1, 1, 2], loop.axes[1, 2, 2]
+def _plane(row, c, a, b, kin, rows, loop, first):
+    """The origin on A stays in the plane through that on B: n . s = 0, n the axis c of B, s = p_a - p_b."""
+    n = loop.axes[1, 0, c], loop.axes[1, 1, c], loop.axes[1, 2, c]
     _along(row, a, b, kin, loop.point, 0, 0, n, rows)
     s = between(loop.point, 0, loop.point, 1)
     w = spin(kin.V, b)
@@ -191,6 +206,62 @@ def _plane(row, a, b, kin, rows, loop, first):
     rows.offset[row] = vector_dot(vector_product(w, turning), s) + 2.0 * vector_dot(turning, u) + vector_dot(n, bias)
     loop.error[row - first] = vector_dot(n, s)
     return row + 1
+
+
+@kernel
+def _thread(row, a, b, lead, kin, rows, loop, first):
+    """The origin on A stays on the axis of B, and goes along it by ``lead`` with each radian of A's turn against B."""
+    for c in range(3):
+        _plane(row + c, c, a, b, kin, rows, loop, first)
+    row += 2
+    R = loop.axes
+    z = R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]
+    if a >= 0:
+        put_spatial(rows.on_a, row, spatial_sum(spatial(rows.on_a, row), -lead, z + ZERO))
+    if b >= 0:
+        put_spatial(rows.on_b, row, spatial_sum(spatial(rows.on_b, row), lead, z + ZERO))
+    w = spin(kin.V, b)
+    rows.offset[row] -= lead * vector_dot(vector_product(w, z), vector_sum(spin(kin.V, a), -1.0, w))
+    x = R[0, 0, 0], R[0, 1, 0], R[0, 2, 0]
+    turn = np.arctan2(
+        vector_dot((R[1, 0, 1], R[1, 1, 1], R[1, 2, 1]), x), vector_dot((R[1, 0, 0], R[1, 1, 0], R[1, 2, 0]), x)
+    )
+    apart = loop.error[row - first] / lead - turn
+    loop.error[row - first] = lead * (apart - 2.0 * np.pi * np.rint(apart / (2.0 * np.pi)))
+    return row + 1
+
+
+@kernel
+def thread_row(closures, i, kin, rows, row):
+    """The rate of a screw's turn, z_b . (omega_a - omega_b), as a row without offset: friction of its thread."""
+    a = closures.body_a[i]
+    b = closures.body_b[i]
+    R = matrix(closures.R_b, i)
+    z = body_vector(kin.R, b, (R[2], R[5], R[8]))
+    _angular(row, z, rows)
+    _bodies(row, a, b, rows)
+    rows.offset[row] = 0.0
+
+
+@kernel
+def release_threads(closures, kin, memory, loop):
+    """Mark screws that have come to the end of their threads, at the poses in ``kin``; returns how many.
+
+    With 1: the step that has just ended still had their rows; with 2 from the next one on.
+    """
+    count = 0
+    for i in range(closures.kind.shape[0]):
+        if memory.released[i] == 1:
+            memory.released[i] = 2
+        if closures.end[i] == np.inf or memory.released[i] != 0:
+            continue
+        _place(closures.body_a[i], kin, closures.p_a, closures.R_a, i, loop, 0)
+        _place(closures.body_b[i], kin, closures.p_b, closures.R_b, i, loop, 1)
+        R = loop.axes
+        if vector_dot((R[1, 0, 2], R[1, 1, 2], R[1, 2, 2]), between(loop.point, 0, loop.point, 1)) > closures.end[i]:
+            memory.released[i] = 1
+            count += 1
+    return count
 
 
 @kernel

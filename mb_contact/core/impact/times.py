@@ -161,7 +161,8 @@ def island_moments(h, imp, picked, together):
             label[k] = 0
         imp.body_moment[k] = np.inf
     for i in range(h.closures.body_a.shape[0]):
-        _join(label, h.closures.body_a[i], h.closures.body_b[i])
+        if h.closures.released[i] == 0:
+            _join(label, h.closures.body_a[i], h.closures.body_b[i])
     for i in range(h.gears.body_a.shape[0]):
         _join(label, h.gears.body_a[i], h.gears.body_b[i])
     for i in range(picked.count[0]):

@@ -11,6 +11,7 @@ projection of loops take the same kernels one by one (``simulation/contact_step.
 
 from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.constraints.loop import release_threads
 from mb_contact.core.handle import DT, HAPPEN
 from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.jit import kernel, unlocked
@@ -28,6 +29,7 @@ from mb_contact.core.workspace import (
     LIMITS,
     POTENTIAL,
     PUSHED_OUT,
+    RELEASED,
     REMOVED,
     TIME_STEPPED,
     UNLAWFUL,
@@ -153,6 +155,7 @@ def account(h, lag, removes, kinetic, potential, falling, impacts):
     out[ENERGY_REMOVED] = removed
     out[WORK] = done
     out[TIME_STEPPED] = 0.0
+    out[RELEASED] = release_threads(h.closures, h.kin, h.memory, h.loop)
 
 
 @kernel

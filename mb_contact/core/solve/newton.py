@@ -52,7 +52,7 @@ ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-FAR = 1e3  #: times the tolerance: above it, smaller islands start again from zero after a quarter of the budget
+FAR = 1e3  #: times the tolerance: above it, smaller islands begin anew at a quarter of the budget, else at half
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -296,7 +296,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     sweeps = 0
     restart = max(budget // 4, 1) if warm and not from_zero and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
-        if steps == restart and best > FAR * enough:  # a contact may jam in the state that its last impulse had
+        if steps == (restart if best > FAR * enough else 2 * restart):  # last impulses may jam contacts in their states
             restart = -1
             eps = FIRST_EPS
             rho = RHO

@@ -39,7 +39,7 @@ def assemble(h):
     )
     if h.drift[DRIVEN] != 0.0:
         drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
-    bound_friction(h.tree, h.joints, dt, h.bil)
+    bound_friction(h.tree, h.joints, h.closures, dt, h.bil)
     draft_contacts(h.draft, h.contacts, h.friction, dt)
     for i in range(h.v.shape[0]):
         h.draft.damping[i] = h.work.implicit[i]

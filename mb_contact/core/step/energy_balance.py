@@ -103,7 +103,7 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, 
         work.work_terms[LOOPS] += 0.5 * sol.r[r] * (sol.before[r] + sol.u[r] - rows.offset[r])
         i = r - bil.info[FIRST]
         driven = i >= bil.info[COUNT] - bil.info[GEARS] and bil.ratio[i] == 0.0
-        if bil.bound[i] > 0.0 or driven:
+        if rows.dof[r] >= 0 and (bil.bound[i] > 0.0 or driven):
             work.joint_effort[rows.dof[r]] += sol.r[r] / dt
     _contact_energy(rows, blocks.rows[0], sol, contacts, work.row_bias, work.contact_energy)
 

@@ -83,7 +83,7 @@ def remember(h):
 def summarise(h):
     """The step's numbers, as ``results.Certificate`` has them, into ``work.record``.
 
-    ENERGY_GAINED, ENERGY_REMOVED, BALANCE and TIME_STEPPED are filled in by others.
+    ENERGY_GAINED, ENERGY_REMOVED, BALANCE, TIME_STEPPED and RELEASED are filled in by others.
     """
     work, info, out = h.work, h.bil.info, h.work.record
     out[COMPLEMENTARITY] = h.sol.residuals[DISTANCE]

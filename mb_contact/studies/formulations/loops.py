@@ -9,6 +9,8 @@
     distance   origins keep their distance   1 row
     planar     axes parallel, origin on A    3 rows (a planar joint that closes a loop)
                in the plane of B
+    screw      axes coincide, and a turn    5 rows (a nut on its thread)
+               goes along them by the lead
     rows       given rows                    any number
 
 Each kind gives the rows on the two bodies, the term dG_b/dt v of a frame on each body, and the closure
@@ -26,7 +28,7 @@ from mb_contact.errors import InputError
 from mb_contact.studies.formulations.state import cross, find_body
 from mb_contact.types import WORLD
 
-KINDS = ("weld", "axis", "point", "distance", "planar", "rows")
+KINDS = ("weld", "axis", "point", "distance", "planar", "screw", "rows")
 I3 = np.eye(3)
 
 
@@ -55,6 +57,7 @@ class LoopClosure(NamedTuple):
     on_b: object = None
     bias: object = 0.0  #: kind "rows": dG_b/dt v without the accelerations of the bodies
     error: object = 0.0  #: kind "rows": closure error c
+    lead: float = 0.0  #: of kind "screw": way along the axis per radian [m]
 
 
 class LoopRows(NamedTuple):
@@ -92,6 +95,8 @@ def loop_rows(model, state, loop, what):
         parts = _distance(state, a, b, p_a, p_b, loop.length, what)
     elif loop.kind == "planar":
         parts = _stack(_axis_angles(state, a, b, R_a, R_b), _plane(state, a, b, p_a, p_b, R_b[:, 2]))
+    elif loop.kind == "screw":
+        parts = _stack(_axis_angles(state, a, b, R_a, R_b), _thread(state, a, b, p_a, p_b, R_a, R_b, loop.lead))
     else:
         parts = _point(state, a, b, p_a, p_b)
         if loop.kind == "weld":
@@ -164,6 +169,19 @@ def _plane(state, a, b, p_a, p_b, n):
     bias = cross(w, turn) @ s + 2.0 * turn @ rate + n @ (state.centripetal(a, p_a) - state.centripetal(b, p_b))
     rows_a, rows_b = state.point_rows(a, p_a, n[None]), -state.point_rows(b, p_a, n[None])
     return rows_a, rows_b, np.array([bias]), np.array([n @ s])
+
+
+def _thread(state, a, b, p_a, p_b, R_a, R_b, lead):
+    """Two rows that keep the origin on A on the axis of B, and z . (v_a - v_b) - lead z . (omega_a - omega_b)."""
+    rows_a, rows_b, bias, error = _stack(*(_plane(state, a, b, p_a, p_b, R_b[:, c]) for c in range(3)))
+    z, w_a, w_b = R_b[:, 2], state.spin(a), state.spin(b)
+    rows_a[2] -= lead * _angular(a, z[None])[0]
+    rows_b[2] += lead * _angular(b, z[None])[0]
+    bias[2] -= lead * cross(w_b, z) @ (w_a - w_b)  # dz/dt = omega_b x z
+    in_b = R_b.T @ R_a[:, 0]
+    apart = error[2] / lead - np.arctan2(in_b[1], in_b[0])
+    error[2] = lead * (apart - 2.0 * np.pi * np.round(apart / (2.0 * np.pi)))
+    return rows_a, rows_b, bias, error
 
 
 def _distance(state, a, b, p_a, p_b, length, what):

@@ -82,7 +82,8 @@ def _refuse_unknown(scene, world):
         "mimic joints": world.follower_names,
         "gears": scene.gears,
         "joint springs": world.joints.stiffness.any(),
-        "joint friction": len(world.joints.rubbing),
+        "friction of joints and threads": len(world.joints.rubbing),
+        "threads that end": np.isfinite(world.couplings.closures.end).any(),
     }
     for what, there in unknown.items():
         if there:

@@ -51,7 +51,8 @@ def test_compiled_rows_are_those_of_the_formulations(kind):
     urdf = f'<robot name="chain"><link name="base"/>{links}{joints}</robot>'
     primitives = (Primitive("free", "sphere", (0.1,), Pose((2.0, 0.1, 0.3)), "free", 1.0),)
     for ends in (("l3", "free"), ("l1", "l3"), ("world", "l2"), ("free", "world")):
-        closure = Closure(kind, *ends, Pose((0.1, 0.2, 0.3), (0.1, 0.2, 0.3)))
+        thread = {"pitch": -0.03} if kind == "screw" else {}
+        closure = Closure(kind, *ends, Pose((0.1, 0.2, 0.3), (0.1, 0.2, 0.3)), **thread)
         scene = Scene((SceneModel(urdf),), primitives, loop_closures=(closure,), drift_rate=0.0)
         sim = mb.Simulator(scene)
         rng = np.random.default_rng(CLOSURE_ROWS[CLOSURE_NAMES.index(kind)])
@@ -61,7 +62,8 @@ def test_compiled_rows_are_those_of_the_formulations(kind):
         state = BodyState(sim.world, sim.q, v)
         c = sim.world.couplings.closures
         a, b = int(c.body_a[0]), int(c.body_b[0])
-        loop = LoopClosure(kind, a, b, c.p_a[0], c.p_b[0], c.R_a[0], c.R_b[0], float(c.length[0]))
+        frames = c.p_a[0], c.p_b[0], c.R_a[0], c.R_b[0]
+        loop = LoopClosure(kind, a, b, *frames, float(c.length[0]), lead=float(c.lead[0]))
         rows = loop_rows(sim.world, state, loop, "loop")
         _step.smooth_dynamics(sim.context.handle)
         assemble(sim.context.handle)

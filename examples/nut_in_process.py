@@ -1,0 +1,70 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A socket turns a lug nut off its stud: simulator and controller in one process, without ROS.
+
+    python examples/nut_in_process.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from nut_controller import NutController
+from wheel_in_process import LOOK, Sensors
+
+import mb_contact as mb
+
+SCENE = Path(__file__).resolve().parents[1] / "config" / "wheel_nuts.yaml"
+NUT = "nut_5"  #: the one on the right
+
+
+def turn_off(sim, task=None, rng=None, watch=None):
+    """Do the whole task in ``sim``; returns the controller.
+
+    Parameters
+    ----------
+    sim : Simulator
+    task : NutTask, optional
+    rng : numpy.random.Generator, optional
+        Of the sensors' noise.
+    watch : callable, optional
+        Called with the controller, the efforts and the Step after each step.
+
+    Raises
+    ------
+    NutError
+        The task failed.
+    """
+    sensors, model = Sensors(sim, rng), mb.load_urdf(sim.robot_description)
+    position, _ = sensors.joints()
+    controller = NutController(model, sim.world.joint_names, position, sensors.pose(NUT), sensors.hub, task)
+    start = sim.step_count
+    while not controller.done:
+        seen = sensors.pose(NUT) if (sim.step_count - start) % LOOK == 0 else None
+        effort = controller.update(sim.time, *sensors.joints(), sensors.terms(), seen)
+        step = sim.step(effort)
+        if watch is not None:
+            watch(controller, effort, step)
+    return controller
+
+
+def main():
+    """Turn the nut off and tell of each phase."""
+    sim, told = mb.Simulator(SCENE), []
+
+    def tell(controller, effort, step):
+        if controller.phase not in told:
+            told.append(controller.phase)
+            print(f"{sim.time:6.2f} s  {controller.phase}", flush=True)
+        if step.certificate.released:
+            print(f"{sim.time:6.2f} s  {', '.join(sim.released_threads)} came off", flush=True)
+
+    turn_off(sim, watch=tell)
+    print(f"{sim.time:6.2f} s  done")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
