@@ -28,7 +28,7 @@ CHECK := $(addprefix test/, \
     ros/test_commands.py ros/embedded viewer/test_view.py demo/test_lift.py bench/test_pendulum.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-all lint docs wheel release clean
+.PHONY: help run check test test-all lint docs measurements wheel release clean
 
 help:
 	@echo "make run       set up $(VENV), then simulate: two arms lift a box, over DDS; results in out/"
@@ -38,6 +38,7 @@ help:
 	@echo "make test-all  the same with the tests that take long"
 	@echo "make lint      ruff and mypy"
 	@echo "make docs      these pages and the reference of all functions as a site, in out/site"
+	@echo "make measurements  the tables of docs/measurements anew, of those programs that take minutes"
 	@echo "make wheel     a wheel in dist/ that carries compiled kernels, for the Python of $(VENV) and this platform"
 	@echo "make release   check versions and changelog, then that wheel and the sources in dist/"
 	@echo "make clean     remove everything that these targets made, $(VENV) included"
@@ -63,6 +64,9 @@ lint: $(VENV)/.ready-test
 
 docs: $(VENV)/.ready-test
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs out/site
+
+measurements: $(VENV)/.ready-test
+	$(BIN)/python benchmarks/measurements.py $(ARGS)
 
 wheel: $(VENV)/.ready-run
 	@$(PIP_INSTALL) "setuptools>=70.1"

@@ -48,7 +48,7 @@ def arguments():
     parser.add_argument("--algorithms", nargs="+", choices=tuple(PEERS), default=tuple(PEERS), metavar="NAME",
                         help=f"of {', '.join(PEERS)}")
     parser.add_argument("--no-python", action="store_true", help="leave out the calls from Python")
-    for name, text in (("plot", "log-log plot, an image file"), ("markdown", "the tables for docs/performance.md"),
+    for name, text in (("plot", "log-log plot, an image file"), ("markdown", "the tables of docs/measurements"),
                        ("json", "all numbers"), ("csv", "all numbers")):
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     options = options_of(parser, repeats=2, seconds=0.001)

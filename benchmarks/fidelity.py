@@ -32,12 +32,18 @@ TITLE = """# Fidelity
 What the simulator computes, beside what is exact. Exact values come from formulas or from ODEs solved by other means
 (`mb_contact/bench/fidelity/`), never from the simulator. Time step 1 ms unless the setting says otherwise.
 `mb-contact bench fidelity` prints the figures again, `test/bench/test_fidelity.py` holds them to their tolerances,
-and this page is the output of
+and this page and [all settings](measurements/fidelity.md) are the output of
 
     python benchmarks/fidelity.py --peers PYTHON --out docs/fidelity.md
 
 What remains is the error of the time step: a stopping way misses by v Δt / 2, a slope's way by a Δt t / 2. The contact
 problems themselves are solved to 1e-9 and better (residuals of the certificates are among the figures).
+
+"""
+SETTINGS = """# All settings of the fidelity suite
+
+Every figure under every setting; [fidelity](../fidelity.md) says what they are and was written together with this page,
+by the command that it names. Time step 1 ms unless the setting says otherwise.
 
 """
 ENERGY = """
@@ -104,7 +110,8 @@ def page(outcomes, peers, missing):
     total = [o for case in outcomes.values() for o in case]
     held = sum(o.passed for o in total)
     text = [TITLE, "## Overview\n\n", f"{held} of {len(total)} figures are within their tolerances. Ours is the "
-            "setting at 1 ms that comes nearest to (or over) the tolerance; all settings are below.\n\n"]  # fmt: skip
+            "setting at 1 ms that comes nearest to (or over) the tolerance; "
+            "[all settings](measurements/fidelity.md) have a page.\n\n"]  # fmt: skip
     text += [overview(outcomes, peers), "\n"]
     if peers:
         text.append("The other engines at the same step, with settings towards rigid contact:\n\n")
@@ -116,16 +123,21 @@ def page(outcomes, peers, missing):
     for name, why in missing.items():
         text.append(f"\n{name} was not measured: {why}.\n")
     text.append(ENERGY)
-    text.append("\n## All settings\n\n")
-    text += [markdown(case, outcomes[name]) + "\n" for name, case in CASES.items() if outcomes.get(name)]
     return "".join(text).rstrip() + "\n"
+
+
+def settings_page(outcomes):
+    """The whole of docs/measurements/fidelity.md."""
+    sections = [markdown(case, outcomes[name]) for name, case in CASES.items() if outcomes.get(name)]
+    return SETTINGS + "\n".join(sections).rstrip() + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter with the other engines (without: left out)")
     parser.add_argument("--only", nargs="+", choices=tuple(CASES), default=tuple(CASES), metavar="CASE")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="where to write the page (default: print it)")
+    parser.add_argument("--out", metavar="FILE", type=Path,
+                        help="where to write the page; all settings go to measurements/ beside it (default: print)")
     options = options_of(parser, peers=sys.executable, only=QUICK)
     outcomes = {}
     for name in options.only:
@@ -136,9 +148,11 @@ def main():
         peers, missing = measure_peers(options.peers, options.only)
     text = page(outcomes, peers, missing)
     if options.out is None:
-        print(text)
+        print(text + "\n" + settings_page(outcomes))
     else:
         options.out.write_text(text, encoding="utf-8")
+        settings = options.out.parent / "measurements" / options.out.name
+        settings.write_text(settings_page(outcomes), encoding="utf-8")
     return 0 if all(o.passed for case in outcomes.values() for o in case) else 1
 
 

@@ -87,7 +87,7 @@ def csv(rows):
 
 
 def markdown(rows, why):
-    """Tables for docs/performance.md."""
+    """Tables for docs/measurements/sweeps.md."""
     lines = ["| case | bodies | algorithm | peer | ours, loop [µs] | peer, loop [µs] | ratio | ours, Python [µs] | "
              "peer, Python [µs] | ratio | deviation |",
              "|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|"]

@@ -85,6 +85,7 @@ RUN = {
     "python -m mb_contact.model.wheel": ("test/demo/test_wheel.py", "model.wheel"),
     "python -m mb_contact.surfaces.scene_schema": ("test/model/test_scene_schema.py", "scene_schema"),
     "make docs": ("test/test_docs_site.py", "sphinx"),
+    "make measurements": ("test/benchmarks/test_programs.py", '"--quick"'),
     "make wheel": ("test/test_packaging.py", "MB_CONTACT_PRECOMPILE"),
     "make run": ("test/demo/test_running.py", '"demo"'),  # what it runs when all is installed
 }

@@ -5,8 +5,7 @@
 ((button) => {
   const running = window.mbContactRecorder;
   if (running) { running.stop(); return; }
-  const area = (c) => c.width * c.height;
-  const canvas = [...document.querySelectorAll("canvas")].sort((a, b) => area(b) - area(a))[0];
+  const canvas = document.querySelector("canvas[data-engine^=three]");  // others are plots and what the mouse marks
   const kinds = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
   const kind = window.MediaRecorder && canvas && kinds.find((k) => MediaRecorder.isTypeSupported(k));
   if (!kind) { button.textContent = "this browser cannot record"; return; }

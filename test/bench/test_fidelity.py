@@ -131,7 +131,7 @@ def test_command_line(capsys):
     figures = 3 * len(CASES["rod_on_ice"].runs())
     assert f"{figures} of {figures} figures within their tolerances" in capsys.readouterr().out
     assert main(["bench", "fidelity", "--case", "rod_on_ice", "--markdown"]) == 0
-    assert "### rod_on_ice" in capsys.readouterr().out
+    assert "## rod_on_ice" in capsys.readouterr().out
     assert main(["bench", "fidelity", "--case", "nonsense"]) == 2
     assert "there is no case 'nonsense'" in capsys.readouterr().err
 

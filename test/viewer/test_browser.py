@@ -141,7 +141,7 @@ def test_a_box_is_dragged_plotted_and_filmed_in_a_browser(session, browser):
     until(lambda: np.linalg.norm(np.subtract(pixel(client, spring.target), end)) < 8.0)  # the pointer
     page.wait("document.body.innerText.includes('box is dragged with')")
     page.wait("document.querySelector('.u-legend') !== null")
-    picture(page, "dragging")
+    picture(page, "view_dragging")
     page.mouse("mouseReleased", *end)
     until(lambda: not session.source._springs.held)
     page.click("stop and save the video")
@@ -161,7 +161,7 @@ def test_two_tabs_and_another_scene_while_one_of_them_drags(session, browser):
     until(lambda: session.source is not before)
     for page in (one, two):
         page.wait("document.body.innerText.includes('table_top') || document.querySelector('input[value=table_top]')")
-    picture(two, "another_scene")
+    picture(two, "view_another_scene")
     assert before.done and not session.source._springs.held
     two.close()
     one.mouse("mouseReleased", 100.0, 100.0)

@@ -51,8 +51,8 @@ HEADER = ("setting", "figure", "measured", "exact", "error", "tolerance", "holds
 
 
 def markdown(case: Case, outcomes: Sequence[Outcome], peers: Sequence[Any] = ()) -> str:
-    """A section of docs/fidelity.md: ``peers`` are rows (engine, figure name, measured) of the same scene."""
-    lines = [f"### {case.name}", "", f"{case.text[0].upper()}{case.text[1:]}.", ""]
+    """A section of docs/measurements/fidelity.md; ``peers``: rows (engine, figure name, measured) of the same scene."""
+    lines = [f"## {case.name}", "", f"{case.text[0].upper()}{case.text[1:]}.", ""]
     lines += ["| " + " | ".join(HEADER) + " |", "|---" * len(HEADER) + "|"]
     lines += ["| " + " | ".join(cells(outcome)) + " |" for outcome in outcomes]
     figures = {figure.name: figure for figure in case.figures}
