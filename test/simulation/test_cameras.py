@@ -163,3 +163,37 @@ def test_without_embree_a_scene_with_meshes_is_told_what_to_install(monkeypatch)
 def test_impossible_ones_are_refused(options, message):
     with pytest.raises(mb.SceneError, match=message):
         _ = simulator(**options).sensors
+
+
+def test_rays_among_many_shapes_are_mujocos(tmp_path):
+    """Each ray of a lidar on a moving box beside MuJoCo's, in a world of all shapes that both have exactly."""
+    import mujoco
+
+    from mb_contact.model.mjcf import export_mjcf
+
+    chance, shapes = np.random.default_rng(3), []
+    sizes = {"sphere": (0.2,), "capsule": (0.1, 0.5), "cylinder": (0.15, 0.4), "box": (0.2, 0.3, 0.5),
+             "ellipsoid": (0.2, 0.4, 0.6)}  # fmt: skip
+    for i in range(40):
+        shape = list(sizes)[i % 5]
+        pose = Pose(tuple(chance.uniform(-2.0, 2.0, 3)), rpy=tuple(chance.uniform(-3.0, 3.0, 3)))
+        base = {"base": "free", "mass": 1.0} if i % 2 else {}
+        shapes.append(Primitive(f"{shape}_{i}", shape, sizes[shape], pose, **base))
+    carrier = Primitive("carrier", "box", (0.01, 0.01, 0.01), Pose((0.0, 0.0, 3.0), rpy=(0.1, 0.2, 0.3)), "free", 1.0)
+    sensor = Sensor("eye", "lidar", link="carrier", pose=Pose((0.1, 0.2, 0.3), rpy=(0.3, 1.4, 0.2)),
+                    scan=Scan(40, (-0.9, 0.9), 30, (-0.9, 0.9), near=0.0))  # fmt: skip
+    scene = Scene(primitives=(*shapes, carrier), ground=Ground(-2.5), sensors=(sensor,))
+    sim = mb.Simulator(scene)
+    reading = sim.sensors.read("eye")
+    export_mjcf(scene, tmp_path / "world.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "world.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    origin = sim.link_pose("carrier")[0] + mb.frame_pose(sim.world, sim.q, "carrier")[0] @ [0.1, 0.2, 0.3]
+    R = mb.frame_pose(sim.world, sim.q, "carrier")[0] @ sensor.pose.rotation()
+    own = model.geom_bodyid[[g for g in range(model.ngeom) if np.allclose(model.geom_size[g], 0.005)][0]]
+    for t, d in zip(reading.ranges.ravel(), reading.directions.reshape(-1, 3) @ R.T):
+        met = mujoco.mj_ray(model, data, origin, d, None, 1, int(own), np.zeros(1, dtype=np.int32))
+        assert t == pytest.approx(np.inf if met < 0.0 else met, abs=1e-9)
+    assert np.isfinite(reading.ranges).mean() > 0.5
