@@ -40,6 +40,31 @@ def test_depth_of_a_plane_and_its_points():
     assert np.isnan(reading.points[np.isinf(reading.depth)]).all() and reading.colour is None
 
 
+def test_what_is_left_and_up_is_there_in_the_image():
+    """The middle of a ball at (3, 0.5, 0.4) is at u = cx - f 0.5 / 3, v = cy - f 0.4 / 3, its points around it."""
+    ball = Primitive("ball", "sphere", (0.01,), Pose((3.0, 0.5, 0.4)))
+    reading = simulator(ball, kind="camera", image=Image(801, 601, 1.0)).sensors.read("eye")
+    v, u = np.nonzero(np.isfinite(reading.depth))
+    f = 400.5 / np.tan(0.5)
+    np.testing.assert_allclose([u.mean(), v.mean()], [400.0 - f * 0.5 / 3.0, 300.0 - f * 0.4 / 3.0], atol=0.5)
+    middle = reading.points[v, u].mean(axis=0)
+    np.testing.assert_allclose(middle, [-0.5, -0.4, 3.0], atol=0.011)  # optical axes: right, down, ahead
+
+
+def test_a_camera_moves_with_its_body():
+    """On a box that falls and turns: the depth of the ground along its axis is its height over the cosine."""
+    box = Primitive("box", "box", (0.1, 0.1, 0.1), Pose((0.0, 0.0, 3.0)), "free", 1.0,
+                    velocity=mb.model.Velocity(angular=(0.0, 0.5, 0.0)))  # fmt: skip
+    eye = Sensor("eye", "camera", link="box", pose=Pose((0.2, 0.0, 0.0), rpy=DOWN), image=Image(11, 11, 0.2))
+    sim = mb.Simulator(Scene(primitives=(box,), ground=Ground(0.0), sensors=(eye,)))
+    for _ in range(200):
+        sim.step()
+    R, p = mb.frame_pose(sim.world, sim.q, "box")
+    height = (p + R @ [0.2, 0.0, 0.0])[2]
+    assert R[2, 2] < 0.999
+    assert sim.sensors.read("eye").depth[5, 5] == pytest.approx(height / R[2, 2], abs=1e-12)
+
+
 @pytest.mark.parametrize("distance", [1.0, 8.0])
 def test_depth_of_a_sphere(distance):
     """|z d - c| = r with d = (u, v, 1): z = (c - sqrt(c^2 - |d|^2 (c^2 - r^2))) / |d|^2 for a sphere ahead."""

@@ -28,9 +28,10 @@ DOWN = Pose((0.0, 0.0, 3.0), rpy=(0.0, 0.5 * np.pi, 0.0))
 
 
 def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
-    """A table falls under a camera: the depth of each image is that of the state with its stamp, none is lost."""
+    """A table falls under two cameras, the second of which waits: each depth is that of the state of its stamp."""
     eye = Sensor("eye", "camera", link="world", pose=DOWN, image=Image(161, 121, 0.8), rate=50.0, latency=0.004)
-    scene = Scene(models=(SceneModel(SLIDER),), sensors=(eye,), rates={"joint_state_rate": 1000.0})
+    large = Sensor("large", "camera", link="world", pose=DOWN, image=Image(640, 480, 0.8), rate=50.0)
+    scene = Scene(models=(SceneModel(SLIDER),), sensors=(large, eye), rates={"joint_state_rate": 1000.0})
     with Session() as ros:
         peer = ros.peer()
         states, images, stamps = {}, {}, []
@@ -51,6 +52,7 @@ def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
                 depth = np.asarray(image.data).view(np.float32).reshape(image.height, image.width)
                 images[stamp_ns(image.header.stamp)] = depth[60, 80], time.monotonic()
 
+            peer.listen("sensors/large/depth", "sensor_msgs/msg/Image", QoS(1, reliable=False), raw=True)
             peer.node.create_subscription("sensor_msgs/msg/Image", "sensors/eye/depth", keep, QoS(50, reliable=False))
             peer.node.create_subscription(JOINT_STATE, "joint_states", answer, QoS(1000))
             peer.until(lambda: stamps and stamps[-1] == STEPS * 10**6)
