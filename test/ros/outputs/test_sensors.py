@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
 
 import numpy as np
 import pytest
@@ -49,8 +49,8 @@ def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
                     peer.changed.notify_all()
 
             def keep(image):
-                depth = np.asarray(image.data).view(np.float32).reshape(image.height, image.width)
-                images[stamp_ns(image.header.stamp)] = depth[60, 80], time.monotonic()
+                pixels = np.asarray(image.data).view(np.float32).reshape(image.height, image.width)
+                images[stamp_ns(image.header.stamp)] = pixels[60, 80]
 
             peer.listen("sensors/large/depth", "sensor_msgs/msg/Image", QoS(1, reliable=False), raw=True)
             peer.node.create_subscription("sensor_msgs/msg/Image", "sensors/eye/depth", keep, QoS(50, reliable=False))
@@ -60,9 +60,9 @@ def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
             assert node.summary().lockstep_timeouts == 0
     assert stamps == [i * 10**6 for i in range(STEPS + 1)]
     assert all(stamp % 20_000_000 == 0 for stamp in images)
-    for stamp, (depth, _) in images.items():
-        assert depth == pytest.approx(2.9 - states[stamp], abs=1e-6)
-    assert len({round(float(depth), 4) for depth, _ in images.values()}) == len(images)
+    for stamp, seen in images.items():
+        assert seen == pytest.approx(2.9 - states[stamp], abs=1e-6)
+    assert len({round(float(seen), 4) for seen in images.values()}) == len(images)
 
 
 def test_a_zero_is_set_over_its_service():
@@ -77,3 +77,36 @@ def test_a_zero_is_set_over_its_service():
             answer = peer.call("sensors/force/tare", TRIGGER)
             assert answer.success and "'force'" in answer.message
             peer.until(lambda: abs(wrenches[-1].wrench.force.z) < 1e-6)
+
+
+def test_another_world_is_seen_and_keeps_the_zeros():
+    """A slab is put under the camera while the node runs: images show it, and what was tared stays so."""
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 2.0)
+    slab = Primitive("slab", "box", (1.0, 1.0, 0.2), Pose((0.0, 0.0, -0.1)))
+    more = Primitive("more", "box", (0.5, 0.5, 0.2), Pose((0.0, 0.0, 1.0)))
+    sensors = (Sensor("force", "contact", link="box", rate=100.0),
+               Sensor("eye", "camera", link="world", pose=DOWN, image=Image(11, 11, 0.2), rate=50.0))  # fmt: skip
+    scene = Scene(primitives=(box, slab), sensors=sensors)
+    with Session() as ros:
+        peer = ros.peer()
+        with ros.running(mb.Simulator(scene)) as node:
+            wrenches = peer.listen("sensors/force", "geometry_msgs/msg/WrenchStamped")
+            images = peer.listen("sensors/eye/depth", "sensor_msgs/msg/Image", QoS(10, reliable=False))
+            peer.until(lambda: images and wrenches and wrenches[-1].wrench.force.z > 19.0)
+            assert depth(images[-1]) == pytest.approx(2.8, abs=1e-5)
+            assert peer.call("sensors/force/tare", TRIGGER).success
+            larger = dataclasses.replace(scene, primitives=(box, slab, more))
+            node.ask(lambda: node.replace_simulator(node.simulator.rebuilt(larger)))
+            peer.until(lambda: depth(images[-1]) == pytest.approx(1.9, abs=1e-5))
+            peer.next_messages("sensors/force", 3)
+            assert abs(wrenches[-1].wrench.force.z) < 1e-6
+            smaller = dataclasses.replace(scene, primitives=(slab,), sensors=sensors[1:])
+            node.ask(lambda: node.replace_simulator(node.simulator.rebuilt(smaller)))
+            answer = peer.call("sensors/force/tare", TRIGGER)
+            assert not answer.success and "there is no sensor 'force'" in answer.message
+            peer.until(lambda: depth(images[-1]) == pytest.approx(3.0, abs=1e-5))
+
+
+def depth(image):
+    """Of the middle of an image of 11 x 11."""
+    return np.asarray(image.data).view(np.float32)[60]
