@@ -71,8 +71,8 @@ class Simulator(Readings):
     >>> problem = sim.step() and sim.contact_problem()
     >>> len(problem.mu), np.isclose(sim.v[4], 0.002 / sim.world.tree.mass[0])  # nothing touches; the push counts
     (0, True)
-    >>> sim.newton_budget, sim.solver_tolerance, sim.last_formulation is None
-    (400, 1e-10, True)
+    >>> sim.newton_budget, sim.solver_tolerance, sim.last_formulation is None, sim.released_threads
+    (400, 1e-10, True, ())
 
     A robot:
 
