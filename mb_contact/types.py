@@ -59,7 +59,7 @@ FASTEST = 3
 RUB = 4  #: friction, or a coupling with another joint: bilateral rows
 JOINT_ROWS = 5
 
-# --- loop closures (core/constraints/loop.py) ----------------------------------------------------
+# --- loop closures (core/tree/closures.py) ----------------------------------------------------
 CLOSURE_WELD = 0
 CLOSURE_AXIS = 1
 CLOSURE_POINT = 2
@@ -84,6 +84,7 @@ SYSTEM_TOO_SMALL = 7  #: not an error: the contact problem needs larger workspac
 ASK_ENGINE = 8  #: not an error: the collision engine has to answer for some pairs first
 IN_PARTS = 9  #: not an error: an impact or fast motion, for which the step is taken in parts
 ASK_AT_END = 10  #: not an error: the same, for poses at the end of the step
+LOOP_LOST = 11  #: the loops of an aggregate cannot be closed where a step ends
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

@@ -14,6 +14,7 @@ from mb_contact.core.workspace import (
     ContactEnds,
     Frames,
     Kinematics,
+    LoopWork,
     Memory,
     RowBlocks,
     Rows,
@@ -74,7 +75,7 @@ class StepArrays(NamedTuple):
     drift: Annotated[Reals, 5]
     impact: Annotated[Reals, 4]
     restitution: Annotated[Reals, "m"]  #: of each pair of geometries
-    loop: object  #: constraints.loop.LoopWork
+    loop: LoopWork
     bil: object  #: constraints.bilateral.BilateralWork
     closing: object  #: step.closing.ClosingWork
 
@@ -103,10 +104,11 @@ class TreeArrays(NamedTuple):
 TreeArraysHandleType, TreeArraysHandle, make_tree_handle = handle(TreeArrays)
 
 
-def make_tree_arrays(tree):
-    """TreeArrays of a Tree."""
+def make_tree_arrays(tree, aggregates=None):
+    """TreeArrays of a Tree, with a handle of its aggregates."""
     n, N = len(tree.parent), len(tree.armature)
-    return allocate(TreeArrays, n=n, N=N, tree=tree, kin=make_kinematics(n, N), art=make_articulated(n, N))
+    art = make_articulated(n, N, aggregates)
+    return allocate(TreeArrays, n=n, N=N, tree=tree, kin=make_kinematics(n, N), art=art)
 
 
 class NodesArrays(NamedTuple):

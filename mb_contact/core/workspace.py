@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.declare import Integers, Reals, allocate
+from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.trigonometry import padded
-from mb_contact.types import JOINT_ROWS
+from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
@@ -57,6 +58,7 @@ class Articulated(NamedTuple):
     z: Annotated[Reals, "n", 6]  #: residual forces
     nu: Annotated[Reals, "N"]
     alpha: Annotated[Reals, "n", 6]  #: accelerations or velocity jumps
+    aggregates: object  #: AggregatesHandle
 
 
 class Compliance(NamedTuple):
@@ -90,6 +92,67 @@ class Rows(NamedTuple):
     dof: Annotated[Integers, "R"]  #: degree of freedom of a joint's own row, else -1
     bound: Annotated[Integers, "R"]  #: what such a row bounds: LOWER ... RUB
     sign: Annotated[Reals, "R"]  #: 1 where it is along the joint's rate, -1 against it
+
+
+class LoopWork(NamedTuple):
+    """Scratch of the closures: their frames in the world, velocity products, errors."""
+
+    point: Annotated[Reals, 2, 3]  #: origins of the frames on A and B
+    axes: Annotated[Reals, 2, 3, 3]  #: their axes as columns
+    alpha: Annotated[Reals, "n", 6]  #: accelerations of the bodies when theta_dd = 0 and gravity is off
+    error: Annotated[Reals, "m"]  #: closure error c of each bilateral row [m, rad]
+
+
+class Aggregates(NamedTuple):
+    """A aggregates of s bodies and d degrees of freedom in all, c and m of them and of rows at most in one.
+
+    An aggregate is a set of bodies that hang together, each on another of them or on the ``base``, and that move by
+    few independent velocities y beside it:
+
+        V(k) = phi* V(base) + B(k)* y,    v = Z y,    v_dot = Z y_dot + bias.
+
+    ``dof`` are all degrees of freedom of its joints.  In the sweeps everything happens at its first body.
+    """
+
+    base: Annotated[Integers, "A"]  #: the body that it hangs on, or WORLD
+    body: Annotated[Integers, "s"]  #: bodies of the aggregates, ascending in each
+    first_body: Annotated[Integers, "A + 1"]
+    dof: Annotated[Integers, "d"]
+    first_dof: Annotated[Integers, "A + 1"]
+    of: Annotated[Integers, "n"]  #: aggregate of each body of the tree, or -1
+    slot: Annotated[Integers, "n"]  #: and its place in ``body``
+    place: Annotated[Integers, "N"]  #: place of each degree of freedom among those of its aggregate
+    closures: Closures
+    first_closure: Annotated[Integers, "A + 1"]
+    gears: Gears
+    first_gear: Annotated[Integers, "A + 1"]
+    kept: Annotated[Integers, "d"]  #: 1 for what stays independent where it can: joints that something else places
+    unit: Annotated[Reals, "d"]  #: by which a coordinate is divided to compare it with an angle [m], 1 of angles
+    length: Annotated[Reals, "A"]  #: of its links, by which lengths in its rows are divided [m]
+    # --- filled by the sweeps
+    columns: Annotated[Integers, "A"]  #: independent velocities
+    Z: Annotated[Reals, "d", "c"]
+    bias: Annotated[Reals, "d"]
+    rotor: Annotated[Reals, "d"]  #: armature + dt damping
+    B: Annotated[Reals, "s", "c", 6]
+    alpha: Annotated[Reals, "s", 6]  #: of the bodies where y_dot and alpha(base) are zero
+    X: Annotated[Reals, 6, 6]  #: scratch
+    D: Annotated[Reals, "c", "c"]
+    U: Annotated[Reals, "A", "c", 6]
+    D_inv: Annotated[Reals, "A", "c"]
+    nu: Annotated[Reals, "A", "c"]
+    moves: Annotated[Integers, 1]  #: 1 in accelerations, which have a bias, 0 in velocity jumps
+    rows: Rows  #: scratch: of the closures
+    loop: LoopWork
+    G: Annotated[Reals, "m", "c + 1"]  #: rows of an aggregate, then of [1, W] and their right-hand sides
+    column: Annotated[Integers, "c"]  #: of a row of [1, W], the coordinate that it gives
+    dependent: Annotated[Integers, "c"]  #: 1 for those
+    may: Annotated[Integers, "c"]  #: 1 for those that may be
+    step: Annotated[Reals, "N"]  #: of coordinates
+    error: Annotated[Reals, "A"]  #: closure error that is left [m, rad]
+
+
+AggregatesHandleType, AggregatesHandle, make_aggregates_handle = handle(Aggregates)
 
 
 class RowBlocks(NamedTuple):
@@ -196,8 +259,64 @@ def make_kinematics(n, N):
     return allocate(Kinematics, n=n, N=N, angles=padded(N + n))  # q has at most one entry more than v for each joint
 
 
-def make_articulated(n, N):
-    return allocate(Articulated, n=n, N=N)
+def make_articulated(n, N, aggregates=None):
+    """For n bodies and N degrees of freedom; ``aggregates`` is a handle, by default of none."""
+    return allocate(Articulated, n=n, N=N, aggregates=no_aggregates() if aggregates is None else aggregates)
+
+
+def taken(arrays, order):
+    """Closures or gears in another order, or some of them."""
+    parts = type(arrays)(*(np.ascontiguousarray(array[order]) for array in arrays))
+    for array in parts:
+        array.setflags(write=False)
+    return parts
+
+
+def make_aggregates(n, N, parts, closures, gears, **more):
+    """Aggregates of a tree of n bodies and N degrees of freedom.
+
+    Parameters
+    ----------
+    parts : sequence of (base, bodies, dofs, closures, gears)
+        Of each aggregate, the last two as indices into those that follow.
+    closures, gears : Closures, Gears
+    **more
+        ``kept`` and ``unit`` (N,), ``length`` (A,).
+    """
+    A = len(parts)
+    starts = [np.cumsum([0, *(len(part[i]) for part in parts)]) for i in range(1, 5)]
+    flat = [np.array([x for part in parts for x in part[i]], np.int64) for i in range(1, 5)]
+    of, slot, place = np.full(n, -1), np.full(n, -1), np.full(N, -1)
+    for i, part in enumerate(parts):
+        of[part[1]] = i
+        place[part[2]] = np.arange(len(part[2]))
+    slot[flat[0]] = np.arange(len(flat[0]))
+    rows_of = np.array(CLOSURE_ROWS)[closures.kind]
+    m = max((int(rows_of[part[3]].sum()) + len(part[4]) for part in parts), default=0)
+    c = max((len(part[2]) for part in parts), default=0)
+    return allocate(
+        Aggregates, A=A, s=len(flat[0]), d=len(flat[1]), n=n, N=N, c=c, m=m,
+        base=np.array([part[0] for part in parts], np.int64), body=flat[0], first_body=starts[0],
+        dof=flat[1], first_dof=starts[1], of=of, slot=slot, place=place,
+        closures=taken(closures, flat[2]), first_closure=starts[2], gears=taken(gears, flat[3]), first_gear=starts[3],
+        kept=more["kept"][flat[1]], unit=more["unit"][flat[1]], length=more["length"],
+        rows=make_rows(n, m), loop=make_loop_work(n, m),
+    )  # fmt: skip
+
+
+def none_of(declaration):
+    """Closures or Gears without any."""
+    shapes = {"p_a": (0, 3), "p_b": (0, 3), "R_a": (0, 3, 3), "R_b": (0, 3, 3), "motion": (0, 7)}
+    whole = ("kind", "body_a", "body_b", "released")
+    arrays = (np.zeros(shapes.get(name, 0), np.int64 if name in whole else float) for name in declaration._fields)
+    return taken(declaration(*arrays), np.zeros(0, np.int64))
+
+
+@functools.cache
+def no_aggregates():
+    """The handle of a tree without aggregates."""
+    nothing = {"kept": np.zeros(0, np.int64), "unit": np.zeros(0), "length": np.zeros(0)}
+    return make_aggregates_handle(make_aggregates(0, 0, (), none_of(Closures), none_of(Gears), **nothing))
 
 
 def make_compliance(n, essential=None):
@@ -207,6 +326,11 @@ def make_compliance(n, essential=None):
 
 def make_rows(n, R):
     return allocate(Rows, n=n, R=R)
+
+
+def make_loop_work(n, m):
+    """For n bodies and m bilateral rows."""
+    return allocate(LoopWork, n=n, m=m)
 
 
 def make_row_blocks(blocks, n_f):

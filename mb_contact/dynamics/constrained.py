@@ -18,7 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.checks import CONSTRAINTS, Floats
+from mb_contact.core.constraints.gear import combine_velocities
 from mb_contact.core.constraints.response import constraint_response, make_response_arrays, make_response_handle
+from mb_contact.core.constraints.rows import row_velocities
+from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.dynamics.inverse import invert_compliance
 from mb_contact.errors import InputError
 from mb_contact.types import CLOSURE_ROWS
@@ -64,10 +67,18 @@ class ConstraintResponse:
         holds[loops : loops + len(joints)] = joints
         return holds
 
-    def at(self, q: Floats, joints: Any) -> Held:
-        """Held at coordinates q (nq,) and what else ``kin`` and ``art`` hold."""
+    def at(self, q: Floats, joints: Any, carried: Floats | None = None) -> Held:
+        """Held at coordinates q (nq,) and what else ``kin`` and ``art`` hold.
+
+        ``carried`` (N,) are accelerations that the tree has without these rows: ``bias`` is dG/dt v + G carried.
+        """
         constraint_response(self._handle, q)
         holds, a = self.rows(joints), self._arrays
+        if carried is not None:
+            body_velocities(a.tree, a.kin, carried, a.impulse)
+            row_velocities(a.rows, len(a.u), a.impulse, a.u)
+            combine_velocities(a.u, a.bil)
+            a.bias[:] += a.u[: len(a.bias)]
         return Held(a.response[holds], invert_compliance(a.compliance[np.ix_(holds, holds)])[0], a.bias[holds])
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.core.workspace import taken
 from mb_contact.model.model import Frame, tree_poses
 from mb_contact.model.motions import Path
 from mb_contact.types import (
@@ -38,6 +39,15 @@ class Couplings(NamedTuple):
     def rows(self):
         """Scalar bilateral rows."""
         return sum(CLOSURE_ROWS[kind] for kind in self.closures.kind) + len(self.gears.ratio)
+
+    def without(self, closures, gears):
+        """All but those with these indices."""
+        held = [i for i in range(len(self.closures.kind)) if i not in closures]
+        geared = [i for i in range(len(self.gears.ratio)) if i not in gears]
+        return Couplings(
+            taken(self.closures, held), taken(self.gears, geared), tuple(self.closure_names[i] for i in held),
+            tuple(self.gear_names[i] for i in geared),
+        )  # fmt: skip
 
 
 def build_couplings(scene, frames, tree, q0, joints, followers):

@@ -293,9 +293,18 @@ def _coupling_rules(scene):
         yield gear.joint_a == gear.joint_b, f"gears[{i}].joint_b", f"'{gear.joint_a}' cannot follow itself"
     for i, motion in enumerate(scene.motions):
         yield from _motion_rules(motion, f"motions[{i}]")
-    needs = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
-    for key, value in (*needs.items(), ("solver", "auto")):
+    needs = {
+        "integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os", "solver": "auto",
+    }  # fmt: skip
+    for key, value in needs.items():
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
+        message = f"'loops: embed' needs {value}; set that, or 'loops: multipliers'"
+        yield scene.loops == "embed" and key != "integrator" and getattr(scene, key) != value, key, message
+    screws = any(closure.kind == "screw" for closure in scene.loop_closures)
+    message = "'loops: embed' does not know closures of kind screw; set 'loops: multipliers'"
+    yield scene.loops == "embed" and screws, "loops", message
+    message = "'loops: embed' does not know midpoint; set another integrator, or 'loops: multipliers'"
+    yield scene.loops == "embed" and scene.integrator == "midpoint", "integrator", message
     yield _numbers_rule("drift_rate", scene.drift_rate, low=0.0)
     yield scene.drift_rate >= 1.0, "drift_rate", f"must be below 1, got {scene.drift_rate:g}"
 

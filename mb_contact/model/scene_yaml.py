@@ -301,6 +301,7 @@ SCENE_READERS = {
     "gears": many(_gear),
     "motions": many(_motion),
     "sensors": many(_sensor),
+    "loops": choice(*CHOICES["loops"]),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),
     "enforce_velocity_limits": boolean,

@@ -57,14 +57,13 @@ class ContactStep:
                 or (OK if impacts is None else impacts.resolve(handle))
                 or self.impulses(handle)
                 or integrator.hold(handle)
+                or integrator.conclude(handle)
             )
         finally:
             if status != OK and impacts is not None:
                 impacts.undo(handle)
-        if status == OK:
-            integrator.conclude(handle)
-            if impacts is not None:
-                impacts.publish()
+        if status == OK and impacts is not None:
+            impacts.publish()
         return status
 
     def impulses(self, handle):

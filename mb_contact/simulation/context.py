@@ -9,13 +9,14 @@ from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_n
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, make_bilateral_work
-from mb_contact.core.constraints.loop import make_loop_work
 from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble
 from mb_contact.core.solve import draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
+from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregates
+from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
 from mb_contact.simulation.wrenches import ExternalWrenches
@@ -52,6 +53,8 @@ class StepContext:
         Coordinates (nq,), velocities (N,) and commanded efforts (N,) that the kernels work on.
     settings, solver, drift : ndarray
         Numbers of the step, its solver and the closing of loops; ``core/handle.py`` names their entries.
+    parts, couplings
+        Aggregates of the tree (``loops: embed``), and the loops and gears that are rows of the step's problem.
     kin, art, compliance, work
         Kinematics, articulated inertias and compliance of the tree, and vectors of a step (``core/workspace.py``).
     contacts, rows, frames, blocks, solution, system, draft, loop, bilateral, closing, memory
@@ -79,11 +82,16 @@ class StepContext:
         self.joints = joints._replace(total=joints.damping.copy(), **own)
         total = self.joints.total.view()
         total.setflags(write=False)
+        self.parts = scene_parts(scene, tree, world.couplings)  #: aggregates of the tree
+        embedded = [[i for part in self.parts for i in getattr(part, name)] for name in ("closures", "gears")]
+        self.couplings = world.couplings.without(*embedded) if self.parts else world.couplings
+        if self.parts:
+            tree = tree._replace(root=merged_roots(tree, self.parts))
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self.narrow, self._shaped = make_narrow_phase(world.geoms, scene.collision_engine), 0
         self.buffers, self.geoms = make_buffers(world.geoms), make_geoms_handle(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N)
-        self.art = _workspace.make_articulated(self.n, self.N)
+        self.art = _workspace.make_articulated(self.n, self.N, self.make_aggregates())
         self.compliance = _workspace.make_compliance(self.n)
         self.q, self.v = np.array(world.q0, dtype=np.float64), np.array(world.v0, dtype=np.float64)
         self.effort = np.zeros(self.N)
@@ -111,6 +119,14 @@ class StepContext:
     def dt(self, length):
         self.settings[DT] = length
 
+    def make_aggregates(self):
+        """The handle of the tree's aggregates with workspaces of its own, or None; each sweep's workspace has one."""
+        if not self.parts:
+            return None
+        couplings, origins = self.world.couplings, tree_poses(self.tree, self.world.q0)[1]
+        arrays = tree_aggregates(self.tree, self.parts, couplings.closures, couplings.gears, origins)
+        return _workspace.make_aggregates_handle(arrays)
+
     def find_candidates(self):
         """Broad and narrow phase for a step from the present state; the number of pairs that could touch."""
         if _step.find_near(self.handle):
@@ -126,7 +142,7 @@ class StepContext:
     def loop_impulses(self):
         """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s], a view."""
         first = int(self.bilateral.info[FIRST])
-        return self.solution.r[first : first + self.world.couplings.rows + len(self.joints.rubbing)]
+        return self.solution.r[first : first + self.couplings.rows + len(self.joints.rubbing)]
 
     def held_joints(self):
         """Whether friction held each joint that has it (f,) in the last step: its impulse was below its bound."""
@@ -150,7 +166,7 @@ class StepContext:
 
     def allocate(self, capacity=FIRST_CAPACITY):
         """Workspaces for ``capacity`` contact points; the warm-start memory is carried over."""
-        world, surfaces, couplings = self.world, self.world.surfaces, self.world.couplings
+        world, surfaces, couplings = self.world, self.world.surfaces, self.couplings
         n_f = 0 if self.scene.friction_model == "coulomb_cone" else self.scene.friction_directions
         sides = 4 if np.isfinite(self.joints.velocity_limit).any() else 2
         scalars = sides * int((self.tree.nv == 1).sum())  # limits of scalar joints
@@ -164,7 +180,7 @@ class StepContext:
         self.end = _workspace.make_ends(capacity)
         self.blocks = _workspace.make_row_blocks(blocks, n_f)
         self.solution = _workspace.make_solution(rows)
-        self.loop = make_loop_work(self.n, bilateral)
+        self.loop = _workspace.make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
         self.system, self.draft = self._make_system(rows, blocks + bilateral)
         self.closing = make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:])

@@ -29,7 +29,7 @@ class DrivenMotions:
     """
 
     def __init__(self, context):
-        self._context, couplings = context, context.world.couplings
+        self._context, couplings = context, context.couplings
         self._own = {name: getattr(getattr(couplings, part), name).copy() for part in MOVING for name in MOVING[part]}
         self.gears, self.closures = (
             getattr(couplings, part)._replace(**{name: _read_only(self._own[name]) for name in MOVING[part]})
@@ -84,7 +84,7 @@ class DrivenMotions:
         """What ``save`` copies, with joints and closures that ``old`` (DrivenMotions) drives too as it has them."""
         saved = self.save()
         driven = set.intersection(*({m.joint or m.closure for m in one._context.scene.motions} for one in (self, old)))
-        mine, theirs = (motions._context.world.couplings for motions in (self, old))
+        mine, theirs = (motions._context.couplings for motions in (self, old))
         pairs = {"gears": (mine.gear_names, theirs.gear_names), "closures": (mine.closure_names, theirs.closure_names)}
         for part, (names, others) in pairs.items():
             for i, name in enumerate(names):
@@ -110,7 +110,7 @@ class DrivenMotions:
         offset[g], rate[g] = here + moved, moved / dt if dt > 0.0 else 0.0
 
     def _drive_closure(self, c, paths, time, dt):
-        first, own = self._context.world.couplings.closures, self._own
+        first, own = self._context.couplings.closures, self._own
         axes, motion = first.R_b[c], np.zeros(7)
         if "rotations" in paths:
             span = dt if dt > 0.0 else SHORT

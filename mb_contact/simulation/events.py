@@ -12,6 +12,7 @@ import numpy as np
 
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.impact import events as _events
+from mb_contact.core.step import closing as _closing
 from mb_contact.core.step import step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.simulation.gap_watch import GapWatch
@@ -81,7 +82,7 @@ class EventScheme:
             if status != OK:
                 for array, old in zip(self._arrays(), before):
                     array[: len(old)] = old  # the arrays of contacts may have grown
-                _step.refresh(context.handle)
+                _closing.refresh(context.handle)
         return status
 
     def _arrays(self):

@@ -12,6 +12,7 @@ from mb_contact.core.impact import phases as _phases
 from mb_contact.core.impact import times as _times
 from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
+from mb_contact.core.step import closing as _closing
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
 from mb_contact.core.workspace import POTENTIAL
@@ -74,7 +75,7 @@ class Impacts:
         self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
         self.rule = 1.0, float(self._every), self._threshold, self._lag  #: as ``StepArrays.impact`` has it
         self._total = np.zeros((len(world.geoms.kind), 6))
-        self.loop_impulse = np.zeros(world.couplings.rows)  #: of loops and gears, by the impacts of this step
+        self.loop_impulse = np.zeros(context.couplings.rows)  #: of loops and gears, by the impacts of this step
         self.time = context.time
         self._clear()
 
@@ -173,7 +174,7 @@ class Impacts:
         """The step failed: back to the velocity before its impacts."""
         if self._v_before is not None:
             _phases.set_velocity(handle, self._v_before)
-            _step.refresh(handle)
+            _closing.refresh(handle)
             self._begin_anew()
 
     def publish(self):
@@ -271,7 +272,7 @@ class Impacts:
             self._shifted = float(work.energy.sum())
         finally:
             context.dt, context.q[:] = dt, q
-            _step.refresh(handle)
+            _closing.refresh(handle)
         late, count = self._lag * dt, int(self._picked.count[0])
         behind = 0.0  # velocities that come late miss this of the impulses' work
         for i in range(count if late else 0):

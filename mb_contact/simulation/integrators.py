@@ -79,8 +79,8 @@ class SemiImplicitEuler:
         return OK
 
     def conclude(self, handle):
-        """Energy balance, report and the new state."""
-        _step.conclude(handle)
+        """Energy balance, report and the new state; returns a status."""
+        return _step.conclude(handle)
 
 
 class Flow:
@@ -107,7 +107,8 @@ class Flow:
         #: q_start, v_start: where the flow of ``advance`` starts; q_end, v_end: where it ends; joint_force,
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
         self.arrays, self.flow = _flow.make_flow(
-            context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context.world.tree)
+            context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context.world.tree),
+            context.make_aggregates,
         )
         self._kernel = _flow_step.flow_step if context.N < UNLOCKED else _flow_step.long_flow_step
         #: compiled last of what it needs
@@ -176,8 +177,8 @@ class Flow:
         return self._end
 
     def conclude(self, handle):
-        """Energy balance, report and the new state."""
-        _flow.conclude_flow(handle, self.flow)
+        """Energy balance, report and the new state; returns a status."""
+        return _flow.conclude_flow(handle, self.flow)
 
 
 def _free_bodies(tree):

@@ -56,14 +56,16 @@ class LoopForces(NamedTuple):
 class JointWrenches:
     """Wrenches through the joints of a simulator's robots in its last step."""
 
-    def __init__(self, world, scene):
+    def __init__(self, world, scene, couplings):
         self._world = world
         arrays = make_tree_arrays(world.tree)
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
-        self._ends = [(entry.link_a, entry.link_b) for entry in scene.loop_closures]
-        self._loops = {name: c for c, name in enumerate(world.couplings.closure_names)}
+        ends = dict(zip(world.couplings.closure_names, ((c.link_a, c.link_b) for c in scene.loop_closures)))
+        self._embedded = {name: pair for name, pair in ends.items() if name not in couplings.closure_names}
+        self._couplings, self._ends = couplings, [ends[name] for name in couplings.closure_names]
+        self._loops = {name: c for c, name in enumerate(couplings.closure_names)}
         self._cut = cache(self._make_cut)
 
     @property
@@ -131,7 +133,7 @@ class JointWrenches:
 
     def _acting(self, loops):
         """(closure, row behind the first) of every row of the last step's closures and of their friction."""
-        couplings, found, i = self._world.couplings.closures, [], 0
+        couplings, found, i = self._couplings.closures, [], 0
         for c, kind in enumerate(couplings.kind):
             if loops.released[c] < BEFORE:
                 found += [(c, i + k) for k in range(CLOSURE_ROWS[kind])]
@@ -175,6 +177,8 @@ class JointWrenches:
         return total
 
     def _make_cut(self, joint):
+        if joint not in self._joints and joint in self._embedded:
+            raise InputError(f"loop closure '{joint}' is embedded and has no forces; set 'loops: multipliers'")
         if joint not in self._joints:
             known = ", ".join((*self._joints, *self._loops))
             raise InputError(f"there is no joint '{joint}'; the robots have {known}")
@@ -192,6 +196,10 @@ class JointWrenches:
                 stack.append(spec.child)
                 if link in rigid and spec.kind != "fixed":
                     hanging.append(world.frames[spec.child].body)
+        for name, ends in self._embedded.items():
+            if (ends[0] in links) != (ends[1] in links):
+                message = f"the wrench of joint '{joint}' has a part of the embedded loop '{name}', "
+                raise InputError(message + "which has no forces; set 'loops: multipliers'")
         part = weld([self._still[link].transformed(world.frames[link].R, world.frames[link].p) for link in rigid])
         body = world.frames[first].body
         return Cut(first, body, part.mass, part.com, part.about_origin(), tuple(hanging), frozenset(links))

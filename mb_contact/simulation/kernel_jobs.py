@@ -20,7 +20,7 @@ import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
-from mb_contact.core.step import problem, step
+from mb_contact.core.step import closing, problem, step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.worlds import run, store
 from mb_contact.errors import MbContactError
@@ -61,7 +61,7 @@ _STAGES = {
     "assemble": assemble,
     "settle": step.settle,
     "smooth_dynamics": step.smooth_dynamics,
-    "refresh": step.refresh,
+    "refresh": closing.refresh,
     "begin_step": step.begin_step,
     "saturate": step.saturate,
     "whole": SemiImplicitEuler.compile,

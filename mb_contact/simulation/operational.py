@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance
 from mb_contact.dynamics.arguments import singular_hinge_message
@@ -48,21 +49,39 @@ class OperationalMonitor:
         if not self._names:
             raise InputError("frames must name at least one frame")
         held = context.held_joints() & (checked_constraints(constraints) == "held" and stepped)
+        if constraints == "none" and context.parts:
+            message = "the loops of this scene are embedded in its tree; "
+            raise InputError(message + "set 'loops: multipliers' to leave them out")
         work = self._work
         status, body = operational_terms(context.handle, work)
         if status != OK:
             raise DynamicsError(singular_hinge_message(self._world, body))
         compliance, bias = work.compliance.copy(), work.bias.copy()
-        if constraints != "none" and (self._world.couplings.rows or held.any()):
+        carried = self._carried(context) if context.parts else None
+        if carried is not None:
+            bias += work.J @ carried
+        if constraints != "none" and (context.couplings.rows or held.any()):
             if self._response is None:
-                moving = context.motions or self._world.couplings  # frames and offsets move, threads come off
-                couplings = self._world.couplings._replace(closures=context.closures, gears=moving.gears)
+                moving = context.motions or context.couplings  # frames and offsets move, threads come off
+                couplings = context.couplings._replace(closures=context.closures, gears=moving.gears)
                 self._response = ConstraintResponse(
                     couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
                 )
-            compliance, bias = constrain(self._response.at(context.q, held), work.J, compliance, bias)
+            rows = self._response.at(context.q, held, carried)
+            compliance, bias = constrain(rows, work.J, compliance, bias)
         J = work.J[:, self._joints] if self._S is None else (work.J @ self._S)[:, self._columns()]
         return OperationalSpace(self._names, J, bias, compliance, *invert_compliance(compliance))
+
+    def _carried(self, context):
+        """Accelerations (N,) of a tree with embedded loops whose efforts carry gravity and the velocity products.
+
+        Of the tree alone they would be zero: M a = G* lambda with G a + dG/dt v = 0.
+        """
+        work, a = self._work, np.zeros(context.N)
+        joint_terms(context.handle, work)
+        effort, still = work.effort + context.tree.damping * context.v, np.zeros_like(context.kin.V)
+        free_acceleration(context.tree, context.kin, context.art, context.gravity, effort, context.v, still, a)
+        return a
 
     def _columns(self):
         """Columns of S that belong to the robots' joints."""

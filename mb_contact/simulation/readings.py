@@ -297,7 +297,7 @@ class Readings(Sensing, Threads):
         -------
         JointWrenches
         """
-        return JointWrenches(self.world, self.context.scene)
+        return JointWrenches(self.world, self.context.scene, self.context.couplings)
 
     def joint_wrench(self, joint: str) -> Floats:
         """Mean wrench through a joint of a robot, or a loop closure, in the last step; zero before the first step.

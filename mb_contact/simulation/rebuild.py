@@ -91,7 +91,7 @@ def _carry_memory(source, target, common):
     (old, old_work), (new, new_work) = (source.memory, source.work), (target.memory, target.work)
     for a, b in common:
         new.joint[b], new_work.joint_effort[b] = old.joint[a], old_work.joint_effort[a]
-    names = source.world.couplings.closure_names, target.world.couplings.closure_names
+    names = source.couplings.closure_names, target.couplings.closure_names
     for i, j in rows_of(*names):
         new.released[j] = old.released[i]
     shapes_old, shapes_new = shape_keys(source.world), shape_keys(target.world)

@@ -99,7 +99,7 @@ class Sensors:
         self._sensors = {sensor.name: sensor for sensor in scene.sensors}
         self.offsets: dict[str, Any] = {}  #: readings that samples are told without: what ``tare`` has put there
         self.pads: dict[str, PadFace] = {}
-        arrays = make_tree_arrays(world.tree)
+        arrays = make_tree_arrays(world.tree, simulator.context.make_aggregates())
         self._external, self._handle = arrays.still, make_tree_handle(arrays)
         for i, sensor in enumerate(scene.sensors):
             key = f"sensors[{i}]"
@@ -357,7 +357,7 @@ class Sensors:
     def _add_loops(self, dt):
         """Forces of closures, and of gears that couple two joints; those of friction and drives are efforts."""
         context, info = self._simulator.context, self._simulator.context.bilateral.info
-        rows, impulse, couplings = context.rows, context.solution.r, context.world.couplings
+        rows, impulse, couplings = context.rows, context.solution.r, context.couplings
         first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
         gears = last - int(info[GEARS])
         released = context.memory.released

@@ -112,7 +112,8 @@ class Simulator(Readings):
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
         context.contact_step = self._make_contact_step()
-        context.solver[ONLY_ROWS] = context.contact_step.only_rows
+        # the other faces of the contact problem know the tree without its aggregates
+        context.solver[ONLY_ROWS] = context.contact_step.only_rows or bool(context.parts)
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts()

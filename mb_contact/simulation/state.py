@@ -5,22 +5,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from mb_contact.checks import as_vector
-from mb_contact.core.step import step as _step
+from mb_contact.core.step import closing as _closing
+from mb_contact.core.tree.articulated import impulse_response
+from mb_contact.core.tree.embedding import widest_aggregate
+from mb_contact.dynamics import mass_matrix
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
 from mb_contact.simulation.closing import close_loops
+from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.results import State, check_fingerprint
 from mb_contact.types import CLOSURE_ROWS
 
 ASSEMBLY_TOLERANCE = 1e-13  #: closure error at which closing the loops of the initial state ends [m, rad]
 ASSEMBLY_GOOD = 1e-9  #: closure error up to which that has succeeded [m, rad]
 ASSEMBLY_LIMIT = 100  #: Gauss-Newton steps
+FITTING = 1e-9  #: [rad/s, m/s] by which velocities may miss those that embedded loops allow
 NUMBERS = ("step_count", "even_steps", "time_before", "work_done", "energy_start")  #: of a state, named as in State
 
 
@@ -105,15 +111,20 @@ class SimulationState:
         refuse_zero_quaternions(context.world, q)
         for part in quaternions(context.tree).values():
             q[part] /= np.linalg.norm(q[part])
+        before = context.q.copy(), context.v.copy()
         context.q[:], context.v[:] = q, v
-        self.forget()
         self.refresh()
+        if context.parts and not widest_aggregate(context.art.aggregates) <= ASSEMBLY_GOOD:
+            context.q[:], context.v[:] = before
+            self.refresh()
+            raise InputError("embedded loops cannot be closed from these coordinates; give some nearer to closed ones")
+        self.forget()
 
     def set_gravity(self, gravity):
         """Change gravity (3,) [m/s^2]; the jump of the potential energy counts as work done."""
         gravity, before = as_vector(gravity, 3, "gravity"), self.energy()
         self.context.gravity[:] = gravity
-        _step.refresh(self.context.handle)
+        _closing.refresh(self.context.handle)
         self.derived = {}
         self.work_done += self.energy() - before
 
@@ -183,9 +194,24 @@ class SimulationState:
             self.context.motions.restore(motions)
         elif self.context.motions is not None:
             self.context.motions.place(self.time)
-        _step.refresh(self.context.handle)
+        asked = self.context.v.copy()
+        _closing.refresh(self.context.handle)
+        if self.context.parts and not np.allclose(asked, self.context.v, rtol=0.0, atol=FITTING):
+            self._fit(asked)
         self.derived = {}
         self.work_done, self.energy_start = 0.0, self.energy()
+
+    def _fit(self, asked):
+        """Velocities that embedded loops allow, nearest to those ``asked`` for in the kinetic metric.
+
+        As the first step with multipliers has them: what the impulses of the loops leave, Z (Z* M Z)^-1 Z* M v.
+        """
+        context, nothing = self.context, np.zeros_like(self.context.kin.V)
+        _closing.begin_closing(context.handle)
+        momentum, fitted = mass_matrix(context.world, context.q) @ asked, np.zeros(context.N)
+        impulse_response(context.tree, context.kin, context.art, nothing, momentum, fitted)
+        context.v[:] = fitted
+        _closing.refresh(context.handle)
 
     @cached_property
     def _assembled(self):
@@ -194,18 +220,29 @@ class SimulationState:
         context.q[:], context.v[:] = world.q0, 0.0
         if context.motions is not None:
             context.motions.place(0.0)
-        _step.refresh(context.handle)
+        _closing.refresh(context.handle)
         if world.couplings.rows:
-            error = close_loops(context.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
+            rows = self._with_multipliers()
+            error = close_loops(rows.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
             if not error <= ASSEMBLY_GOOD:
-                raise self._not_assembled(error)
+                raise self._not_assembled(error, rows.loop.error)
+            context.q[:] = rows.q
         return context.q.copy()
 
-    def _not_assembled(self, error):
+    def _with_multipliers(self):
+        """A context in which every loop and gear has rows: all coordinates move when they are closed at first."""
+        if not self.context.parts:
+            return self.context
+        context = StepContext(replace(self.context.scene, loops="multipliers"), self.context.world)
+        context.allocate()
+        _closing.refresh(context.handle)
+        return context
+
+    def _not_assembled(self, error, errors):
         """SceneError that names the loop or gear that stays open."""
         closures = self.context.world.couplings.closures
         ends = np.cumsum([CLOSURE_ROWS[kind] for kind in closures.kind])
-        worst = int(np.searchsorted(ends, int(np.argmax(np.abs(self.context.loop.error))), side="right"))
+        worst = int(np.searchsorted(ends, int(np.argmax(np.abs(errors))), side="right"))
         key = f"loop_closures[{worst}]" if worst < len(ends) else "gears"
         message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
         return self.context.scene.error(

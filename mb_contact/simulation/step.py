@@ -27,7 +27,7 @@ from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
-from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
+from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, LOOP_LOST, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
 
 
 class Stepper:
@@ -41,7 +41,7 @@ class Stepper:
     def __init__(self, state):
         self._state, self._context = state, state.context
         context = self._context
-        self._projects = context.drift[PROJECTION] > 0.0 and context.world.couplings.rows > 0
+        self._projects = context.drift[PROJECTION] > 0.0 and context.couplings.rows > 0
         self._in_one_call = context.events is None and not self._projects
 
     def step(self, dt, command):
@@ -192,5 +192,7 @@ class Stepper:
             "efforts",
             STEP_TOO_SMALL: f"the integrator {context.scene.integrator} does not meet its tolerance in the step after "
             f"{time}: lower the time step or the efforts, or raise the tolerance",
+            LOOP_LOST: f"an embedded loop cannot be closed after the step from {time}: lower the time step, or set "
+            "'loops: multipliers'",
         }
         return DynamicsError(messages.get(status, f"the step failed with status {status}"))

@@ -23,7 +23,7 @@ class StepSums:
         self._context = context
         self._totals = None
         #: of loops and gears, in the last step's substeps
-        self.loop_impulse = np.zeros(context.world.couplings.rows + len(context.joints.rubbing))
+        self.loop_impulse = np.zeros(context.couplings.rows + len(context.joints.rubbing))
 
     def clear(self):
         """A new step begins."""

@@ -11,7 +11,7 @@ omega(p))``: its row acts on body k with [h; 0] and on its parent with -phi(p, k
 """
 
 from mb_contact.core.jit import kernel, part, sweep
-from mb_contact.core.tree.compliance import node_row
+from mb_contact.core.tree.frames import node_row
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,

@@ -149,14 +149,13 @@ def forget_times(imp):
 def island_moments(h, imp, picked, together):
     """``imp.body_moment`` (n,): the earliest of ``imp.moment`` of all contacts and limits that a body is coupled to.
 
-    Bodies are coupled by joints, loops, gears and the contacts that take part; ``together`` couples all.  Impulses of
-    an island act at one moment, or those that answer others would leave gaps open or closed.
+    Bodies are coupled by joints, aggregates, loops, gears and the contacts that take part; ``together`` couples all.
+    Impulses of an island act at one moment, or those that answer others would leave gaps open or closed.
     """
     label = imp.label
     n = label.shape[0]
-    parent = h.tree.parent
     for k in range(n):
-        label[k] = k if parent[k] < 0 else label[parent[k]]
+        label[k] = h.tree.root[k]
         if together:
             label[k] = 0
         imp.body_moment[k] = np.inf

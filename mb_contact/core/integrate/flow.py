@@ -34,10 +34,11 @@ from mb_contact.core.constraints.spring import spring_forces
 from mb_contact.core.declare import Integers, Reals, allocate, handle
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
-from mb_contact.core.step.closing import closure_error
+from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.passivity import remove_contact_gains
-from mb_contact.core.step.step import record_step, refresh
+from mb_contact.core.step.step import record_step
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration
+from mb_contact.core.tree.embedding import close_aggregates
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.spatial import (
@@ -130,10 +131,13 @@ class FlowArrays(NamedTuple):
 FlowArraysHandleType, FlowArraysHandle, _handle_of = handle(FlowArrays)
 
 
-def make_flow(n, N, nq, rule, tableau, tolerance, is_free):
-    """(FlowArrays, their handle) of a rule, for n bodies, N degrees of freedom and nq coordinates."""
+def make_flow(n, N, nq, rule, tableau, tolerance, is_free, make_aggregates):
+    """(FlowArrays, their handle) of a rule, for n bodies, N degrees of freedom and nq coordinates.
+
+    ``make_aggregates`` makes the handle of the tree's aggregates, or None.
+    """
     kin, kin_end = make_kinematics(n, N), make_kinematics(n, N)
-    art, art_held = make_articulated(n, N), make_articulated(n, N)
+    art, art_held = (make_articulated(n, N, make_aggregates()) for _ in range(2))
     given = {"kin": kin, "kin_end": kin_end, "art": art, "art_held": art_held, "is_free": is_free}
     given |= {"A": tableau.A, "b": tableau.b, "difference": tableau.difference}
     given |= {"rule": np.array([rule]), "control": np.array([tableau.order, tolerance])}
@@ -196,6 +200,9 @@ def accelerate(h, f, time, weight, v_damped):
     tree = h.tree
     kin = f.kin
     body_poses(tree, f.q, kin)
+    if f.art.aggregates.base.shape[0] > 0:
+        close_aggregates(tree, f.q, f.v, kin, f.art.aggregates)
+        body_poses(tree, f.q, kin)
     body_velocities(tree, kin, f.v, kin.V)
     body_inertias(tree, kin)
     bias_terms(tree, kin, f.v)
@@ -316,7 +323,7 @@ def conclude_flow(h, f):
     """As ``step.conclude``, with the end of the flow as the new state and the flow's own work in the balance.
 
     Of contacts and loops it is what their laws allow: impulses times the mean of the velocities at both ends.  Where
-    contacts wander or loops close, what they add to the energy is taken out of the motion again.
+    contacts wander or loops close, what they add to the energy is taken out of the motion again.  A status.
     """
     for s in range(h.joints.servos.shape[0]):  # means of the flow
         i = h.tree.v_start[h.joints.servos[s]]
@@ -327,11 +334,15 @@ def conclude_flow(h, f):
     copy(5, f.work, h.work.work_terms)
     h.work.work_terms[CONTACTS] -= unlawful
     h.work.contact_energy[UNLAWFUL] = unlawful
+    keep_state(h)
     copy(h.q.shape[0], f.q_end, h.q)
     copy(h.v.shape[0], f.v_end, h.v)
-    refresh(h)
+    status = refresh_closed(h)
+    if status != OK:
+        return status
     if f.end_known[0] != 0 or h.bil.info[COUNT] > 0:
         h.work.contact_energy[REMOVED] = remove_contact_gains(h, f.work[FIRST_TREE:])
     h.work.work_terms[LOOPS] = 0.0  # their impulses are forces like those of contacts
-    if h.bil.info[COUNT] > 0:
+    if h.bil.info[COUNT] > 0 or h.art.aggregates.base.shape[0] > 0:
         h.bil.residuals[CLOSURE] = closure_error(h)
+    return OK

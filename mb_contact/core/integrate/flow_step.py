@@ -17,7 +17,7 @@ from mb_contact.core.integrate.held_servos import saturate_flow
 from mb_contact.core.integrate.kept_contacts import hold_impulses, look_at_end, solve_at_end
 from mb_contact.core.integrate.midpoint import midpoint_flow
 from mb_contact.core.integrate.runge_kutta import adaptive_flow, fixed_flow
-from mb_contact.core.integrate.whole import account, detect, find_impulses, keep_start
+from mb_contact.core.integrate.whole import account, detect, find_impulses
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.workspace import KINETIC, POTENTIAL
 from mb_contact.types import ASK_AT_END, IN_PARTS, LIMIT_MISSED, OK
@@ -40,6 +40,7 @@ def flow_step(h, f, p, stage):
         workspaces BEGIN or ANSWERED, as before.
     """
     status = OK
+    kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
     if stage != ANSWERED_AT_END:
         status = detect(h, stage == ANSWERED)
         if status == OK:
@@ -59,9 +60,8 @@ def flow_step(h, f, p, stage):
     if status == OK:
         status = flow_with_impulses(h, f)
     if status == OK:
-        keep_start(h)
-        kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
-        conclude_flow(h, f)
+        status = conclude_flow(h, f)
+    if status == OK:
         account(h, 0.0, True, kinetic, potential, falling, 0.0)
     return status
 

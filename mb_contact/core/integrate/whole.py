@@ -9,7 +9,6 @@
 projection of loops take the same kernels one by one (``simulation/contact_step.py``).
 """
 
-from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.loop import release_threads
 from mb_contact.core.handle import DT, HAPPEN
@@ -53,6 +52,7 @@ def euler_step(h, answered):
         False to begin the step.  Behind ASK_ENGINE, with its witnesses in ``buffers.witness``, True; and
         behind those statuses that ask for larger workspaces as it was.
     """
+    kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
     status = detect(h, answered)
     if status == OK:
         status = smooth_dynamics(h)
@@ -65,9 +65,8 @@ def euler_step(h, answered):
         if status == OK:
             status = find_impulses(h)
     if status == OK:
-        keep_start(h)
-        kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
-        conclude(h)
+        status = conclude(h)
+    if status == OK:
         account(h, LAG, False, kinetic, potential, falling, 0.0)
     return status
 
@@ -116,14 +115,6 @@ def find_impulses(h):
         if status == OK:
             status = settle(h)
     return status
-
-
-@kernel
-def keep_start(h):
-    """What the step starts from, for whoever asks about the last step."""
-    copy(h.q.shape[0], h.q, h.work.q_start)
-    copy(h.v.shape[0], h.v, h.work.v_start)
-    copy(3, h.gravity, h.work.gravity_start)
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.core.arrays import fill
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import (
     COUNT,
     GEARS,
@@ -34,10 +34,12 @@ from mb_contact.core.solve.newton import solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
+from mb_contact.core.tree.embedding import LOST, close_aggregates, widest_aggregate
 from mb_contact.core.tree.inverse_dynamics import gravity_power, mechanical_energy
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.workspace import KINETIC, POTENTIAL, Rows, make_rows
+from mb_contact.types import LOOP_LOST, OK
 
 STRIDE = 0.5  # [rad, m] longest change of a coordinate in one Gauss-Newton step
 TOLERANCE = 1e-14  # of the linear problem [sqrt(N s m/s)]; its budget of Newton steps:
@@ -70,9 +72,19 @@ def make_closing_work(n, N, m, gears, pieces, place):
 def refresh(h):
     """Everything that follows from the state alone: poses, velocities, inertias, bias terms, energy.
 
-    Joints that follow others by a gear are put where these have them: their rows hold but for rounding.
+    Joints that follow others by a gear are put where these have them: their rows hold but for rounding; dependent
+    coordinates and velocities of aggregates where their closures have them.
     """
     follow(h.tree, h.gears, h.q, h.v)
+    if h.art.aggregates.base.shape[0] > 0:
+        body_poses(h.tree, h.q, h.kin)
+        close_aggregates(h.tree, h.q, h.v, h.kin, h.art.aggregates)
+    derive(h)
+
+
+@kernel
+def derive(h):
+    """``refresh`` of a state whose joints are where they belong."""
     body_poses(h.tree, h.q, h.kin)
     body_velocities(h.tree, h.kin, h.v, h.kin.V)
     body_inertias(h.tree, h.kin)
@@ -84,6 +96,27 @@ def refresh(h):
     h.work.energy[KINETIC] = kinetic
     h.work.energy[POTENTIAL] = potential
     h.work.falling[0] = gravity_power(h.tree, h.kin, h.gravity)
+
+
+@kernel
+def keep_state(h):
+    """What the step starts from, for whoever asks about the last step."""
+    copy(h.q.shape[0], h.q, h.work.q_start)
+    copy(h.v.shape[0], h.v, h.work.v_start)
+    copy(3, h.gravity, h.work.gravity_start)
+
+
+@kernel
+def refresh_closed(h):
+    """``refresh`` of a new state; where loops of an aggregate cannot be closed, the kept one again; a status."""
+    refresh(h)
+    g = h.art.aggregates
+    if g.base.shape[0] == 0 or widest_aggregate(g) <= LOST:
+        return OK
+    copy(h.q.shape[0], h.work.q_start, h.q)
+    copy(h.v.shape[0], h.work.v_start, h.v)
+    derive(h)
+    return LOOP_LOST
 
 
 @kernel
@@ -102,7 +135,7 @@ def closure_error(h):
     c = h.closing
     fill(c.rows.touched.shape[0], c.rows.touched, 0)
     bilateral_rows(h.tree, h.kin, h.q, h.closures, c.nobody, h.gears, 1.0, 0.0, 0, c.rows, h.loop, c.bil)
-    return worst_closure(h.loop, c.bil)
+    return max(worst_closure(h.loop, c.bil), widest_aggregate(h.art.aggregates))
 
 
 @kernel

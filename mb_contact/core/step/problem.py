@@ -86,9 +86,9 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
         return OK
     if P.face[0] == BY_ROWS:
         n_rows = info[FIRST] + info[COUNT] + info[GEARS]
-        count = mark_essential(h.tree, rows.touched, h.compliance)
+        count = mark_essential(h.tree, h.art, rows.touched, h.compliance)
         compliance_sweep(h.tree, h.kin, h.art, h.compliance)
-        compliance_blocks(h.tree, h.compliance, count)
+        compliance_blocks(h.tree, h.art, h.compliance, count)
         row_sides(h.compliance, rows, n_rows)
         assemble_by_rows(P, h.compliance, rows, bil, n_rows, count)
     elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):

@@ -103,7 +103,8 @@ def summarise(h):
     bilateral = info[COUNT] > 0
     out[LOOP_RESIDUAL] = h.bil.residuals[VELOCITY] if bilateral else 0.0
     out[LOOP_VELOCITY] = h.bil.residuals[SPEED] if bilateral else 0.0
-    out[CLOSURE_ERROR] = h.bil.residuals[CLOSURE] if bilateral else 0.0
+    closed = bilateral or h.art.aggregates.base.shape[0] > 0
+    out[CLOSURE_ERROR] = h.bil.residuals[CLOSURE] if closed else 0.0
     out[LOOP_ROWS] = info[COUNT]
     out[RAY] = h.sol.proof[MOTION]
     out[RAY_GAIN] = h.sol.proof[GAIN]

@@ -41,7 +41,7 @@ from mb_contact.core.constraints.torsion_rolling import contact_moments
 from mb_contact.core.handle import DT, MEASURED
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.certify import certify_step, check_ray
-from mb_contact.core.step.closing import closure_error, refresh
+from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.report import remember, report
@@ -132,7 +132,11 @@ def find_near(h):
 
 @kernel
 def advance(h):
-    """Write the new velocity and position, and all that follows from them."""
+    """Write the new velocity and position, and all that follows from them; a status.
+
+    Where the loops of an aggregate cannot be closed there, the state stays what it was.
+    """
+    keep_state(h)
     shifted = False
     for i in range(h.v.shape[0]):
         h.v[i] = h.work.v_next[i]
@@ -142,7 +146,7 @@ def advance(h):
         integrate_joints(h.tree, h.work.dv, 1.0, h.q)
     else:
         integrate_joints(h.tree, h.v, h.settings[DT], h.q)
-    refresh(h)
+    return refresh_closed(h)
 
 
 @kernel
@@ -205,10 +209,12 @@ def record_step(h):
 
 @kernel
 def conclude(h):
-    """From solved impulses to the next state."""
+    """From solved impulses to the next state; a status."""
     servo_efforts(h.tree, h.joints, h.q, h.settings[DT], h.work.v_next, h.work.effort, h.work.effort)
     release_servos(h.tree, h.joints)
     record_step(h)
-    advance(h)
-    if h.bil.info[COUNT] > 0 and h.drift[MEASURED] != 0.0:
+    status = advance(h)
+    coupled = h.bil.info[COUNT] > 0 or h.art.aggregates.base.shape[0] > 0
+    if coupled and h.drift[MEASURED] != 0.0:
         h.bil.residuals[CLOSURE] = closure_error(h)
+    return status

@@ -13,37 +13,23 @@ every block Omega(i, j) follows from one earlier block by one 6 x 6 product:
 
     Omega(i, j) = Omega(i, p(j)) Psi(j),  p(j) the essential parent, j not an ancestor of i.
 
-So the cost is O(N) for the sweep and O(n_c^2) for the blocks.
+So the cost is O(N) for the sweep and O(n_c^2) for the blocks.  ``aggregate_compliance`` has the same for aggregates.
 """
 
 from mb_contact.core.jit import REAL, kernel, on_demand, part, sweep
-from mb_contact.core.tree.spatial import (
-    STILL,
-    ZERO,
-    between,
-    gathered,
-    less_outer,
-    moved,
-    packed,
-    packed_product,
-    packed_shift,
-    put_packed,
-    put_spatial,
-    spatial,
-    spatial_dot,
-    spatial_sum,
-    transposed,
-    vector,
-    vector_sum,
-)
+from mb_contact.core.tree.aggregate_compliance import aggregate_block, mark_aggregates, scatter_aggregates
+from mb_contact.core.tree.path_compliance import block, scatter_compliances, unpack
+from mb_contact.core.tree.spatial import between, moved, spatial, spatial_sum
 
 
 @sweep
-def mark_essential(tree, touched, compliance):
+def mark_essential(tree, art, touched, compliance):
     """Number the essential bodies from the flags ``touched`` (n,); returns how many there are.
 
     Fills ``compliance.essential`` (body to number or -1), ``compliance.body`` (number to body), ``compliance.on_path``.
     """
+    if art.aggregates.base.shape[0] > 0:
+        return mark_aggregates(tree, art, touched, compliance)
     n = tree.parent.shape[0]
     for k in range(n):
         compliance.branches[k] = 0
@@ -71,128 +57,38 @@ def compliance_sweep(tree, kin, art, compliance):
 
         tau_bar* Upsilon tau_bar + h D^-1 h* = Upsilon - h f* - f h*,   f = w - (g . w + D^-1) h / 2.
     """
-    Upsilon = compliance.Upsilon
-    near = compliance.near
-    essential = compliance.essential
-    l = kin.l
-    parent = tree.parent
-    for k in range(parent.shape[0]):
-        if compliance.on_path[k] == 0:
-            continue
-        m = parent[k]
-        first = tree.v_start[k]
-        last = first + tree.nv[k]
-        near[k] = -1  # no essential ancestor
-        a, b, c = STILL, STILL + ZERO, STILL
-        if m >= 0:
-            near[k] = essential[m] if essential[m] >= 0 else near[m]
-            if near[k] >= 0:
-                _path_product(compliance.Psi, l, kin.H, art.U, art.D_inv, first, last, k, m, essential[m] >= 0)
-            a, b, c = packed(Upsilon, m)  # phi* Upsilon phi
-            c, b, a = packed_shift(c, transposed(b), a, vector_sum(ZERO, -1.0, vector(l, k)))
-            b = transposed(b)
-        for i in range(first, last):
-            h = spatial(kin.H, i)
-            g = spatial_sum(STILL, art.D_inv[i], spatial(art.U, i))
-            w = packed_product(a, b, c, g)
-            a, b, c = _scattered(a, b, c, h, spatial_sum(w, -0.5 * (spatial_dot(g, w) + art.D_inv[i]), h))
-        put_packed(Upsilon, k, a, b, c)
+    if art.aggregates.base.shape[0] > 0:
+        scatter_aggregates(tree, kin, art, compliance)
+        return
+    scatter_compliances(tree, kin, art, compliance, 0, tree.parent.shape[0])
 
 
 @sweep
-def _scattered(a, b, c, h, f):
-    """Upsilon - h f* - f h*, by blocks."""
-    a = _less_products(a, h[:3], f[:3])
-    b = less_outer(b, h[:3], f[3:])
-    if h[3] != 0.0 or h[4] != 0.0 or h[5] != 0.0:  # not a pure rotation
-        b = less_outer(b, f[:3], h[3:])
-        c = _less_products(c, h[3:], f[3:])
-    return a, b, c
-
-
-@sweep
-def _less_products(a, x, y):
-    """``A - x y* - y x*`` of a symmetric 3 x 3 block."""
-    return (
-        a[0] - 2.0 * x[0] * y[0],
-        a[1] - (x[0] * y[1] + x[1] * y[0]),
-        a[2] - (x[0] * y[2] + x[2] * y[0]),
-        a[3] - 2.0 * x[1] * y[1],
-        a[4] - (x[1] * y[2] + x[2] * y[1]),
-        a[5] - 2.0 * x[2] * y[2],
-    )
-
-
-@sweep
-def _unit_row(a):
-    """Row a of the unit matrix."""
-    return (
-        1.0 if a == 0 else 0.0,
-        1.0 if a == 1 else 0.0,
-        1.0 if a == 2 else 0.0,
-        1.0 if a == 3 else 0.0,
-        1.0 if a == 4 else 0.0,
-        1.0 if a == 5 else 0.0,
-    )
-
-
-@sweep
-def _path_product(Psi, l, H, U, D_inv, first, last, k, m, fresh):
-    """Psi[k] := Psi[m] psi(m, k), or psi(m, k) alone where the path starts at m (``fresh``); psi = phi (1 - G H)."""
-    offset = vector(l, k)
-    for a in range(6):
-        t = moved(_unit_row(a) if fresh else spatial(Psi[m], a), offset)  # times phi
-        for i in range(first, last):
-            t = spatial_sum(t, -D_inv[i] * spatial_dot(t, spatial(U, i)), spatial(H, i))
-        put_spatial(Psi[k], a, t)
-
-
-@sweep
-def compliance_blocks(tree, compliance, count):
+def compliance_blocks(tree, art, compliance, count):
     """All blocks Omega(i, j) of the essential bodies; ``compliance.same_tree[i, j]`` is 0 where the block is zero."""
     body = compliance.body
     root = tree.root
+    embedded = art.aggregates.base.shape[0] > 0
     for j in range(count):
         kj = body[j]
-        _unpack(compliance.Upsilon, kj, compliance.Omega, j)
+        unpack(compliance.Upsilon, kj, compliance.Omega, j)
         compliance.same_tree[j, j] = 1
         for i in range(j):
             same = 1 if root[body[i]] == root[kj] else 0
             compliance.same_tree[i, j] = compliance.same_tree[j, i] = same
             if same == 1:
-                _block(compliance.Omega, i, compliance.near[kj], compliance.Psi, kj, j)
-
-
-@sweep
-def _unpack(Upsilon, k, Omega, j):
-    """Omega(j, j) := Upsilon(k) of the body k with number j."""
-    c = 0
-    for a in range(3):
-        for b in range(a, 3):
-            Omega[j, j, a, b] = Omega[j, j, b, a] = Upsilon[k, c]
-            Omega[j, j, 3 + a, 3 + b] = Omega[j, j, 3 + b, 3 + a] = Upsilon[k, 15 + c]
-            c += 1
-    for a in range(3):
-        for b in range(3):
-            Omega[j, j, a, 3 + b] = Omega[j, j, 3 + b, a] = Upsilon[k, 6 + 3 * a + b]
-
-
-@sweep
-def _block(Omega, i, up, Psi, k, j):
-    """Omega(i, j) := Omega(i, up) Psi(k), and its transpose."""
-    for a in range(6):
-        row = spatial(Omega[i, up], a)
-        for b in range(6):
-            column = Psi[k, 0, b], Psi[k, 1, b], Psi[k, 2, b], Psi[k, 3, b], Psi[k, 4, b], Psi[k, 5, b]
-            Omega[i, j, a, b] = Omega[j, i, b, a] = spatial_dot(row, column)
+                if embedded:
+                    aggregate_block(art, compliance, i, j)
+                else:
+                    block(compliance.Omega, i, compliance.near[kj], compliance.Psi, kj, j)
 
 
 @sweep
 def compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L):
     """Lambda of nodes at world positions p behind ``articulated_inertias``; ``touched`` flags their bodies."""
-    count = mark_essential(tree, touched, compliance)
+    count = mark_essential(tree, art, touched, compliance)
     compliance_sweep(tree, kin, art, compliance)
-    compliance_blocks(tree, compliance, count)
+    compliance_blocks(tree, art, compliance, count)
     node_compliance(compliance, kin.p, body, first, p, L)
 
 
@@ -225,28 +121,21 @@ def node_compliance(compliance, origin, body, first, p, L):
 
 
 @sweep
-def _node_block(block, r_a, r_b, L, row, column, skip, skip_b):
+def _node_block(omega, r_a, r_b, L, row, column, skip, skip_b):
     """L block := phi*(k, a) Omega(i, j) phi(m, b): lower rows += upper x r_a, right columns += left x r_b."""
     x, y, z = r_a
     for c in range(skip, 6):
-        t = spatial(block, c)
+        t = spatial(omega, c)
         if c >= 3:
             e = 1 if c == 3 else (2 if c == 4 else 0)  # row c += (upper x r)_c = row_e s - row_f t
             f = 2 if c == 3 else (0 if c == 4 else 1)
-            t = spatial_sum(t, z if c == 3 else (x if c == 4 else y), spatial(block, e))
-            t = spatial_sum(t, -(y if c == 3 else (z if c == 4 else x)), spatial(block, f))
+            t = spatial_sum(t, z if c == 3 else (x if c == 4 else y), spatial(omega, e))
+            t = spatial_sum(t, -(y if c == 3 else (z if c == 4 else x)), spatial(omega, f))
         t = moved(t, r_b)
         at = row + c - skip
         if skip_b == 0:
             L[at, column], L[at, column + 1], L[at, column + 2] = t[:3]
         L[at, column + 3 - skip_b], L[at, column + 4 - skip_b], L[at, column + 5 - skip_b] = t[3:]
-
-
-@kernel
-def node_row(origin, k, point, direction, row, i):
-    """``row[i] := phi(k, node) [0; d]``: its velocity along the direction d is row . V(k)."""
-    r = vector_sum(point, -1.0, vector(origin, k))
-    put_spatial(row, i, gathered(ZERO + direction, r))
 
 
 @part

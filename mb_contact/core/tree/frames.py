@@ -15,6 +15,7 @@ from mb_contact.core.tree.spatial import (
     between,
     body_point,
     centripetal,
+    gathered,
     matrix,
     moved,
     product,
@@ -25,6 +26,7 @@ from mb_contact.core.tree.spatial import (
     spatial_sum,
     vector,
     vector_product,
+    vector_sum,
 )
 
 
@@ -139,3 +141,10 @@ def frame_bias(tree, kin, body, first, p, alpha, bias):
             r = between(p, i, kin.p, k)
             x = spatial_sum(moved(spatial(alpha, k), r), 1.0, ZERO + centripetal(vector(kin.V, k), r))
         row = _put_rows(bias, row, first[i], x)
+
+
+@kernel
+def node_row(origin, k, point, direction, row, i):
+    """``row[i] := phi(k, node) [0; d]``: its velocity along the direction d is row . V(k)."""
+    r = vector_sum(point, -1.0, vector(origin, k))
+    put_spatial(row, i, gathered(ZERO + direction, r))

@@ -22,7 +22,7 @@ To add a joint type: its constants in ``types.py``, a branch in ``joint_motion``
 ``joint_bias``, ``integrate_joints``.
 """
 
-from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.jit import kernel, part, sweep
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -166,19 +166,25 @@ def joint_bias(kind, p, s, r, k, H, v, V, a):
 def integrate_joints(tree, v, dt, q):
     """Advance q by velocity v held for dt, on each joint's manifold, in place (exponential map)."""
     for k in range(tree.parent.shape[0]):
-        s = tree.q_start[k]
-        d = tree.v_start[k]
-        kind = tree.joint_type[k]
-        if kind == JOINT_FLOATING:
-            # a floating joint hangs on the inertial frame: world axes to joint axes is R_joint*
-            x, y, z = rotate_back(tree.R_joint, k, v[d], v[d + 1], v[d + 2])
-            rotate_quaternion(q, s + 3, x * dt, y * dt, z * dt)
-            x, y, z = rotate_back(tree.R_joint, k, v[d + 3], v[d + 4], v[d + 5])
-            q[s] += x * dt
-            q[s + 1] += y * dt
-            q[s + 2] += z * dt
-        elif kind == JOINT_SPHERICAL:
-            rotate_quaternion(q, s, v[d] * dt, v[d + 1] * dt, v[d + 2] * dt)
-        else:
-            for i in range(tree.nv[k]):
-                q[s + i] += v[d + i] * dt
+        integrate_joint(tree, k, v, dt, q)
+
+
+@part
+def integrate_joint(tree, k, v, dt, q):
+    """``integrate_joints`` of joint k alone."""
+    s = tree.q_start[k]
+    d = tree.v_start[k]
+    kind = tree.joint_type[k]
+    if kind == JOINT_FLOATING:
+        # a floating joint hangs on the inertial frame: world axes to joint axes is R_joint*
+        x, y, z = rotate_back(tree.R_joint, k, v[d], v[d + 1], v[d + 2])
+        rotate_quaternion(q, s + 3, x * dt, y * dt, z * dt)
+        x, y, z = rotate_back(tree.R_joint, k, v[d + 3], v[d + 4], v[d + 5])
+        q[s] += x * dt
+        q[s + 1] += y * dt
+        q[s + 2] += z * dt
+    elif kind == JOINT_SPHERICAL:
+        rotate_quaternion(q, s, v[d] * dt, v[d + 1] * dt, v[d + 2] * dt)
+    else:
+        for i in range(tree.nv[k]):
+            q[s + i] += v[d + i] * dt

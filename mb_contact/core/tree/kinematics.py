@@ -37,48 +37,54 @@ from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW
 @sweep
 def body_poses(tree, q, kin):
     """Poses, offsets l and hinge maps H of all bodies at q, into ``kin``."""
+    sines_and_cosines(q, kin.angle, kin.sine, kin.cosine)
+    for k in range(tree.parent.shape[0]):
+        body_pose(tree, q, kin, k)
+
+
+@sweep
+def body_pose(tree, q, kin, k):
+    """Pose, offset l and hinge map H(k) of body k, whose parent has its own; ``kin`` holds sines and cosines of q."""
     R = kin.R
     p = kin.p
     H = kin.H
     base = kin.base
     turn = kin.turn
-    sines_and_cosines(q, kin.angle, kin.sine, kin.cosine)
     kind = tree.joint_type
     q_start = tree.q_start
     v_start = tree.v_start
     axis = tree.axis
-    for k in range(tree.parent.shape[0]):
-        m = tree.parent[k]
-        l = vector(tree.p_joint, k)
-        b = matrix(tree.R_joint, k)
-        if m >= 0:
-            r = matrix(R, m)
-            l = turned(r, l)
-            b = product(r, b)
-        if kind[k] == JOINT_REVOLUTE:
-            r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
-            put_matrix(R, k, r)
-            put_spatial(H, v_start[k], h + ZERO)
-        elif kind[k] == JOINT_PRISMATIC:
-            h = turned(b, vector(axis, k))
-            put_matrix(R, k, b)
-            put_spatial(H, v_start[k], ZERO + h)
-            l = vector_sum(l, q[q_start[k]], h)
-        elif kind[k] == JOINT_SCREW:
-            r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
-            along = turned(b, vector(tree.axis2, k))
-            put_matrix(R, k, r)
-            put_spatial(H, v_start[k], h + along)
-            l = vector_sum(l, q[q_start[k]], along)
-        else:
-            put_matrix(base, 0, b)
-            joint_motion(kind[k], q_start[k], axis, tree.axis2, k, q, turn, kin.shift)
-            multiply(base, 0, turn, 0, R, k)
-            joint_map(kind[k], v_start[k], tree.nv[k], axis, tree.axis2, k, base, R, H)
-            l = vector_sum(l, 1.0, turned(b, vector(kin.shift, 0)))
-        # l is built from the joint, not from a difference of large positions
-        put_vector(kin.l, k, l)
-        put_vector(p, k, vector_sum(l, 1.0, vector(p, m)) if m >= 0 else l)
+    m = tree.parent[k]
+    l = vector(tree.p_joint, k)
+    b = matrix(tree.R_joint, k)
+    if m >= 0:
+        r = matrix(R, m)
+        l = turned(r, l)
+        b = product(r, b)
+    if kind[k] == JOINT_REVOLUTE:
+        r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
+        put_matrix(R, k, r)
+        put_spatial(H, v_start[k], h + ZERO)
+    elif kind[k] == JOINT_PRISMATIC:
+        h = turned(b, vector(axis, k))
+        put_matrix(R, k, b)
+        put_spatial(H, v_start[k], ZERO + h)
+        l = vector_sum(l, q[q_start[k]], h)
+    elif kind[k] == JOINT_SCREW:
+        r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
+        along = turned(b, vector(tree.axis2, k))
+        put_matrix(R, k, r)
+        put_spatial(H, v_start[k], h + along)
+        l = vector_sum(l, q[q_start[k]], along)
+    else:
+        put_matrix(base, 0, b)
+        joint_motion(kind[k], q_start[k], axis, tree.axis2, k, q, turn, kin.shift)
+        multiply(base, 0, turn, 0, R, k)
+        joint_map(kind[k], v_start[k], tree.nv[k], axis, tree.axis2, k, base, R, H)
+        l = vector_sum(l, 1.0, turned(b, vector(kin.shift, 0)))
+    # l is built from the joint, not from a difference of large positions
+    put_vector(kin.l, k, l)
+    put_vector(p, k, vector_sum(l, 1.0, vector(p, m)) if m >= 0 else l)
 
 
 @sweep

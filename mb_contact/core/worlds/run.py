@@ -262,7 +262,8 @@ def store_world(h, lane, store, w):
             store.geom_impulse[w, g, a] = work.geom_impulse[g, a]
     for i in range(HEAD):
         store.record[w, i] = work.record[i]
-    if h.bil.info[COUNT] > 0 and h.drift[MEASURED] == 0.0:
+    coupled = h.bil.info[COUNT] > 0 or h.art.aggregates.base.shape[0] > 0
+    if coupled and h.drift[MEASURED] == 0.0:
         store.record[w, CLOSURE_ERROR] = closure_error(h)  # of the last of the steps alone
     _store_poses(h, store, w)
     store.work_done[w], store.worst[w] = lane.sums[WORK_DONE], lane.sums[WORST]

@@ -93,10 +93,10 @@ def make_equality_work(n, N, R, picked):
 @kernel
 def prepare_compliance(tree, kin, art, compliance, rows, n_rows, eq):
     """Omega of the touched bodies, the rows' sides, the diagonal of W."""
-    count = mark_essential(tree, rows.touched, compliance)
+    count = mark_essential(tree, art, rows.touched, compliance)
     eq.info[ESSENTIAL] = count
     compliance_sweep(tree, kin, art, compliance)
-    compliance_blocks(tree, compliance, count)
+    compliance_blocks(tree, art, compliance, count)
     row_sides(compliance, rows, n_rows)
     largest = 1e-300
     for r in range(n_rows):

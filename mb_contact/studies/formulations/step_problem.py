@@ -346,9 +346,9 @@ class StepProblem:
         W = np.zeros((R, R))
         if R:
             work, compliance = self.row_work(), make_compliance(self.n)
-            count = mark_essential(self.tree, work.touched, compliance)
+            count = mark_essential(self.tree, self.articulated, work.touched, compliance)
             compliance_sweep(self.tree, self.state.kin, self.articulated, compliance)
-            compliance_blocks(self.tree, compliance, count)
+            compliance_blocks(self.tree, self.articulated, compliance, count)
             row_sides(compliance, work, R)
             row_compliance(compliance, work, R, count, W)
         return W

@@ -23,7 +23,7 @@ import numpy as np
 
 from mb_contact.core.declare import Reals, allocate
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.compliance import node_row
+from mb_contact.core.tree.frames import node_row
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,

@@ -31,9 +31,9 @@ def test_upsilon_and_omega_equal_sko(parameters):
     assert articulated_inertias(tree, kin, 0.0, art) == (OK, -1)
     touched = (case.rng.random(n) < 0.5).astype(np.int64)
     touched[-1] = 1
-    count = mark_essential(tree, touched, com)
+    count = mark_essential(tree, art, touched, com)
     compliance_sweep(tree, kin, art, com)
-    compliance_blocks(tree, com, count)
+    compliance_blocks(tree, art, com, count)
     Upsilon, omega = sko.compliance_kernel(case.sko), sko.omega(case.sko)
     for k in np.flatnonzero(com.on_path[:n]):
         assert error(com.Upsilon[k], packed(Upsilon[k])) <= TOLERANCE
