@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of bodies of the articulated-body sweeps: hinges eliminated, loaded, opened (``articulated`` has the equations)."""
+"""Runs of bodies of the articulated-body sweeps: eliminated, loaded, opened (``articulated`` has the equations)."""
 
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.spatial import (
