@@ -52,6 +52,7 @@ DESCRIPTIONS = {
     "clock_rate": _rate("/clock"),
     "contact_rate": _rate("contact_wrenches/*, joint_wrenches/* and contacts"),
     "marker_rate": _rate("contact_markers"),
+    "planning_scene_rate": _rate("planning_scene"),
     "certificate_rate": _rate("certificate"),
     "tf_rate": _rate("/tf"),
     "diagnostics_rate": _rate("/diagnostics"),
@@ -126,6 +127,8 @@ class NodeOptions:
         Simulated seconds for which a message acts; greatest component that is accepted [N, N m].
     marker_rate, marker_scale, marker_cones : float, float, bool
         Of contact_markers: rate [Hz], arrow length [m/N], whether cones are drawn.
+    planning_scene_rate : float
+        At which planning_scene tells what has moved [Hz].
     reset_rewinds_time : bool
         Let a reset set time back to zero; otherwise published time never runs backwards.
     resource_roots : list of str
@@ -155,6 +158,7 @@ class NodeOptions:
     start_paused: bool = False
     reset_rewinds_time: bool = False
     marker_rate: float = 30.0
+    planning_scene_rate: float = 10.0
     link_tf: bool = False
     external_wrench_links: list = field(default_factory=lambda: [""])
     external_wrench_duration: float = 0.1
@@ -196,7 +200,10 @@ class NodeOptions:
                 setattr(self, name, value)
 
 
-RATES = ("joint_state", "operational_space", "clock", "contact", "marker", "certificate", "tf", "diagnostics")
+RATES = (
+    "joint_state", "operational_space", "clock", "contact", "marker", "certificate", "tf", "diagnostics",
+    "planning_scene",
+)  # fmt: skip
 
 
 class Schedule:

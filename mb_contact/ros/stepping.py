@@ -12,6 +12,8 @@ from typing import Any
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.services.requests import Request, outcome
 
+MOST = 16  #: requests that wait; each takes the executor some time
+
 
 class Stepping:
     """What services have asked for and is not yet done.
@@ -52,6 +54,8 @@ class Stepping:
             Not paused, a step that failed, or what ended the steps early: a pause, going on, a reset, another world,
             that they were cancelled, the end.
         """
+        if self.awaited >= MOST:
+            raise CommunicationError(f"{MOST} requests for steps wait already")
         steps = _Steps(count, self._begin, told or (lambda *_: None), cancelled or (lambda: False))
         self._hand_over(steps)
         self.awaited += 1

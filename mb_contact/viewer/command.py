@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import webbrowser
 from dataclasses import replace
@@ -16,14 +17,16 @@ from mb_contact.errors import InputError, MbContactError
 from mb_contact.ros.signals import give_back, take_signals
 from mb_contact.simulation.initial import link_poses
 from mb_contact.viewer.drawing import scene_drawing, surface_drawing
-from mb_contact.viewer.library import import_viser, start_server
-from mb_contact.viewer.options import ViewOptions
+from mb_contact.viewer.gate import Gate, is_local, make_token
+from mb_contact.viewer.library import check_host, import_viser, start_server
+from mb_contact.viewer.options import ViewOptions, as_port
 from mb_contact.viewer.panel import Bar
 from mb_contact.viewer.player import Player
 from mb_contact.viewer.view import View
 
 LISTENING = "web view at "  #: what the line that names the address has, for programs that wait for it
 SEEN = "a browser is looking"
+INNER_PORT = 28080  #: from which on viser looks for a free port of this machine where a gate stands before it
 
 
 def run_view(scene: str | Path, options: ViewOptions | None = None) -> int:
@@ -146,11 +149,10 @@ class Session:
 def _show(first, options, scene):
     for line in first[1].missing:
         _progress(line)
-    server = start_server(options.host, options.port)
+    server, gate, address = _served(options.host, options.port)
     session = Session(server, first, options, scene)
     try:
         server.on_client_connect(lambda _: _progress(SEEN))
-        address = f"http://{'localhost' if options.host == '127.0.0.1' else options.host}:{server.get_port()}"
         _progress(f"{LISTENING}{address} (Ctrl-C ends it)")
         if options.open and _screen():
             webbrowser.open(address)
@@ -162,7 +164,21 @@ def _show(first, options, scene):
             raise session.source.crash
     finally:
         session.source.stop()
+        if gate is not None:
+            gate.close()
         server.stop()
+
+
+def _served(host, port):
+    """The server of the page, the gate before it where other machines can come, and the page's address."""
+    if is_local(host):
+        server = start_server(host, port)
+        return server, None, f"http://{'localhost' if host == '127.0.0.1' else host}:{server.get_port()}"
+    check_host(host)
+    token, server = make_token(), start_server(port=INNER_PORT)
+    gate = Gate(host, as_port(port), server.get_port(), token)
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    return server, gate, f"http://{name}:{gate.port}/?token={token}"
 
 
 def _screen():

@@ -37,10 +37,15 @@ def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     """
     viser = import_viser()
     port = as_port(port)
-    try:  # viser would go on trying for ever
+    check_host(host)
+    return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
+
+
+def check_host(host: str) -> None:
+    """Raise InputError where this machine cannot listen on an address: viser would go on trying for ever."""
+    try:
         family, _, _, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:
             probe.bind(address)
     except OSError as error:
         raise InputError(f"the web view cannot listen on '{host}': {error.strerror or error}") from None
-    return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)

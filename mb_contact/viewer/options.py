@@ -75,7 +75,8 @@ _OPTIONS = (
     ("scene", {"metavar": "SCENE", "help": "scene file (YAML), a path or package://"}),
     ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
     ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
-                                                  "the buttons (default: this machine alone)"}),
+                                                  "the buttons, by an address with a token (default: this machine "
+                                                  "alone)"}),
     ("--open", {"action": "store_true", "help": "open a browser too, where there is a screen"}),
     ("--paused", {"action": "store_true", "help": "begin paused"}),
     ("--real-time-factor", {"dest": "factor", "type": _argument(as_factor), "default": 1.0, "help": FASTEST}),

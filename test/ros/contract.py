@@ -22,7 +22,7 @@ SIMULATE = "simulation_interfaces/action/SimulateSteps"
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic: ``way`` is 'in' or 'out', ``asked`` one that is silent until a goal is sent; of a node in /cell."""
+    """One topic: ``way`` is in or out, ``asked`` one that speaks only when something happens; of a node in /cell."""
 
     way: str
     name: str
@@ -70,6 +70,7 @@ TOPICS = (
     Topic("out", "/cell/contacts", "ros_gz_interfaces/msg/Contacts"),
     Topic("out", "/cell/certificate", STATUS),
     Topic("out", "/cell/contact_markers", "visualization_msgs/msg/MarkerArray"),
+    Topic("out", "/cell/planning_scene", "moveit_msgs/msg/PlanningScene", asked=True),
     Topic("out", "/cell/object_markers", "visualization_msgs/msg/MarkerArray", latched=True),
     Topic("out", "/cell/operational_space/inertia", ARRAY),
     Topic("out", "/cell/operational_space/compliance", ARRAY),
@@ -129,6 +130,7 @@ PARAMETERS = {  # name: value in this run, whether it can be changed
     },
     "operational_space_constraints": ("loops", False),
     "marker_rate": (30.0, True),
+    "planning_scene_rate": (10.0, True),
     "world_frame": ("world", False),
     "frame_prefix": ("", False),
     "start_paused": (False, False),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mb_contact.ros.embedded import simulation_definitions
+from mb_contact.ros.embedded import planning_definitions, simulation_definitions
 
 STD_SERVICES = {
     "std_srvs/srv/Trigger": ("", "bool success\nstring message"),
@@ -66,7 +66,7 @@ GAZEBO_MESSAGES = {
 
 def messages() -> Any:
     """Name to text of all messages here."""
-    return {**GAZEBO_MESSAGES, **simulation_definitions.messages()}
+    return {**GAZEBO_MESSAGES, **planning_definitions.MESSAGES, **simulation_definitions.messages()}
 
 
 def services() -> Any:

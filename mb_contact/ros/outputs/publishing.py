@@ -18,6 +18,7 @@ from mb_contact.ros.outputs.arrays import ModelArrays
 from mb_contact.ros.outputs.contact_points import ContactMarkers, Contacts
 from mb_contact.ros.outputs.contacts import Certificate, Wrenches
 from mb_contact.ros.outputs.object_markers import ObjectMarkers
+from mb_contact.ros.outputs.planning_scene import PlanningScene
 from mb_contact.ros.outputs.robot import Clock, Description, JointStates, ObjectFrames, Run
 from mb_contact.ros.outputs.sensors import SensorOutputs
 from mb_contact.ros.qos import STATE
@@ -53,6 +54,7 @@ class Outputs:
         self._sent: int | None = None
         self._wrenches: Any = None
         self._sensors: Any = None
+        self._planning: Any = None
         self._runs = Run(self._make)
         self._runs.publish(self.run)
         self.bind(simulator)
@@ -76,6 +78,7 @@ class Outputs:
         self._contacts = Contacts(make, simulator, options)
         self._markers = ContactMarkers(make, simulator, options)
         self._objects = ObjectMarkers(make, simulator, options)
+        self._planning = PlanningScene(make, simulator, options, self._planning)
         self._certificate = Certificate(make, self._node, simulator)
         self._joints = JointStates(make, simulator, self.run)
         self._sensors = SensorOutputs(make, simulator, schedule.time_step, options, self._sensors)
@@ -152,6 +155,7 @@ class Outputs:
             (due.contact, self._contacts, (last,)),
             (due.marker, self._markers, (last,)),
             (due.tf, self._frames, ()),
+            (due.planning_scene, self._planning, ()),
             (due.certificate if last is not None else 0, self._certificate, (last,)),
             (due.operational_space, self._model, ()),
             (due.joint_state, self._joints, ()),

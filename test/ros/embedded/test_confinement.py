@@ -66,3 +66,14 @@ def test_a_node_that_is_meant_for_the_network_is_not_confined(variables):
         assert any(address == "0.0.0.0" and device == "" for address, _, device in opened), opened
     finally:
         open_to_all.destroy_node()
+
+
+def test_the_wheel_knows_no_dds_security():
+    """Else docs/ros_security.md has to say how to use it."""
+    from cyclonedds.core import DDSException
+    from cyclonedds.domain import Domain
+
+    plain, secure = (f"<CycloneDDS><Domain>{part}</Domain></CycloneDDS>" for part in ("", "<Security/>"))
+    Domain(free_domain(), plain).__del__()
+    with pytest.raises(DDSException):
+        Domain(free_domain(), secure)
