@@ -122,6 +122,8 @@ class Cameras:
             self._scene = RayScene(world, visible(scene, world))
         except (CollisionError, OSError) as error:
             raise scene.error(last, str(error)) from None
+        around = tiles(np.concatenate([np.eye(3), -np.eye(3)])[None])
+        self._scene.cast(around, self._kin.R, self._kin.p, (np.eye(3), np.zeros(3)), None, True)  # compiles or loads
 
     def capture(self, name: str) -> Callable[[], ImageReading | ScanReading]:
         """Copy the poses of now; the function returned makes the exact reading of them, in any thread."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.kernel_dispatcher import COMPILED, find_address
+from mb_contact.core.rays.cast import meet_triangles, turn_tiles
 from mb_contact.core.step import closing, problem, step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.worlds import run, store
@@ -27,6 +28,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.model.pendulum import pendulum
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ELASTIC_MODELS, Ground, Material, Pose, Primitive, Scene
+from mb_contact.model.sensors import Sensor
 from mb_contact.model.world import build_world
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.integrators import FLOWS, Flow, SemiImplicitEuler
@@ -91,6 +93,16 @@ def _worlds(_):
     run.run_flow_worlds(context.handle, *flow.handles(), lane, worlds, values, job, 0)
 
 
+def _cameras(_):
+    """What a camera needs; the kernels of meshes without Embree, which may be missing."""
+    scene = Scene(ground=Ground(), sensors=(Sensor("eye", "camera", link="world"),))
+    _ = Simulator(scene, warm_up=False).sensors
+    rays, turn, origin, one = np.ones((1, 1, 3)), np.eye(3), np.zeros((1, 3)), np.zeros(1, dtype=np.int64)
+    turn_tiles(turn, rays, one, np.zeros((1, 3), dtype=np.float32))
+    none, t, who = np.full(1, -1, dtype=np.int32), np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
+    meet_triangles(none, origin, np.zeros(1), turn, origin, rays, one, 0, t, who)
+
+
 def _choices(text):
     simulator = Simulator(falling_box(**json.loads(text)))
     simulator.step()
@@ -140,7 +152,7 @@ def _kernel(key):
     find_address(key)
 
 
-_ALL = _stage, _terms, _worlds, _choices, _surfaces, _scene, _library, _examples, _bench, _kernel
+_ALL = _stage, _terms, _worlds, _cameras, _choices, _surfaces, _scene, _library, _examples, _bench, _kernel
 OPTIONAL = ("choices", "library")  #: kinds of jobs that may fail: choices may exclude each other
 KINDS = {kind.__name__[1:]: kind for kind in _ALL}
 

@@ -51,6 +51,7 @@ STEP = (
     *(Job("stage", name) for name in ("refresh", "begin_step", "saturate", "whole")),
 )  # fmt: skip
 WORLDS = (Job("worlds", functions=12),)  #: steps of many worlds
+CAMERAS = (Job("cameras", functions=20),)
 #: what measurements compile, in little of their time
 BENCHES = (
     Job("bench", "grasp", 50), Job("bench", "quadruped --seconds 0.2", 40), Job("bench", "collision --repeats 1", 30),
@@ -176,7 +177,7 @@ def all_jobs():
              Job("choices", json.dumps({"integrator": "midpoint"}), 30), Job("examples", "studies", 90),
              *(Job("examples", room, 30) for room in ("solvers", "dynamics", "surfaces")))  # fmt: skip
     small = [Job("choices", json.dumps(chosen), 2) for chosen in choices] + [Job("library", path, 2) for path in scenes]
-    return [STEP, (*WORLDS, *large), (*BENCHES, *small)]
+    return [STEP, (*WORLDS, *CAMERAS, *large), (*BENCHES, *small)]
 
 
 # --- processes --------------------------------------------------------------------------------------
