@@ -6,15 +6,19 @@
   const running = window.mbContactRecorder;
   if (running) { running.stop(); return; }
   const canvas = document.querySelector("canvas[data-engine^=three]");  // others are plots and what the mouse marks
-  const kinds = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
+  const kinds = ["video/webm;codecs=vp8", "video/webm"];  // vp8: the simulation needs the processor too
   const kind = window.MediaRecorder && canvas && kinds.find((k) => MediaRecorder.isTypeSupported(k));
   if (!kind) { button.textContent = "this browser cannot record"; return; }
   const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 8e6 });
   const parts = [];
-  recorder.ondataavailable = (event) => { if (event.data.size) parts.push(event.data); };
+  recorder.ondataavailable = (event) => {
+    if (event.data.size) parts.push(event.data);
+    button.dataset.parts = parts.length;
+  };
   recorder.onstop = () => {
     window.mbContactRecorder = null;
-    button.textContent = "record a video";
+    button.textContent = parts.length ? "record a video" : "no picture came in time: record again";
+    if (!parts.length) return;
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(parts, { type: "video/webm" }));
     link.download = "mb_contact_" + new Date().toISOString().slice(0, 19).replace(/[T:]/g, "-") + ".webm";

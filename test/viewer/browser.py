@@ -22,7 +22,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = (
     "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist", "--hide-scrollbars", "--in-process-gpu", "--remote-debugging-port=0",
-    "--window-size=960,600", "--lang=en-US",
+    "--window-size=800,500", "--lang=en-US",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
 )  # fmt: skip
 MISSING = "no Chromium or Chrome here: install one, or name it in MB_CONTACT_BROWSER"
@@ -104,7 +104,7 @@ class Page:
 
     def text(self):
         """What the page says."""
-        return self.evaluate("document.body.innerText")
+        return self.evaluate("document.body ? document.body.innerText : ''")
 
     def mouse(self, kind, x, y, button="left"):
         """mousePressed, mouseMoved or mouseReleased at a pixel."""
@@ -112,18 +112,13 @@ class Page:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
 
     def click(self, text):
-        """Click the innermost thing that bears this text."""
-        place = self.wait(f"""(() => {{
+        """Click the innermost thing that bears this text, wherever it has been scrolled to."""
+        self.wait(f"""(() => {{
             const all = [...document.querySelectorAll("button, label, span, div, input, p")];
             const found = all.filter((e) => (e.value || e.innerText || "").trim() === {json.dumps(text)}).pop();
-            if (!found) return null;
-            found.scrollIntoView({{block: "center"}});
-            const r = found.getBoundingClientRect();
-            return r.width ? [r.x + r.width / 2, r.y + r.height / 2] : null;
+            if (found) found.click();
+            return !!found;
         }})()""")
-        self.mouse("mouseMoved", *place)
-        self.mouse("mousePressed", *place)
-        self.mouse("mouseReleased", *place)
 
     def screenshot(self, path):
         """Write a PNG picture of the page."""
