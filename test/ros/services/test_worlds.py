@@ -237,3 +237,57 @@ def test_worlds_are_found_by_tags(bench):
     spawnables = simulation("get_spawnables", sources=["/etc", str(folder)])
     assert code(spawnables) == OK and "/etc" in spawnables.result.error_message
     assert {f"file://{folder.resolve()}/arm.urdf"} <= {entry.uri for entry in spawnables.spawnables}
+
+
+def test_what_is_spawned_has_limits(bench):
+    simulation, peer, folder = bench
+    value = message_class("rcl_interfaces/msg/ParameterValue")
+    parameter = message_class("rcl_interfaces/msg/Parameter")
+
+    def limit(number):
+        wanted = [parameter(name="spawn_limit", value=value(type=2, integer_value=number))]
+        kind = "rcl_interfaces/srv/SetParameters"
+        assert peer.call("/mb_contact/set_parameters", kind, parameters=wanted).results[0].successful
+
+    limit(1)
+    assert code(simulation.spawn("one", BALL, (5.0, 0.0, 3.0))) == OK
+    full = simulation.spawn("two", BALL, (6.0, 0.0, 3.0))
+    assert code(full) == FAILED and "spawn_limit" in full.result.error_message
+    limit(500)
+    long = simulation.spawn("two", BALL + " " * 1_000_000)
+    assert code(long) == 106 and "resource_limit" in long.result.error_message
+    (folder / "large.urdf").write_text(" " * 1_000_001)
+    large = simulation.spawn("two", uri=str(folder / "large.urdf"))
+    assert code(large) == 107 and "at most 1000000" in large.result.error_message
+    mesh = "<robot name='r'><link name='a'><visual><geometry><mesh filename='{}'/></geometry></visual></link></robot>"
+    with open(folder / "huge.stl", "wb") as file:
+        file.truncate(50_000_001)
+    for name in ("/etc/passwd", "file:///etc/passwd", "package://mb_contact/../../etc/passwd", f"{folder}/huge.stl"):
+        refused = simulation.spawn("two", mesh.format(name))
+        assert code(refused) == 107, refused.result.error_message
+    assert simulation.entities() == ["arm", "box", "one"]
+
+
+def test_a_recording_holds_the_worlds(tmp_path):
+    """Two worlds, a body that is spawned, a robot that is welded elsewhere: all states come again bit for bit."""
+    from mb_contact.ros.replay import read_recording, replay
+    from mb_contact.simulation.simulator import Simulator
+
+    scene, bag = contract.write_scene(tmp_path), tmp_path / "worlds.mcap"
+    with Session() as ros:
+        node = ros.node(scene, "--record", bag, "--ros-args", "-p", "start_paused:=true", "-p",
+                        f"resource_roots:=[{tmp_path}]")  # fmt: skip
+        simulation = Simulation(ros.peer())
+        simulation("step_simulation", steps=5)
+        assert code(simulation.load(f"{LIBRARY}/ramp.yaml")) == OK
+        simulation("step_simulation", steps=5)
+        assert code(simulation.load(str(scene))) == OK
+        assert code(simulation.spawn("ball", BALL, (3.0, 0.0, 3.0))) == OK
+        state = message("EntityState")
+        state.pose.position.y, state.pose.orientation.w = 5.0, 1.0
+        assert code(simulation("set_entity_state", entity="arm", state=state)) == OK
+        simulation("step_simulation", steps=5)
+        node.signal()
+        assert node.wait() == 0, node.output()
+    result = replay(Simulator(scene), read_recording(str(bag)))
+    assert result.equal == result.compared >= 15, result.text()
