@@ -25,11 +25,15 @@ JOINT_UNIVERSAL = 5  #: q = angles about the first axis and about the second, wh
 JOINT_SLIDING = 6  #: contact of two surfaces: q = (u1, u2, psi); v = their rates; only in a SurfaceTree
 JOINT_ROLLING = 7  #: the same without slip: v = omega of the body relative to the parent, contact frame 1c
 JOINT_SCREW = 8  #: q = angle; v = its rate; the body goes on by ``axis2``, a displacement, with each radian
+JOINT_WELD = 9  #: none; of a flexible link that does not move beside its parent, and so has a body of its own
+JOINT_MODE = 10  #: q = coordinate of a mode of the parent, a flexible link; moves no body by itself
+JOINT_NODE = 11  #: none; of a node of the parent, which its modes place
 
-JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5, 1)
-JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3, 1)
+JOINT_NQ = (1, 1, 7, 3, 4, 2, 5, 5, 1, 0, 1, 0)
+JOINT_NV = (1, 1, 6, 3, 3, 2, 5, 3, 1, 0, 1, 0)
 JOINT_NAMES = (
-    "revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling", "screw",
+    "revolute", "prismatic", "floating", "planar", "spherical", "universal", "sliding", "rolling", "screw", "weld",
+    "mode", "node",
 )  # fmt: skip
 
 # --- collision shapes: centred at the geometry frame, long axis z ------------------------

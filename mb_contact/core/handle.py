@@ -20,8 +20,10 @@ from mb_contact.core.workspace import (
     Rows,
     Solution,
     StepWork,
+    flexible_aggregates,
     make_articulated,
     make_kinematics,
+    make_modal,
 )
 from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
 
@@ -104,11 +106,12 @@ class TreeArrays(NamedTuple):
 TreeArraysHandleType, TreeArraysHandle, make_tree_handle = handle(TreeArrays)
 
 
-def make_tree_arrays(tree, aggregates=None):
-    """TreeArrays of a Tree, with a handle of its aggregates."""
+def make_tree_arrays(tree, aggregates=None, flexible=()):
+    """TreeArrays of a Tree, with a handle of its aggregates, and the FlexibleBody of its flexible links."""
     n, N = len(tree.parent), len(tree.armature)
-    art = make_articulated(n, N, aggregates)
-    return allocate(TreeArrays, n=n, N=N, tree=tree, kin=make_kinematics(n, N), art=art)
+    kin = make_kinematics(n, N, make_modal(tree, flexible))
+    art = make_articulated(n, N, flexible_aggregates(tree, flexible) if aggregates is None else aggregates)
+    return allocate(TreeArrays, n=n, N=N, tree=tree, kin=kin, art=art)
 
 
 class NodesArrays(NamedTuple):

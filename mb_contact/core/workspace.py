@@ -47,6 +47,53 @@ class Kinematics(NamedTuple):
     base: Annotated[Reals, 1, 3, 3]  #: scratch: joint frame to world
     turn: Annotated[Reals, 2, 3, 3]  #: scratch: a joint's rotation
     shift: Annotated[Reals, 1, 3]  #: scratch: a joint's displacement
+    modal: object  #: ModalHandle: links that deform
+
+
+class Modal(NamedTuple):
+    """f flexible links, R modes, m nodes, p points; P pairs of modes of a link, S of a mode and a node, T of all three.
+
+    Arrays of the first part are constant, in the axes of the links' floating frames (``model/flexible/modal.py``).
+    """
+
+    link: Annotated[Integers, "f"]  #: body that is the floating frame
+    first_mode: Annotated[Integers, "f + 1"]
+    q_start: Annotated[Integers, "f"]  #: of the first mode; those of a link stand side by side
+    v_start: Annotated[Integers, "f"]
+    first_pair: Annotated[Integers, "f"]  #: pair (i, j) of a link with r modes is r i + j further on
+    first_node: Annotated[Integers, "f + 1"]
+    node: Annotated[Integers, "m"]  #: body
+    link_of: Annotated[Integers, "m"]  #: flexible link of a node
+    node_of: Annotated[Integers, "n"]  #: node that a body is, or -1
+    flexible: Annotated[Integers, "n"]  #: flexible link that a body is a mode or a node of, or -1
+    first_shape: Annotated[Integers, "m"]
+    first_short: Annotated[Integers, "m"]
+    first_point: Annotated[Integers, "f + 1"]
+    axis: Annotated[Reals, "f", 3]
+    one: Annotated[Reals, "p"]  #: weights and fields of the points: see ModalMass
+    point: Annotated[Reals, "p", 3]
+    point_shape: Annotated[Reals, "x", 3]  #: of each point and mode, those of a link's first point first
+    first_point_shape: Annotated[Integers, "f"]
+    point_short: Annotated[Reals, "y"]  #: of each point and pair of modes
+    first_point_short: Annotated[Integers, "f"]
+    turning: Annotated[Reals, "f", 3, 3]
+    turning_modes: Annotated[Reals, "R", 3]
+    turning_mass: Annotated[Reals, "P"]
+    shape: Annotated[Reals, "S", 3]  #: displacement of a node for each unit of a mode
+    slope: Annotated[Reals, "S", 3]  #: its rotation vector
+    short: Annotated[Reals, "T"]  #: second derivatives of the displacement along the axis
+    # --- filled by the sweeps; world axes
+    eta: Annotated[Reals, "R"]
+    rate: Annotated[Reals, "R"]
+    columns_at: Annotated[Reals, "R", 3]  #: scratch: displacements of a point for each unit of a mode
+    coupling: Annotated[Reals, "R", 6]  #: [B_i; A_i]
+    M: Annotated[Reals, "P"]  #: of the modes
+    force: Annotated[Reals, "R"]  #: velocity products on the modes
+    columns: Annotated[Reals, "S", 6]  #: velocity of a node for each unit rate of a mode
+    column_rates: Annotated[Reals, "S", 6]
+
+
+ModalHandleType, ModalHandle, make_modal_handle = handle(Modal)
 
 
 class Articulated(NamedTuple):
@@ -255,8 +302,63 @@ class StepWork(NamedTuple):
     gap_shift: Annotated[Reals, "c"]  #: what gaps change by it [m]
 
 
-def make_kinematics(n, N):
-    return allocate(Kinematics, n=n, N=N, angles=padded(N + n))  # q has at most one entry more than v for each joint
+def make_kinematics(n, N, modal=None):
+    """For n bodies and N degrees of freedom; ``modal`` is what ``make_modal`` makes, by default of no flexible link."""
+    modal = no_modal() if modal is None else modal
+    angles = padded(N + n)  # q has at most one entry more than v for each joint
+    return allocate(Kinematics, n=n, N=N, angles=angles, modal=modal)
+
+
+def make_modal(tree, links):
+    """A handle for the flexible links of a tree, of its own: what sweeps fill belongs to one ``Kinematics``.
+
+    Parameters
+    ----------
+    tree : Tree
+    links : sequence of model.flexible.FlexibleBody
+    """
+    if not links:
+        return no_modal()
+    r = np.array([len(link.modes) for link in links], np.int64)
+    m = np.array([len(link.nodes) for link in links], np.int64)
+    p = np.array([len(link.mass.one) for link in links], np.int64)
+    node = np.array([k for link in links for k in link.nodes], np.int64)
+    node_of, flexible = np.full(len(tree.parent), -1), np.full(len(tree.parent), -1)
+    node_of[node] = np.arange(len(node))
+    for f, link in enumerate(links):
+        flexible[[*link.modes, *link.nodes]] = f
+    link_of = np.repeat(np.arange(len(links)), m)
+    heads = np.array([link.modes[0] for link in links], np.int64)
+    fields = {"one": (), "point": (3,), "point_shape": (3,), "point_short": (), "axis": (3,), "turning": (3, 3),
+              "turning_modes": (3,), "turning_mass": ()}  # fmt: skip
+    flat = {
+        name: np.concatenate([getattr(link.mass, name.removeprefix("point_")).reshape(-1, *tail) for link in links])
+        for name, tail in fields.items()
+    }
+    for name, tail in {"shape": (3,), "slope": (3,), "short": ()}.items():
+        flat[name] = np.concatenate([getattr(link, name).reshape(-1, *tail) for link in links])
+    starts = {
+        "first_mode": _ends(r), "first_node": _ends(m), "first_point": _ends(p), "first_pair": _ends(r * r)[:-1],
+        "first_point_shape": _ends(p * r)[:-1], "first_point_short": _ends(p * r * r)[:-1],
+        "first_shape": _ends(r[link_of])[:-1], "first_short": _ends(r[link_of] ** 2)[:-1],
+    }  # fmt: skip
+    return make_modal_handle(allocate(
+        Modal, f=len(links), R=int(r.sum()), P=int((r * r).sum()), S=int((r * m).sum()), n=len(tree.parent),
+        link=np.array([link.body for link in links], np.int64), q_start=tree.q_start[heads].astype(np.int64),
+        v_start=tree.v_start[heads].astype(np.int64), node=node, link_of=link_of, node_of=node_of, flexible=flexible,
+        **starts, **flat,
+    ))  # fmt: skip
+
+
+def _ends(counts):
+    """Where parts of these lengths start, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+@functools.cache
+def no_modal():
+    """The handle of a tree without flexible links."""
+    return make_modal_handle(allocate(Modal, f=0, R=0, P=0, S=0, T=0, m=0, n=0, p=0, x=0, y=0))
 
 
 def make_articulated(n, N, aggregates=None):
@@ -317,6 +419,24 @@ def no_aggregates():
     """The handle of a tree without aggregates."""
     nothing = {"kept": np.zeros(0, np.int64), "unit": np.zeros(0), "length": np.zeros(0)}
     return make_aggregates_handle(make_aggregates(0, 0, (), none_of(Closures), none_of(Gears), **nothing))
+
+
+def flexible_parts(tree, links):
+    """(base, bodies, dofs, closures, gears) of the aggregate that each flexible link is, FlexibleBody ``links``."""
+    return [
+        (link.body, sorted((*link.modes, *link.nodes)), [int(tree.v_start[k]) for k in link.modes], [], [])
+        for link in links
+    ]
+
+
+def flexible_aggregates(tree, links):
+    """A handle for the aggregates of a tree with flexible links and without embedded loops."""
+    if not links:
+        return no_aggregates()
+    n, N = len(tree.parent), len(tree.armature)
+    loops = {"kept": np.zeros(N, np.int64), "unit": np.ones(N), "length": np.ones(len(links))}
+    arrays = make_aggregates(n, N, flexible_parts(tree, links), none_of(Closures), none_of(Gears), **loops)
+    return make_aggregates_handle(arrays)
 
 
 def make_compliance(n, essential=None):

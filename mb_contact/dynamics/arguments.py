@@ -14,7 +14,7 @@ from mb_contact.checks import as_vector
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.kinematics import bias_terms, body_inertias, body_poses, body_velocities
 from mb_contact.core.tree.modified_articulated import factored_inertias, make_factors
-from mb_contact.core.workspace import make_articulated, make_kinematics
+from mb_contact.core.workspace import flexible_aggregates, make_articulated, make_kinematics, make_modal
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import GRAVITY as GRAVITY
@@ -49,7 +49,7 @@ def kinematics(model, q, v=None):
     n, N, nq = sizes(model)
     q = as_vector(q, nq, "q")
     refuse_zero_quaternions(model, q)
-    kin = make_kinematics(n, N)
+    kin = make_kinematics(n, N, make_modal(model.tree, flexible_of(model)))
     body_poses(model.tree, q, kin)
     body_inertias(model.tree, kin)
     if v is not None:
@@ -57,6 +57,11 @@ def kinematics(model, q, v=None):
         body_velocities(model.tree, kin, v, kin.V)
         bias_terms(model.tree, kin, v)
     return kin
+
+
+def flexible_of(model):
+    """FlexibleBody of each flexible link of a model or a world; none of a bare tree."""
+    return getattr(model, "flexible", ())
 
 
 def quaternions(tree):
@@ -93,7 +98,10 @@ def articulated(model, kin, modified=False):
         A hinge carries no inertia.
     """
     n, N, _ = sizes(model)
-    art = make_articulated(n, N)
+    art = make_articulated(n, N, flexible_aggregates(model.tree, flexible_of(model)))
+    if modified and flexible_of(model):
+        link = flexible_of(model)[0].link
+        raise DynamicsError(f"method 'modified_abm' knows rigid bodies, and '{link}' is a flexible link; use 'abm'")
     gather, factors = (factored_inertias, (make_factors(n),)) if modified else (articulated_inertias, ())
     status, body = gather(model.tree, kin, 0.0, *factors, art)
     if status != OK:

@@ -20,7 +20,7 @@ from mb_contact.core.declare import allocate
 from mb_contact.core.handle import NodesArrays, make_nodes_handle, make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.derivatives import make_derivative_arrays, make_derivative_handle
 from mb_contact.core.workspace import make_compliance
-from mb_contact.dynamics.arguments import GRAVITY, singular_hinge_message, sizes, zero_quaternion_message
+from mb_contact.dynamics.arguments import GRAVITY, flexible_of, singular_hinge_message, sizes, zero_quaternion_message
 from mb_contact.dynamics.nodes import node_arrays
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import SINGULAR_HINGE, ZERO_QUATERNION
@@ -39,13 +39,17 @@ class Evaluator:
     def __init__(self, model):
         self.n, self.N, self.nq = n, N, _ = sizes(model)
         self._node_sets = {}
-        self.handle = make_tree_handle(make_tree_arrays(model.tree))
+        self._flexible = flexible_of(model)
+        self.handle = make_tree_handle(make_tree_arrays(model.tree, flexible=self._flexible))
 
         self._tree, self.lock = model.tree, threading.Lock()
 
     @cached_property
     def derivatives(self):
         """(Handle, DerivativeArrays) of the tree; who calls holds ``lock`` until the results are copied."""
+        if self._flexible:
+            link = self._flexible[0].link
+            raise DynamicsError(f"derivatives are those of rigid bodies only, and '{link}' is a flexible link")
         arrays = make_derivative_arrays(self._tree)
         return make_derivative_handle(arrays), arrays
 

@@ -17,7 +17,7 @@ from mb_contact.core.tree.evaluate import (
 )
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
 from mb_contact.core.tree.inverse_dynamics import mechanical_energy
-from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, kinematics, sizes
+from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, flexible_of, kinematics, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
 from mb_contact.errors import DynamicsError, InputError
@@ -189,6 +189,8 @@ def mass_log_determinant(model: TreeModel, q: ArrayLike) -> float:
     >>> np.exp(mb.dynamics.mass_log_determinant(robot, [0.0, 0.0]))  # 2.7 * 0.35 - 0.85**2
     0.2225
     """
+    if flexible_of(model):
+        return float(np.linalg.slogdet(mass_matrix(model, q))[1])
     return float(-np.log(articulated(model, kinematics(model, q)).D_inv).sum())
 
 

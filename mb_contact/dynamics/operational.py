@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats
 from mb_contact.core.tree.articulated import articulated_inertias
 from mb_contact.core.tree.evaluate import evaluate_compliance
-from mb_contact.core.workspace import make_articulated
-from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
+from mb_contact.core.workspace import flexible_aggregates, make_articulated
+from mb_contact.dynamics.arguments import TreeModel, flexible_of, kinematics, sizes
 from mb_contact.dynamics.constrained import ConstraintResponse, checked_constraints, constrain
 from mb_contact.dynamics.evaluator import evaluator, refuse, vector
 from mb_contact.dynamics.inverse import RANK_TOLERANCE, invert_compliance, unit_diagonal
@@ -82,7 +82,7 @@ def _held(model, q, v, constraints):
     if checked_constraints(constraints, ("loops", "none")) == "none" or couplings is None or couplings.rows == 0:
         return None
     n, N, _ = sizes(model)
-    kin, art = kinematics(model, q, v), make_articulated(n, N)
+    kin, art = kinematics(model, q, v), make_articulated(n, N, flexible_aggregates(model.tree, flexible_of(model)))
     articulated_inertias(model.tree, kin, 0.0, art)
     nobody = np.zeros(0, np.int64)
     return ConstraintResponse(couplings, nobody, model.tree, kin, art).at(np.asarray(q, float), ())

@@ -3,6 +3,7 @@
 
 """Robots and scenes: URDF to Model, scene YAML to Scene, and both to the World that is simulated."""
 
+from mb_contact.model.flexible.spec import Beam, FlexibleLink
 from mb_contact.model.mjcf import ImportedScene, export_mjcf, import_mjcf
 from mb_contact.model.model import Frame, Geometry, Model
 from mb_contact.model.pendulum import Pendulum
@@ -31,8 +32,10 @@ from mb_contact.model.world import World, build_world
 
 __all__ = [
     "Actuator",
+    "Beam",
     "CollisionFilters",
     "EntityInfo",
+    "FlexibleLink",
     "Frame",
     "Geometry",
     "Ground",

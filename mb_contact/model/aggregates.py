@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.core.workspace import make_aggregates
+from mb_contact.core.workspace import flexible_parts, make_aggregates
 from mb_contact.types import JOINT_PRISMATIC, WORLD, Closures, Gears, Tree
 
 MOST = 12  #: degrees of freedom of an aggregate; one of more stays with multipliers
@@ -65,8 +65,10 @@ def find_parts(tree: Tree, closures: Closures, gears: Gears, multipliers: tuple[
     return sorted(parts, key=lambda part: part.bodies[0])
 
 
-def scene_parts(scene: Any, tree: Tree, couplings: Any) -> list[Part]:
-    """Aggregates of a scene: none with ``loops: multipliers``; driven joints and closures stay multipliers.
+def scene_parts(scene: Any, tree: Tree, couplings: Any, flexible: Any) -> list[Part]:
+    """Aggregates of a scene: its flexible links, and its loops without ``loops: multipliers``.
+
+    Driven joints and closures stay multipliers, and so do loops that a flexible link is part of.
 
     Parameters
     ----------
@@ -74,18 +76,23 @@ def scene_parts(scene: Any, tree: Tree, couplings: Any) -> list[Part]:
     tree : Tree
     couplings : Couplings
         All of the scene.
+    flexible : sequence of FlexibleBody
 
     Returns
     -------
     list of Part
     """
+    links = [Part(*part) for part in flexible_parts(tree, flexible)]
     if scene.loops != "embed":
-        return []
+        return links
     moved = {motion.closure for motion in scene.motions}
     gears = couplings.gears
     held = [i for i, name in enumerate(couplings.closure_names) if name in moved]
     driven = [i for i in range(len(gears.ratio)) if gears.body_a[i] == gears.body_b[i]]
-    return find_parts(tree, couplings.closures, gears, (held, driven))
+    deformed = {k for link in flexible for k in (link.body, *link.nodes)}
+    loops = find_parts(tree, couplings.closures, gears, (held, driven))
+    apart = [part for part in loops if not deformed & {*part.bodies}]
+    return sorted([*links, *apart], key=lambda part: part.bodies[0])
 
 
 def _path(tree, k):

@@ -50,7 +50,7 @@ class Couplings(NamedTuple):
         )  # fmt: skip
 
 
-def build_couplings(scene, frames, tree, q0, joints, followers):
+def build_couplings(scene, frames, tree, q0, joints, followers, flexible=()):
     """Couplings of a scene.
 
     Parameters
@@ -64,6 +64,7 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
         Body that each scalar joint moves, by the joint's name.
     followers : sequence of (joint, joint it follows, ratio, offset)
         Mimic joints of the robots.
+    flexible : sequence of FlexibleBody
 
     Returns
     -------
@@ -79,7 +80,7 @@ def build_couplings(scene, frames, tree, q0, joints, followers):
     for motion in scene.motions:
         if len(motion.positions) and motion.joint in joints:
             q0[tree.q_start[joints[motion.joint]]] = Path(motion, motion.positions).at(0.0)
-    poses = tree_poses(tree, q0)
+    poses = tree_poses(tree, q0, flexible)
     parts = [_closure(scene, i, frames, poses) for i in range(len(scene.loop_closures))]
     count = len(parts)
     closures = Closures(

@@ -24,6 +24,7 @@ from mb_contact.types import (
     JOINT_REVOLUTE,
     JOINT_SCREW,
     JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
     WORLD,
     Tree,
 )
@@ -138,6 +139,7 @@ class Model:
     kept: np.ndarray | None = None  #: with mimics: int64 (N,), degrees of freedom of the tree that v has
     q_kept: np.ndarray | None = None  #: with mimics: int64 (nq,)
     S: np.ndarray | None = None  #: with mimics: (degrees of freedom of the tree, N), rates of all from v
+    flexible: tuple = ()  #: FlexibleBody of each flexible link
 
     def __repr__(self):
         return f"Model('{self.name}', n={self.n}, N={self.N}, joints={len(self.joint_names)})"
@@ -327,7 +329,7 @@ class Model:
         """
         if np.shape(q) != (self.nq,):
             raise InputError(f"q must have {self.nq} entries, got shape {np.shape(q)}")
-        return tree_poses(self.tree, expand(self, np.asarray(q, dtype=np.float64)))
+        return tree_poses(self.tree, expand(self, np.asarray(q, dtype=np.float64)), self.flexible)
 
     def __setstate__(self, state):
         """Copies and unpickled models are read-only too."""
@@ -371,13 +373,17 @@ def tree_roots(parent):
     return root
 
 
-def tree_poses(tree, q):
-    """Body rotations (n, 3, 3) and origins (n, 3) of ``tree`` at ``q``, in the inertial frame."""
+def tree_poses(tree, q, flexible=()):
+    """Body rotations (n, 3, 3) and origins (n, 3) of ``tree`` at ``q``, in the inertial frame.
+
+    ``flexible`` are the FlexibleBody of its flexible links.
+    """
     n = len(tree.parent)
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
+    deformed = {k: motion for link in flexible for k, motion in link.node_motions(tree, q)}
     for k in range(n):
         parent = tree.parent[k]
-        R_move, p_move = joint_motion(tree, k, q)
+        R_move, p_move = deformed[k] if k in deformed else joint_motion(tree, k, q)
         R_local = tree.R_joint[k] @ R_move
         p_local = tree.p_joint[k] + tree.R_joint[k] @ p_move
         if parent == WORLD:
@@ -403,7 +409,10 @@ def joint_motion(tree, k, q):
         return rotation_about(axis, q[2]), q[0] * axis2 + q[1] * np.cross(axis, axis2)
     if kind == JOINT_SPHERICAL:
         return quat_to_matrix(q[:4]), still
-    return rotation_about(axis, q[0]) @ rotation_about(axis2, q[1]), still  # universal
+    if kind == JOINT_UNIVERSAL:
+        return rotation_about(axis, q[0]) @ rotation_about(axis2, q[1]), still
+    return np.eye(3), still  # a weld, or a mode, which moves nothing by itself
+
 
 def freeze(model):
     """Make every array of the model read-only: it is shared by all that use it."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,14 @@ def scene_file(scene, address, key):
         raise scene.error(key, str(error)) from None
     scene.refuse_if(path.is_dir(), key, f"{path} is a folder; name a file in it")
     return path
+
+
+def flexible_links(scene, entry, key):
+    """The flexible links of a robot, files of modal data where they are found."""
+    return {
+        name: link if link.file is None else replace(link, file=str(scene_file(scene, link.file, f"{key}.{name}.file")))
+        for name, link in entry.flexible_links.items()
+    }
 
 
 def _hulls(scene, primitive, key):
@@ -106,3 +115,10 @@ def free_body(body):
         armature=np.zeros(6), damping=np.zeros(6), effort_limit=np.zeros(6),
         lower=np.full(6, -np.inf), upper=np.full(6, np.inf),
     )
+
+
+def moved_frame(frame, R, p, first):
+    """A robot's frame in the world: welded ones move with it, the others get their body's new number."""
+    if frame.body == WORLD:
+        return frame._replace(R=R @ frame.R, p=p + R @ frame.p)
+    return frame._replace(body=first + frame.body)

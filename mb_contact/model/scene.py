@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mb_contact.errors import SceneError, one_line
+from mb_contact.model.flexible.spec import Beam, FlexibleLink  # noqa: F401
 from mb_contact.model.places import EntityInfo, NamedPose
 from mb_contact.model.scene_parts import (  # noqa: F401  the parts are imported from here too
     Actuator,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
+from mb_contact.model.flexible.spec import FlexibleLink
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix, rpy_to_matrix
 from mb_contact.types import (
     SHAPE_BOX,
@@ -194,6 +195,14 @@ class JointProperties:
     effort_limit: float | None = None  #: [N m, N]
 
 
+#: Field of JointProperties, name of the array it sets, and whose it is: of JointForces or of the degrees of freedom.
+JOINT_PROPERTIES = (
+    ("stiffness", "stiffness", "forces"), ("rest_position", "rest", "forces"), ("friction", "friction", "forces"),
+    ("velocity_limit", "velocity_limit", "forces"), ("damping", "damping", "dofs"),
+    ("armature", "armature", "dofs"), ("effort_limit", "effort_limit", "dofs"),
+)
+
+
 @dataclass(frozen=True)
 class Actuator:
     """What drives a joint: a servo beside the efforts that are commanded, and what its gear and rotor add to the joint.
@@ -255,6 +264,7 @@ class SceneModel:
     mimic: str = "eliminate"
     massless: str = "error"
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
+    flexible_links: dict[str, FlexibleLink] = field(default_factory=dict)  #: links that deform in modes, by name
 
 
 #: Built-in terrains, and what each needs besides a resolution.

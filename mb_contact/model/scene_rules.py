@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from mb_contact.model.flexible.rules import flexible_rules
 from mb_contact.model.places import place_rules
 from mb_contact.model.scene import (
     CHOICES,
@@ -61,6 +62,7 @@ def _rules(scene):
         yield from _pose_rules(sensor.pose or Pose(), f"sensors[{i}].pose")
     yield from sensor_rules(scene, _numbers_rule)
     yield from place_rules(scene, _numbers_rule)
+    yield from flexible_rules(scene, _numbers_rule)
     yield not (np.isfinite(scene.time_step) and scene.time_step > 0.0), "time_step", (
         f"must be greater than zero, got {scene.time_step}"
     )

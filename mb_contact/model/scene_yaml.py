@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from mb_contact.model.flexible.beams import ENDS, MOST_MODES, MOTIONS, SECTIONS, THEORIES
 from mb_contact.model.places import CATEGORIES, EntityInfo, NamedPose
 from mb_contact.model.presets import PRESETS, preset
 from mb_contact.model.scene import (
@@ -25,8 +26,10 @@ from mb_contact.model.scene import (
     MOST_TOLERANCE,
     Actuator,
     AnisotropicFriction,
+    Beam,
     Closure,
     CollisionFilters,
+    FlexibleLink,
     Gear,
     Ground,
     Heights,
@@ -159,6 +162,17 @@ def _meshes(reader, node, key):
 
 described(_meshes, oneOf=[choice(*MESH_CHOICES), _mesh_mapping])
 
+_beam = record(Beam, {
+    "start": vector(3), "end": vector(3), "up": vector(3), "section": choice(*SECTIONS), "size": lengths,
+    "young_modulus": number(above=0.0), "shear_modulus": number(above=0.0), "density": number(above=0.0),
+    "theory": choice(*THEORIES), "root": choice(*ENDS), "modes": whole(1, MOST_MODES),
+    "motions": many(choice(*MOTIONS)), "static_modes": boolean, "stiffening": boolean,
+}, required=("end", "section", "size", "young_modulus"))
+
+_flexible_link = record(FlexibleLink, {
+    "beam": _beam, "file": text, "damping_ratio": number(low=0.0), "nodes": named(vector(3)),
+})
+
 _model = record(SceneModel, {
     "name": text,
     "urdf": text,
@@ -183,6 +197,7 @@ _model = record(SceneModel, {
     "mimic": choice("eliminate", "independent", "error"),
     "massless": choice("error", "merge", "armature"),
     "srdf": text,
+    "flexible_links": named(_flexible_link),
 }, required=("urdf",))
 
 _heights = record(Heights, {

@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from mb_contact.errors import InputError, ModelError
+from mb_contact.model.flexible.links import split_flexible
+from mb_contact.model.flexible.spec import FlexibleLink
 from mb_contact.model.massless import CHOICES as MASSLESS
 from mb_contact.model.massless import hold_massless
 from mb_contact.model.model import Model
@@ -43,6 +45,7 @@ def load_urdf(
     massless: str = "error",
     xacro_args: Mapping[str, str] | None = None,
     series_springs: Collection[str] = (),
+    flexible_links: Mapping[str, FlexibleLink] | None = None,
 ) -> Model:
     """Read a URDF file, a xacro file or URDF text.
 
@@ -76,6 +79,8 @@ def load_urdf(
         Arguments of a xacro file.
     series_springs : collection of str
         Joints ``NAME`` behind which a link without mass and a joint ``NAME_spring`` of the same axis are put.
+    flexible_links : mapping of str to FlexibleLink, optional
+        Links that deform in modes, by name; each mode becomes a joint ``LINK/mode_1`` ....
 
     Returns
     -------
@@ -111,7 +116,9 @@ def load_urdf(
     robot, links, joints = reader.parse(text)
     if massless != "error":
         hold_massless(reader, links, joints)
-    return TreeBuilder(reader, robot, links, joints, floating, massless).model(text.decode("utf-8", errors="replace"))
+    parts = split_flexible(reader, links, joints, flexible_links or {}, floating, start)
+    builder = TreeBuilder(reader, robot, links, joints, floating, massless, parts)
+    return builder.model(text.decode("utf-8", errors="replace"))
 
 
 def _mesh_choices(given):

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from mb_contact.errors import ModelError
+from mb_contact.model.flexible.links import flexible_bodies
 from mb_contact.model.inertia import weld
 from mb_contact.model.massless import SHARE, bare_joints, is_singular, mass_matrix_at_zero
 from mb_contact.model.mimics import eliminate, resolve_mimics
@@ -16,6 +17,8 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.urdf_xml import SCALAR, JointSpec
 from mb_contact.types import (
     JOINT_FLOATING,
+    JOINT_MODE,
+    JOINT_NODE,
     JOINT_NQ,
     JOINT_NV,
     JOINT_PLANAR,
@@ -24,6 +27,7 @@ from mb_contact.types import (
     JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
+    JOINT_WELD,
     WORLD,
     Tree,
 )
@@ -37,7 +41,11 @@ KERNEL_JOINT = {
     "planar": JOINT_PLANAR,
     "spherical": JOINT_SPHERICAL,
     "universal": JOINT_UNIVERSAL,
+    "weld": JOINT_WELD,
+    "mode": JOINT_MODE,
+    "node": JOINT_NODE,
 }
+OF_MODES = ("mode", "node")  #: joints of flexible links: what they move has neither mass nor shapes that a joint needs
 TOL_HINGE = 1e-12  #: inertia about a hinge, relative to the body's largest: below it is rounding, and nothing resists
 DOF_SUFFIXES = {  # of the names of degrees of freedom
     "floating": ("_wx", "_wy", "_wz", "_vx", "_vy", "_vz"),
@@ -50,9 +58,9 @@ DOF_SUFFIXES = {  # of the names of degrees of freedom
 class TreeBuilder:
     """Turns the specifications of one file into the arrays of a Model."""
 
-    def __init__(self, reader, robot, links, joints, floating, massless="error"):
+    def __init__(self, reader, robot, links, joints, floating, massless="error", flexible=()):
         self.reader, self.robot, self.links, self.joints = reader, robot, links, joints
-        self.massless = massless
+        self.massless, self.flexible = massless, flexible
         self.children = {name: [] for name in links}
         self.root = self._find_root()
         self.frames = {}  # link to Frame
@@ -163,6 +171,7 @@ class TreeBuilder:
             still_mass=float(sum(self.links[link].inertia.mass for link, frame in self.frames.items()
                                  if frame.body == WORLD)),
             lenient=tuple(self.reader.lenient.items()),
+            flexible=flexible_bodies(self.flexible, {link: frame.body for link, frame in self.frames.items()}),
         )
         freeze(model)
         return eliminate(model, resolve_mimics(self.joints, SCALAR, self.fail))
@@ -234,6 +243,8 @@ class TreeBuilder:
                 has_child[tree.parent[k]] = True
         for k in range(n):
             joint, body = self.bodies[k][0], inertias[k]
+            if joint.kind in OF_MODES or joint.kind == "weld":
+                continue
             name = f"joint '{joint.name}' moves link '{joint.child}'"
             self.refuse_if(
                 below[k] == 0.0 and spin[k] == 0.0, joint.line,
@@ -285,6 +296,11 @@ class TreeBuilder:
         for link, frame in self.frames.items():
             links[frame.body].append(link)
         pairs = {frozenset(pair) for group in links.values() for pair in combinations(group, 2)}
+        for part in self.flexible:  # a flexible link is one body to its neighbours
+            frame, *nodes = (self.frames[name].body for name in (part.link, *part.nodes))
+            around = [frame, *nodes, tree.parent[frame], *np.flatnonzero(np.isin(tree.parent, nodes))]
+            family = {link for k in (frame, *nodes) for link in links[k]}
+            pairs |= {frozenset((a, b)) for a in family for k in around for b in links[k]}
         for k in range(len(self.bodies)):
             if tree.joint_type[k] == JOINT_FLOATING:
                 continue

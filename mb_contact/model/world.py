@@ -11,6 +11,7 @@ import numpy as np
 
 from mb_contact.errors import SceneError
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
+from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
 from mb_contact.model.pairs import (
     first_rows,
@@ -20,9 +21,17 @@ from mb_contact.model.pairs import (
     pair_means,
     pair_surfaces,
 )
-from mb_contact.model.primitives import free_body, primitive_inertia, scene_file, scene_shapes
+from mb_contact.model.primitives import (
+    flexible_links,
+    free_body,
+    moved_frame,
+    primitive_inertia,
+    scene_file,
+    scene_shapes,
+)
 from mb_contact.model.rotations import matrix_to_quat, quat_to_matrix
 from mb_contact.model.scene import Scene
+from mb_contact.model.scene_parts import JOINT_PROPERTIES
 from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.series_springs import spring_joint
 from mb_contact.model.srdf import load_srdf
@@ -85,6 +94,7 @@ class World:
     S: np.ndarray | None = None  #: (N, N - followers), rates of all from those that follow none; None without mimics
     couplings: Couplings | None = None  #: loop closures and gears
     surfaces: FrictionParameters | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
+    flexible: tuple[FlexibleBody, ...] = ()  #: links that deform in modes
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
@@ -137,14 +147,6 @@ def build_world(scene: Scene) -> World:
     return builder.world()
 
 
-#: Field of JointProperties, name of the array it sets, attribute of _Builder that has it.
-JOINT_PROPERTIES = (
-    ("stiffness", "stiffness", "forces"), ("rest_position", "rest", "forces"), ("friction", "friction", "forces"),
-    ("velocity_limit", "velocity_limit", "forces"), ("damping", "damping", "dofs"),
-    ("armature", "armature", "dofs"), ("effort_limit", "effort_limit", "dofs"),
-)
-
-
 class _Builder:
     """Collects the parts of a world in their final numbering."""
 
@@ -160,7 +162,7 @@ class _Builder:
         self.frames, self.objects, self.body_names = {}, {}, []
         self.models, self.geometries, self.adjacent = [], [], set()
         self.rules = []  # of the robots' SRDF files
-        self.warnings = []
+        self.flexible, self.warnings = [], []
 
     # --- robots -------------------------------------------------------------------------
 
@@ -171,6 +173,9 @@ class _Builder:
         R, p = entry.pose.rotation(), entry.pose.origin()
         first, q_first, v_first = len(self.parents), len(self.q0), len(self.dofs["lower"])
         self._append_tree(model.tree, R, p)
+        for link in model.flexible:
+            link.set_springs(model.tree, v_first, self.forces["stiffness"], self.dofs["damping"])
+            self.flexible.append(link.shifted(first))
         self._set_joints(whole, entry, f"{key}.joint_properties", v_first)
         q = self._initial_q(model, entry, key, R, p)
         self._set_actuators(whole, entry, f"{key}.actuators", v_first, q)
@@ -190,7 +195,7 @@ class _Builder:
         self.mimics.extend(model.mimics)
         self.body_names.extend(model.body_names)
         for link, frame in model.frames.items():
-            self._add_frame(link, _moved(frame, R, p, first), f"{key}.urdf")
+            self._add_frame(link, moved_frame(frame, R, p, first), f"{key}.urdf")
         self._add_geometries(model, entry, key, R, p, first)
         for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
             self.objects[model.body_names[k]] = first + int(k)
@@ -217,6 +222,7 @@ class _Builder:
             mimic=entry.mimic,
             massless=entry.massless,
             series_springs=[name for name, a in entry.actuators.items() if a.series_stiffness is not None],
+            flexible_links=flexible_links(self.scene, entry, f"{key}.flexible_links"),
         )
 
     def _append_tree(self, tree, R, p):
@@ -314,7 +320,7 @@ class _Builder:
             message = f"robot '{model.name}' has no link '{link}'; it has {', '.join(model.link_names)}"
             self.scene.refuse_if(link not in model.frames, f"{key}.materials.links.{link}", message)
         for shape in model.geometries:
-            frame = _moved(Frame(shape.body, shape.R, shape.p), R, p, first)
+            frame = moved_frame(Frame(shape.body, shape.R, shape.p), R, p, first)
             material = materials.links.get(shape.link, shape.material or materials.default)
             self.geometries.append(
                 shape._replace(body=frame.body, R=frame.R, p=frame.p, material=material)
@@ -370,7 +376,7 @@ class _Builder:
             link_geometries.setdefault(shape.link, []).append(i)
         self._check_names()
         q0 = np.array(self.q0, dtype=np.float64)
-        couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics)
+        couplings = build_couplings(self.scene, self.frames, tree, q0, self.movers, self.mimics, self.flexible)
         self.adjacent |= joined_pairs(self.scene, self.frames)
         joints = self._forces(tree)
         more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung) + len(joints.servos)
@@ -402,7 +408,7 @@ class _Builder:
             geometry_names=tuple(shape.name for shape in self.geometries),
             geometry_links=tuple(shape.link for shape in self.geometries), body_names=tuple(self.body_names),
             link_geometries={link: tuple(rows) for link, rows in link_geometries.items()},
-            warnings=tuple(self.warnings),
+            warnings=tuple(self.warnings), flexible=tuple(self.flexible),
         )
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
                       world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
@@ -493,10 +499,3 @@ class _Builder:
 def _six(velocity):
     """Velocity of a floating joint: world axes at the body's origin, angular first."""
     return np.array([*velocity.angular, *velocity.linear], dtype=np.float64)
-
-
-def _moved(frame, R, p, first):
-    """A robot's frame in the world: welded ones move with it, the others get their body's new number."""
-    if frame.body == WORLD:
-        return Frame(WORLD, R @ frame.R, p + R @ frame.p)
-    return Frame(first + frame.body, frame.R, frame.p)

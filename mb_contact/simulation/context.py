@@ -82,7 +82,7 @@ class StepContext:
         self.joints = joints._replace(total=joints.damping.copy(), **own)
         total = self.joints.total.view()
         total.setflags(write=False)
-        self.parts = scene_parts(scene, tree, world.couplings)  #: aggregates of the tree
+        self.parts = scene_parts(scene, tree, world.couplings, world.flexible)  #: aggregates of the tree
         embedded = [[i for part in self.parts for i in getattr(part, name)] for name in ("closures", "gears")]
         self.couplings = world.couplings.without(*embedded) if self.parts else world.couplings
         if self.parts:
@@ -90,7 +90,7 @@ class StepContext:
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
         self.narrow, self._shaped = make_narrow_phase(world.geoms, scene.collision_engine), 0
         self.buffers, self.geoms = make_buffers(world.geoms), make_geoms_handle(world.geoms)
-        self.kin = _workspace.make_kinematics(self.n, self.N)
+        self.kin = _workspace.make_kinematics(self.n, self.N, self.make_modal())
         self.art = _workspace.make_articulated(self.n, self.N, self.make_aggregates())
         self.compliance = _workspace.make_compliance(self.n)
         self.q, self.v = np.array(world.q0, dtype=np.float64), np.array(world.v0, dtype=np.float64)
@@ -119,11 +119,15 @@ class StepContext:
     def dt(self, length):
         self.settings[DT] = length
 
+    def make_modal(self):
+        """A handle of the tree's flexible links with workspaces of its own, or None."""
+        return _workspace.make_modal(self.tree, self.world.flexible)
+
     def make_aggregates(self):
         """The handle of the tree's aggregates with workspaces of its own, or None; each sweep's workspace has one."""
         if not self.parts:
             return None
-        couplings, origins = self.world.couplings, tree_poses(self.tree, self.world.q0)[1]
+        couplings, origins = self.world.couplings, tree_poses(self.tree, self.world.q0, self.world.flexible)[1]
         arrays = tree_aggregates(self.tree, self.parts, couplings.closures, couplings.gears, origins)
         return _workspace.make_aggregates_handle(arrays)
 

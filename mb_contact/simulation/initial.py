@@ -79,7 +79,7 @@ def initial_penetrations(
 def geometry_poses(world):
     """Rotations (g, 3, 3) and origins (g, 3) [m] of a world's geometries at its initial positions."""
     geoms = world.geoms
-    R_body, p_body = tree_poses(world.tree, world.q0)
+    R_body, p_body = tree_poses(world.tree, world.q0, world.flexible)
     R, p = geoms.R.copy(), geoms.p.copy()
     for g, k in enumerate(geoms.body.tolist()):
         if k != WORLD:
@@ -89,7 +89,7 @@ def geometry_poses(world):
 
 def link_poses(world):
     """Positions (3,) [m] and quaternions x y z w of all links and objects at a world's initial positions, by name."""
-    R, p = tree_poses(world.tree, world.q0)
+    R, p = tree_poses(world.tree, world.q0, world.flexible)
     poses = {}
     for name, frame in world.frames.items():
         R_link, p_link = frame.placed(R, p)

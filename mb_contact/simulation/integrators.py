@@ -22,8 +22,11 @@ from mb_contact.core.integrate.flow_step import BEGIN
 from mb_contact.core.integrate.tableaux import ONE_STAGE, RK4, RK54
 from mb_contact.core.jit import entry_for
 from mb_contact.core.step import step as _step
+from mb_contact.dynamics.joint_space import mass_matrix
 from mb_contact.simulation.other_poses import OtherPoses
 from mb_contact.types import JOINT_FLOATING, OK
+
+RK4_LIMIT = 2.7  #: angular frequency times step up to which Runge's and Kutta's rule is stable, 2.83 without damping
 
 UNLOCKED = 32  #: velocities from which steps release Python's lock
 TILTED = 1e-6  #: gap up to which a flow may leave a face that slides and spins tilted [m]
@@ -108,7 +111,7 @@ class Flow:
         #: force_start, force_end: the impulses as forces; work: of efforts, damping, contacts, limits, wrenches
         self.arrays, self.flow = _flow.make_flow(
             context.n, context.N, len(context.q), rule, tableau, tolerance, _free_bodies(context.world.tree),
-            context.make_aggregates,
+            context.make_modal, context.make_aggregates,
         )
         self._kernel = _flow_step.flow_step if context.N < UNLOCKED else _flow_step.long_flow_step
         #: compiled last of what it needs
@@ -192,6 +195,21 @@ def _free_bodies(tree):
     return free
 
 
+def _refuse_fast_modes(context):
+    """Refuse ``rk4`` where a flexible link vibrates so fast that its steps grow without bound."""
+    world, scene = context.world, context.scene
+    if scene.integrator != "rk4" or not world.flexible:
+        return
+    modes = [int(world.tree.v_start[k]) for link in world.flexible for k in link.modes]
+    compliance = np.linalg.inv(mass_matrix(world, world.q0))[np.ix_(modes, modes)]
+    fastest = np.sqrt(np.abs(np.linalg.eigvals(compliance * world.joints.stiffness[modes])).max())
+    message = (
+        f"'rk4' is unstable where a flexible link vibrates with {fastest:.3g} rad/s; take a time_step below "
+        f"{RK4_LIMIT / fastest:.2g} s, fewer modes, or adaptive or semi_implicit_euler"
+    )
+    scene.refuse_if(fastest * context.dt > RK4_LIMIT, "integrator", message)
+
+
 def make_integrator(context):
     """The integrator of a scene.
 
@@ -210,4 +228,5 @@ def make_integrator(context):
         raise scene.error("integrator", message)
     if scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event":
         return SemiImplicitEuler(context)
+    _refuse_fast_modes(context)
     return Flow(context, *FLOWS[scene.integrator])

@@ -58,7 +58,7 @@ class JointWrenches:
 
     def __init__(self, world, scene, couplings):
         self._world = world
-        arrays = make_tree_arrays(world.tree)
+        arrays = make_tree_arrays(world.tree, flexible=world.flexible)
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)

@@ -99,7 +99,7 @@ class Sensors:
         self._sensors = {sensor.name: sensor for sensor in scene.sensors}
         self.offsets: dict[str, Any] = {}  #: readings that samples are told without: what ``tare`` has put there
         self.pads: dict[str, PadFace] = {}
-        arrays = make_tree_arrays(world.tree, simulator.context.make_aggregates())
+        arrays = make_tree_arrays(world.tree, simulator.context.make_aggregates(), world.flexible)
         self._external, self._handle = arrays.still, make_tree_handle(arrays)
         for i, sensor in enumerate(scene.sensors):
             key = f"sensors[{i}]"

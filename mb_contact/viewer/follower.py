@@ -251,7 +251,7 @@ class Follower:
                 R = quat_to_matrix(quaternion) @ frame.R.T
                 start = world.tree.q_start[frame.body]
                 self._q[start : start + 3], self._q[start + 3 : start + 7] = p - R @ frame.p, matrix_to_quat(R)
-        R_body, p_body = tree_poses(world.tree, self._q)
+        R_body, p_body = tree_poses(world.tree, self._q, world.flexible)
         poses = {}
         for link in self._drawing.moving:
             frame = world.frames[link]

@@ -131,12 +131,12 @@ class FlowArrays(NamedTuple):
 FlowArraysHandleType, FlowArraysHandle, _handle_of = handle(FlowArrays)
 
 
-def make_flow(n, N, nq, rule, tableau, tolerance, is_free, make_aggregates):
+def make_flow(n, N, nq, rule, tableau, tolerance, is_free, make_modal, make_aggregates):
     """(FlowArrays, their handle) of a rule, for n bodies, N degrees of freedom and nq coordinates.
 
-    ``make_aggregates`` makes the handle of the tree's aggregates, or None.
+    ``make_modal`` and ``make_aggregates`` make handles for flexible links and for the tree's aggregates, or None.
     """
-    kin, kin_end = make_kinematics(n, N), make_kinematics(n, N)
+    kin, kin_end = (make_kinematics(n, N, make_modal()) for _ in range(2))
     art, art_held = (make_articulated(n, N, make_aggregates()) for _ in range(2))
     given = {"kin": kin, "kin_end": kin_end, "art": art, "art_held": art_held, "is_free": is_free}
     given |= {"A": tableau.A, "b": tableau.b, "difference": tableau.difference}

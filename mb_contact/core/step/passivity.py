@@ -24,6 +24,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.step.closing import refresh
 from mb_contact.core.tree.inverse_dynamics import body_kinetic_energy
+from mb_contact.core.tree.modal_dynamics import modal_rate_energy, modal_rate_momentum
 from mb_contact.core.tree.spatial import (
     ZERO,
     add_vector,
@@ -109,6 +110,10 @@ def _measure_groups(h):
         add_vector(work.group_velocity, t, vector_sum(ZERO, m, linear(h.kin.V, k)))
         if h.tree.parent[k] < 0 and h.tree.joint_type[k] != JOINT_FLOATING:
             work.group_held[t] = 1
+    for f in range(h.kin.modal.link.shape[0]):
+        t = _group_of(h, h.kin.modal.link[f])
+        work.group_energy[t] += modal_rate_energy(h.kin.modal, h.kin.V, f)
+        add_vector(work.group_velocity, t, modal_rate_momentum(h.kin.modal, f)[3:])
     _hold(h, 0, 3 * h.contacts.count[0], 3)
     _hold(h, h.bil.info[FIRST], h.bil.info[FIRST] + h.bil.info[COUNT], 1)
     for t in range(groups):

@@ -30,6 +30,7 @@ from mb_contact.core.tree.hinges import (
     load_hinges,
     open_hinges,
 )
+from mb_contact.core.tree.modal_dynamics import flexible_link, modal_maps, modal_own_inertia
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -76,12 +77,18 @@ def _eliminate_aggregate(tree, kin, dt, art, i):
     """Maps, D, U and P+ of aggregate i, added to the P of its base; False where some motion of it meets no inertia."""
     g = art.aggregates
     m = g.base[i]
-    aggregate_maps(tree, kin, g, i)
+    f = flexible_link(kin, g.body[g.first_body[i]])
+    if f < 0:
+        aggregate_maps(tree, kin, g, i)
+    else:
+        modal_maps(kin, g, i, f)
     c = g.columns[i]
     for a in range(c):
         put_spatial(g.U[i], a, STILL)
         for b in range(c):
             g.D[a, b] = 0.0
+    if f >= 0:
+        modal_own_inertia(kin, g, i, f)
     for e in range(g.first_dof[i], g.first_dof[i + 1]):
         d = tree.armature[g.dof[e]] + dt * tree.damping[g.dof[e]]
         g.rotor[e] = d

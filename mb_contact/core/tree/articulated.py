@@ -21,6 +21,8 @@ says.
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.aggregates import aggregate_inertias, load_aggregates, open_aggregates
 from mb_contact.core.tree.hinges import eliminate_hinges, load_hinges, open_hinges
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_dynamics import modal_forces
 from mb_contact.core.tree.spatial import (
     STILL,
     packed,
@@ -78,6 +80,8 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
         a, b, c = packed(art.P, k)
         force = spatial_sum(packed_product(a, b, c, spatial(kin.a, k)), 1.0, spatial(kin.b, k))
         put_spatial(art.z, k, spatial_sum(force, -1.0, spatial(external, k)))
+    if has_modes(kin):
+        modal_forces(kin, art.aggregates, nu)
     _load_hinges(tree, kin, art, 1)
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     _open_hinges(tree, kin, art, kin.a, base, v_dot)

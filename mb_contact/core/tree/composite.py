@@ -10,6 +10,8 @@ about the body origin (10 numbers), and shifted by the parallel-axis rule.
 import numpy as np
 
 from mb_contact.core.jit import sweep
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_dynamics import modal_mass_matrix
 from mb_contact.core.tree.spatial import add_vector, gathered, momentum, spatial, spatial_dot, vector
 from mb_contact.types import JOINT_FLOATING
 
@@ -65,6 +67,8 @@ def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
             else:
                 _row_by_hinges(tree.parent, tree.joint_type, v_start, nv, kin.l, kin.H, k, i, f, M)
             M[i, i] += tree.armature[i]
+    if has_modes(kin):
+        modal_mass_matrix(tree, kin, I, mc, mass, M)
 
 
 @sweep

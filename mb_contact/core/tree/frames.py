@@ -9,6 +9,7 @@ The rows of all nodes are stacked.  Body -1 is the inertial frame.
 
 from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.tree.joints import map_rate
+from mb_contact.core.tree.modal import has_modes, node_column_rates
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -51,6 +52,8 @@ def frame_jacobians(tree, kin, body, first, p, J):
             r = between(p, i, kin.p, k)
             for d in range(v_start[k], v_start[k] + tree.nv[k]):
                 _put_column(J, row, d, first[i], moved(spatial(kin.H, d), r))
+            if has_modes(kin) and kin.modal.node_of[k] >= 0:
+                _put_modes(kin.modal, k, r, J, row, first[i])
             k = tree.parent[k]
         row += 6 - first[i]
 
@@ -61,6 +64,27 @@ def _put_column(J, row, d, skip, h):
     if skip == 0:
         J[row, d], J[row + 1, d], J[row + 2, d] = h[:3]
     J[row + 3 - skip, d], J[row + 4 - skip, d], J[row + 5 - skip, d] = h[3:]
+
+
+@kernel
+def _put_modes(g, k, r, J, row, skip):
+    """Columns of the modes in the rows of a node that is r away from the node of a flexible link that is body k."""
+    e = g.node_of[k]
+    f = g.link_of[e]
+    for j in range(g.first_mode[f + 1] - g.first_mode[f]):
+        _put_column(J, row, g.v_start[f] + j, skip, moved(spatial(g.columns, g.first_shape[e] + j), r))
+
+
+@kernel
+def _put_mode_rates(g, k, r, apart, J_dot, row, skip):
+    """Their rates; ``apart`` is the difference of the two velocities."""
+    e = g.node_of[k]
+    f = g.link_of[e]
+    for j in range(g.first_mode[f + 1] - g.first_mode[f]):
+        at = g.first_shape[e] + j
+        turning = ZERO + vector_product(vector(g.columns, at), apart)
+        rate = spatial_sum(moved(spatial(g.column_rates, at), r), 1.0, turning)
+        _put_column(J_dot, row, g.v_start[f] + j, skip, rate)
 
 
 @kernel
@@ -77,6 +101,8 @@ def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
     V = kin.V
     for k in range(parent.shape[0]):
         map_rate(tree.joint_type[k], parent[k], v_start[k], nv[k], H, V, v, H_dot)
+    if has_modes(kin):
+        node_column_rates(kin)
     row = 0
     for i in range(body.shape[0]):
         k = body[i]
@@ -87,6 +113,8 @@ def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
             for d in range(v_start[k], v_start[k] + nv[k]):
                 turning = ZERO + vector_product(vector(H, d), apart[3:])
                 _put_column(J_dot, row, d, first[i], spatial_sum(moved(spatial(H_dot, d), r), 1.0, turning))
+            if has_modes(kin) and kin.modal.node_of[k] >= 0:
+                _put_mode_rates(kin.modal, k, r, apart[3:], J_dot, row, first[i])
             k = parent[k]
         row += 6 - first[i]
 

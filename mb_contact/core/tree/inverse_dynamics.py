@@ -4,6 +4,13 @@
 """Inverse dynamics by one scatter and one gather: alpha = phi*(H* v_dot + a), f = phi(M alpha + b), T = H f."""
 
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_dynamics import (
+    modal_inverse_dynamics,
+    modal_kinetic_energy,
+    modal_rate_energy,
+    modal_rate_momentum,
+)
 from mb_contact.core.tree.spatial import (
     add_spatial,
     gathered,
@@ -33,6 +40,9 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
     effort : (N,)
         Output.
     """
+    if has_modes(kin):
+        modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
+        return
     H = kin.H
     l = kin.l
     parent = tree.parent
@@ -73,6 +83,8 @@ def kinetic_energy(tree, kin, V, v):
         total += body_kinetic_energy(tree.mass[k], kin.I, kin.mc, V, k)
     for i in range(v.shape[0]):
         total += 0.5 * tree.armature[i] * v[i] * v[i]
+    for f in range(kin.modal.link.shape[0]):
+        total += modal_kinetic_energy(kin.modal, V, f, v)
     return total
 
 
@@ -85,6 +97,8 @@ def mechanical_energy(tree, kin, gravity):
         kinetic += body_kinetic_energy(tree.mass[k], kin.I, kin.mc, kin.V, k)
         for c in range(3):
             potential -= gravity[c] * (tree.mass[k] * kin.p[k, c] + kin.mc[k, c])
+    for f in range(kin.modal.link.shape[0]):
+        kinetic += modal_rate_energy(kin.modal, kin.V, f)
     return kinetic, potential
 
 
@@ -96,4 +110,6 @@ def gravity_power(tree, kin, gravity):
     for k in range(tree.parent.shape[0]):
         turning = vector_product(vector(kin.V, k), vector(kin.mc, k))
         power += vector_dot(g, vector_sum(turning, tree.mass[k], linear(kin.V, k)))
+    for f in range(kin.modal.link.shape[0]):
+        power += vector_dot(g, modal_rate_momentum(kin.modal, f)[3:])
     return power

@@ -11,6 +11,14 @@ again (poses of a revolute chain 107 -> 30 ns a body, inertias 38 -> 16).
 
 from mb_contact.core.jit import sweep
 from mb_contact.core.tree.joints import joint_bias, joint_map, joint_motion, revolute_motion
+from mb_contact.core.tree.modal import (
+    has_modes,
+    modal_bias,
+    modal_inertias,
+    modal_velocities,
+    place_node,
+    take_coordinates,
+)
 from mb_contact.core.tree.spatial import (
     STILL,
     ZERO,
@@ -31,13 +39,14 @@ from mb_contact.core.tree.spatial import (
     vector_sum,
 )
 from mb_contact.core.trigonometry import sines_and_cosines
-from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW
+from mb_contact.types import JOINT_NODE, JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW
 
 
 @sweep
 def body_poses(tree, q, kin):
     """Poses, offsets l and hinge maps H of all bodies at q, into ``kin``."""
     sines_and_cosines(q, kin.angle, kin.sine, kin.cosine)
+    take_coordinates(kin.modal, q)
     for k in range(tree.parent.shape[0]):
         body_pose(tree, q, kin, k)
 
@@ -82,6 +91,8 @@ def body_pose(tree, q, kin, k):
         multiply(base, 0, turn, 0, R, k)
         joint_map(kind[k], v_start[k], tree.nv[k], axis, tree.axis2, k, base, R, H)
         l = vector_sum(l, 1.0, turned(b, vector(kin.shift, 0)))
+        if kind[k] == JOINT_NODE:
+            l = place_node(tree, kin, k, l)
     # l is built from the joint, not from a difference of large positions
     put_vector(kin.l, k, l)
     put_vector(p, k, vector_sum(l, 1.0, vector(p, m)) if m >= 0 else l)
@@ -90,6 +101,9 @@ def body_pose(tree, q, kin, k):
 @sweep
 def body_velocities(tree, kin, v, V):
     """Spatial velocities ``V(k) = phi*(p, k) V(p) + H*(k) v(k)`` into V (n, 6)."""
+    if has_modes(kin):
+        modal_velocities(tree, kin, v, V)
+        return
     parent = tree.parent
     v_start = tree.v_start
     nv = tree.nv
@@ -131,6 +145,8 @@ def body_inertias(tree, kin):
         )
         put_matrix(kin.I, k, (xx, xy, xz, xy, yy, yz, xz, yz, zz))
         put_vector(kin.mc, k, (mx, my, mz))
+    if has_modes(kin):
+        modal_inertias(kin)
 
 
 @sweep
@@ -154,3 +170,5 @@ def bias_terms(tree, kin, v):
         w = vector(V, m)
         turning = vector_product(w, vector_sum(ZERO, v[s], vector(H, s)))
         put_spatial(kin.a, k, turning + vector_product(w, vector_sum(linear(V, k), -1.0, linear(V, m))))
+    if has_modes(kin):
+        modal_bias(kin, v)

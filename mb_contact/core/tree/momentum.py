@@ -4,6 +4,8 @@
 """Momentum of all moving bodies together: centre of mass, momentum about a point, momentum matrix."""
 
 from mb_contact.core.jit import kernel, sweep
+from mb_contact.core.tree.modal import has_modes
+from mb_contact.core.tree.modal_dynamics import modal_momentum_matrix, modal_rate_momentum
 from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spatial_sum
 
 
@@ -34,6 +36,9 @@ def total_momentum(tree, kin, point, h):
     for k in range(tree.parent.shape[0]):
         h_k = momentum(kin.I, kin.mc, tree.mass[k], k, spatial(kin.V, k))
         total = spatial_sum(total, 1.0, gathered(h_k, _from_point(kin, k, point)))
+    for f in range(kin.modal.link.shape[0]):
+        h_f = modal_rate_momentum(kin.modal, f)
+        total = spatial_sum(total, 1.0, gathered(h_f, _from_point(kin, kin.modal.link[f], point)))
     h[0], h[1], h[2], h[3], h[4], h[5] = total
 
 
@@ -54,6 +59,8 @@ def momentum_matrix(tree, kin, I, mc, mass, point, A):
         for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             f = gathered(momentum(I, mc, mass[k], k, spatial(kin.H, i)), r)
             A[0, i], A[1, i], A[2, i], A[3, i], A[4, i], A[5, i] = f
+    if has_modes(kin):
+        modal_momentum_matrix(kin, I, mc, mass, point, A)
 
 
 @kernel

@@ -35,6 +35,7 @@ from mb_contact.studies.sko.factors import (
     mass_factors,
     mass_inverse,
 )
+from mb_contact.studies.sko.flexible import flexible_tree
 from mb_contact.studies.sko.identities import identities
 from mb_contact.studies.sko.lyapunov import (
     backward_block,
@@ -76,6 +77,7 @@ __all__ = [
     "eliminate_crbm",
     "eliminate_modified_abm",
     "expand",
+    "flexible_tree",
     "forward_dynamics",
     "forward_dynamics_operators",
     "forward_lyapunov",

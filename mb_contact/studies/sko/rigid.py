@@ -29,6 +29,7 @@ from mb_contact.types import (
     JOINT_SCREW,
     JOINT_SPHERICAL,
     JOINT_UNIVERSAL,
+    JOINT_WELD,
     WORLD,
 )
 
@@ -64,6 +65,8 @@ def rigid_tree(
     """
     tree: Any = getattr(model, "tree", model)
     n, N = len(tree.parent), int(np.sum(tree.nv))
+    for link in getattr(model, "flexible", ()):
+        raise ModelError(f"'{link.link}' is a flexible link, which sko.flexible_tree knows")
     names = getattr(model, "body_names", None) or [f"body {k}" for k in range(n)]
     for i in np.flatnonzero(np.asarray(tree.joint_type) >= len(JOINT_NQ)):
         raise ModelError(f"the joint of {names[i]} has type {tree.joint_type[i]}, which sko.rigid_tree does not know")
@@ -72,17 +75,17 @@ def rigid_tree(
     v = np.zeros(N) if v is None else as_vector(v, N, "v")
     gravity = as_vector(gravity, 3, "gravity")
     R, p = tree_poses(tree, q)
-    hinge = [_hinge(tree, k, R) for k in range(n)]
+    hinge = [hinge_map(tree, k, R) for k in range(n)]
     rotors = [_rotors(tree, k, armature) for k in range(n)]
     V, a = _velocities(tree, p, hinge, v, gravity)
     sizes = [6 + len(rotors[k]) for k in range(n)]
     weights, H, M, a_full, b_full = [], [], [], [], []
     for k in range(n):
         parent = int(tree.parent[k])
-        inertia, c = _inertia(tree, k, R[k])
+        inertia, c = spatial_inertia(tree, k, R[k])
         w, spare = V[k][:3], len(rotors[k])
         b = np.concatenate((cross(w, inertia[:3, :3] @ w), tree.mass[k] * cross(w, cross(w, c))))
-        weights.append(None if parent == WORLD else _padded(_shift(p[k] - p[parent]), sizes[parent], sizes[k]))
+        weights.append(None if parent == WORLD else _padded(shift(p[k] - p[parent]), sizes[parent], sizes[k]))
         H.append(np.hstack((hinge[k], np.eye(len(hinge[k]))[:, rotors[k]])))
         M.append(_padded(inertia, sizes[k], sizes[k]))
         M[k][range(6, sizes[k]), range(6, sizes[k])] = tree.armature[tree.v_start[k] + rotors[k]]
@@ -136,7 +139,7 @@ def pickoff(sko_model: SkoModel, node: int, offset: ArrayLike) -> Floats:
     -------
     ndarray (m(k), 6)
     """
-    return _padded(_shift(as_vector(offset, 3, "offset")), sko_model.phi.sizes[node], 6)
+    return _padded(shift(as_vector(offset, 3, "offset")), sko_model.phi.sizes[node], 6)
 
 
 def skew(x: Floats) -> Floats:
@@ -154,7 +157,7 @@ def skew(x: Floats) -> Floats:
     return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
-def _shift(l):
+def shift(l):
     """phi = [[I, skew(l)], [0, I]]: rigid body transformation over l."""
     phi = np.eye(6)
     phi[:3, 3:] = skew(l)
@@ -168,13 +171,15 @@ def _padded(X, rows, columns):
     return full
 
 
-def _hinge(tree, k, R):
+def hinge_map(tree, k, R):
     """H(k) (r, 6) in world axes."""
     kind, parent, zero = tree.joint_type[k], tree.parent[k], np.zeros((3, 3))
     base = tree.R_joint[k] if parent == WORLD else R[parent] @ tree.R_joint[k]  # the joint frame, fixed in the parent
     axis, in_plane = base @ tree.axis[k], base @ tree.axis2[k]
     if kind == JOINT_FLOATING:
         return np.eye(6)
+    if kind == JOINT_WELD:
+        return np.zeros((0, 6))
     if kind == JOINT_PRISMATIC:
         return np.concatenate((zero[0], axis))[None]
     if kind == JOINT_REVOLUTE:
@@ -195,7 +200,7 @@ def _rotors(tree, k, armature):
     return np.flatnonzero(tree.armature[start : start + tree.nv[k]] > 0.0) if armature else np.zeros(0, np.int64)
 
 
-def _inertia(tree, k, R):
+def spatial_inertia(tree, k, R):
     """M(k) at the body's origin and the centre of mass from there, world axes."""
     c, m = R @ tree.com[k], tree.mass[k]
     C = skew(c)
@@ -223,7 +228,7 @@ def _velocities(tree, p, hinge, v, gravity):
             a.append(np.concatenate((own, -gravity)))
             continue
         w = V[parent][:3]
-        V.append(_shift(p[k] - p[parent]).T @ V[parent] + joint)
+        V.append(shift(p[k] - p[parent]).T @ V[parent] + joint)
         linear = cross(w, V[k][3:] - V[parent][3:])
         a.append(np.concatenate((own + cross(w, joint[:3]), linear + cross(w, joint[3:]))))
     return V, a
