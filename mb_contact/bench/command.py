@@ -44,11 +44,13 @@ BENCHES = {
         ("--only", {"metavar": "NAME", "help": "one grasp alone, as 'mass ratio 100'"}),
     )),
     "quadruped": (
-        "quadruped", "Drumwright's quadruped on a height field: modified PPM against Lemke (needs example-robot-data)",
+        "quadruped", "Drumwright's quadruped, a run for each solver: PPM, active sets, Lemke",
         (
             ("--seconds", {"type": float, "default": 10.0, "metavar": "T", "help": "simulated time (default: 10)"}),
             ("--plot", {"dest": "picture", "metavar": "FILE",
                         "help": "write a picture of the walk there (matplotlib)"}),
+            ("--feet", {"default": "soles", "metavar": "FEET",
+                        "help": "soles of 30 studs on tiles, or balls on hills (default: soles)"}),
         ),
     ),
     "pendulum": ("pendulum", "OS against NMC/OS: J14 Table 2 and J12 Table I", (

@@ -33,6 +33,7 @@ from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.studies.drumwright.active_set import active_set_qp
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.studies.drumwright.no_slip import no_slip_step
 from mb_contact.studies.drumwright.point_contacts import PointContacts, point_contacts
@@ -151,36 +152,6 @@ def _no_slip_system(grasp, contacts, sticking):
     tangents = np.column_stack((normals + 1, normals + 2))[sticking].ravel()
     system.choose(tangents, 0.0, normals)
     return system
-
-
-def active_set_qp(F: Floats, e: Floats) -> tuple[Floats, int]:
-    """min 1/2 z* F z + e* z, z >= 0, by a primal active-set method; every working set is factored afresh.
-
-    Returns
-    -------
-    z, iterations
-    """
-    n = len(e)
-    z, free, iterations = np.zeros(n), np.zeros(n, bool), 0
-    tolerance = 1e-11 * max(np.abs(e).max(initial=0.0), 1e-300)
-    while iterations < 20 * n:
-        iterations += 1
-        B = np.flatnonzero(free)
-        target = np.zeros(n)
-        if len(B):
-            target[B] = np.linalg.lstsq(F[np.ix_(B, B)], -e[B], rcond=1e-12)[0]
-        blocked = B[target[B] < -tolerance]
-        if len(blocked):
-            ratio = z[blocked] / (z[blocked] - target[blocked])
-            z += ratio.min() * (target - z)
-            free[blocked[np.argmin(ratio)]] = False
-            continue
-        z = np.maximum(target, 0.0)
-        gradient = np.where(free, 0.0, F @ z + e)
-        if not gradient.min(initial=0.0) < -tolerance:
-            break
-        free[np.argmin(gradient)] = True
-    return z, iterations
 
 
 def quadprog_qp(F: Floats, e: Floats) -> tuple[Floats, int]:

@@ -1,64 +1,84 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drumwright's quadruped (D15 section VII-B): ten seconds of walking over a terrain map, 1 ms steps.
+"""Drumwright's quadruped (D15 section VII-B): ten seconds of walking over a terrain, 1 ms steps, a run for each solver.
 
-Two experiments: no slip with semi-implicit Euler, and viscous friction with Runge-Kutta of fourth order.  The robot
-walks with the simulator's own solver, and the problem of each step is also solved by the modified PPM and, as in the
-paper, by Lemke's algorithm: with viscous friction the same problem in the normals, without slip that of Drumwright and
-Shell, a friction pyramid of four sides with mu = 100.
+Two experiments: no slip with semi-implicit Euler, and viscous friction with Runge-Kutta of fourth order.  Every run is
+that of a scene with its own ``solver``: nothing is exchanged afterwards, so the runs part as walks do, and each has
+its own contacts.  As in the paper Lemke's algorithm gets, without slip, the problem of Drumwright and Shell, a
+friction pyramid of four sides with mu = 100; here it gets the no-slip problem itself as well.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.bench.grasp import DIRECTIONS, FRICTION, SOLVED_TOLERANCE, regularised_lemke
+from mb_contact.bench.grasp import DIRECTIONS, FRICTION
 from mb_contact.bench.quadruped_picture import draw
+from mb_contact.bench.soles import with_soles_on_tiles
 from mb_contact.bench.trot import Trot
-from mb_contact.core.lcp.active_factor import make_ppm_work
-from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
-from mb_contact.core.solve.draft import HALVES
-from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
-from mb_contact.core.step.assemble import assemble
-from mb_contact.core.workspace import ITERATIONS, STAGE
-from mb_contact.errors import InputError, SceneError
+from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
-from mb_contact.simulation.contact_step import ContactStep
-from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.simulator import Simulator
-from mb_contact.studies.drumwright import equality_rows as _eq
-from mb_contact.studies.drumwright.friction_state import row_residuals
-from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED
-from mb_contact.types import OK, SOLVER_OVER_BUDGET, TOUCHING_FRICTION
 
 SCENE = "package://mb_contact/config/quadruped.yaml"
 EXPERIMENTS = {"no_slip": "semi_implicit_euler", "viscous": "rk4"}  # friction model and integrator
-METHODS = ("the simulator's solver", "modified PPM", "Lemke")
 SECONDS = 10.0
+FEET = ("soles", "balls")
+#: name of a run: friction model, solver, whether the modified PPM starts from the last step's normals
+RUNS = {
+    "no slip, modified PPM": ("no_slip", "ppm", True),
+    "no slip, modified PPM from nothing": ("no_slip", "ppm", False),
+    "no slip, active-set QP": ("no_slip", "active_set", False),
+    "no slip, Lemke": ("no_slip", "lemke", False),
+    "mu = 100, Lemke": ("coulomb_polyhedral", "lemke", False),
+    "viscous, modified PPM": ("viscous", "ppm", True),
+    "viscous, modified PPM from nothing": ("viscous", "ppm", False),
+    "viscous, active-set QP": ("viscous", "active_set", False),
+    "viscous, Lemke": ("viscous", "lemke", False),
+}
+#: what D15's Tables II and III print [s]
+PRINTED = {
+    "no slip, modified PPM": 301.796, "mu = 100, Lemke": 416.284,
+    "viscous, modified PPM": 2139.73, "viscous, Lemke": 2936.36,
+}  # fmt: skip
+BESIDE = {"no slip, Lemke": "no slip, modified PPM", "mu = 100, Lemke": "no slip, modified PPM",
+          "viscous, Lemke": "viscous, modified PPM"}  # fmt: skip
 
 
 class Walk(NamedTuple):
-    """What came out of one experiment; an entry of the arrays for each step."""
+    """What came out of one run; an entry of the arrays for each step."""
 
     seconds: float  #: wall clock of all steps, with control and collision detection [s]
+    cpu: float  #: of this process, the same [s]
     trunk: np.ndarray  #: (steps, 3), its origin [m]
     upright: float  #: least cosine of the trunk's tilt
     contacts: np.ndarray
-    residual: float  #: largest of a certificate [sqrt(N s m/s)]
+    iterations: np.ndarray  #: pivots
+    solvers: list[str]  #: what the certificates say
+    residual: np.ndarray  #: of the certificates [sqrt(N s m/s)]
 
 
-def quadruped(friction_model: str) -> Scene:
-    """Scene of one of EXPERIMENTS.
+def quadruped(friction_model: str, solver: str = "auto", feet: str = "balls") -> Scene:
+    """Scene of a run.
+
+    Parameters
+    ----------
+    friction_model : str
+        One of EXPERIMENTS, or coulomb_polyhedral: the friction of Drumwright and Shell.
+    solver : str
+        That of the scene.
+    feet : str
+        ``"balls"`` on hills as in the scene file, or ``"soles"`` of 30 studs on tiles of different heights.
 
     Raises
     ------
@@ -66,157 +86,90 @@ def quadruped(friction_model: str) -> Scene:
         The robots of example-robot-data are not installed.
     """
     scene = load_scene(find_resource(SCENE))
+    if feet == "soles":
+        scene = with_soles_on_tiles(scene)
+    if friction_model == "coulomb_polyhedral":  # the geometric mean of both sides
+        scene = replace(scene, materials={k: replace(m, friction=FRICTION) for k, m in scene.materials.items()})
+    integrator = EXPERIMENTS.get(friction_model, "semi_implicit_euler")
     return replace(
-        scene, friction_model=friction_model, integrator=EXPERIMENTS[friction_model], friction_directions=DIRECTIONS
+        scene, friction_model=friction_model, integrator=integrator, friction_directions=DIRECTIONS, solver=solver
     )
 
 
 def walk(simulator: Simulator, seconds: float = SECONDS) -> Walk:
     """Walk from the simulator's present state."""
     trot = Trot(simulator)
-    trunk, contacts, upright, residual = [], [], 1.0, 0.0
-    start = time.perf_counter()
+    trunk, certificates, upright = [], [], 1.0
+    start, cpu = time.perf_counter(), time.process_time()
     for _ in range(round(seconds / simulator.time_step)):
-        certificate = simulator.step(trot.efforts()).certificate
+        certificates.append(simulator.step(trot.efforts()).certificate)
         position, attitude = simulator.link_pose("trunk")
         trunk.append(position)
         upright = min(upright, quat_to_matrix(attitude)[2, 2])
-        contacts.append(certificate.contacts)
-        residual = max(residual, certificate.residual)
-    return Walk(time.perf_counter() - start, np.array(trunk), float(upright), np.array(contacts), residual)
+    spent = time.perf_counter() - start, time.process_time() - cpu
+    contacts, iterations, residual = (
+        np.array([getattr(c, name) for c in certificates]) for name in ("contacts", "iterations", "residual")
+    )
+    solvers = [c.solver for c in certificates]
+    return Walk(*spent, np.array(trunk), float(upright), contacts, iterations, solvers, residual)
 
 
-class BesideOthers(ContactStep):
-    """The simulator's steps; each problem is solved by modified PPM and by Lemke's algorithm too.
-
-    All are timed from the assembled rows to the impulses, Lemke's without the scaling in NumPy around it.
-    """
-
-    def __init__(self, context: StepContext) -> None:
-        super().__init__(context)
-        self.clear()
-
-    def clear(self) -> None:
-        """Start to record: of each problem, by METHODS, (unknowns, seconds, pivots or Newton steps, solved).
-
-        ``seconds`` is what the study has taken in all, ``apart`` the largest difference of a row's velocity from that
-        of the modified PPM [m/s].
-        """
-        self.records: list[tuple] = []
-        self.seconds, self.apart = 0.0, 0.0
-
-    def allocate(self) -> None:
-        context, rows = self.context, len(self.context.solution.r)
-        n, N, size = context.n, context.N, (DIRECTIONS + 2) * context.capacity + rows
-        self._eq, self._ppm = _eq.make_equality_work(n, N, rows, rows), make_ppm_work(len(context.blocks.start), N)
-        self._W, self._e = np.zeros((rows, rows)), np.zeros(rows)
-        self._M, self._h = np.zeros((size, size)), np.zeros(size)
-
-    def solve(self, handle: Any) -> int:
-        context, info = self.context, self.context.work.info
-        assemble(handle)
-        warm = np.flatnonzero(context.solution.r[context.blocks.start[: context.blocks.count[0]]] > 0.0)
-        start = time.perf_counter()
-        status = _problem.assemble_problem(handle)
-        status = _problem.solve(handle, _problem.STEP) if status == OK else status
-        middle = time.perf_counter()
-        if status == OK and context.blocks.count[0]:
-            solved = info[STAGE] < SOLVER_OVER_BUDGET
-            own = context.blocks.rows[0], middle - start, info[ITERATIONS], solved
-            _step.apply_impulses(handle)
-            self.records.append((own, self._by_ppm(warm), self._by_lemke()))
-            self.seconds += time.perf_counter() - middle
-        return status
-
-    def _rows(self):
-        """What the kernels of equality_rows.py want first."""
-        c = self.context
-        return c.tree, c.kin, c.art, c.compliance, c.rows, int(c.blocks.rows[0]), RANK_TOLERANCE
-
-    def _by_ppm(self, warm):
-        """Unknowns, seconds, pivots, and whether the problem was solved; ``warm`` normals are expected to press."""
-        context, eq = self.context, self._eq
-        rows, contacts = int(context.blocks.rows[0]), int(context.contacts.count[0])
-        hard = context.blocks.start[: context.blocks.count[0]]
-        near = np.flatnonzero(context.contacts.gap[:contacts] <= TOUCHING_FRICTION)
-        tangents = np.column_stack((3 * near + 1, 3 * near + 2)).ravel()
-        eq.q[:rows], eq.info[:] = context.solution.q[:rows], 0
-        eq.equality[: len(tangents)], eq.hard[: len(hard)] = tangents, hard
-        eq.softness[: len(tangents)], eq.start[: len(warm)] = 0.0, warm
-        if context.scene.friction_model == "viscous":
-            viscous = context.world.viscous[context.contacts.pair[near]]
-            acting = 0.5 * context.dt * context.friction.model[HALVES]
-            eq.softness[: len(tangents)] = np.repeat(1.0 / (acting * viscous), 2)
-        eq.info[_eq.EQUALITY_ROWS], eq.info[_eq.FREE_ROWS] = len(tangents), len(hard)
-        start = time.perf_counter()
-        _eq.solve_with_equalities(*self._rows(), len(warm), 20 * len(hard) + 50, eq, self._ppm)
-        seconds = time.perf_counter() - start
-        *wrong, largest = row_residuals(eq, hard)
-        self.apart = max(self.apart, np.abs(eq.u[:rows] - context.solution.u[:rows]).max())
-        return len(hard), seconds, int(eq.info[_eq.TOTAL_PIVOTS]), max(wrong) <= SOLVED * largest
-
-    def _by_lemke(self):
-        """The same; with viscous friction the rows that PPM has eliminated are eliminated here too."""
-        eq, W, e, blocks = self._eq, self._W, self._e, self.context.blocks
-        count, rows, start = int(blocks.count[0]), int(blocks.rows[0]), time.perf_counter()
-        pyramid = self.context.scene.friction_model == "no_slip"
-        if pyramid:
-            eq.hard[:rows], blocks.mu[:count] = np.arange(rows), FRICTION
-            eq.info[:], eq.info[_eq.FREE_ROWS] = 0, rows
-        _eq.condense(*self._rows(), eq, W, e)
-        M, q, size, forces, mean = W, e, count, count, np.trace(W[:count, :count]) / count
-        if pyramid:
-            M, q, size = self._M, self._h, int(lcp_size(blocks))
-            lcp_assemble(W, e, blocks, M, q)
-            forces, mean = size - int((blocks.dim[:count] == 3).sum()), np.trace(W[:rows, :rows]) / rows
-        seconds = time.perf_counter() - start
-        _, residual, pivots, more = regularised_lemke(M[:size, :size], q[:size], forces, max(mean, 1e-300))
-        return size, seconds + more, pivots, residual <= SOLVED_TOLERANCE
-
-
-class _Studied(Simulator):
-    """A simulator whose problems are solved by all METHODS."""
-
-    def _make_contact_step(self):
-        return BesideOthers(self.context)
-
-
-def compare(friction_model: str, seconds: float = SECONDS) -> tuple[Walk, BesideOthers]:
-    """A Walk, without the seconds of the other methods, and the BesideOthers of its problems."""
-    simulator = _Studied(quadruped(friction_model))
-    walk(simulator, 0.02)  # compiles
+def simulator_of(name: str, feet: str) -> Simulator:
+    """The simulator of one of RUNS, its kernels loaded."""
+    friction_model, solver, warm = RUNS[name]
+    simulator = Simulator(quadruped(friction_model, solver, feet))
+    simulator.context.contact_step.starts_warm = warm
+    walk(simulator, 0.02)
     simulator.reset()
-    simulator.context.contact_step.clear()
-    run = walk(simulator, seconds)
-    return run._replace(seconds=run.seconds - simulator.context.contact_step.seconds), simulator.context.contact_step
+    return simulator
 
 
-def run_bench(seconds: float = SECONDS, picture: str | Path | None = None) -> int:
+def rows(seconds: float, feet: str) -> Iterator[tuple[str, Walk | DynamicsError]]:
+    """(name, Walk) of every run, or why a run ended; the first is walked before, since kernels load on the way."""
+    for i, name in enumerate((next(iter(RUNS)), *RUNS)):
+        try:
+            run = walk(simulator_of(name, feet), seconds)
+            if i > 0:
+                yield name, run
+        except DynamicsError as error:
+            yield name, error
+
+
+def run_bench(seconds: float = SECONDS, picture: str | Path | None = None, feet: str = "soles") -> int:
     """Measure and print; returns the exit code."""
     if not 0.0 < seconds <= 1000.0:
         raise InputError(f"--seconds must be above 0 and at most 1000, got {seconds:g}")
+    if feet not in FEET:
+        raise InputError(f"--feet must be {' or '.join(FEET)}, got {feet!r}")
     try:
         Simulator(quadruped("no_slip"), warm_up=False)
     except SceneError as error:
         print(f"no quadruped: {error}")
         return 1
-    print(f"HyQ trots over a height field for {seconds:g} s, steps of 1 ms")
-    for model, integrator in EXPERIMENTS.items():
-        run, study = compare(model, seconds)
-        n = run.contacts
-        print(
-            f"\n{model}, {integrator}: {run.trunk[-1, 0] - run.trunk[0, 0]:.2f} m forwards, least cosine of the tilt "
-            f"{run.upright:.3f}, residual {run.residual:.1e}, velocities of PPM within {study.apart:.1e} m/s"
-        )
-        print(f"contact points: {n.min()} to {n.max()}, mean {n.mean():.1f}, deviation {n.std():.1f}")
-        head = ("unknowns", "solver [s]", "mean [us]", "pivots", "whole [s]", "failed")
-        print(f"{'method':<26}" + "".join(f"{word:>{width}}" for word, width in zip(head, (9, 12, 11, 8, 11, 8))))
-        records = np.array(study.records, float)
-        for name, (size, spent, pivots, solved) in zip(METHODS, records.transpose(1, 2, 0)):
-            print(
-                f"{name:<26}{int(size.max()):>9}{spent.sum():>12.2f}{1e6 * spent.mean():>11.0f}{pivots.mean():>8.1f}"
-                f"{run.seconds - records[:, 0, 1].sum() + spent.sum():>11.2f}{int((solved == 0.0).sum()):>8}"
-            )
+    ground = {"soles": "soles of 30 studs on tiles", "balls": "balls on hills"}[feet]
+    print(f"HyQ trots {seconds:g} s on {ground}, steps of 1 ms; whole runs with control and collision detection")
+    print(f"{'run':<36}{'wall [s]':>9}{'CPU [s]':>9}{'paper [s]':>11}{'Lemke/PPM':>11}{'paper':>7}{'contacts':>22}"
+          f"{'pivots':>8}{'way [m]':>9}{'over 1e-6':>10}{'unsolved':>9}")  # fmt: skip
+    done: dict[str, Walk] = {}
+    for name, run in rows(seconds, feet):
+        if isinstance(run, DynamicsError):
+            print(f"{name:<36} {run}")
+            continue
+        done[name] = run
+        print(_line(name, run, done), flush=True)
     if picture is not None:
-        print(f"wrote {draw(picture, quadruped('no_slip'))}")
+        print(f"wrote {draw(picture, quadruped('no_slip', feet=feet))}")
     return 0
+
+
+def _line(name, run, done):
+    other, n = BESIDE.get(name), run.contacts
+    ratio = f"{run.cpu / done[other].cpu:.2f}" if other in done else ""
+    printed = f"{PRINTED[name] / PRINTED[other]:.2f}" if other and name in PRINTED else ""
+    seconds = f"{PRINTED[name]:.0f}" if name in PRINTED else ""
+    contacts = f"{n.min()} to {n.max()}, {n.mean():.1f} +- {n.std():.1f}"
+    return (
+        f"{name:<36}{run.seconds:>9.2f}{run.cpu:>9.2f}{seconds:>11}{ratio:>11}{printed:>7}{contacts:>22}"
+        f"{run.iterations.mean():>8.1f}{run.trunk[-1, 0] - run.trunk[0, 0]:>9.2f}"
+        f"{int((run.residual > 1e-6).sum()):>10}{run.solvers.count('over_budget'):>9}"
+    )

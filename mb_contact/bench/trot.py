@@ -58,6 +58,7 @@ class Trot:
         self._sim = simulator
         self.gait = Gait() if gait is None else gait
         world = simulator.world
+        self._joints = len(world.joint_names)
         names = [f"{leg}_{joint}_joint" for leg in LEGS for joint in ("haa", "hfe", "kfe")]
         order = [world.joint_names.index(name) for name in names]
         self._q, self._v = world.joint_q[order].reshape(4, 3), world.joint_v[order].reshape(4, 3)
@@ -82,7 +83,7 @@ class Trot:
         load = -self._weight / max(standing.sum(), 1) * R.T[:, 2]
         for leg in np.flatnonzero(standing):  # the ground pushes the foot up by its share of the weight
             effort[leg] += SIGNS[leg] * (leg_jacobian(SIGNS[leg] * q[leg]).T @ load)
-        out = np.zeros(len(self._order) * 3)
+        out = np.zeros(self._joints)
         out[self._order] = effort
         return out
 

@@ -48,7 +48,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
-    "solver": ("auto", "lemke", "newton"),
+    "solver": ("auto", "newton", "lemke", "ppm", "active_set"),
     "collision_engine": ("coal", "fcl"),
     "integrator": ("semi_implicit_euler", "rk4", "midpoint", "adaptive"),
     "collision_scheme": ("time_stepping", "event"),
@@ -159,6 +159,21 @@ class Scene:
         (True, False)
         """
         return self.formulation != "os" or self.solver != "auto"
+
+    @property
+    def pivots(self) -> bool:
+        """Whether compiled steps are solved by Lemke's algorithm, the modified PPM or active sets.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> mb.Scene(solver="ppm", friction_model="no_slip").pivots, mb.Scene(solver="lemke", formulation="mc").pivots
+        (True, False)
+        """
+        return self.formulation == "os" and self.solver in ("lemke", "ppm", "active_set")
 
     def error(self, key: str, message: str) -> SceneError:
         """A SceneError that names the file, the line and the key, e.g. ``primitives[0].mass``.

@@ -78,8 +78,11 @@ def _setting_rules(scene):
         yield value not in allowed, key, f"'{value}' is not available; available: {', '.join(allowed)}"
     model, other = scene.friction_model, scene.studied
     chosen = f"formulation {scene.formulation} with solver {scene.solver}"
-    message = f"{chosen} has friction_model coulomb_polyhedral only; set that, or formulation: os and solver: auto"
-    yield other and model != "coulomb_polyhedral", "formulation", message
+    known = ("coulomb_polyhedral",) if scene.solver != "ppm" and scene.solver != "active_set" else ()
+    known += ("no_slip", "viscous") if scene.pivots else ()
+    message = f"{chosen} has friction_model {' or '.join(known)} only; set that, or formulation: os and solver: auto"
+    symmetric = "ppm and active_set need a symmetric problem, which friction_model no_slip and viscous lead to with os"
+    yield other and model not in known, "formulation", message if known else symmetric
     yield _numbers_rule("gravity", scene.gravity, size=3)
     yield _numbers_rule("contact_margin", scene.contact_margin, low=0.0)
     yield _numbers_rule("push_out_velocity", scene.push_out_velocity, low=0.0)

@@ -381,7 +381,7 @@ class _Builder:
         joints = self._forces(tree)
         more = len(couplings.gears.ratio) + len(joints.rubbing) + len(joints.sprung) + len(joints.servos)
         self.scene.refuse_if(
-            more and self.scene.studied, "formulation",
+            more and self.scene.studied and not self.scene.pivots, "formulation",
             f"{self.scene.formulation} with solver {self.scene.solver} knows no mimic joints, gears, joint friction, "
             "springs and servos; "
             "leave them out or use os and auto",

@@ -79,6 +79,10 @@ class ContactStep:
         """Solve the problem once more, with other velocities ``sol.q``, from its impulses; a status."""
         return self.complete(handle, _kept.solve_again(handle))
 
+    def solve_at_end(self, handle, flow, end):
+        """The problem solved again with the rows of the kept contacts where a flow has ended; a status."""
+        return self.complete(handle, _kept.solve_at_end(handle, flow, end))
+
     def complete(self, handle, status):
         """A status of ``solve_again``, after all is solved with one limit more where it has missed one."""
         return self.impulses(handle) if status == LIMIT_MISSED else status

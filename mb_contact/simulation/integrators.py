@@ -166,7 +166,7 @@ class Flow:
         _kept.look_at_end(handle, self.flow, end.handle)
         if end.buffers.found[ASKED]:
             end.ask_engine()
-        status = self._context.contact_step.complete(handle, _kept.solve_at_end(handle, self.flow, end.handle))
+        status = self._context.contact_step.solve_at_end(handle, self.flow, end.handle)
         return status or self.flow_with_impulses(handle)
 
     def flow_with_impulses(self, handle):

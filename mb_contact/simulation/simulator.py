@@ -128,7 +128,8 @@ class Simulator(Readings):
 
     def _make_contact_step(self):
         """The ContactStep of the scene's formulation and solver."""
-        return (study("FormulationStep") if self.scene.studied else ContactStep)(self.context)
+        name = "PivotingStep" if self.scene.pivots else "FormulationStep"
+        return (study(name) if self.scene.studied else ContactStep)(self.context)
 
     def _make_impacts(self):
         """The Impacts of a scene that needs some."""

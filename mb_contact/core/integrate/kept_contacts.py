@@ -156,13 +156,19 @@ def solve_at_end(h, f, p):
 
     Where none wander the solution is only polished.
     """
+    return solve_again(h) if pose_at_end(h, f, p) else OK
+
+
+@kernel
+def pose_at_end(h, f, p):
+    """Velocities ``sol.q`` with what the rows of the kept contacts at the end ask for; whether to solve again."""
     if p.buffers.found[NEAR] == 0:
-        return solve_again(h) if h.work.info[ITERATIONS] > 0 else OK
+        return h.work.info[ITERATIONS] > 0
     end_contacts(h, p, p.buffers.found[NEAR])
     _set_ends(h, f, p.contacts)
     _end_velocity(h, f)
     ask_at_end(h, f)
-    return solve_again(h)
+    return True
 
 
 @kernel

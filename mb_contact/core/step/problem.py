@@ -204,6 +204,16 @@ def _pose_by_bodies(h, P):
 
 
 @on_demand(TRUTH)
+def drop_all_push_out(h):
+    """Take the push-out velocities out of the posed problem; False where there are none."""
+    found = False
+    for i in range(h.system.count[ISLANDS]):
+        if _drop_push_out(h, h.system, i):
+            found = True
+    return found
+
+
+@on_demand(TRUTH)
 def _drop_push_out(h, P, island):
     """Take the push-out velocities out of the problem of an island; False where there are none.
 
