@@ -1,10 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All formulations of J14 on many random states, each judged in every other's original problem; and NMC's drift.
+"""All formulations of J14 on many random states, each judged in every other's original problem.
 
     python benchmarks/formulations.py [--states 1000] [--unique 3] [--driven]
-    python benchmarks/formulations.py --drift
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from quick import options_of  # noqa: E402
 
 import mb_contact as mb  # noqa: E402 (the checkout that this script is in, before an installed one)
 from mb_contact.bench.formulations import TABLE  # noqa: E402
-from mb_contact.core.tree.kinematics import bias_terms, body_inertias  # noqa: E402
 from mb_contact.studies.formulations.formulation import residuals  # noqa: E402
-from oracles.dense_oracle import Dense, random_forest, read_only  # noqa: E402
+from oracles.dense_oracle import Dense  # noqa: E402
 from scenes.formulation_cases import dense_rows, only_velocity, random_step  # noqa: E402
 
 
@@ -111,88 +109,6 @@ def states(count, unique, driven):
     return 0 if worst <= 1e-9 else 1
 
 
-# --- drift of absolute coordinates ------------------------------------------------------------------------
-
-
-def chain(n):
-    """n revolute bodies in a row, without rotors and damping."""
-    forest = random_forest(np.random.default_rng(n), n, roots=1, floating=0.0, prismatic=0.0, armature=False)
-    tree = forest.tree._replace(parent=np.arange(-1, n - 1), damping=np.zeros(n), root=np.zeros(n, np.int64))
-    return forest._replace(tree=read_only(tree))
-
-
-def rotation(w):
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_rotvec(w).as_matrix()
-
-
-def drift(n=6, dt=1e-3, seconds=5.0):
-    """A pendulum of n links that NMC moves in absolute coordinates, x+ = x + V+ dt, with and without Baumgarte."""
-    forest = chain(n)
-    print(f"{n} links, {1e3 * dt:g} ms; worst opening of a hinge [mm], plain and with 0.2 of it taken back a step")
-    both = [swing(forest, n, dt, round(seconds / dt), rate) for rate in (0.0, 0.2)]
-    for t, plain, held in zip(both[0], both[0].values(), both[1].values()):
-        print(f"  t = {t:6.3f} s  {1e3 * plain:10.5f}  {1e3 * held:10.5f}")
-    return 0
-
-
-def swing(forest, n, dt, steps, rate):
-    """Worst opening [m] by time [s]."""
-    tree, record = forest.tree, {}
-    kin = mb.studies.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt).state.kin
-    for step in range(1, steps + 1):
-        problem = mb.studies.StepProblem(forest, np.zeros(n), np.zeros(n), time_step=dt)
-        moving = problem.state.kin
-        moving.R[:], moving.p[:], moving.V[:] = kin.R, kin.p, kin.V
-        set_absolute(tree, problem)
-        formulation = mb.studies.formulate(problem, "nmc")
-        formulation.q[formulation.layout["p_hinge"]] += rate / dt * hinge_errors(tree, kin, formulation.bodies)
-        V = formulation.search()[0][: 6 * n].reshape(n, 6)
-        kin.V[:] = V
-        kin.p[:] += dt * V[:, 3:]
-        kin.R[:] = rotation(dt * V[:, :3]) @ kin.R
-        if step in (1, 10, 100) or step % 1000 == 0:
-            record[step * dt] = opening(tree, kin)
-    return record
-
-
-def hinge_errors(tree, kin, bodies):
-    """K times the displacement of each body from where its parent holds it: origin and axis."""
-    n = len(tree.parent)
-    error = np.zeros((n, 6))
-    up_R = np.concatenate([np.eye(3)[None], kin.R[:-1]])
-    up_p = np.concatenate([np.zeros((1, 3)), kin.p[:-1]])
-    error[:, 3:] = kin.p - up_p - np.einsum("kij,kj->ki", up_R, tree.p_joint)
-    held = np.einsum("kij,kjl,kl->ki", up_R, tree.R_joint, tree.axis)
-    error[:, :3] = np.cross(held, np.einsum("kij,kj->ki", kin.R, tree.axis))
-    own = bodies.K.toarray().reshape(n, 5, 6 * n)
-    return np.concatenate([own[k, :, 6 * k : 6 * k + 6] @ error[k] for k in range(n)])
-
-
-def set_absolute(tree, problem):
-    """Hinge maps, offsets, inertias and bias terms that follow from the poses and velocities of the bodies."""
-    state, kin = problem.state, problem.state.kin
-    kin.H[:, :3] = np.einsum("kij,kj->ki", kin.R, tree.axis)
-    kin.H[:, 3:] = 0.0
-    kin.l[1:] = np.einsum("kij,kj->ki", kin.R[:-1], tree.p_joint[1:])
-    body_inertias(tree, kin)
-    w = kin.V[:, :3].copy()
-    w[1:] -= kin.V[:-1, :3]
-    state.v[:] = np.einsum("ki,ki->k", kin.H[:, :3], w)
-    bias_terms(tree, kin, state.v)
-    state.drift[:] = kin.a
-    for k in range(1, len(state.drift)):
-        state.drift[k] += state.drift[k - 1]
-        state.drift[k, 3:] += np.cross(state.drift[k - 1, :3], kin.l[k])
-
-
-def opening(tree, kin):
-    """Largest distance of a body's origin from where its parent holds it."""
-    held = kin.p[:-1] + np.einsum("kij,kj->ki", kin.R[:-1], tree.p_joint[1:])
-    return float(np.linalg.norm(kin.p[1:] - held, axis=1).max())
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--states", type=int, default=1000, metavar="N", help="random states (default: 1000)")
@@ -202,10 +118,7 @@ def main():
     parser.add_argument(
         "--driven", action="store_true", help="loops with friction may be driven, so that some states jam"
     )
-    parser.add_argument("--drift", action="store_true", help="drift of a pendulum in absolute coordinates instead")
     arguments = options_of(parser, states=3)
-    if arguments.drift:
-        return drift()
     return states(arguments.states, arguments.unique, arguments.driven)
 
 

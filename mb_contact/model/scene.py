@@ -47,6 +47,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
+    "coordinates": ("joints", "bodies"),
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto", "newton", "lemke", "ppm", "active_set"),
     "collision_engine": ("coal", "fcl"),
@@ -115,6 +116,7 @@ class Scene:
     enforce_velocity_limits: bool = False  #: those of the URDF; a scene's own are always enforced
     time_step: float = 0.001
     gravity: tuple[float, float, float] = GRAVITY
+    coordinates: str = "joints"  #: of the step; with those of bodies every joint is a loop closure
     formulation: str = "os"
     collision_engine: str = "coal"
     integrator: str = "semi_implicit_euler"

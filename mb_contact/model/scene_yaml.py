@@ -317,6 +317,7 @@ SCENE_READERS = {
     "motions": many(_motion),
     "sensors": many(_sensor),
     "loops": choice(*CHOICES["loops"]),
+    "coordinates": choice(*CHOICES["coordinates"]),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),
     "enforce_velocity_limits": boolean,

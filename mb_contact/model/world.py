@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mb_contact.errors import SceneError
+from mb_contact.model.body_coordinates import in_body_coordinates
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
 from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
@@ -410,6 +411,8 @@ class _Builder:
             link_geometries={link: tuple(rows) for link, rows in link_geometries.items()},
             warnings=tuple(self.warnings), flexible=tuple(self.flexible),
         )
+        if self.scene.coordinates == "bodies":
+            world = in_body_coordinates(world, self.scene)
         for array in (*world.tree, *world.geoms, world.gravity, world.q0, world.v0, world.joint_q,
                       world.joint_v, world.effort_limit, world.viscous, world.restitution, *world.surfaces):
             array.setflags(write=False)

@@ -1,0 +1,98 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NMC/OS of whole robots (``coordinates: bodies``): drift of the joints over time by stabilisation, and the cost.
+
+python benchmarks/body_coordinates.py [--seconds 5] [--robots dual_arm,ur5,...]
+
+Robots of example-robot-data and the dual arm move freely from random speeds, without gravity (free fall would
+spin undamped fingers up), limits, damping and collisions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+from quick import options_of
+
+import mb_contact as mb
+from mb_contact.model.resources import find_resource
+from mb_contact.model.scene import Scene, SceneModel
+
+ROBOTS = {
+    "dual_arm": "package://mb_contact/urdf/dual_arm.urdf",
+    "ur5": "package://example-robot-data/robots/ur_description/urdf/ur5_robot.urdf",
+    "hyq": "package://example-robot-data/robots/hyq_description/robots/hyq_no_sensors.urdf",
+    "talos": "package://example-robot-data/robots/talos_data/robots/talos_reduced.urdf",
+}
+#: name: drift_control, drift_rate
+STABILISED = {"none": ("baumgarte", 0.0), "0.05 a step": ("baumgarte", 0.05), "0.2 a step": ("baumgarte", 0.2),
+              "projection": ("projection", 0.2)}  # fmt: skip
+GONE = re.compile("<!--.*?-->|<(collision_checking|collision|visual)[ >].*?</\\1>|<(dynamics|mimic) .*?/>", re.DOTALL)
+MOMENTS = (0.1, 1.0, 5.0)  #: at which drift is told [s]
+
+
+def scene_of(robot: str) -> Scene:
+    """A robot without what coordinates of bodies leave out, with random velocities."""
+    text = GONE.sub("", find_resource(ROBOTS[robot]).read_text(encoding="utf-8"))
+    text = re.sub('<safety_controller.*?/>|(lower|upper)="[^"]*"', lambda m: _without_limits(m.group()), text)
+    base = "weld" if robot in ("dual_arm", "ur5") else "free"
+    names = mb.load_urdf(text, inertia_errors="warn").joint_names
+    speeds = np.random.default_rng(0).uniform(-0.5, 0.5, len(names))
+    model = SceneModel(text, base=base, velocities=dict(zip(names, speeds.tolist())), inertia_errors="warn")
+    return Scene(models=(model,), gravity=(0.0, 0.0, 0.0))
+
+
+def _without_limits(found):
+    if found.startswith("<"):
+        return ""
+    return 'lower="-1e9"' if found.startswith("lower") else 'upper="1e9"'
+
+
+def swing(scene: Scene, seconds: float) -> tuple[dict[float, float], float, float]:
+    """Worst closure error up to each moment, range of the energy, microseconds of a step (CPU, least)."""
+    sim = mb.Simulator(scene)
+    energies, errors, least = [], [], np.inf
+    for _ in range(round(seconds / sim.time_step / 50) or 1):
+        start = time.process_time()
+        steps = [sim.step().certificate for _ in range(50)]
+        least = min(least, (time.process_time() - start) / 50)
+        energies += [c.energy for c in steps]
+        errors += [c.closure_error for c in steps]
+    worst = {t: max(errors[: round(t / sim.time_step)]) for t in MOMENTS}
+    return worst, np.ptp(energies), 1e6 * least
+
+
+def run(seconds: float, robots: list[str]) -> int:
+    """Measure and print."""
+    print(f"moving freely for {seconds:g} s, steps of 1 ms; closure error: the worst so far of all hinges [m, rad]")
+    print(f"{'robot':<10}{'coordinates':<12}{'stabilised by':<14}{'unknown v':>10}{'hinge rows':>11}"
+          + "".join(f"{f'{t:g} s':>10}" for t in MOMENTS) + f"{'energy [J]':>11}{'us a step':>11}")  # fmt: skip
+    for name in robots:
+        scene = scene_of(name)
+        plain = mb.build_world(scene)
+        _, energy, cost = swing(scene, seconds)
+        print(f"{name:<10}{'joints':<12}{'':<14}{len(plain.v0):>10}{0:>11}" + 10 * len(MOMENTS) * " "
+              + f"{energy:>11.2g}{cost:>11.0f}")  # fmt: skip
+        for label, (control, rate) in STABILISED.items():
+            own = replace(scene, coordinates="bodies", drift_control=control, drift_rate=rate)
+            world = mb.build_world(own)
+            worst, energy, cost = swing(own, seconds)
+            print(f"{'':<10}{'bodies':<12}{label:<14}{len(world.v0):>10}{world.couplings.rows:>11}"
+                  + "".join(f"{worst[t]:>10.1e}" for t in MOMENTS) + f"{energy:>11.2g}{cost:>11.0f}",
+                  flush=True)  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5.0, help="simulated time (default: 5)")
+    known = [name for name in ROBOTS if name == "dual_arm" or find_spec("example_robot_data") is not None]
+    parser.add_argument("--robots", default=",".join(known), help=f"some of {','.join(ROBOTS)}")
+    options = options_of(parser, seconds=0.1, robots="dual_arm")
+    raise SystemExit(run(options.seconds, options.robots.split(",")))

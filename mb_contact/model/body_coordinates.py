@@ -1,0 +1,147 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Worlds in body coordinates: every body is free, every joint a loop closure (J14 sections 3 and 8).
+
+The operational-space step of such a world is J14's NMC/OS, ``formulation: nmc`` its NMC: 6 n velocities, 6 n - N rows
+of hinges.  What a joint keeps by its coordinates in a tree is now kept by rows, so it drifts, and ``drift_control`` and
+``drift_rate`` are its stabilisation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.workspace import make_kinematics
+from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.types import (
+    CLOSURE_AXIS,
+    CLOSURE_PLANAR,
+    CLOSURE_POINT,
+    JOINT_FLOATING,
+    JOINT_NAMES,
+    JOINT_PLANAR,
+    JOINT_PRISMATIC,
+    JOINT_REVOLUTE,
+    JOINT_SPHERICAL,
+    WORLD,
+    Closures,
+)
+
+if TYPE_CHECKING:
+    from mb_contact.model.world import World
+
+REFUSED = "a joint is no coordinate then, so it has no {}; leave that out, or use coordinates: joints"
+
+
+def in_body_coordinates(world: World, scene: Any) -> World:
+    """The same bodies, free, their joints as loop closures before those of the scene.
+
+    What acts on joints' coordinates goes: efforts, limits, damping and rotors, with a warning.
+
+    Parameters
+    ----------
+    world : World
+    scene : Scene
+        Whose errors name the place.
+
+    Raises
+    ------
+    SceneError
+        A universal joint, or what needs a joint's coordinate: gears, mimic joints, friction, springs, servos, motions.
+    """
+    tree, joints = world.tree, world.joints
+    moved = {
+        "gear, mimic joint or motion": len(world.couplings.gears.ratio), "friction": len(joints.rubbing),
+        "spring": len(joints.sprung), "servo": len(joints.servos),
+    }  # fmt: skip
+    for what, there in moved.items():
+        scene.refuse_if(there > 0, "coordinates", REFUSED.format(what))
+    universal = [name for name, kind in zip(world.body_names, tree.joint_type) if JOINT_NAMES[kind] == "universal"]
+    message = f"the universal joint of '{' '.join(universal[:1])}' is four rows that no loop closure has; use joints"
+    scene.refuse_if(bool(universal), "coordinates", message)
+    n = len(tree.parent)
+    kin = make_kinematics(n, len(world.v0))
+    body_poses(tree, world.q0, kin)
+    body_velocities(tree, kin, world.v0, kin.V)
+    left = {
+        "limits": np.isfinite(tree.lower) | np.isfinite(tree.upper), "damping": tree.damping > 0.0,
+        "rotors": tree.armature > 0.0,
+    }  # fmt: skip
+    left = [name for name, there in left.items() if there[tree_joints(tree)].any()]
+    warning = (f"coordinates: bodies leaves {' and '.join(left)} of joints out",) if left else ()
+    return replace(
+        world, tree=_free(tree), q0=_constant(np.column_stack([kin.p, [matrix_to_quat(R) for R in kin.R]]).ravel()),
+        v0=_constant(kin.V.ravel()), couplings=_with_hinges(world, tree), joints=_no_forces(joints, 6 * n),
+        joint_names=(), joint_q=_constant(np.zeros(0, np.int64)), joint_v=_constant(np.zeros(0, np.int64)),
+        effort_limit=_constant(np.zeros(0)), objects={name: k for k, name in enumerate(world.body_names)},
+        warnings=world.warnings + warning,
+    )  # fmt: skip
+
+
+def tree_joints(tree):
+    """Degrees of freedom (N,) that are not those of free bodies."""
+    return np.repeat(tree.joint_type != JOINT_FLOATING, tree.nv)
+
+
+def _free(tree):
+    """A forest of free bodies."""
+    n = len(tree.parent)
+    own = {
+        "parent": np.full(n, WORLD, np.int64), "joint_type": np.full(n, JOINT_FLOATING, np.int64),
+        "q_start": 7 * np.arange(n), "v_start": 6 * np.arange(n), "nv": np.full(n, 6, np.int64), "root": np.arange(n),
+        "R_joint": np.tile(np.eye(3), (n, 1, 1)), "p_joint": np.zeros((n, 3)), "axis": np.zeros((n, 3)),
+        "axis2": np.zeros((n, 3)), "armature": np.zeros(6 * n), "damping": np.zeros(6 * n),
+        "effort_limit": np.zeros(6 * n), "lower": np.full(6 * n, -np.inf), "upper": np.full(6 * n, np.inf),
+    }  # fmt: skip
+    return tree._replace(**{name: _constant(array) for name, array in own.items()})
+
+
+def _with_hinges(world, tree):
+    """The world's Couplings with a closure for each joint before its own; prismatic joints are two planar ones."""
+    rows: dict[str, list] = {name: [] for name in Closures._fields}
+    names = []
+    for k in np.flatnonzero(tree.joint_type != JOINT_FLOATING):
+        frame = _frame_along(tree.axis[k])
+        kinds = {
+            JOINT_REVOLUTE: [(CLOSURE_AXIS, frame)], JOINT_PLANAR: [(CLOSURE_PLANAR, frame)],
+            JOINT_SPHERICAL: [(CLOSURE_POINT, frame)],
+            JOINT_PRISMATIC: [(CLOSURE_PLANAR, np.roll(frame, shift, axis=1)) for shift in (1, 2)],
+        }[tree.joint_type[k]]  # fmt: skip
+        for kind, axes in kinds:
+            values = (kind, k, tree.parent[k], np.zeros(3), tree.p_joint[k], axes, tree.R_joint[k] @ axes, 0.0)
+            for name, value in zip(Closures._fields, (*values, np.zeros(7))):
+                rows[name].append(value)
+            names.append(world.body_names[k])
+    own = world.couplings.closures
+    closures = Closures(**{
+        name: _constant(np.concatenate([np.array(values, of.dtype).reshape(-1, *of.shape[1:]), of]))
+        for (name, values), of in zip(rows.items(), own)
+    })  # fmt: skip
+    return world.couplings._replace(closures=closures, closure_names=(*names, *world.couplings.closure_names))
+
+
+def _frame_along(axis):
+    """Right-handed axes whose z is ``axis``, or any of a joint without one."""
+    if not axis.any():
+        return np.eye(3)
+    x = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _no_forces(joints, N):
+    """JointForces of N degrees of freedom on which nothing acts."""
+    real = {name: np.zeros(N) for name, array in joints._asdict().items() if array.dtype == np.float64}
+    bodies = {name: np.zeros(0, np.int64) for name in joints._fields if name not in real}
+    real["velocity_limit"] = np.full(N, np.inf)
+    return joints._replace(**real, **bodies)
+
+
+def _constant(array):
+    array.setflags(write=False)
+    return array
