@@ -15,7 +15,6 @@ import argparse
 import re
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 from quick import options_of
@@ -46,6 +45,13 @@ def scene_of(robot: str) -> Scene:
     speeds = np.random.default_rng(0).uniform(-0.5, 0.5, len(names))
     model = SceneModel(text, base=base, velocities=dict(zip(names, speeds.tolist())), inertia_errors="warn")
     return Scene(models=(model,), gravity=(0.0, 0.0, 0.0))
+
+
+def _is_there(robot):
+    try:
+        return find_resource(ROBOTS[robot]).is_file()
+    except FileNotFoundError:
+        return False
 
 
 def _without_limits(found):
@@ -92,7 +98,7 @@ def run(seconds: float, robots: list[str]) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=5.0, help="simulated time (default: 5)")
-    known = [name for name in ROBOTS if name == "dual_arm" or find_spec("example_robot_data") is not None]
+    known = [name for name in ROBOTS if _is_there(name)]
     parser.add_argument("--robots", default=",".join(known), help=f"some of {','.join(ROBOTS)}")
     options = options_of(parser, seconds=0.1, robots="dual_arm")
     raise SystemExit(run(options.seconds, options.robots.split(",")))

@@ -19,13 +19,21 @@ import numpy as np
 
 from mb_contact.checks import CONSTRAINTS, Floats
 from mb_contact.core.constraints.gear import combine_velocities
-from mb_contact.core.constraints.response import constraint_response, make_response_arrays, make_response_handle
+from mb_contact.core.constraints.response import (
+    constraint_response,
+    make_response_arrays,
+    make_response_handle,
+    row_speeds,
+)
 from mb_contact.core.constraints.rows import row_velocities
-from mb_contact.core.tree.kinematics import body_velocities
+from mb_contact.core.tree.joints import integrate_joints
+from mb_contact.core.tree.kinematics import body_poses, body_velocities
+from mb_contact.core.workspace import make_articulated, make_kinematics
 from mb_contact.dynamics.inverse import invert_compliance
 from mb_contact.errors import InputError
 from mb_contact.types import CLOSURE_ROWS
 
+SPAN = 1e-5  #: to either side, over which rates of driven rows are taken [s]
 GONE = 1e-11  #: part of a node's compliance in the tree of which rounding is left where a constraint takes all
 
 
@@ -80,6 +88,40 @@ class ConstraintResponse:
             combine_velocities(a.u, a.bil)
             a.bias[:] += a.u[: len(a.bias)]
         return Held(a.response[holds], invert_compliance(a.compliance[np.ix_(holds, holds)])[0], a.bias[holds])
+
+
+class DrivenRows:
+    """d/dt (G v - U) of the rows of a world, some of which are driven, where the generalised velocities stay.
+
+    It takes the place of dG/dt v in the bias of nodes: G v_dot is minus that.  U, the frames and the lengths of driven
+    closures go along splines, so their rates are taken from values before and after, which is as good as SPAN**2.
+
+    Parameters
+    ----------
+    couplings, rubbing, tree
+        As of a ConstraintResponse.
+    """
+
+    def __init__(self, couplings: Any, rubbing: Any, tree: Any) -> None:
+        n, N, m = len(tree.parent), len(tree.armature), couplings.rows + len(rubbing)
+        self._tree, self._kin = tree, make_kinematics(n, N)
+        art = make_articulated(n, N)
+        self._arrays = make_response_arrays(tree, self._kin, art, couplings.closures, rubbing, couplings.gears, m)
+        self._handle, self._U = make_response_handle(self._arrays), np.zeros(m + len(couplings.gears.ratio))
+
+    def rates(self, motions: Any, q: Floats, v: Floats, time: float) -> Floats:
+        """Of all rows (m,) at coordinates q (nq,) and velocities v (N,) at a time [s]; ``motions`` stay as they are."""
+        saved, speeds = motions.save(), []
+        for span in (SPAN, -SPAN):
+            there = q.copy()
+            integrate_joints(self._tree, v, span, there)
+            body_poses(self._tree, there, self._kin)
+            body_velocities(self._tree, self._kin, v, self._kin.V)
+            motions.place(time + span)
+            row_speeds(self._handle, there, self._U)
+            speeds.append(self._arrays.u[: len(self._arrays.bias)].copy())
+        motions.restore(saved)
+        return (speeds[0] - speeds[1]) / (2.0 * SPAN)
 
 
 def constrain(held: Held, J: Floats, compliance: Floats, bias: Floats) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from mb_contact.model.motions import Path
 
-SHORT = 1e-6  #: over which the angular velocity of a frame is taken where no step says over which [s]
+TINY = 1e-4  #: rotation below which its Jacobian is taken to first order [rad]; its second-order part is below 1e-8
 VALUES = ("positions", "displacements", "rotations", "lengths")  #: of a Motion
 MOVING = {"gears": ("offset", "rate"), "closures": ("p_b", "R_b", "length", "motion")}  #: arrays that motions change
 
@@ -113,10 +113,12 @@ class DrivenMotions:
         first, own = self._context.couplings.closures, self._own
         axes, motion = first.R_b[c], np.zeros(7)
         if "rotations" in paths:
-            span = dt if dt > 0.0 else SHORT
-            before, after = (Rotation.from_rotvec(paths["rotations"].at(t)) for t in (time + dt - span, time + dt))
+            before, after = (Rotation.from_rotvec(paths["rotations"].at(t)) for t in (time, time + dt))
             own["R_b"][c] = axes @ after.as_matrix()
-            motion[:3] = axes @ (after * before.inv()).as_rotvec() / span
+            if dt > 0.0:
+                motion[:3] = axes @ (after * before.inv()).as_rotvec() / dt
+            else:
+                motion[:3] = axes @ _angular_velocity(paths["rotations"], time)
         if "displacements" in paths:
             own["p_b"][c] = first.p_b[c] + axes @ paths["displacements"].at(time + dt)
             motion[3:6] = axes @ _rate(paths["displacements"], time, dt)
@@ -129,6 +131,17 @@ class DrivenMotions:
 def _rate(path, time, dt):
     """Mean rate of a path from a time over dt [s]."""
     return (path.at(time + dt) - path.at(time)) / dt if dt > 0.0 else path.rate(time)
+
+
+def _angular_velocity(path, time):
+    """Of a frame whose rotation vector goes along a path: the left Jacobian of the rotation vector times its rate."""
+    r, rate = path.at(time), path.rate(time)
+    angle = np.linalg.norm(r)
+    if angle < TINY:
+        return rate + 0.5 * np.cross(r, rate)
+    across = np.cross(r, rate)
+    bent = (1.0 - np.cos(angle)) / angle**2 * across
+    return rate + bent + (angle - np.sin(angle)) / angle**3 * np.cross(r, across)
 
 
 def _read_only(array):

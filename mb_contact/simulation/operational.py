@@ -9,7 +9,7 @@ from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance
 from mb_contact.dynamics.arguments import singular_hinge_message
-from mb_contact.dynamics.constrained import ConstraintResponse, checked_constraints, constrain
+from mb_contact.dynamics.constrained import ConstraintResponse, DrivenRows, checked_constraints, constrain
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.types import OK
 
@@ -28,7 +28,7 @@ class OperationalMonitor:
         self._world = world
         self._names = tuple(names)
         self._joints = world.joint_v
-        self._response = None
+        self._response = self._driven = None
         self._S = world.S
         picked = [world.frames[name] for name in names]
         f = len(picked)
@@ -40,8 +40,8 @@ class OperationalMonitor:
             np.array([frame.p for frame in picked], float).reshape(f, 3),
         )
 
-    def operational_space(self, context, constraints, stepped):
-        """OperationalSpace of the frames at the context's state; joint damping left out.
+    def operational_space(self, context, constraints, stepped, time):
+        """OperationalSpace of the frames at the context's state, at a time [s]; joint damping left out.
 
         Friction holds the joints that it held in the last step, where one was ``stepped``: pushes that it resists move
         nothing.
@@ -64,10 +64,16 @@ class OperationalMonitor:
             if self._response is None:
                 moving = context.motions or context.couplings  # frames and offsets move, threads come off
                 couplings = context.couplings._replace(closures=context.closures, gears=moving.gears)
-                self._response = ConstraintResponse(
-                    couplings, self._world.joints.rubbing, context.tree, context.kin, context.art
-                )
+                rubbing = self._world.joints.rubbing
+                self._response = ConstraintResponse(couplings, rubbing, context.tree, context.kin, context.art)
+                if context.motions is not None:
+                    self._driven = DrivenRows(couplings, rubbing, context.tree)
+            rates = 0.0
+            if self._driven is not None:
+                rates = self._driven.rates(context.motions, context.q, context.v, time)[self._response.rows(held)]
+                rates = rates - self._response.at(context.q, held).bias
             rows = self._response.at(context.q, held, carried)
+            rows = rows._replace(bias=rows.bias + rates)
             compliance, bias = constrain(rows, work.J, compliance, bias)
         J = work.J[:, self._joints] if self._S is None else (work.J @ self._S)[:, self._columns()]
         return OperationalSpace(self._names, J, bias, compliance, *invert_compliance(compliance))

@@ -355,7 +355,8 @@ class Readings(Sensing, Threads):
             No frame is named, or one that does not exist; unknown ``constraints``.
         """
         frames = (frames,) if isinstance(frames, str) else tuple(frames)
-        return self._monitor(frames).operational_space(self.context, constraints, self.context.last is not None)
+        stepped = self.context.last is not None
+        return self._monitor(frames).operational_space(self.context, constraints, stepped, self.time)
 
     @cached_property
     def _monitor(self) -> Callable[[tuple[str, ...]], OperationalMonitor]:

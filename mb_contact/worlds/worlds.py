@@ -126,7 +126,7 @@ class Worlds(WorldReadings):
         progress: Callable[[str], Any] | None = None,
     ) -> None:
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
-        message = "worlds have none: a Simulator takes them"
+        message = "worlds have none, since their rollouts are compiled and paths are Python's: a Simulator takes them"
         self.scene.refuse_if(len(self.scene.motions) > 0, "motions", message)
         for i, closure in enumerate(self.scene.loop_closures):
             self.scene.refuse_if(closure.end is not None, f"loop_closures[{i}].end", message)

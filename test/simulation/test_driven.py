@@ -231,6 +231,61 @@ def test_a_step_that_fails_leaves_the_targets():
     np.testing.assert_array_equal(sim.q, q)
 
 
+def second_difference(at, time, h=1e-3):
+    """Of a function of time, of fourth order."""
+    values = [np.asarray(at(time + k * h)) for k in (-2, -1, 0, 1, 2)]
+    return (-values[0] + 16 * values[1] - 30 * values[2] + 16 * values[3] - values[4]) / (12 * h * h)
+
+
+def test_the_bias_of_nodes_of_a_driven_linkage_is_their_motion():
+    """With its crank driven a linkage has no freedom left: geometry alone says how its coupler accelerates."""
+    knots = (0.5, 0.9, 0.2, 0.5)
+    scene = four_bar("axis", 0.5, 0.0, motions=(Motion(joint="crank_joint", times=TIMES, positions=knots),))
+    sim, path = mb.Simulator(replace(scene, drift_control="projection")), CubicSpline(TIMES, knots, bc_type="clamped")
+    model = sim.world.robot_models[0]
+    for _ in range(round(0.44 / DT)):
+        sim.step()
+
+    def pose(time):
+        return mb.frame_pose(model, four_bar_joints(path(time)), "coupler")[1]
+
+    rates = [(pose(sim.time + h) - pose(sim.time - h)) / (2 * h) for h in (1e-4, 5e-5)]
+    exact = (4.0 * rates[1] - rates[0]) / 3.0  # the step's own velocities are the means of a step
+    q = four_bar_joints(path(sim.time))
+    speeds = (four_bar_joints(path(sim.time + 1e-5)) - four_bar_joints(path(sim.time - 1e-5))) / 2e-5
+    sim.set_state(q, speeds)
+    np.testing.assert_allclose(mb.jacobian(model, q, "coupler")[3:] @ sim.v, exact, atol=1e-6)
+    space = sim.operational_space("coupler")
+    np.testing.assert_allclose(space.bias[3:], second_difference(pose, sim.time), atol=1e-4)
+    np.testing.assert_allclose(space.compliance, 0.0, atol=1e-9)
+    np.testing.assert_allclose(sim.operational_space("coupler").bias, space.bias, atol=1e-12)  # asking changes nothing
+
+
+@pytest.mark.parametrize("values", [
+    {"displacements": ((0.0, 0.0, 0.0), (0.1, 0.0, 0.2), (0.0, -0.3, 0.1), (0.0, 0.0, 0.0))},
+    {"rotations": ((0.0, 0.0, 0.0), (0.5, 0.3, 0.0), (1.0, -0.2, 0.4), (0.2, 0.0, 0.0))},
+])  # fmt: skip
+def test_the_bias_of_a_carried_body_is_its_frames_acceleration(values):
+    (name, knots), = values.items()
+    sim, path = mb.Simulator(held(times=TIMES, **values)), CubicSpline(TIMES, knots, bc_type="clamped")
+    for _ in range(round(0.4 / DT)):
+        sim.step()
+    t, v = sim.time, np.zeros(6)
+
+    def spin(time):
+        turn = Rotation.from_rotvec(path(time + 1e-4)) * Rotation.from_rotvec(path(time - 1e-4)).inv()
+        return turn.as_rotvec() / 2e-4
+
+    q, expected = sim.q, np.zeros(6)
+    if name == "displacements":
+        v[3:], expected[3:] = path(t, 1), path(t, 2)
+    else:
+        v[:3], expected[:3] = spin(t), (spin(t + 1e-3) - spin(t - 1e-3)) / 2e-3
+        q[3:] = Rotation.from_rotvec(path(t)).as_quat()
+    sim.set_state(q, v)
+    np.testing.assert_allclose(sim.operational_space("box").bias, expected, atol=2e-4)
+
+
 FOUR = four_bar("axis", 0.5, 0.0)
 
 

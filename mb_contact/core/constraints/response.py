@@ -16,6 +16,7 @@ import numpy as np
 
 from mb_contact.core.arrays import fill
 from mb_contact.core.constraints.bilateral import COUNT, GEARS, BilateralWork, bilateral_rows, make_bilateral_work
+from mb_contact.core.constraints.driven import row_motions
 from mb_contact.core.constraints.gear import combine_velocities, partner_impulses
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
 from mb_contact.core.declare import Integers, Reals, allocate, handle
@@ -79,3 +80,14 @@ def constraint_response(c, q):
         for j in range(c.dv.shape[0]):
             c.response[i, j] = c.dv[j]
         c.bias[i] = c.rows.offset[i]
+
+
+@kernel
+def row_speeds(c, q, U):
+    """``u``, G v - U of all rows at coordinates q and the velocities held in ``kin``; U (m + g,) is a workspace."""
+    bilateral_rows(c.tree, c.kin, q, c.closures, c.rubbing, c.gears, 1.0, 0.0, 0, c.rows, c.loop, c.bil)
+    row_velocities(c.rows, c.bil.info[COUNT] + c.bil.info[GEARS], c.kin.V, c.u)
+    combine_velocities(c.u, c.bil)
+    row_motions(c.kin, c.closures, c.gears, c.rows, c.bil, U)
+    for i in range(c.bil.info[COUNT]):
+        c.u[i] -= U[i]
