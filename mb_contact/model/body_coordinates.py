@@ -27,7 +27,9 @@ from mb_contact.types import (
     JOINT_PLANAR,
     JOINT_PRISMATIC,
     JOINT_REVOLUTE,
+    JOINT_SCREW,
     JOINT_SPHERICAL,
+    JOINT_UNIVERSAL,
     WORLD,
     Closures,
 )
@@ -52,7 +54,8 @@ def in_body_coordinates(world: World, scene: Any) -> World:
     Raises
     ------
     SceneError
-        A universal joint, or what needs a joint's coordinate: gears, mimic joints, friction, springs, servos, motions.
+        A universal joint or a screw, or what needs a joint's coordinate: gears, mimic joints, friction, springs,
+        servos, motions.
     """
     tree, joints = world.tree, world.joints
     moved = {
@@ -61,9 +64,9 @@ def in_body_coordinates(world: World, scene: Any) -> World:
     }  # fmt: skip
     for what, there in moved.items():
         scene.refuse_if(there > 0, "coordinates", REFUSED.format(what))
-    universal = [name for name, kind in zip(world.body_names, tree.joint_type) if JOINT_NAMES[kind] == "universal"]
-    message = f"the universal joint of '{' '.join(universal[:1])}' is four rows that no loop closure has; use joints"
-    scene.refuse_if(bool(universal), "coordinates", message)
+    for name, kind in zip(world.body_names, tree.joint_type):
+        message = f"the {JOINT_NAMES[kind]} joint of '{name}' has no loop closure of the same rows; use joints"
+        scene.refuse_if(kind in (JOINT_UNIVERSAL, JOINT_SCREW), "coordinates", message)
     n = len(tree.parent)
     kin = make_kinematics(n, len(world.v0))
     body_poses(tree, world.q0, kin)
@@ -103,8 +106,8 @@ def _free(tree):
 
 def _with_hinges(world, tree):
     """The world's Couplings with a closure for each joint before its own; prismatic joints are two planar ones."""
-    rows: dict[str, list] = {name: [] for name in Closures._fields}
-    names = []
+    own, names = world.couplings.closures, []
+    held: dict[str, list] = {name: [] for name in ("kind", "body_a", "body_b", "p_b", "R_a", "R_b")}
     for k in np.flatnonzero(tree.joint_type != JOINT_FLOATING):
         frame = _frame_along(tree.axis[k])
         kinds = {
@@ -113,15 +116,14 @@ def _with_hinges(world, tree):
             JOINT_PRISMATIC: [(CLOSURE_PLANAR, np.roll(frame, shift, axis=1)) for shift in (1, 2)],
         }[tree.joint_type[k]]  # fmt: skip
         for kind, axes in kinds:
-            values = (kind, k, tree.parent[k], np.zeros(3), tree.p_joint[k], axes, tree.R_joint[k] @ axes, 0.0)
-            for name, value in zip(Closures._fields, (*values, np.zeros(7))):
-                rows[name].append(value)
+            values = (kind, k, tree.parent[k], tree.p_joint[k], axes, tree.R_joint[k] @ axes)
+            for name, value in zip(held, values):
+                held[name].append(value)
             names.append(world.body_names[k])
-    own = world.couplings.closures
-    closures = Closures(**{
-        name: _constant(np.concatenate([np.array(values, of.dtype).reshape(-1, *of.shape[1:]), of]))
-        for (name, values), of in zip(rows.items(), own)
-    })  # fmt: skip
+    new = {name: np.zeros((len(names), *of.shape[1:]), of.dtype) for name, of in own._asdict().items()}
+    new["end"][:] = np.inf  # of threads
+    new |= {name: np.array(values, new[name].dtype).reshape(new[name].shape) for name, values in held.items()}
+    closures = Closures(**{name: _constant(np.concatenate([new[name], of])) for name, of in own._asdict().items()})
     return world.couplings._replace(closures=closures, closure_names=(*names, *world.couplings.closure_names))
 
 

@@ -48,6 +48,7 @@ ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({
     "coordinates": ("joints", "bodies"),
+    "elimination": ("abm", "modified_abm"),
     "formulation": ("os", "nmc", "mc", "rmc", "nmc_os", "hybrid"),
     "solver": ("auto", "newton", "lemke", "ppm", "active_set"),
     "collision_engine": ("coal", "fcl"),
@@ -117,6 +118,7 @@ class Scene:
     time_step: float = 0.001
     gravity: tuple[float, float, float] = GRAVITY
     coordinates: str = "joints"  #: of the step; with those of bodies every joint is a loop closure
+    elimination: str = "abm"  #: of the articulated sweep; the modified one keeps the digits of small inertias
     formulation: str = "os"
     collision_engine: str = "coal"
     integrator: str = "semi_implicit_euler"

@@ -83,6 +83,10 @@ def _setting_rules(scene):
     message = f"{chosen} has friction_model {' or '.join(known)} only; set that, or formulation: os and solver: auto"
     symmetric = "ppm and active_set need a symmetric problem, which friction_model no_slip and viscous lead to with os"
     yield other and model not in known, "formulation", message if known else symmetric
+    usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
+    for key, value in (*usual.items(), ("solver", "auto")):
+        robust = scene.elimination == "modified_abm" and getattr(scene, key) != value
+        yield robust, "elimination", f"modified_abm needs {key}: {value}; the others take the plain sweep"
     yield _numbers_rule("gravity", scene.gravity, size=3)
     yield _numbers_rule("contact_margin", scene.contact_margin, low=0.0)
     yield _numbers_rule("push_out_velocity", scene.push_out_velocity, low=0.0)

@@ -317,6 +317,7 @@ SCENE_READERS = {
     "motions": many(_motion),
     "sensors": many(_sensor),
     "loops": choice(*CHOICES["loops"]),
+    "elimination": choice(*CHOICES["elimination"]),
     "coordinates": choice(*CHOICES["coordinates"]),
     "drift_control": choice(*CHOICES["drift_control"]),
     "drift_rate": number(low=0.0, high=0.99),

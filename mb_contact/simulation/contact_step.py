@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem
 from mb_contact.core.step import step as _step
@@ -26,6 +28,7 @@ class ContactStep:
     solver_names: tuple[str, ...] = SOLVER_NAMES  #: what the certificate calls the ways to a solution
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
+    integrator: Any = None  #: class of the integrator that the steps need, where it is not the scene's
     only_rows = False  #: whether W has to be posed by rows
 
     def __init__(self, context):

@@ -48,7 +48,7 @@ def needs_impacts(context):
         return possible and holds_impulses(scene)
     if not possible:
         key = "collision_scheme" if by_event else "materials"
-        raise scene.error(key, "impacts need the joint coordinates of formulation os; these steps have others")
+        raise scene.error(key, "impacts need the rows and the sweep of the usual steps; these have others")
     return True
 
 

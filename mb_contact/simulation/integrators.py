@@ -226,6 +226,8 @@ def make_integrator(context):
     if not (context.contact_step.any_integrator or scene.integrator == "semi_implicit_euler"):
         message = f"'{scene.integrator}' needs formulation: os and solver: auto; use semi_implicit_euler here"
         raise scene.error("integrator", message)
+    if context.contact_step.integrator is not None:
+        return context.contact_step.integrator(context)
     if scene.integrator == "semi_implicit_euler" and scene.collision_scheme != "event":
         return SemiImplicitEuler(context)
     _refuse_fast_modes(context)

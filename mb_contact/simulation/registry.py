@@ -7,6 +7,7 @@ import importlib
 
 STUDIES = {
     "FormulationStep": "formulations.scene_step",
+    "RobustPivotStep": "robust_pivot",
     "PivotingStep": "drumwright.pivoting_step",
     "posed_contact_problem": "running_scene",
 }

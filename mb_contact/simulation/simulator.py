@@ -128,6 +128,8 @@ class Simulator(Readings):
 
     def _make_contact_step(self):
         """The ContactStep of the scene's formulation and solver."""
+        if self.scene.elimination == "modified_abm":
+            return study("RobustPivotStep")(self.context)
         name = "PivotingStep" if self.scene.pivots else "FormulationStep"
         return (study(name) if self.scene.studied else ContactStep)(self.context)
 
