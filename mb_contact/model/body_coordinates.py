@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 REFUSED = "a joint is no coordinate then, so it has no {}; leave that out, or use coordinates: joints"
 
 
-def in_body_coordinates(world: World, scene: Any) -> World:
+def in_body_coordinates(world: Any, scene: Any) -> World:
     """The same bodies, free, their joints as loop closures before those of the scene.
 
     What acts on joints' coordinates goes: efforts, limits, damping and rotors, with a warning.
@@ -71,11 +71,11 @@ def in_body_coordinates(world: World, scene: Any) -> World:
     kin = make_kinematics(n, len(world.v0))
     body_poses(tree, world.q0, kin)
     body_velocities(tree, kin, world.v0, kin.V)
-    left = {
+    acting = {
         "limits": np.isfinite(tree.lower) | np.isfinite(tree.upper), "damping": tree.damping > 0.0,
         "rotors": tree.armature > 0.0,
     }  # fmt: skip
-    left = [name for name, there in left.items() if there[tree_joints(tree)].any()]
+    left = [name for name, there in acting.items() if there[tree_joints(tree)].any()]
     warning = (f"coordinates: bodies leaves {' and '.join(left)} of joints out",) if left else ()
     return replace(
         world, tree=_free(tree), q0=_constant(np.column_stack([kin.p, [matrix_to_quat(R) for R in kin.R]]).ravel()),

@@ -309,6 +309,11 @@ def _coupling_rules(scene):
         yield bool(scene.motions) and getattr(scene, key) != value, key, f"motions need {value}"
         message = f"'loops: embed' needs {value}; set that, or 'loops: multipliers'"
         yield scene.loops == "embed" and key != "integrator" and getattr(scene, key) != value, key, message
+    embedded = scene.loops == "embed"
+    message = "'loops: embed' needs joints, whose sweep takes the loops in; set that, or 'loops: multipliers'"
+    yield embedded and scene.coordinates == "bodies", "coordinates", message
+    message = "modified_abm factors the inertia of one joint at a time; set 'loops: multipliers', or elimination: abm"
+    yield embedded and scene.elimination == "modified_abm", "elimination", message
     screws = any(closure.kind == "screw" for closure in scene.loop_closures)
     message = "'loops: embed' does not know closures of kind screw; set 'loops: multipliers'"
     yield scene.loops == "embed" and screws, "loops", message

@@ -18,7 +18,7 @@ LIGHT = 1e-12  #: of the first link beside its load [kg]
 
 
 def stiff_chain(rpy, **settings):
-    """A link of 1e-12 kg that carries one of 1 kg on a hinge in line with its own, without gravity, turned as a whole."""
+    """A link of 1e-12 kg with one of 1 kg on a hinge in line with its own, without gravity, turned as a whole."""
     def link(name, mass):
         moments = " ".join(f'{axis}="{0.01 * mass}"' for axis in ("ixx", "iyy", "izz"))
         return (
