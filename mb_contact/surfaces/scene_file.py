@@ -19,6 +19,11 @@ from mb_contact.surfaces.bodies import GRAVITY
 
 KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
 TREE_KEY = "surface_contacts"  #: contacts in a tree
+ORDINARY = ("models", "primitives", "ground", "loop_closures")  #: keys of scenes whose contacts are impulses
+APART = (
+    "ordinary objects cannot stand beside {}: the impulse of an ordinary contact may take a body off the surface that "
+    "its coordinates lie on, amid the step that is posed with them; make two scenes, or give the bodies shapes"
+)
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,9 @@ def load_surface_scene(path):
     """
     reader, root = open_scene(path, SCENE_READERS)
     kind = _kind(root) or KEY
+    for name, node in root.value if isinstance(root, yaml.MappingNode) else ():
+        if name.value in ORDINARY:
+            raise reader.error(node, name.value, APART.format(kind))
     values = reader.mapping(root, "", READERS[kind], (kind,))
     contacts = values.pop(kind)
     if kind == KEY:

@@ -213,3 +213,10 @@ def test_shipped_trees_are_checked_and_run(scene, capsys):
     assert "friction" in capsys.readouterr().out
     assert cli.main(["run", scene, "--duration", "0.05", "--as-fast-as-possible", "--backend", "embedded"]) == 0
     assert "simulated 0.050 s" in capsys.readouterr().err
+
+
+def test_ordinary_objects_are_refused_with_the_reason(tmp_path):
+    for text, kind in ((GOOD, "surface_contact"), (TREE, "surface_contacts")):
+        file = write(tmp_path, text + "\nprimitives: [{name: box, shape: box, size: [1, 1, 1]}]\n")
+        with pytest.raises(SceneError, match=f"primitives: ordinary objects cannot stand beside {kind}: the impulse"):
+            load_surface_scene(file)
