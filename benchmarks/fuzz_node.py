@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCENE = ROOT / "config" / "box_on_table.yaml"
 DOMAIN = "93"
 SIZES = (4, 8, 16, 20, 24, 28, 40, 64, 120, 400, 2000)  #: of random requests [bytes]
+BROWSERS = 16  #: connections to the page at a time
 WINDOW, PATIENCE = 8, 20.0  #: requests that wait for an answer at a time; seconds to wait for one
 FLOATS = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-320, 1e308, -1e308, 1.0, -1.0, 1e6)
 FAULT = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|in a callback")  #: what a bug looks like
@@ -329,12 +330,19 @@ def _socket(websockets, port, token):
 
     return websockets.connect(
         f"ws://127.0.0.1:{port}", additional_headers={"Cookie": f"mb_contact_token={token}"}, max_size=None,
+        close_timeout=0.1, ping_interval=None, max_queue=None,
         subprotocols=[f"viser-v{viser.__version__}"],
     )  # fmt: skip
 
 
 async def _noise(websockets, port, token, count, chance):
-    """Random frames; a connection that the page closes is opened again."""
+    """Random frames over several connections at a time."""
+    each = -(-count // BROWSERS)
+    return sum(await asyncio.gather(*(_noisy(websockets, port, token, each, chance) for _ in range(BROWSERS))))
+
+
+async def _noisy(websockets, port, token, count, chance):
+    """Random frames; a connection that the page closes, as it does after a bad frame, is opened again."""
     sent = 0
     while sent < count:
         try:
