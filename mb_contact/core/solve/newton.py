@@ -108,11 +108,16 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 
 @kernel
 def _attainable(P, first, last, tolerance):
-    """The tolerance, or what rounding leaves of a residual beside impulses of this size [sqrt(N s m/s)]."""
-    largest, r, D = 0.0, P.r, P.blocks.D
+    """The tolerance, or what rounding leaves of a residual beside impulses of this size [sqrt(N s m/s)].
+
+    The tolerance is that of residuals in the scale D, and so it is less in the scale S of the solver's.
+    """
+    largest, least, r, D, S = 0.0, 1.0, P.r, P.blocks.D, P.blocks.S
     for i in range(first, last):
         largest = max(largest, D[i] * r[i] * r[i])
-    return max(tolerance, ROUNDING * np.sqrt(largest))
+        if D[i] < least * S[i]:
+            least = D[i] / S[i]
+    return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
 
 
 @kernel
