@@ -45,7 +45,7 @@ SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more clos
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
 PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies
-COUPLED = 0.1  #: of mu |W_nt|, the least scale of a normal; 1 would change how redundant contacts share loads
+COUPLED = 0.1  #: of mu |W_nt|, mu up to 1, the least scale of a normal; more would change how redundant contacts share
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 
@@ -269,7 +269,7 @@ def scale_normals(P):
         n = blocks.start[b]
         if blocks.kind[b] != CONTACT:
             continue
-        x, y = blocks.mu[n + 1], blocks.mu[n + 2]
+        x, y = min(blocks.mu[n + 1], 1.0), min(blocks.mu[n + 2], 1.0)
         if P.face[0] == BY_ROWS:
             x, y = x * P.W[source[n], source[n + 1]], y * P.W[source[n], source[n + 2]]
         else:
