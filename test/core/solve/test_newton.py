@@ -233,7 +233,7 @@ def test_a_contact_that_jams_in_its_last_state_is_solved_from_zero():
     q[used] = 1.183e-08, 3.714e-03, -5.058e-03, 1.553, -3.199e-03, 1.551
     warm[used] = 46.31, 2.27e-3, 1.252e-2, -6.259e-3, 0.0, 0.0
     outcome = solve_blocks(W, q, [CONTACT] * 3, [3] * 3, np.tile([0.0, 0.5, 0.5], 3), warm=warm)
-    assert outcome.status == "solved" and 100 < outcome.steps <= 110  # 100: a quarter of the budget
+    assert outcome.status == "solved" and outcome.steps <= 30  # 101 with normals scaled by their own compliances
     assert cone_residual(W, q, np.full(3, 0.5), [3, 3, 3], outcome.r) <= 1e-10
     np.testing.assert_array_equal(outcome.r[:3], 0.0)
 
