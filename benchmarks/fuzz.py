@@ -35,7 +35,7 @@ import mb_contact as mb
 from mb_contact.errors import MbContactError
 from mb_contact.surfaces.scene_build import build_surface_scene
 from mb_contact.surfaces.scene_file import is_surface_scene
-from mb_contact.types import JOINT_FLOATING
+from mb_contact.types import JOINT_FLOATING, JOINT_MODE
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("urdf", "scene", "srdf", "surface")
@@ -244,7 +244,7 @@ def nonsense(world):
         return "a body before its parent"
     if not (tree.lower <= tree.upper).all():
         return "crossed limits"
-    turned = tree.nv == 1
+    turned = (tree.nv == 1) & (tree.joint_type != JOINT_MODE)
     if np.abs(np.linalg.norm(tree.axis[turned], axis=1) - 1.0).max(initial=0.0) > 1e-9:
         return "an axis that is no unit vector"
     alone = (tree.joint_type == JOINT_FLOATING) & ~np.isin(np.arange(len(tree.parent)), tree.parent)

@@ -156,8 +156,10 @@ class Attacker:
 
     def judge(self, name, message, future):
         """Wait for an answer; one that tells of an exception is a fault."""
-        if name.endswith("step_simulation"):  # a pause ends what would take for ever
-            self.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True)
+        for _ in range(int(PATIENCE) if name.endswith("step_simulation") else 0):
+            self.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True)  # ends what would take for ever
+            if future.wait(1.0):  # it may have begun after the pause
+                break
         if not future.wait(PATIENCE):
             if not name.endswith("get_result"):  # of a goal that goes on
                 self.faults.append(f"{name}: no answer to {str(message)[:200]}")

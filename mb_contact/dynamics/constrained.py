@@ -100,11 +100,13 @@ class DrivenRows:
     ----------
     couplings, rubbing, tree
         As of a ConstraintResponse.
+    modal
+        Handle of the tree's flexible links, for these rows alone (``make_modal``).
     """
 
-    def __init__(self, couplings: Any, rubbing: Any, tree: Any) -> None:
+    def __init__(self, couplings: Any, rubbing: Any, tree: Any, modal: Any) -> None:
         n, N, m = len(tree.parent), len(tree.armature), couplings.rows + len(rubbing)
-        self._tree, self._kin = tree, make_kinematics(n, N)
+        self._tree, self._kin = tree, make_kinematics(n, N, modal)
         art = make_articulated(n, N)
         self._arrays = make_response_arrays(tree, self._kin, art, couplings.closures, rubbing, couplings.gears, m)
         self._handle, self._U = make_response_handle(self._arrays), np.zeros(m + len(couplings.gears.ratio))

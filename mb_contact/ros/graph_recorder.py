@@ -85,6 +85,8 @@ class GraphRecorder:
         return new
 
     def _wanted(self, name):
+        if "/_" in name:  # hidden: of actions, whose types are not those of messages
+            return False
         return not self._options.topics or any(fnmatch.fnmatchcase(name, p) for p in self._options.topics)
 
     @staticmethod

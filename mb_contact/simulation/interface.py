@@ -151,9 +151,18 @@ class SceneSimulator(AnySimulator, Protocol):
     ----------
     joint_wrenches
         The joints that ``joint_wrench`` can be asked for: ``names`` and ``child_link(name)``.
+    sensors
+        The scene's sensors, ``Sensors``.
     """
 
     joint_wrenches: Any
+    sensors: Any
+
+    def save(self) -> Any:
+        """A copy of the state, time included."""
+
+    def restore(self, state: Any) -> None:
+        """Go back to a saved state."""
 
     def operational_space(self, frames: Sequence[str], constraints: str = "loops") -> Any:
         """OperationalSpace of stacked frames over ``world.joint_names``; world axes at the frames' origins."""

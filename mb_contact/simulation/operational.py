@@ -67,7 +67,7 @@ class OperationalMonitor:
                 rubbing = self._world.joints.rubbing
                 self._response = ConstraintResponse(couplings, rubbing, context.tree, context.kin, context.art)
                 if context.motions is not None:
-                    self._driven = DrivenRows(couplings, rubbing, context.tree)
+                    self._driven = DrivenRows(couplings, rubbing, context.tree, context.make_modal())
             rates = 0.0
             if self._driven is not None:
                 rates = self._driven.rates(context.motions, context.q, context.v, time)[self._response.rows(held)]

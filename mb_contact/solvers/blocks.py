@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from mb_contact.checks import as_matrix, as_vector
+from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.system import (
@@ -28,9 +29,14 @@ from mb_contact.core.solve.system import (
     make_system,
     make_system_handle,
 )
+from mb_contact.core.workspace import make_row_blocks
+from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
+PATIENCE = 100  #: Newton steps after which a second start is tried
+FEW = 60  #: rows up to which Lemke's algorithm makes a second start
+DIRECTIONS = 16  #: of its polygon on exact cones
 STATUS = ("solved", "limit", "no_motion")  #: by the solver's status
 
 
@@ -48,7 +54,7 @@ class BlockSolution(NamedTuple):
     r: np.ndarray  #: impulses (R,)
     u: np.ndarray  #: W r + q (R,)
     status: str  #: one of STATUS
-    steps: int  #: Newton steps, of the island that took most
+    steps: int  #: Newton steps, of the island that took most, and of a second start
     residual: float  #: worst natural map of a block [sqrt(N s m/s)]
 
 
@@ -129,6 +135,16 @@ def solve_blocks(
     _newton.solve(handle, float(tolerance), int(budget))
     report = P.report[: len(islands) - 1]
     steps = report[:, 1].max(initial=0.0)
+    finite = np.isfinite(P.W[:rows, :rows]).all() and np.isfinite(P.q[:rows]).all()
+    plain = set(size.tolist()) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
+    if (report[:, 0] == 1).any() and rows <= FEW and plain and finite and steps >= PATIENCE:
+        first, r, u = report.copy(), P.r[:rows].copy(), P.u[:rows].copy()
+        P.r[:rows] = _from_lemke(P, size[order], n_f or DIRECTIONS)
+        _newton.solve(handle, float(tolerance), int(budget))
+        steps += report[:, 1].max()
+        for i in np.flatnonzero(first[:, 2] <= report[:, 2]):
+            own = slice(P.blocks.start[islands[i]], P.blocks.start[islands[i + 1]])
+            P.r[own], P.u[own], report[i] = r[own], u[own], first[i]
     found = report[:, 0].astype(int)
     status = 1 if (found == 1).any() else int(found.max(initial=0))
     r, u = np.zeros(rows), np.zeros(rows)
@@ -151,3 +167,15 @@ def _islands(W, size):
     order = order[np.argsort(label[order], kind="stable")]
     return order, np.append(np.searchsorted(label[order], np.arange(label.max() + 1)), blocks)
 
+
+def _from_lemke(P, size, n_f):
+    """Impulses of the polyhedral problem by Lemke's algorithm: a start where coupled rows lead steps astray."""
+    rows, start = int(size.sum()), np.cumsum(size) - size
+    layout = make_row_blocks(len(size), n_f)
+    layout.count[0], layout.rows[0] = len(size), rows
+    layout.start[:], layout.dim[:] = start, size
+    layout.mu[:] = np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0)
+    M, h, r = np.zeros((lcp_size(layout),) * 2), np.zeros(lcp_size(layout)), np.zeros(rows)
+    lcp_assemble(P.W[:rows, :rows], P.q[:rows], layout, M, h)
+    impulses_of(layout, solve_lcp(M, h, "auto").z, r)
+    return r

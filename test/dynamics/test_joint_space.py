@@ -35,11 +35,14 @@ def test_joint_space_kernels_equal_sko(parameters):
     assert error(mb.forward_dynamics(model, q, v, effort, GRAVITY), want) <= TOLERANCE
 
 
+OTHERS = ("sliding", "rolling", "weld", "mode", "node")  #: of surfaces, of parts of an aggregate, of flexible links
+
+
 def test_the_random_forests_have_every_joint_type():
     kinds = set()
     for seed in range(20):
         kinds |= set(random_forest(np.random.default_rng(seed), 12, 2, multi=0.5).tree.joint_type)
-    assert kinds == {kind for kind, name in enumerate(JOINT_NAMES) if name not in ("sliding", "rolling")}
+    assert kinds == {kind for kind, name in enumerate(JOINT_NAMES) if name not in OTHERS}
 
 
 def test_columns_of_a_matrix_go_through_the_products_one_by_one():

@@ -25,7 +25,7 @@ def context_of():
     )  # fmt: skip
     return SimpleNamespace(
         work=work, solution=SimpleNamespace(residuals=np.zeros(4)), loop_impulses=lambda: np.array([2.0]),
-        world=SimpleNamespace(couplings=SimpleNamespace(rows=1)),
+        couplings=SimpleNamespace(rows=1), joints=SimpleNamespace(rubbing=()),
     )  # fmt: skip
 
 

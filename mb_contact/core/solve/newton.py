@@ -108,15 +108,11 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 
 @kernel
 def _attainable(P, first, last, tolerance):
-    """The tolerance, or what rounding leaves of a residual beside impulses of this size [sqrt(N s m/s)].
-
-    The tolerance is that of residuals in the scale D, and so it is less in the scale S of the solver's.
-    """
+    """The tolerance, less in S than in D, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
     largest, least, r, D, S = 0.0, 1.0, P.r, P.blocks.D, P.blocks.S
     for i in range(first, last):
         largest = max(largest, D[i] * r[i] * r[i])
-        if D[i] < least * S[i]:
-            least = D[i] / S[i]
+        least = min(least, D[i] / S[i])
     return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
 
 

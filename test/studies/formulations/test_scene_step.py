@@ -88,8 +88,6 @@ def test_a_chosen_solver_has_pyramids():
     assert mb.Scene(solver="lemke").friction_model == "coulomb_polyhedral" and not mb.Scene().studied
     with pytest.raises(mb.SceneError, match="formulation os with solver lemke has friction_model coulomb_polyhedral"):
         mb.Simulator(replace(skidding_ball(), solver="lemke"))
-    with pytest.raises(mb.SceneError, match="needs formulation: os and solver: auto"):
-        mb.Simulator(replace(limited_arm(), solver="lemke", integrator="rk4", friction_model="coulomb_polyhedral"))
 
 
 @pytest.mark.parametrize("name", OTHERS)
