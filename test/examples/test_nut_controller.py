@@ -146,5 +146,5 @@ def test_a_nut_is_turned_off_and_taken_away():
     assert not verdict.failures, verdict
     assert max(residuals) <= 1e-9
     assert [names for _, names in released] == [("thread_5",)]
-    assert verdict.turns == pytest.approx(0.03275 / 0.0015, abs=0.05)
+    assert verdict.turns == pytest.approx(0.03275 / 0.0015, abs=0.1)  # of the last sample on it
     assert 6.0 < verdict.torque < 12.0 and verdict.push == 0.0
