@@ -102,7 +102,8 @@ def test_a_thread_carries_weight_and_moment_across_its_axis():
 
 def test_mujoco_reads_an_exported_thread(tmp_path):
     """A hinge, a slide that follows it and an equality: as soft as MuJoCo's equalities are."""
-    mujoco = pytest.importorskip("mujoco")
+    import mujoco
+
     scene = Scene(models=(SceneModel(nut(axis="0 0.6 0.8"), pose=Pose((0.1, 0.2, 0.3)), joints={"thread": 2.0}),))
     assert mb.model.export_mjcf(scene, tmp_path / "nut.xml") == ()
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "nut.xml"))
