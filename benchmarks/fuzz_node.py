@@ -24,6 +24,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +37,14 @@ DOMAIN = "93"
 SIZES = (4, 8, 16, 20, 24, 28, 40, 64, 120, 400, 2000)  #: of random requests [bytes]
 BROWSERS = 16  #: connections to the page at a time
 WINDOW, PATIENCE = 8, 20.0  #: requests that wait for an answer at a time; seconds to wait for one
+BATCH = 5  #: changed requests between two questions for the node's state; a service keeps ten of a client
+STATE = ("/get_simulation_state", "simulation_interfaces/srv/GetSimulationState")
 FLOATS = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-320, 1e308, -1e308, 1.0, -1.0, 1e6)
 FAULT = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|in a callback")  #: what a bug looks like
 OURS = re.compile(r"(Refusal|InputError|SceneError|ModelError|CommunicationError|DynamicsError)")
+BALL = "{shape: sphere, size: [0.1], mass: 1}"  #: what can be spawned
+WORLD = f"primitives: [{{name: a, base: free, {BALL[1:]}]"
+SOUND = ("", "", "", "", BALL, "box", WORLD, "package://mb_contact/urdf/peg.urdf")
 TEXTS = (
     "", "box", "table", "a" * 20_000, "\U0001f916" * 50, "\x01\x7f", "../" * 40 + "etc/passwd", "file:///etc/passwd",
     "package://mb_contact/../../etc/passwd", "/dev/zero", "(a+)+b", "(" * 400, "[[:alpha:]]{1,999}", "{shape: box",
@@ -51,39 +58,46 @@ TEXTS = (
 )  # fmt: skip
 
 
-def hostile(kind, chance, depth=0):
-    """A message of a type with hostile values in all its fields."""
+def hostile(kind, chance, depth=0, sound=None):
+    """A message of a type with hostile values, in all of its fields or in few; ``sound``: the share of the others."""
     from mb_contact.ros.embedded.messages import fields_of, message_class
 
     message = message_class(kind)()
+    sound = chance.choice((0.0, 0.6, 0.95, 1.0)) if sound is None else sound
     for name, descriptor in fields_of(kind):
-        setattr(message, name, value_of(descriptor, chance, depth))
+        setattr(message, name, value_of(descriptor, chance, depth, sound))
     if kind.endswith("SimulationState") and message.state == 3:
         message.state = 0  # quitting is what was asked for, and no fault
     return message
 
 
-def value_of(descriptor, chance, depth):
-    """A hostile value of a field."""
+def value_of(descriptor, chance, depth, sound):
+    """A value of a field, hostile or not."""
     from rosbags.interfaces import Nodetype
 
     kind, detail = descriptor
     if kind == Nodetype.NAME:
-        return hostile(detail, chance, depth + 1)
+        return hostile(detail, chance, depth + 1, sound)
     if kind != Nodetype.BASE:
         element, length = detail
         count = length if kind == Nodetype.ARRAY else chance.choice((0, 1, 2, 3, 40 if depth < 2 else 4))
-        return [value_of(element, chance, depth + 2) for _ in range(count)]
-    name = detail[0]
+        return [value_of(element, chance, depth + 2, sound) for _ in range(count)]
+    name, good = detail[0], chance.random() < sound
     if name == "string":
-        return chance.choice(TEXTS)
+        return chance.choice(SOUND if good else TEXTS)
     if name == "bool":
         return chance.random() < 0.5
     if name.startswith("float"):
-        return chance.choice(FLOATS) if name == "float64" else chance.choice((0.0, 1.0, float("nan")))
-    low, high = np.iinfo(np.dtype({"byte": "uint8", "char": "uint8", "octet": "uint8"}.get(name, name))).min, 0
-    high = np.iinfo(np.dtype({"byte": "uint8", "char": "uint8", "octet": "uint8"}.get(name, name))).max
-    return int(chance.choice((low, high, 0, 1, 2, chance.randint(low, high))))
+        wide = FLOATS if name == "float64" else (0.0, 1.0, float("nan"))
+        return chance.choice((0.0, 0.0, 0.0, 1.0) if good else wide)
+    limits = _limits(name)
+    return int(chance.choice((0, 1, 2) if good else (*limits, 0, 1, 2, chance.randint(*limits))))
+
+
+@cache
+def _limits(name):
+    kind = np.iinfo(np.dtype({"byte": "uint8", "char": "uint8", "octet": "uint8"}.get(name, name)))
+    return int(kind.min), int(kind.max)
 
 
 class Attacker:
@@ -93,7 +107,7 @@ class Attacker:
         from mb_contact.ros.embedded.backend import EmbeddedNode
 
         self.node, self.chance = EmbeddedNode("attacker", environment=environment), chance
-        self.answers, self.faults, self.sent = 0, [], 0
+        self.answers, self.done, self.faults, self.sent, self.refused = 0, 0, [], 0, 0
         self._clients, self._stop = {}, False
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
@@ -119,40 +133,45 @@ class Attacker:
     def call(self, name, kind, **fields):
         """An answer, which has to come."""
         client = self.client(name, kind)
-        future = client.call_async(client.Request(**fields))
-        if not future.wait(PATIENCE):
-            raise SystemExit(f"no answer from {name} within {PATIENCE:g} s")
-        return future.result()
+        return self.wait((name, kind), client.call_async(client.Request(**fields)))
 
-    def requests(self, name, kind, count, change):
-        """True requests with hostile values; ``change`` some of their bytes too."""
+    def changed(self, name, kind, count):
+        """Write so many true requests with hostile values and some of their bytes changed, as far as they fit."""
         from mb_contact.errors import CommunicationError
         from mb_contact.ros.embedded import dds_raw
         from mb_contact.ros.embedded.messages import serialize
         from mb_contact.ros.embedded.services import pack
 
-        client, request, waiting = self.client(name, kind), f"{kind}_Request", []
-        for i in range(count):
-            message = hostile(request, self.chance)
-            self.sent += 1
-            if not change:
-                waiting.append(client.call_async(message))
-                if len(waiting) >= WINDOW:
-                    self.judge(name, message, waiting.pop(0))
-                continue
-            data = bytearray(pack((7, i), serialize(message, request)))
+        client, request, written, there = self.client(name, kind), f"{kind}_Request", 0, self.is_there()
+        while written < count:
+            data = bytearray(pack((7, written), serialize(hostile(request, self.chance), request)))
             for _ in range(self.chance.randint(1, 4)):
                 data[self.chance.randrange(4, len(data))] = self.chance.randrange(256)
-            if b"\x03" in data and kind.endswith("SetSimulationState"):
-                continue
+            if b"\x03" in data[20:] and kind.endswith("SetSimulationState"):
+                continue  # quitting
             try:
                 dds_raw.write(client.writer, bytes(data))
             except CommunicationError:  # it does not fit the type: our own side refuses to send it
+                self.refused += 1
                 continue
-            if i % 10 == 9:
-                self.is_there()
-        for future in waiting:
-            self.judge(name, None, future)
+            written += 1
+            if written % BATCH == 0:
+                there, before = self.is_there(), there
+                self.wait(STATE, before)
+        self.sent += written
+        self.wait(STATE, there)
+
+    def whole(self, name, kind, count):
+        """Send so many requests with hostile values, and judge all answers."""
+        client, request, waiting = self.client(name, kind), f"{kind}_Request", deque()
+        for _ in range(count):
+            message = hostile(request, self.chance)
+            waiting.append((message, client.call_async(message)))
+            if len(waiting) >= WINDOW:
+                self.judge(name, *waiting.popleft())
+        for message, future in waiting:
+            self.judge(name, message, future)
+        self.sent += count
 
     def judge(self, name, message, future):
         """Wait for an answer; one that tells of an exception is a fault."""
@@ -166,12 +185,20 @@ class Attacker:
             return
         self.answers += 1
         text = str(future.result())
-        if FAULT.search(OURS.sub("", text)):
+        self.done += "Result(result=1," in text
+        if FAULT.search(text) and FAULT.search(OURS.sub("", text)):
             self.faults.append(f"{name}: {text[:300]} to {str(message)[:300]}")
 
     def is_there(self):
-        """The node answers."""
-        self.call("/get_simulation_state", "simulation_interfaces/srv/GetSimulationState")
+        """Ask the node for its state; the answer to come."""
+        client = self.client(*STATE)
+        return client.call_async(client.Request())
+
+    def wait(self, service, future):
+        """An answer, which has to come."""
+        if not future.wait(PATIENCE):
+            raise SystemExit(f"no answer from {service[0]} within {PATIENCE:g} s")
+        return future.result()
 
 
 def services():
@@ -194,27 +221,43 @@ def services():
 
 
 def attack_services(attacker, arguments):
-    """Faults found at the services."""
+    """Send to all services, one after the other; each finds the scene, whatever became of it before."""
     for name, kind in services().items():
-        if arguments.service and arguments.service not in name:
+        if not re.search(arguments.service, name):
             continue
+        if why_not := load(attacker):
+            attacker.faults.append(f"before {name}: {why_not}")
         begun, before = time.monotonic(), attacker.sent
         half = max(1, arguments.count // 2)
-        attacker.requests(name, kind, half, change=True)
-        attacker.requests(name, kind, half, change=False)
-        attacker.is_there()
+        attacker.changed(name, kind, half)
+        attacker.whole(name, kind, half)
+        attacker.wait(STATE, attacker.is_there())
         attacker.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True)  # ends steps that others wait for
-        seconds = time.monotonic() - begun
-        print(f"{name:45s} {attacker.sent - before:8d} messages {seconds:8.1f} s", flush=True)
+        told(name, attacker.sent - before, time.monotonic() - begun)
+
+
+def told(what, sent, seconds):
+    """Print a line of the table."""
+    print(f"{what:55s} {sent:8d} messages {seconds:8.1f} s {sent / seconds:8.0f} a second", flush=True)
+
+
+def load(attacker):
+    """Load the scene again, stopped; why that cannot be done, or ''."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        result = attacker.call("/load_world", "simulation_interfaces/srv/LoadWorld", uri=f"file://{SCENE}").result
+        if result.result == 1:
+            return ""
+        if time.monotonic() > deadline:  # until then another one may still be on its way
+            return f"the scene cannot be loaded again: {result.error_message}"
 
 
 def as_before(attacker):
     """Faults of the scene, loaded again: every number of its body after 100 steps is that of a simulation here."""
     import mb_contact as mb
 
-    answer = attacker.call("/load_world", "simulation_interfaces/srv/LoadWorld", uri=f"file://{SCENE}")
-    if answer.result.result != 1:
-        return [f"the scene cannot be loaded again: {answer.result.error_message}"]
+    if why_not := load(attacker):
+        return [why_not]
     attacker.call("/step_simulation", "simulation_interfaces/srv/StepSimulation", steps=100)
     state = attacker.call("/get_entity_state", "simulation_interfaces/srv/GetEntityState", entity="box").state
     simulator = mb.Simulator(SCENE)
@@ -231,10 +274,10 @@ def attack_node(arguments, chance):
     """Faults of a node under attack."""
     command = [sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", "embedded", str(SCENE), "--ros-args",
                "-p", "start_paused:=true", "-p", "spawn_limit:=20"]  # fmt: skip
-    log = []
+    log, bugs = deque(maxlen=20), []
     with subprocess.Popen(command, env=os.environ, stderr=subprocess.PIPE, text=True, errors="replace") as node:
         up = threading.Event()
-        reader = threading.Thread(target=_read, args=(node.stderr, log, up), daemon=True)
+        reader = threading.Thread(target=_read, args=(node.stderr, log, bugs, up), daemon=True)
         reader.start()
         if not up.wait(300.0):
             raise SystemExit("the node does not come up: " + "".join(log))
@@ -248,9 +291,9 @@ def attack_node(arguments, chance):
             node.terminate()
             code = node.wait(60.0)
             reader.join(10.0)
-    bugs = [line.strip() for line in log if FAULT.search(OURS.sub("", line))]
-    print(f"{attacker.sent} messages sent, {attacker.answers} answers judged", flush=True)
-    return faults + bugs + ([] if alive and code == 0 else [f"the node has ended ({code}): {''.join(log[-20:])}"])
+    print(f"{attacker.sent} messages sent, {attacker.answers} answers judged, {attacker.done} things done", end="; ")
+    print(f"{attacker.refused} more did not fit their type and were not sent", flush=True)
+    return faults + bugs + ([] if alive and code == 0 else [f"the node has ended ({code}): {''.join(log)}"])
 
 
 def attack_bytes(arguments, chance):
@@ -265,10 +308,10 @@ def attack_bytes(arguments, chance):
     node.get_logger().sink = lambda level, text, *_: faults.append(text) if FAULT.search(OURS.sub("", text)) else None
     runs = threading.Thread(target=victim.run, daemon=True)
     runs.start()
-    begun, sources = time.monotonic(), [source for source in node._sources if isinstance(source, Service)]
-    for source in sources:
-        if arguments.service and arguments.service not in source.srv_name:
+    for source in [source for source in node._sources if isinstance(source, Service)]:
+        if not re.search(arguments.service, source.srv_name):
             continue
+        begun, before = time.monotonic(), sent
         for i in range(arguments.count):
             data = b"\0\1\0\0" + _noise_for(source, chance)
             if source.srv_name.endswith("set_simulation_state") and data[20:21] == b"\3":
@@ -281,8 +324,8 @@ def attack_bytes(arguments, chance):
                 while node._ready and time.monotonic() < deadline:
                     time.sleep(0.0005)
         victim.ask(lambda: victim.do_pause(True))
-    print(f"{'bytes to ' + str(len(sources)) + ' services':45s} {sent:8d} messages {time.monotonic() - begun:8.1f} s")
-    print(f"of which {node.undecodable} did not fit their type", flush=True)
+        told("bytes to " + source.srv_name, sent - before, time.monotonic() - begun)
+    print(f"{sent} messages as bytes, of which {node.undecodable} did not fit their type", flush=True)
     alive = runs.is_alive()
     victim.stop()
     runs.join(30.0)
@@ -300,10 +343,12 @@ def _noise_for(source, chance):
     return chance.randbytes(16) + data[: chance.randrange(len(data) + 1)]
 
 
-def _read(stream, log, up):
+def _read(stream, log, bugs, up):
+    """Keep what looks like a bug, and the last lines."""
     for line in stream:
-        if len(log) < 100_000:
-            log.append(line)
+        if FAULT.search(line) and FAULT.search(OURS.sub("", line)):
+            bugs.append(line.strip())
+        log.append(line)
         if " is up" in line:
             up.set()
 
@@ -319,7 +364,7 @@ def attack_page(arguments, chance):
         port, token = re.search(r":(\d+)/\?token=(\w+)", line).groups()
         begun = time.monotonic()
         sent = asyncio.run(_noise(websockets, int(port), token, arguments.count, chance))
-        print(f"{'the websocket of the view':45s} {sent:8d} messages {time.monotonic() - begun:8.1f} s", flush=True)
+        told("the websocket of the view", sent, time.monotonic() - begun)
         answers = asyncio.run(_greeted(websockets, int(port), token))
         alive = view.poll() is None
         view.terminate()
@@ -372,7 +417,7 @@ def main(argv=None):
     """Attack; 0 if nothing has broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100_000, help="messages to each service (default: 100000)")
-    parser.add_argument("--service", default="", help="only services whose name has this part")
+    parser.add_argument("--service", default="", help="only services whose name this expression finds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", default="bytes,services,page", help="which of them (default: all)")
     arguments = options_of(parser, argv, count=12, parts="bytes,services")

@@ -31,6 +31,7 @@ _HEADER = struct.Struct("<Qq")
 _ENCAPSULATION = b"\x00\x01\x00\x00"
 _CYCLONE = b"\x01\x10"  #: RTPS number of the vendor, at the beginning of the identifiers of its endpoints
 _CLIENT_SECONDS = 1.0  #: how long an answer waits for its client's reader to be discovered
+_MET = 1000  #: clients that a service keeps in mind
 
 
 def pack(header: tuple[int, int], body: bytes) -> Any:
@@ -72,6 +73,7 @@ class Service(_Endpoint):
     def __init__(self, node: Any, service_type: str, name: str, callback: Callable[..., Any]) -> None:
         super().__init__(node, service_type, name, is_service=True)
         self._callback, self._node = callback, node
+        self._met: set[int] = set()  #: handles of clients whose readers have been matched
 
     def handle(self, data: Any, writer_handle: Any) -> None:
         """Answer one request, at the end of a coroutine where the callback is one, or once a future is there."""
@@ -96,6 +98,8 @@ class Service(_Endpoint):
 
     def _await_client(self, writer_handle):
         """Wait until the client's reader is matched, so that a first answer is not lost."""
+        if writer_handle in self._met:
+            return
         deadline = time.monotonic() + _CLIENT_SECONDS
         identity = _identity(_try(self.reader.get_matched_publication_data, writer_handle))
         while identity is not None and time.monotonic() < deadline:
@@ -104,6 +108,7 @@ class Service(_Endpoint):
                 for handle in self.writer.get_matched_subscriptions()
             )
             if any(_identity(reader) == identity for reader in readers):
+                self._met = {writer_handle} if len(self._met) >= _MET else {*self._met, writer_handle}
                 return
             time.sleep(0.002)  # discovery gives no event for one particular reader
 
