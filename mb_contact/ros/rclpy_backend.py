@@ -39,6 +39,8 @@ except ImportError as _error:
         "or use backend='embedded'"
     ) from None
 
+RESULT_SECONDS = 10  #: how long the result of an action's goal can be asked for; older releases of rclpy have 900
+
 
 @cache
 def message_class(type_name: str) -> Any:
@@ -219,6 +221,7 @@ class RclpyNode(Node):
         return ActionServer(
             self, _type(action_type), name, self._counted(execute), goal_callback=decide,
             cancel_callback=lambda _: CancelResponse.ACCEPT, callback_group=ReentrantCallbackGroup(),
+            result_timeout=RESULT_SECONDS,
         )  # fmt: skip
 
     def _counted(self, callback):

@@ -15,13 +15,19 @@ from ros.support import BACKENDS, Session  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
-def cell(request, tmp_path_factory):
+def backend(request):
+    """Of the simulator's node; the others are embedded ones."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def cell(backend, tmp_path_factory):
     """(peer, node's process): one simulator for all tests here, running in real time."""
     scene = contract.write_scene(tmp_path_factory.mktemp("scene"))
-    with Session.of(request.param) as ros:
-        node = ros.node(scene, *contract.ARGUMENTS, backend=request.param)
+    with Session.of(backend) as ros:
+        node = ros.node(scene, *contract.ARGUMENTS, backend=backend)
         peer = ros.peer()
         for topic in contract.OUT:
             peer.listen(topic.name, topic.type, QoS(50, reliable=topic.reliable, latched=topic.latched))
-        node.own_words = request.param == "embedded"  # rclpy says some things in its own
+        node.own_words = backend == "embedded"  # rclpy says some things in its own
         yield peer, node

@@ -11,18 +11,18 @@ import pytest
 import ros.contract as contract
 from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.qos import QoS
-from ros.support import BACKENDS, JOINT_STATE, SET_BOOL, Session, wait_until
+from ros.support import JOINT_STATE, SET_BOOL, Session, wait_until
 
 BALL = "{shape: sphere, size: [0.05], mass: 0.5}"
 SERVICE = "simulation_interfaces/srv/{}".format
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def bench(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def bench(backend, tmp_path_factory):
     """(peer, states, run): one simulator for all tests here, running in real time."""
     scene = contract.write_bench(tmp_path_factory.mktemp("bench"))
-    with Session.of(request.param) as ros:
-        ros.node(scene, *contract.BENCH_ARGUMENTS, backend=request.param)
+    with Session.of(backend) as ros:
+        ros.node(scene, *contract.BENCH_ARGUMENTS, backend=backend)
         peer = ros.peer(namespace="/bench")
         peer.listen("joint_states", qos=QoS(1000))
         peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")

@@ -17,7 +17,7 @@ from mb_contact.ros.embedded.messages import message_class
 from mb_contact.ros.embedded.simulation_definitions import RELEASE_VARIABLE, simulation_release
 from paths import ROOT
 from ros.simulation import BALL, OK, SUCCEEDED, UNSUPPORTED, Simulation, Steps, code, message, points
-from ros.support import BACKENDS, Session
+from ros.support import Session
 
 BOX = 1  # types of bounds
 HULL = 2
@@ -168,12 +168,12 @@ PROBES = {  # in an order in which none takes away what the next needs; those of
 }
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def simulation(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def simulation(backend, tmp_path_factory):
     """Of a paused node of its own."""
     scene = contract.write_scene(tmp_path_factory.mktemp("features"))
-    with Session.of(request.param) as ros:
-        ros.node(scene, "--namespace", "cell", "--ros-args", "-p", "start_paused:=true", backend=request.param)
+    with Session.of(backend) as ros:
+        ros.node(scene, "--namespace", "cell", "--ros-args", "-p", "start_paused:=true", backend=backend)
         yield Simulation(ros.peer(), "/cell/")
 
 

@@ -14,17 +14,11 @@ import mb_contact as mb
 from mb_contact.ros.embedded.messages import stamp_ns
 from mb_contact.ros.qos import QoS
 from ros.fake_simulator import FakeSimulator
-from ros.support import BACKENDS, JOINT_STATE, SET_BOOL, Session, wait_until
+from ros.support import JOINT_STATE, SET_BOOL, Session, wait_until
 
 RUN, REPORT = "std_msgs/msg/UInt64", "diagnostic_msgs/msg/DiagnosticArray"
 MS = 1_000_000
 SLOW = {"real_time_factor": 0.2}  #: a writer keeps ten states, and a busy machine may hold a listener up for so long
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    """Of the simulator's node; the others are embedded ones."""
-    return request.param
 
 
 def stamps(states):

@@ -63,10 +63,13 @@ class Planner:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory):
+def scene(backend, tmp_path_factory):
+    if backend == "rclpy":
+        pytest.importorskip("moveit_msgs", reason="this ROS 2 lacks moveit_msgs")
     path = write_scene(tmp_path_factory.mktemp("planning"))
-    with Session() as ros:
-        ros.node(path, "--ros-args", "-p", "start_paused:=true", "-p", "planning_scene_rate:=1000.0")
+    with Session.of(backend) as ros:
+        arguments = "--ros-args", "-p", "start_paused:=true", "-p", "planning_scene_rate:=1000.0"
+        ros.node(path, *arguments, backend=backend)
         peer = ros.peer()
         yield Simulation(peer), Planner(peer), peer, path
 

@@ -27,15 +27,16 @@ SLIDER = (
 DOWN = Pose((0.0, 0.0, 3.0), rpy=(0.0, 0.5 * np.pi, 0.0))
 
 
-def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
+def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps(backend):
     """A table falls under two cameras, the second of which waits: each depth is that of the state of its stamp."""
     eye = Sensor("eye", "camera", link="world", pose=DOWN, image=Image(161, 121, 0.8), rate=50.0, latency=0.004)
     large = Sensor("large", "camera", link="world", pose=DOWN, image=Image(640, 480, 0.8), rate=50.0)
     scene = Scene(models=(SceneModel(SLIDER),), sensors=(large, eye), rates={"joint_state_rate": 1000.0})
-    with Session() as ros:
+    with Session.of(backend) as ros:
         peer = ros.peer()
         states, images, stamps = {}, {}, []
-        with ros.running(mb.Simulator(scene), lockstep=True, real_time_factor=0.0, lockstep_timeout=60.0) as node:
+        with ros.running(mb.Simulator(scene), lockstep=True, real_time_factor=0.0, lockstep_timeout=60.0,
+                         backend=backend) as node:
             commands = peer.publisher("joint_commands", qos=COMMAND_LOCKSTEP)
 
             def answer(state):
@@ -65,13 +66,13 @@ def test_no_state_is_lost_beside_a_camera_whose_images_show_their_stamps():
     assert len({round(float(seen), 4) for seen in images.values()}) == len(images)
 
 
-def test_a_zero_is_set_over_its_service():
+def test_a_zero_is_set_over_its_service(backend):
     box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 2.0)
     slab = Primitive("slab", "box", (1.0, 1.0, 0.2), Pose((0.0, 0.0, -0.1)))
     sensors = (Sensor("force", "contact", link="box", rate=100.0), Sensor("imu", "imu", link="box"))
-    with Session() as ros:
+    with Session.of(backend) as ros:
         peer = ros.peer()
-        with ros.running(mb.Simulator(Scene(primitives=(box, slab), sensors=sensors))):
+        with ros.running(mb.Simulator(Scene(primitives=(box, slab), sensors=sensors)), backend=backend):
             wrenches = peer.listen("sensors/force", "geometry_msgs/msg/WrenchStamped")
             peer.until(lambda: wrenches and wrenches[-1].wrench.force.z == pytest.approx(2.0 * 9.81, rel=1e-6))
             answer = peer.call("sensors/force/tare", TRIGGER)
@@ -79,7 +80,7 @@ def test_a_zero_is_set_over_its_service():
             peer.until(lambda: abs(wrenches[-1].wrench.force.z) < 1e-6)
 
 
-def test_another_world_is_seen_and_keeps_the_zeros():
+def test_another_world_is_seen_and_keeps_the_zeros(backend):
     """A slab is put under the camera while the node runs: images show it, and what was tared stays so."""
     box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 2.0)
     slab = Primitive("slab", "box", (1.0, 1.0, 0.2), Pose((0.0, 0.0, -0.1)))
@@ -87,9 +88,9 @@ def test_another_world_is_seen_and_keeps_the_zeros():
     sensors = (Sensor("force", "contact", link="box", rate=100.0),
                Sensor("eye", "camera", link="world", pose=DOWN, image=Image(11, 11, 0.2), rate=50.0))  # fmt: skip
     scene = Scene(primitives=(box, slab), sensors=sensors)
-    with Session() as ros:
+    with Session.of(backend) as ros:
         peer = ros.peer()
-        with ros.running(mb.Simulator(scene)) as node:
+        with ros.running(mb.Simulator(scene), backend=backend) as node:
             wrenches = peer.listen("sensors/force", "geometry_msgs/msg/WrenchStamped")
             images = peer.listen("sensors/eye/depth", "sensor_msgs/msg/Image", QoS(10, reliable=False))
             peer.until(lambda: images and wrenches and wrenches[-1].wrench.force.z > 19.0)

@@ -18,9 +18,9 @@ MANY = 10**9
 
 
 @pytest.fixture(scope="module")
-def world():
-    with Session() as ros:
-        ros.node(ROOT / "config" / "box_on_table.yaml", "--ros-args", "-p", "start_paused:=true")
+def world(backend):
+    with Session.of(backend) as ros:
+        ros.node(ROOT / "config" / "box_on_table.yaml", "--ros-args", "-p", "start_paused:=true", backend=backend)
         peer = ros.peer()
         yield Simulation(peer), Steps(peer)
 
@@ -90,7 +90,10 @@ def test_goals_wait_for_their_turn_and_not_too_many(world):
     assert {steps.end(identity)[0] for identity in accepted} == {CANCELED}
 
 
-def test_status_tells_all_goals_and_old_ones_are_forgotten(world):
+def test_status_tells_all_goals_and_old_ones_are_forgotten(world, backend):
+    """Of the embedded backend; rclpy forgets a result after ten seconds."""
+    if backend == "rclpy":
+        pytest.skip("rclpy's action server counts seconds, not goals")
     _, steps = world
     ended = [steps.send(0)[0]]
     assert steps.end(ended[0])[0] == SUCCEEDED

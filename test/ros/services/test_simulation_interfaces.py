@@ -48,9 +48,9 @@ def pendulum(root, body=""):
 
 
 @pytest.fixture(scope="module")
-def world():
-    with Session() as ros:
-        ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
+def world(backend):
+    with Session.of(backend) as ros:
+        ros.node(SCENE, "--ros-args", "-p", "start_paused:=true", backend=backend)
         peer = ros.peer()
         yield Simulation(peer), peer
 

@@ -19,12 +19,12 @@ LIBRARY = "package://mb_contact/config"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
+def bench(backend, tmp_path_factory):
     """(simulation, peer, folder): a paused node of the contract's scene, whose folder is allowed."""
     folder = tmp_path_factory.mktemp("worlds")
     scene = contract.write_scene(folder)
-    with Session() as ros:
-        ros.node(scene, "--ros-args", "-p", "start_paused:=true", "-p", f"resource_roots:=[{folder}]")
+    with Session.of(backend) as ros:
+        ros.node(scene, "--ros-args", "-p", "start_paused:=true", "-p", f"resource_roots:=[{folder}]", backend=backend)
         peer = ros.peer()
         yield Simulation(peer), peer, folder
 
