@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,7 +25,8 @@ KINDS = MappingProxyType({
 })
 RAYS = ("camera", "lidar")  #: kinds that see shapes
 PLACES = MappingProxyType({  #: keys of a sensor, and the kinds that have them; what some of them cannot do without
-    "link": ("imu", "contact", "tactile", *RAYS), "joint": ("force_torque",), "joints": ("encoder",), "pose": RAYS,
+    "link": ("imu", "contact", "tactile", *RAYS), "joint": ("force_torque",), "joints": ("encoder",),
+    "pose": ("imu", "force_torque", "contact", *RAYS),
     "image": ("camera",), "scan": ("lidar",), "pad": ("tactile",), "partner": ("contact", "tactile"),
 })  # fmt: skip
 NEEDED = ("link", "joint", "pad")
@@ -118,10 +120,10 @@ class Sensor:
 
     name: str
     kind: str  #: one of KINDS
-    link: str | None = None  #: of an IMU, which measures at the link's origin in its axes; a fixed joint mounts one
+    link: str | None = None  #: that it is mounted on
     joint: str | None = None  #: of force and torque: a joint, fixed ones too, or a loop closure
     joints: tuple[str, ...] = ()  #: of an encoder; all joints of the robots where none is named
-    pose: Pose | None = None  #: of a camera or lidar in the link's frame: x looks ahead, z is up
+    pose: Pose | None = None  #: in the link's frame, of force and torque that of the joint's child; rays: x ahead, z up
     image: Image | None = None  #: of a camera
     scan: Scan | None = None  #: of a lidar
     pad: Pad | None = None  #: of a tactile sensor
@@ -135,11 +137,15 @@ class Sensor:
 
 def sensor_rules(scene, numbers):
     """(whether it is broken, key, what is wrong) of the sensors' rules; ``numbers`` makes the rule of numbers."""
-    names = set()
+    names, topics = set(), set()
     for i, sensor in enumerate(scene.sensors):
         key = f"sensors[{i}]"
         yield sensor.name in names or not sensor.name, f"{key}.name", f"'{sensor.name}' is empty or used twice"
         names.add(sensor.name)
+        topic = re.sub(r"\W", "_", sensor.name, flags=re.ASCII)
+        message = f"'{sensor.name}' has the topic sensors/{topic}, as another sensor; change a letter or a digit"
+        yield topic in topics, f"{key}.name", message
+        topics.add(topic)
         yield sensor.kind not in KINDS, f"{key}.kind", f"'{sensor.kind}' is not known; available: {', '.join(KINDS)}"
         for place, kinds in PLACES.items():
             given = bool(getattr(sensor, place))

@@ -21,6 +21,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
 from mb_contact.dynamics.jacobians import acceleration, frame_pose, velocity
+from mb_contact.dynamics.nodes import Point
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
@@ -104,14 +105,24 @@ class Sensors:
         for i, sensor in enumerate(scene.sensors):
             key = f"sensors[{i}]"
             for name, known in self._places(sensor):
-                message = f"there is no '{name}'; known are {', '.join(sorted(known))}"
+                message = f"there is no '{name}'; known are {', '.join(sorted(known)) or 'none'}"
                 scene.refuse_if(name not in known, key, message)
             narrow = sensor.kind == "tactile" or sensor.partner is not None
             message = "tactile pads and partners need collision_scheme time_stepping"
             scene.refuse_if(narrow and scene.collision_scheme != "time_stepping", key, message)
             if sensor.kind == "tactile":
                 self.pads[sensor.name] = self._pad(sensor, key)
+        self._refuse_shared_frames(scene)
         self.cameras = Cameras(simulator) if any(sensor.kind in RAYS for sensor in scene.sensors) else None
+
+    def _refuse_shared_frames(self, scene):
+        """Two frames of one name would have two parents in /tf."""
+        taken = {"world", *self._simulator.world.frames}
+        for i, sensor in enumerate(scene.sensors):
+            for frame in self.frames(sensor.name):
+                message = f"its frame '{frame}' is that of a link or of another sensor; choose another name"
+                scene.refuse_if(frame in taken, f"sensors[{i}].name", message)
+                taken.add(frame)
 
     def _places(self, sensor):
         """(name, names that exist) of what a sensor refers to."""
@@ -154,7 +165,7 @@ class Sensors:
         -------
         ImuReading, EncoderReading, TactileReading, ImageReading, ScanReading or ndarray (6,)
             The last for force and torque, as ``Simulator.joint_wrench``, and for contact: the mean wrench of the last
-            step's contacts about the link's origin, in its axes [N m, N].
+            step's contacts about the link's origin, in its axes [N m, N]; with a ``pose`` about and in those of it.
 
         Raises
         ------
@@ -208,7 +219,7 @@ class Sensors:
         sensor = self._sensor(name)
         if sensor.kind == "tactile":
             return {name: self.pads[name].on_link}
-        if sensor.kind not in RAYS:
+        if sensor.kind not in RAYS and sensor.pose is None:
             return {}
         pose = sensor.pose or Pose()
         optical = {f"{name}_optical": (OPTICAL, np.zeros(3))} if sensor.kind == "camera" else {}
@@ -294,7 +305,7 @@ class Sensors:
         return EncoderReading(position, speed)
 
     def _joint_wrench(self, sensor):
-        return self._simulator.joint_wrench(sensor.joint)
+        return seen_from(sensor.pose, self._simulator.joint_wrench(sensor.joint))
 
     def _encoder(self, sensor):
         rows = self.joints(sensor.name)
@@ -311,16 +322,16 @@ class Sensors:
         if last is None:
             return np.zeros(6)
         if sensor.partner is None:
-            return sim.contact_impulse(sensor.link) / last.dt
+            return seen_from(sensor.pose, sim.contact_impulse(sensor.link) / last.dt)
         R, p = frame_pose(sim.world, last.q, sensor.link)
         touch = touches(sim.context, sim.world.link_geometries[sensor.link], self._partners(sensor))
-        return wrench_about(touch, p, R, last.dt)
+        return seen_from(sensor.pose, wrench_about(touch, p, R, last.dt))
 
     def _imu(self, sensor):
-        sim, world = self._simulator, self._simulator.world
-        R = frame_pose(world, sim.q, sensor.link)[0]
+        sim, world, pose = self._simulator, self._simulator.world, sensor.pose or Pose()
+        R = frame_pose(world, sim.q, sensor.link)[0] @ pose.rotation()
         turning = velocity(world, sim.q, sim.v, sensor.link)[:3]
-        moved = acceleration(world, sim.q, sim.v, self.accelerations(), sensor.link)[3:]
+        moved = acceleration(world, sim.q, sim.v, self.accelerations(), Point(sensor.link, pose.origin()))
         return ImuReading(matrix_to_quat(R), turning @ R, (moved - sim.gravity) @ R)
 
     def accelerations(self) -> Floats:
@@ -375,6 +386,33 @@ class Sensors:
     _READERS = MappingProxyType({
         "imu": _imu, "force_torque": _joint_wrench, "encoder": _encoder, "contact": _contact, "tactile": _tactile,
     })
+
+
+def seen_from(pose: Pose | None, wrench: Floats) -> Floats:
+    """A wrench about the origin of a frame, in its axes, as one about that of a pose in it, in its axes.
+
+    Parameters
+    ----------
+    pose : Pose or None
+        The frame itself where there is none.
+    wrench : ndarray (6,)
+        Moment and force [N m, N].
+
+    Returns
+    -------
+    ndarray (6,)
+        Of the same forces.
+
+    Examples
+    --------
+    >>> at = mb.model.Pose((1.0, 0.0, 0.0))
+    >>> mb.simulation.sensors.seen_from(at, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5.0]))
+    array([0., 5., 0., 0., 0., 5.])
+    """
+    if pose is None:
+        return wrench
+    R, force = pose.rotation(), wrench[3:]
+    return np.concatenate(((wrench[:3] - np.cross(pose.origin(), force)) @ R, force @ R))
 
 
 class Sensing:

@@ -169,8 +169,8 @@ named_poses:
   - {name: dock, pose: {position: [2.0, 0.0, 0.5]}, tags: [spawn], sphere: [0.0, 0.0, 0.1, 0.4]}
   - {name: shelf, pose: {position: [2.0, 1.0, 1.0], rpy: [0.0, 0.0, 1.5707963267948966]}, box: [[1, 2, 3], [-1, -2, 0]]}
 sensors:
-  - {name: imu, kind: imu, link: tool, rate: 200, latency: 0.01}
-  - {name: wrist, kind: force_torque, joint: sensor, rate: 100}
+  - {name: imu, kind: imu, link: tool, pose: {position: [0.0, 0.0, 0.05]}, rate: 200, latency: 0.01}
+  - {name: wrist, kind: force_torque, joint: sensor, pose: {position: [0.0, 0.0, -0.02]}, rate: 100}
   - {name: encoder, kind: encoder, joints: [elbow], resolution: 0.001}
   - {name: press, kind: contact, link: tool, partner: ground, rate: 100}
   - {name: pad, kind: tactile, link: box, pad: {face: -z, cells: [3, 2]}, rate: 100}

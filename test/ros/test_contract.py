@@ -69,8 +69,8 @@ def test_quality_of_service(cell, topic):
 
 
 # --- topics out -------------------------------------------------------------------------------------
-def near_floor(wrench):
-    assert wrench.header.frame_id == "tool" and np.isfinite(wrench.wrench.force.z)
+def near_floor(wrench, frame="tool"):
+    assert wrench.header.frame_id == frame and np.isfinite(wrench.wrench.force.z)
 
 
 def array_of(shape, label):
@@ -94,8 +94,8 @@ def check_frames(message):
 
 def check_static_frames(message):
     parents = {t.child_frame_id: t.header.frame_id for t in message.transforms}
-    lidars = {"scanner": "box", "rings": "box"}
-    assert parents == {"base": "world", "pad": "box", "eye": "world", "eye_optical": "eye", **lidars}
+    mounted = {"scanner": "box", "rings": "box", "imu": "tool", "wrist": "tool"}
+    assert parents == {"base": "world", "pad": "box", "eye": "world", "eye_optical": "eye", **mounted}
     turn = next(t.transform.rotation for t in message.transforms if t.child_frame_id == "eye_optical")
     assert np.allclose(np.abs([turn.x, turn.y, turn.z, turn.w]), 0.5) and turn.x * turn.w < 0.0 < turn.y * turn.w
 
@@ -112,7 +112,7 @@ def check_contacts(message):
 
 def check_imu(message):
     felt = message.linear_acceleration
-    assert message.header.frame_id == "tool" and message.header.stamp.nanosec % 5_000_000 == 0
+    assert message.header.frame_id == "imu" and message.header.stamp.nanosec % 5_000_000 == 0
     assert np.linalg.norm([felt.x, felt.y, felt.z]) == pytest.approx(9.81, rel=0.2)
     turn = message.orientation
     assert np.linalg.norm([turn.x, turn.y, turn.z, turn.w]) == pytest.approx(1.0)
@@ -231,7 +231,7 @@ CHECKS = {
     "/cell/contact_wrenches/tool": near_floor,
     "/cell/joint_wrenches/sensor": near_floor,
     "/cell/sensors/imu": check_imu,
-    "/cell/sensors/wrist": near_floor,
+    "/cell/sensors/wrist": lambda m: near_floor(m, "wrist"),
     "/cell/sensors/encoder": check_encoder,
     "/cell/sensors/press": near_floor,
     "/cell/sensors/pad": check_pad,

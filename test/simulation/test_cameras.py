@@ -80,7 +80,25 @@ def test_depth_of_a_sphere(distance):
     np.testing.assert_allclose(sim.sensors.read("eye").depth, expected, atol=1e-9)
 
 
-def test_a_lidar_measures_walls_and_a_ball():
+def test_a_lidar_measures_the_ground_and_a_ball():
+    """t = h / -d_z of the ground h below, and d c - sqrt((d c)^2 - c^2 + r^2) of a ball of radius r at c."""
+    middle, radius, height = np.array([2.0, 0.3, 0.1]), 0.4, 0.9
+    ball = Primitive("ball", "sphere", (radius,), Pose(tuple(middle)))
+    scan = Scan(91, (-0.6, 0.6), rings=41, elevations=(-0.6, 0.4), far=50.0)
+    reading = simulator(ball, ground=Ground(-height), kind="lidar", scan=scan).sensors.read("eye")
+    up, around = np.meshgrid(np.linspace(-0.6, 0.4, 41), np.linspace(-0.6, 0.6, 91), indexing="ij")
+    d = np.stack([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)], axis=-1)
+    along = d @ middle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        met = along - np.sqrt(along**2 - middle @ middle + radius**2)
+        floor = np.where(d[..., 2] < 0.0, -height / d[..., 2], np.inf)
+    expected = np.fmin(met, np.where(floor < 50.0, floor, np.inf))
+    assert np.isfinite(met).sum() > 200 and (np.isnan(met) & np.isfinite(floor)).sum() > 200
+    np.testing.assert_allclose(reading.ranges, expected, atol=1e-9)
+    np.testing.assert_allclose(reading.directions, d, atol=1e-12)
+
+
+def test_a_lidar_measures_walls():
     """Ranges d / cos(azimuth) of a wall; rings at an elevation hit it higher up."""
     wall = Primitive("wall", "box", (0.2, 40.0, 40.0), Pose((3.1, 0.0, 0.0)))
     scan = Scan(181, (-1.2, 1.2), rings=5, elevations=(-0.3, 0.5), far=50.0)

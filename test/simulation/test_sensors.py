@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Primitive, Scene, SceneModel
 from mb_contact.model.sensors import Sensor
 from mb_contact.simulation import Sensors
@@ -50,6 +51,45 @@ def test_an_imu_on_a_pendulum(damping, integrator):
         np.testing.assert_allclose(reading.angular_velocity, axes @ [0.0, v, 0.0], atol=1e-12)
         R, _ = mb.frame_pose(sim.world, sim.q, "tip")
         np.testing.assert_allclose(R, axes.T, atol=1e-12)
+
+
+def test_an_imu_beside_the_hinge_measures_where_it_is_mounted():
+    """At p in the rod's axes, turned by R: R^T (q'' y x p + q'^2 y x (y x p) - g)."""
+    pose = Pose((0.3, 0.1, -0.2), rpy=(0.4, -0.7, 1.1))
+    sim = mb.Simulator(scene(Sensor("imu", "imu", link="rod", pose=pose)))
+    for _ in range(50):
+        sim.step([0.7])
+    q, v, y = sim.q[0], sim.v[0], np.array([0.0, 1.0, 0.0])
+    v_dot = (0.5 * G * LENGTH * np.cos(q) + 0.7) / (LENGTH**2 / 3)
+    rod = np.array([[np.cos(q), 0.0, np.sin(q)], y, [-np.sin(q), 0.0, np.cos(q)]])
+    p, R = rod @ pose.origin(), rod @ pose.rotation()
+    felt = v_dot * np.cross(y, p) + v**2 * np.cross(y, np.cross(y, p)) + [0.0, 0.0, G]
+    reading = Sensors(sim).read("imu")
+    np.testing.assert_allclose(reading.linear_acceleration, felt @ R, atol=1e-9)
+    np.testing.assert_allclose(reading.angular_velocity, (v * y) @ R, atol=1e-12)
+    np.testing.assert_allclose(quat_to_matrix(reading.orientation), R, atol=1e-12)
+
+
+def test_wrenches_are_told_about_and_in_the_axes_of_the_mounting():
+    """The same forces, whose moment and components are those of another frame; so in the world as without a pose."""
+    pose = Pose((0.1, -0.2, 0.05), rpy=(0.3, 0.9, -0.4))
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 0.1)), "free", 1.5)
+    rope = Closure("weld", "box", "world", name="rope")
+    places = (("contact", {"link": "box"}), ("force_torque", {"joint": "rope"}))
+    poses = enumerate((None, pose))
+    sensors = [Sensor(f"{name}{i}", name, pose=at, **place) for i, at in poses for name, place in places]
+    sim = mb.Simulator(Scene(primitives=(box,), ground=Ground(), sensors=tuple(sensors), loop_closures=(rope,)))
+    sim.set_external_wrench("box", [0.1, 0.2, 0.3, 1.0, 2.0, -30.0])
+    sim.step()
+    R, p = pose.rotation(), pose.origin()
+    for name in ("contact", "force_torque"):
+        plain, seen = (Sensors(sim).read(f"{name}{i}") for i in (0, 1))
+        np.testing.assert_allclose(R @ seen[3:], plain[3:], atol=1e-12)
+        np.testing.assert_allclose(R @ seen[:3] + np.cross(p, R @ seen[3:]), plain[:3], atol=1e-12)
+        frames = Sensors(sim).frames(f"{name}1")
+        np.testing.assert_array_equal(frames[f"{name}1"][1], p)
+        assert Sensors(sim).frames(f"{name}0") == {}
+    assert np.abs(plain).max() > 0.1
 
 
 def test_an_imu_at_rest_feels_the_ground():
@@ -125,11 +165,23 @@ def test_an_encoder_counts_in_steps_of_its_resolution():
         assert reading.velocity[0] == sim.v[0]
 
 
+@pytest.mark.parametrize("first, second, message", [
+    (IMU, Sensor("imu", "encoder"), r"sensors\[1\].name: 'imu' is empty or used twice"),
+    (Sensor("a b", "encoder"), Sensor("a_b", "encoder"), "'a_b' has the topic sensors/a_b, as another sensor"),
+    (IMU, Sensor("rod", "imu", link="tip", pose=Pose()), r"sensors\[1\].name: its frame 'rod' is that of a link"),
+    (Sensor("eye_optical", "imu", link="tip", pose=Pose()), Sensor("eye", "camera", link="tip"), "'eye_optical' is"),
+])  # fmt: skip
+def test_two_sensors_share_neither_topic_nor_frame(first, second, message):
+    with pytest.raises(mb.SceneError, match=message):
+        Sensors(mb.Simulator(scene(first, second)))
+
+
 @pytest.mark.parametrize("sensor, message", [
     (Sensor("a", "radar"), "'radar' is not known; available: imu, force_torque, encoder"),
     (Sensor("a", "imu"), "a sensor of kind imu needs one"),
     (Sensor("", "imu", link="tip"), "is empty or used twice"),
     (Sensor("a", "imu", link="tip", joint="turn"), "a sensor of kind imu has none"),
+    (Sensor("a", "encoder", pose=Pose()), "a sensor of kind encoder has none"),
     (Sensor("a", "imu", link="tip", noise=(-1.0, 0.0)), "noise"),
     (Sensor("a", "imu", link="tip", resolution=0.1), "only an encoder has one"),
     (Sensor("a", "imu", link="tip", seed=-1), "whole number"),

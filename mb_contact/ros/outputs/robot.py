@@ -117,9 +117,9 @@ def _fixed_frames(make, simulator, options):
 
 def _sensor_frames(make, simulator, options, sensor):
     """Transforms of a sensor's own frames from that of its link."""
-    transforms, parent = [], options.frame_prefix + str(sensor.link)
-    if sensor.link not in simulator.world.frames:
-        parent = options.world_frame
+    link = sensor.link if sensor.joint is None else simulator.joint_wrenches.child_link(sensor.joint)
+    transforms, known = [], link in simulator.world.frames
+    parent = f"{options.frame_prefix}{link}" if known else options.world_frame
     for child, (R, p) in simulator.sensors.frames(sensor.name).items():
         transform = make.message("geometry_msgs/msg/TransformStamped")
         transform.header.frame_id, transform.child_frame_id = parent, options.frame_prefix + child

@@ -128,7 +128,7 @@ class Topic:
 
     def frame(self, _simulator: Any, sensor: Any) -> str:
         """Name of the frame that the numbers are in."""
-        return str(sensor.link)
+        return str(sensor.link) if sensor.pose is None else sensor.name
 
     def describe(self, prototype: Any, sensor: Any, simulator: Any) -> None:
         """Give the message its shape, and what never changes."""
@@ -164,7 +164,9 @@ class _Wrench(Topic):
     TYPE = "geometry_msgs/msg/WrenchStamped"
 
     def frame(self, simulator, sensor):
-        return sensor.link if sensor.joint is None else simulator.joint_wrenches.child_link(sensor.joint)
+        if sensor.joint is None or sensor.pose is not None:
+            return super().frame(simulator, sensor)
+        return simulator.joint_wrenches.child_link(sensor.joint)
 
     def fill(self, sample):
         self.put(WRENCH_FIELDS, sample)
