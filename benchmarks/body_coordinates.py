@@ -6,7 +6,9 @@
 python benchmarks/body_coordinates.py [--seconds 5] [--robots dual_arm,ur5,...]
 
 Robots of example-robot-data and the dual arm move freely from random speeds, without gravity (free fall would
-spin undamped fingers up), limits, damping and collisions.
+spin undamped fingers up), limits, damping and collisions.  Then those on a base follow a path by computed torque, with
+gravity, their limits and damping: the way of every joint, 0.3 sin(2 t + i) within its range, and how far body
+coordinates are off joint coordinates.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ ROBOTS = {
     "hyq": "package://example-robot-data/robots/hyq_description/robots/hyq_no_sensors.urdf",
     "talos": "package://example-robot-data/robots/talos_data/robots/talos_reduced.urdf",
 }
+ON_A_BASE = ("dual_arm", "ur5")
 #: name: drift_control, drift_rate
 STABILISED = {"none": ("baumgarte", 0.0), "0.05 a step": ("baumgarte", 0.05), "0.2 a step": ("baumgarte", 0.2),
               "projection": ("projection", 0.2)}  # fmt: skip
@@ -40,7 +43,7 @@ def scene_of(robot: str) -> Scene:
     """A robot without what coordinates of bodies leave out, with random velocities."""
     text = GONE.sub("", find_resource(ROBOTS[robot]).read_text(encoding="utf-8"))
     text = re.sub('<safety_controller.*?/>|(lower|upper)="[^"]*"', lambda m: _without_limits(m.group()), text)
-    base = "weld" if robot in ("dual_arm", "ur5") else "free"
+    base = "weld" if robot in ON_A_BASE else "free"
     names = mb.load_urdf(text, inertia_errors="warn").joint_names
     speeds = np.random.default_rng(0).uniform(-0.5, 0.5, len(names))
     model = SceneModel(text, base=base, velocities=dict(zip(names, speeds.tolist())), inertia_errors="warn")
@@ -74,6 +77,54 @@ def swing(scene: Scene, seconds: float) -> tuple[dict[float, float], float, floa
     return worst, np.ptp(energies), 1e6 * least
 
 
+def driven(robot: str, **settings) -> tuple[Scene, mb.Model]:
+    """A robot on its base as it ships, without collisions, and its Model."""
+    text = GONE.sub(lambda m: m.group() if m.group().startswith("<dynamics") else "",
+                    find_resource(ROBOTS[robot]).read_text(encoding="utf-8"))  # fmt: skip
+    model = mb.load_urdf(text, inertia_errors="warn")
+    entry = SceneModel(text, inertia_errors="warn", joints=dict(zip(model.joint_names, _path(model, 0.0)[0].tolist())))
+    return Scene(models=(entry,), **settings), model
+
+
+def _path(model, t):
+    """Positions, velocities and accelerations (joints,) of the path at a time [s]."""
+    low, high = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
+    middle, half, phase = 0.5 * (low + high), 0.3 * (high - low), 2.0 * t + np.arange(model.N)
+    return middle + half * np.sin(phase), 2.0 * half * np.cos(phase), -4.0 * half * np.sin(phase)
+
+
+def follow(scene: Scene, model: mb.Model, seconds: float) -> tuple[dict[float, float], np.ndarray, float]:
+    """Worst closure error up to each moment, positions (steps, joints), mean squared effort [N^2 m^2, N^2]."""
+    sim, errors, ways, efforts = mb.Simulator(scene), [], [], []
+    bodies = scene.coordinates == "bodies"
+    for _ in range(round(seconds / sim.time_step)):
+        at = sim.hinges() if bodies else None
+        q, v = (at.positions, at.velocities) if at else (sim.joint_positions(), sim.joint_velocities())
+        wanted, rate, more = _path(model, sim.time)
+        asked = more + 400.0 * (wanted - q) + 40.0 * (rate - v)
+        efforts.append(mb.inverse_dynamics(model, q, v, asked))
+        errors.append(sim.step(efforts[-1]).certificate.closure_error)
+        ways.append(q)
+    worst = {t: max(errors[: round(t / sim.time_step)]) for t in MOMENTS}
+    return worst, np.array(ways), float(np.square(efforts).mean())
+
+
+def run_driven(seconds: float, robots: list[str]) -> None:
+    """Print what ``follow`` measures in both coordinates."""
+    print(f"\nfollowing a path for {seconds:g} s; farthest off the joints of joint coordinates [rad, m]")
+    columns = "".join(f"{f'{t:g} s':>10}" for t in MOMENTS)
+    print(f"{'robot':<10}{'stabilised by':<14}{columns}{'off':>10}{'rms effort':>12}")
+    for name in robots:
+        scene, model = driven(name)
+        _, joints, effort = follow(scene, model, seconds)
+        print(f"{name:<10}{'joints':<14}{'':>{10 * len(MOMENTS) + 10}}{np.sqrt(effort):>12.2f}")
+        for label, (control, rate) in STABILISED.items():
+            own = replace(scene, coordinates="bodies", drift_control=control, drift_rate=rate)
+            worst, ways, effort = follow(own, model, seconds)
+            print(f"{'':<10}{label:<14}" + "".join(f"{worst[t]:>10.1e}" for t in MOMENTS)
+                  + f"{np.abs(ways - joints).max():>10.1e}{np.sqrt(effort):>12.2f}", flush=True)  # fmt: skip
+
+
 def run(seconds: float, robots: list[str]) -> int:
     """Measure and print."""
     print(f"moving freely for {seconds:g} s, steps of 1 ms; closure error: the worst so far of all hinges [m, rad]")
@@ -92,6 +143,7 @@ def run(seconds: float, robots: list[str]) -> int:
             print(f"{'':<10}{'bodies':<12}{label:<14}{len(world.v0):>10}{world.couplings.rows:>11}"
                   + "".join(f"{worst[t]:>10.1e}" for t in MOMENTS) + f"{energy:>11.2g}{cost:>11.0f}",
                   flush=True)  # fmt: skip
+    run_driven(seconds, [name for name in robots if name in ON_A_BASE])
     return 0
 
 

@@ -198,6 +198,26 @@ class Gears(NamedTuple):
     rate: np.ndarray  #: (g,), of the offset [rad/s, m/s]
 
 
+class Hinges(NamedTuple):
+    """Joints of one degree of freedom of a world in body coordinates; constant arrays but ``speed`` and ``posed``."""
+
+    body: np.ndarray  #: int64 (j,), whose origin lies on the axis
+    base: np.ndarray  #: int64 (j,), body or WORLD
+    slides: np.ndarray  #: int64 (j,), 1 of prismatic joints, 0 of those that turn
+    R_body: np.ndarray  #: (j, 3, 3), axes of the hinge in the body's, z along the axis
+    R_base: np.ndarray  #: (j, 3, 3), at position zero in the base's axes
+    p_base: np.ndarray  #: (j, 3), origin in the base's frame [m]
+    lower: np.ndarray  #: (j,), position limits, infinite where none [rad, m]
+    upper: np.ndarray  #: (j,)
+    middle: np.ndarray  #: (j,), positions of those that turn are within half a turn of it [rad]
+    damping: np.ndarray  #: (j,) [N m s/rad, N s/m]
+    armature: np.ndarray  #: (j,), rotor inertia reflected to the joint
+    friction: np.ndarray  #: (j,), Coulomb friction [N m, N]
+    effort_limit: np.ndarray  #: (j,), inf where none
+    speed: np.ndarray  #: (j,), with which a step may reach a limit [rad/s, m/s]
+    posed: np.ndarray  #: int64 (j, 4), rows of the last step's lower and upper limit, damping and friction, or -1
+
+
 class JointForces(NamedTuple):
     """What acts in the joints of a world beside its efforts; springs, friction and servos of scalar joints only."""
 

@@ -25,7 +25,7 @@ from mb_contact.core.workspace import (
     make_kinematics,
     make_modal,
 )
-from mb_contact.types import Closures, Contacts, Gears, Geoms, JointForces, Tree
+from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForces, Tree
 
 #: entries of StepArrays.settings: step [s], part of a penetration that a step removes, below a speed [m/s],
 #: slip from which a friction frame follows it, approach from which a contact counts as an impact [m/s], gap of
@@ -74,6 +74,7 @@ class StepArrays(NamedTuple):
     joints: JointForces
     closures: Closures
     gears: Gears
+    hinges: Hinges
     drift: Annotated[Reals, 5]
     impact: Annotated[Reals, 4]
     restitution: Annotated[Reals, "m"]  #: of each pair of geometries

@@ -5,7 +5,8 @@
 
 The operational-space step of such a world is J14's NMC/OS, ``formulation: nmc`` its NMC: 6 n velocities, 6 n - N rows
 of hinges.  What a joint keeps by its coordinates in a tree is now kept by rows, so it drifts, and ``drift_control`` and
-``drift_rate`` are its stabilisation.
+``drift_rate`` are its stabilisation.  What acts on a joint's coordinate acts on its two bodies: an effort as a pair of
+wrenches, limits, damping, rotors and friction as rows (``core/constraints/hinge.py``).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from mb_contact.types import (
     JOINT_UNIVERSAL,
     WORLD,
     Closures,
+    Hinges,
 )
 
 if TYPE_CHECKING:
@@ -41,9 +43,10 @@ REFUSED = "a joint is no coordinate then, so it has no {}; leave that out, or us
 
 
 def in_body_coordinates(world: Any, scene: Any) -> World:
-    """The same bodies, free, their joints as loop closures before those of the scene.
+    """The same bodies, free, their joints as loop closures before those of the scene, and what acts in these.
 
-    What acts on joints' coordinates goes: efforts, limits, damping and rotors, with a warning.
+    Left out, with a warning, are forces in joints of several degrees of freedom, limits more than one turn apart, and
+    with another formulation than OS everything but efforts.
 
     Parameters
     ----------
@@ -54,13 +57,12 @@ def in_body_coordinates(world: Any, scene: Any) -> World:
     Raises
     ------
     SceneError
-        A universal joint or a screw, or what needs a joint's coordinate: gears, mimic joints, friction, springs,
-        servos, motions.
+        A universal joint or a screw, or what needs a joint's coordinate: gears, mimic joints, springs, servos, motions.
     """
     tree, joints = world.tree, world.joints
     moved = {
-        "gear, mimic joint or motion": len(world.couplings.gears.ratio), "friction": len(joints.rubbing),
-        "spring": len(joints.sprung), "servo": len(joints.servos),
+        "gear, mimic joint or motion": len(world.couplings.gears.ratio), "spring": len(joints.sprung),
+        "servo": len(joints.servos),
     }  # fmt: skip
     for what, there in moved.items():
         scene.refuse_if(there > 0, "coordinates", REFUSED.format(what))
@@ -71,24 +73,66 @@ def in_body_coordinates(world: Any, scene: Any) -> World:
     kin = make_kinematics(n, len(world.v0))
     body_poses(tree, world.q0, kin)
     body_velocities(tree, kin, world.v0, kin.V)
-    acting = {
-        "limits": np.isfinite(tree.lower) | np.isfinite(tree.upper), "damping": tree.damping > 0.0,
-        "rotors": tree.armature > 0.0,
-    }  # fmt: skip
-    left = [name for name, there in acting.items() if there[tree_joints(tree)].any()]
-    warning = (f"coordinates: bodies leaves {' and '.join(left)} of joints out",) if left else ()
+    hinges, names, left = _hinges(world, scene.formulation == "os")
+    warning = (f"coordinates: bodies leaves out {', '.join(left)}",) if left else ()
     return replace(
         world, tree=_free(tree), q0=_constant(np.column_stack([kin.p, [matrix_to_quat(R) for R in kin.R]]).ravel()),
         v0=_constant(kin.V.ravel()), couplings=_with_hinges(world, tree), joints=_no_forces(joints, 6 * n),
         joint_names=(), joint_q=_constant(np.zeros(0, np.int64)), joint_v=_constant(np.zeros(0, np.int64)),
         effort_limit=_constant(np.zeros(0)), objects={name: k for k, name in enumerate(world.body_names)},
-        warnings=world.warnings + warning,
+        warnings=world.warnings + warning, hinges=hinges, hinge_names=names,
     )  # fmt: skip
 
 
-def tree_joints(tree):
-    """Degrees of freedom (N,) that are not those of free bodies."""
-    return np.repeat(tree.joint_type != JOINT_FLOATING, tree.nv)
+def make_hinges(of=(), tree=None, joints=None):
+    """Hinges of the bodies ``of`` of a tree, which hang on joints of one degree of freedom."""
+    j, k = len(of), np.array(of, np.int64)
+    arrays = {
+        name: np.zeros((j, 3, 3) if name[0] == "R" else (j, 3) if name[0] == "p" else j)
+        for name in Hinges._fields
+    }  # fmt: skip
+    arrays |= {"body": k, "base": np.zeros(j, np.int64), "slides": np.zeros(j, np.int64)}
+    if j:
+        d, axes = tree.v_start[k], np.array([_frame_along(axis) for axis in tree.axis[k]])
+        arrays |= {name: getattr(tree, name)[d] for name in ("lower", "upper", "damping", "armature", "effort_limit")}
+        arrays |= {
+            "base": tree.parent[k], "slides": (tree.joint_type[k] == JOINT_PRISMATIC).astype(np.int64),
+            "R_body": axes, "R_base": tree.R_joint[k] @ axes, "p_base": tree.p_joint[k].copy(),
+            "friction": joints.friction[d],
+        }  # fmt: skip
+    constant = {name: _constant(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    return Hinges(**constant)._replace(speed=np.zeros(j), posed=np.full((j, 4), -1))
+
+
+def _hinges(world, forces):
+    """Hinges of a world in joint coordinates, their joints' names, and what acts on its joints that they leave out.
+
+    Without ``forces`` that is everything but efforts.
+    """
+    tree = world.tree
+    hinges = make_hinges(np.searchsorted(tree.v_start, world.joint_v, side="right") - 1, tree, world.joints)
+    limited = np.isfinite(hinges.lower) | np.isfinite(hinges.upper)
+    far = limited & (hinges.slides == 0) & (hinges.upper - hinges.lower > 2.0 * np.pi)
+    several = np.repeat((tree.joint_type != JOINT_FLOATING) & (tree.nv != 1), tree.nv)
+    acting = {
+        "limits": limited, "damping": hinges.damping > 0.0, "rotors": hinges.armature > 0.0,
+        "friction": hinges.friction > 0.0,
+    }  # fmt: skip
+    unknown = {
+        "limits more than one turn apart": far if forces else far[:0],  # poses do not tell turns apart
+        "damping of joints of several degrees of freedom": several & (tree.damping > 0.0),
+        "rotors of joints of several degrees of freedom": several & (tree.armature > 0.0),
+    }
+    left = [name for name, there in {**({} if forces else acting), **unknown}.items() if there.any()]
+    gone = far if forces else np.ones(len(far), bool)
+    own = {
+        "lower": np.where(gone, -np.inf, hinges.lower), "upper": np.where(gone, np.inf, hinges.upper),
+    }  # fmt: skip
+    turns = limited & ~gone & (hinges.slides == 0)
+    own["middle"] = np.zeros(len(far))
+    own["middle"][turns] = 0.5 * (hinges.lower[turns] + hinges.upper[turns])
+    own |= {name: np.zeros(len(far)) for name in ("damping", "armature", "friction") if not forces}
+    return hinges._replace(**{name: _constant(array) for name, array in own.items()}), world.joint_names, left
 
 
 def _free(tree):
@@ -99,7 +143,7 @@ def _free(tree):
         "q_start": 7 * np.arange(n), "v_start": 6 * np.arange(n), "nv": np.full(n, 6, np.int64), "root": np.arange(n),
         "R_joint": np.tile(np.eye(3), (n, 1, 1)), "p_joint": np.zeros((n, 3)), "axis": np.zeros((n, 3)),
         "axis2": np.zeros((n, 3)), "armature": np.zeros(6 * n), "damping": np.zeros(6 * n),
-        "effort_limit": np.zeros(6 * n), "lower": np.full(6 * n, -np.inf), "upper": np.full(6 * n, np.inf),
+        "effort_limit": np.full(6 * n, np.inf), "lower": np.full(6 * n, -np.inf), "upper": np.full(6 * n, np.inf),
     }  # fmt: skip
     return tree._replace(**{name: _constant(array) for name, array in own.items()})
 

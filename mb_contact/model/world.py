@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mb_contact.errors import SceneError
-from mb_contact.model.body_coordinates import in_body_coordinates
+from mb_contact.model.body_coordinates import in_body_coordinates, make_hinges
 from mb_contact.model.closures import Couplings, build_couplings, joined_pairs, rubbing_threads
 from mb_contact.model.flexible.links import FlexibleBody
 from mb_contact.model.model import Frame, Geometry, Model, tree_roots
@@ -44,6 +44,7 @@ from mb_contact.types import (
     WORLD,
     FrictionParameters,
     Geoms,
+    Hinges,
     JointForces,
     Tree,
 )
@@ -96,6 +97,8 @@ class World:
     couplings: Couplings | None = None  #: loop closures and gears
     surfaces: FrictionParameters | None = None  #: torsional, rolling and anisotropic coefficients of the pairs
     flexible: tuple[FlexibleBody, ...] = ()  #: links that deform in modes
+    hinges: Hinges | None = None  #: of a world in body coordinates
+    hinge_names: tuple[str, ...] = ()  #: the joints that they are
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)
@@ -409,7 +412,7 @@ class _Builder:
             geometry_names=tuple(shape.name for shape in self.geometries),
             geometry_links=tuple(shape.link for shape in self.geometries), body_names=tuple(self.body_names),
             link_geometries={link: tuple(rows) for link, rows in link_geometries.items()},
-            warnings=tuple(self.warnings), flexible=tuple(self.flexible),
+            warnings=tuple(self.warnings), flexible=tuple(self.flexible), hinges=make_hinges(),
         )
         if self.scene.coordinates == "bodies":
             world = in_body_coordinates(world, self.scene)

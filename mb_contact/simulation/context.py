@@ -8,7 +8,7 @@ import numpy as np
 from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, make_bilateral_work
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
 from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble
 from mb_contact.core.solve import draft as _draft
@@ -79,6 +79,9 @@ class StepContext:
         self.gravity = np.array(world.gravity, dtype=np.float64)
         joints = world.joints
         own = {name: getattr(joints, name).copy() for name in ("target", "target_rate", "saturation")}  # what changes
+        hinges = world.hinges
+        self.hinges = hinges._replace(speed=hinges.speed.copy(), posed=hinges.posed.copy())
+        self.hinge_effort = np.zeros(len(hinges.body))  #: clamped commands of the last step
         self.joints = joints._replace(total=joints.damping.copy(), **own)
         total = self.joints.total.view()
         total.setflags(write=False)
@@ -151,7 +154,7 @@ class StepContext:
     def held_joints(self):
         """Whether friction held each joint that has it (f,) in the last step: its impulse was below its bound."""
         info, f = self.bilateral.info, len(self.joints.rubbing)
-        first = int(info[COUNT] - info[GEARS]) - f
+        first = int(info[COUNT] - info[GEARS] - info[HINGES]) - f
         rows = slice(max(first, 0), max(first, 0) + f)
         impulse = self.solution.r[int(info[FIRST]) :][rows]
         return np.abs(impulse) < (1.0 - FULL) * self.bilateral.bound[rows]
@@ -173,8 +176,9 @@ class StepContext:
         world, surfaces, couplings = self.world, self.world.surfaces, self.couplings
         n_f = 0 if self.scene.friction_model == "coulomb_cone" else self.scene.friction_directions
         sides = 4 if np.isfinite(self.joints.velocity_limit).any() else 2
-        scalars = sides * int((self.tree.nv == 1).sum())  # limits of scalar joints
-        bilateral, gears = couplings.rows + len(self.joints.rubbing), len(couplings.gears.ratio)
+        scalars = sides * int((self.tree.nv == 1).sum()) + 2 * len(self.hinges.body)  # limits of scalar joints
+        forces = (self.hinges.damping + self.hinges.armature > 0.0).sum() + (self.hinges.friction > 0.0).sum()
+        bilateral, gears = couplings.rows + len(self.joints.rubbing) + int(forces), len(couplings.gears.ratio)
         rows_a_contact = 3 + int((surfaces.torsional > 0.0).any()) + 2 * int((surfaces.rolling > 0.0).any())
         rows, blocks = rows_a_contact * capacity + scalars + bilateral + gears, capacity + scalars
         self.capacity = capacity

@@ -19,6 +19,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
+from mb_contact.simulation.hinges import HingeState, hinge_state
 from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
@@ -182,6 +183,16 @@ class Readings(Sensing, Threads):
             [N m, N]
         """
         return self.context.work.joint_effort[self.world.joint_v]
+
+    def hinges(self) -> HingeState:
+        """Joints of one degree of freedom where ``coordinates: bodies`` leaves no coordinates for them.
+
+        Returns
+        -------
+        HingeState
+            Of ``world.hinge_names``; empty in joint coordinates.
+        """
+        return hinge_state(self.context, None if self.context.last is None else self.context.last.dt)
 
     def follower_state(self) -> tuple[Floats, Floats]:
         """State of ``world.follower_names``, the mimic joints, new arrays.

@@ -97,6 +97,10 @@ class Simulator(Readings):
     (array([False,  True]), array([False,  True]))
     >>> arm.robot_description[:6], "hinge_0" in arm.joint_wrenches.names
     ('<robot', True)
+    >>> free = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.0, rate=0.0).scene(coordinates="bodies"))
+    >>> _ = free.step([1.0, 0.0])
+    >>> free.hinges().names, free.hinges().efforts
+    (('hinge_0', 'hinge_1'), array([1., 0.]))
     >>> arm.reset()
     >>> arm.rebuilt(arm.scene).time
     0.0
@@ -358,7 +362,8 @@ class Simulator(Readings):
         Parameters
         ----------
         effort : array_like (joints,), optional
-            Efforts of ``world.joint_names`` [N m, N]; zero if left out, clamped to the limits.
+            Efforts of ``world.joint_names``, in body coordinates of ``world.hinge_names`` [N m, N]; zero if left out,
+            clamped to the limits.
         time_step : float, optional
             Length of this step [s]; ``self.time_step`` if left out.
 
@@ -374,7 +379,8 @@ class Simulator(Readings):
             A hinge carries no inertia, or the state runs away (``runaway.py``); the state has not changed.
         """
         dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
-        command = None if effort is None else as_vector(effort, len(self.world.joint_names), "effort")
+        commanded = len(self.world.joint_names) + len(self.world.hinge_names)
+        command = None if effort is None else as_vector(effort, commanded, "effort")
         return self._stepper.step(dt, command)
 
     def contact_problem(self) -> Any:

@@ -24,6 +24,7 @@ from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
 from mb_contact.simulation.closing import project
 from mb_contact.simulation.contact_step import ContactStep
+from mb_contact.simulation.hinges import command_hinges
 from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
@@ -76,7 +77,10 @@ class Stepper:
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         try:
             context.effort.fill(0.0)
-            if command is not None:
+            context.hinge_effort.fill(0.0)
+            if command is not None and len(context.hinges.body):
+                command_hinges(context, command, context.effort)
+            elif command is not None:
                 context.effort[context.world.joint_v] = command
             context.settings[DT] = dt
             if driven is not None:

@@ -143,14 +143,24 @@ def _com_velocities(sim):
 
 def test_what_needs_joints_is_refused_or_left_out_with_a_warning():
     name = mb.load_urdf(DUAL_ARM).joint_names[0]
-    chosen = replace(arms().models[0], joint_properties={name: JointProperties(friction=1.0)})
-    with pytest.raises(mb.SceneError, match="coordinates: a joint is no coordinate then, so it has no friction"):
+    chosen = replace(arms().models[0], joint_properties={name: JointProperties(stiffness=1.0)})
+    with pytest.raises(mb.SceneError, match="coordinates: a joint is no coordinate then, so it has no spring"):
         mb.Simulator(replace(arms(), models=(chosen,)))
     universal = EVERY_KIND.replace('type="spherical"', 'type="universal"')
     universal = universal.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis2 xyz="1 0 0"/>')
     with pytest.raises(mb.SceneError, match="the universal joint of 'c' has no loop closure"):
         mb.Simulator(Scene(models=(SceneModel(universal),), coordinates="bodies"))
-    assert "bodies leaves limits of joints" in mb.build_world(arms()).warnings[-1]
+    assert not mb.build_world(arms()).warnings
+    nmc = mb.build_world(replace(arms(), formulation="nmc", friction_model="coulomb_polyhedral"))
+    assert nmc.warnings[-1] == "coordinates: bodies leaves out limits"
+    assert np.isinf(nmc.hinges.lower).all() and len(nmc.hinge_names) == 26
+    wide = EVERY_KIND.replace('type="continuous"', 'type="revolute"').replace(
+        '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><limit lower="-6" upper="6" effort="1" velocity="1"/>'
+    )
+    several = JointProperties(damping=1.0)
+    world = mb.build_world(Scene(models=(SceneModel(wide, joint_properties={"jc": several}),), coordinates="bodies"))
+    left_out = "limits more than one turn apart, damping of joints of several degrees of freedom"
+    assert world.warnings[-1] == f"coordinates: bodies leaves out {left_out}"
     box = Primitive("box", "box", (1.0, 1.0, 1.0), Pose(), "free", 1.0)
     free = mb.build_world(Scene(primitives=(box,), coordinates="bodies"))
     assert free.couplings.rows == 0 and not free.warnings

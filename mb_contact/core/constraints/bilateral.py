@@ -20,6 +20,7 @@ from mb_contact.types import RUB
 FIRST = 0  # entries of BilateralWork.info: first bilateral row, and so the number of the others
 COUNT = 1  # bilateral rows
 GEARS = 2  # of them, the last ones, couplings of two joints; behind all rows stands a partner row for each
+HINGES = 3  # of them, the last ones of a world in body coordinates, which has no gears: forces in hinges (``hinge.py``)
 VELOCITY = 0  # entries of BilateralWork.residuals: worst scaled residual [sqrt(N s m/s)]
 CLOSURE = 1  # worst closure error [m, rad]
 SPEED = 2  # worst velocity residual [m/s, rad/s]
@@ -30,9 +31,10 @@ class BilateralWork(NamedTuple):
 
     ratio: Annotated[Reals, "m"]  #: weight of a gear row's partner
     bound: Annotated[Reals, "m"]  #: greatest impulse of a row of joint friction, 0 of all other rows
+    soft: Annotated[Reals, "m"]  #: softness of a row, velocity for each unit of its impulse
     V: Annotated[Reals, "n", 6]  #: velocities of the bodies after the step
     residuals: Annotated[Reals, 3]
-    info: Annotated[Integers, 3]
+    info: Annotated[Integers, 4]
 
 
 def make_bilateral_work(n, m):
@@ -70,7 +72,9 @@ def bilateral_rows(tree, kin, q, closures, rubbing, gears, dt, rate, first, rows
     bil.info[FIRST] = first
     bil.info[COUNT] = row + count - first
     bil.info[GEARS] = count
+    bil.info[HINGES] = 0
     fill(bil.info[COUNT], bil.bound, 0.0)
+    fill(bil.info[COUNT], bil.soft, 0.0)
 
 
 @kernel

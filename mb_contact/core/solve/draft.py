@@ -134,10 +134,11 @@ def draft_contacts(draft, contacts, friction, dt):
 
 
 @part
-def draft_joints(draft, contacts, blocks, start, first, bound, ratio, count, gears):
+def draft_joints(draft, contacts, blocks, start, first, bound, soft, ratio, count, gears):
     """Blocks of joint limits, then of the ``count`` rows of loops, joint friction and gears from row ``first`` on.
 
-    ``bound`` of a row of joint friction is its greatest impulse, 0 of other rows; the last ``gears`` rows are gears.
+    ``bound`` of a row of joint friction is its greatest impulse, 0 of other rows, ``soft`` the softness of damping in
+    hinges; the last ``gears`` rows are gears.
     """
     for block in range(contacts, blocks):
         b = _open(draft, UNILATERAL, 0)
@@ -145,8 +146,10 @@ def draft_joints(draft, contacts, blocks, start, first, bound, ratio, count, gea
     for k in range(count):
         if bound[k] > 0.0:
             _take(draft, _open(draft, BOX, 0), first + k, bound[k])
+        elif soft[k] > 0.0:
+            _take(draft, _open(draft, EQUALITY, 0), first + k, soft[k])
     for k in range(count):  # the last blocks: a face may eliminate them
-        if bound[k] > 0.0:
+        if bound[k] > 0.0 or soft[k] > 0.0:
             continue
         b = _open(draft, EQUALITY, 0)
         _take(draft, b, first + k, 0.0)

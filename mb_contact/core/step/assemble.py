@@ -8,13 +8,14 @@ from mb_contact.core.constraints.contact import contact_frames, contact_rows, tu
 from mb_contact.core.constraints.driven import drive_rows
 from mb_contact.core.constraints.flat_manifolds import level_offsets
 from mb_contact.core.constraints.gear import combine_velocities
+from mb_contact.core.constraints.hinge import hinge_forces, hinge_limits
 from mb_contact.core.constraints.joint_friction import bound_friction
 from mb_contact.core.constraints.limit import limit_rows
 from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.constraints.torsion_rolling import moment_rows, warm_impulses
 from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP, PUSH_RATE, PUSH_SPEED, SLIP_SPEED
 from mb_contact.core.jit import kernel
-from mb_contact.core.solve.draft import draft_contacts
+from mb_contact.core.solve.draft import HALVES, draft_contacts
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.types import RUB, UPPER
 
@@ -32,6 +33,8 @@ def assemble(h):
         h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.blocks
     )
     _shift_offsets(h, dt, push_rate)
+    if h.hinges.body.shape[0] > 0:
+        hinge_limits(h.hinges, h.kin, h.v, h.work.v_free, dt, push_rate, push_speed, h.rows, h.blocks)
     moment_rows(h.friction.surfaces, h.contacts, h.frames, h.rows, h.blocks, h.friction.extra)
     rate = h.drift[DRIFT_RATE] * min(1.0, dt / h.drift[DRIFT_STEP])  # a shorter step takes back a smaller part
     bilateral_rows(
@@ -40,6 +43,8 @@ def assemble(h):
     if h.drift[DRIVEN] != 0.0:
         drive_rows(h.kin, h.closures, h.gears, dt, rate, h.loop.error, h.rows, h.bil, h.sol.q)
     bound_friction(h.tree, h.joints, h.closures, dt, h.bil)
+    if h.hinges.body.shape[0] > 0:
+        hinge_forces(h.hinges, h.kin, h.v, dt, 0.5 * dt * h.friction.model[HALVES], h.rows, h.loop.error, h.bil)
     draft_contacts(h.draft, h.contacts, h.friction, dt)
     for i in range(h.v.shape[0]):
         h.draft.damping[i] = h.work.implicit[i]

@@ -77,7 +77,10 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     contacts = 0
     while contacts < blocks and h.blocks.dim[contacts] == 3:
         contacts += 1
-    draft_joints(h.draft, contacts, blocks, h.blocks.start, info[FIRST], bil.bound, bil.ratio, info[COUNT], info[GEARS])
+    draft_joints(
+        h.draft, contacts, blocks, h.blocks.start, info[FIRST], bil.bound, bil.soft, bil.ratio, info[COUNT],
+        info[GEARS],
+    )  # fmt: skip
     sort_islands(P, h.draft, rows)
     if P.count[BLOCKS] == 0:
         return OK

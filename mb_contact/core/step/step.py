@@ -27,6 +27,7 @@ from mb_contact.core.collision.manifolds import build_contacts
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
 from mb_contact.core.constraints.flat_manifolds import level_points
 from mb_contact.core.constraints.gear import partner_impulses
+from mb_contact.core.constraints.hinge import hinge_limits_missed
 from mb_contact.core.constraints.limit import NEAR_LIMIT, limit_reach
 from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.servo import (
@@ -181,9 +182,10 @@ def limits_missed(h):
 def settle(h):
     """Impulses to velocities; LIMIT_MISSED where the step has to be solved again with a limit more."""
     status = apply_impulses(h)
-    if status == OK and limits_missed(h):
-        return LIMIT_MISSED
-    return status
+    if status != OK:
+        return status
+    hinges = h.hinges.body.shape[0] > 0 and hinge_limits_missed(h.hinges, h.kin, h.work.v_next, h.settings[DT])
+    return LIMIT_MISSED if limits_missed(h) or hinges else OK
 
 
 @kernel

@@ -144,7 +144,7 @@ def pose(h, a, warm):
         eq.q[i] = h.sol.q[i]
     for k in range(count):
         eq.equality[k] = first + k
-        eq.softness[k] = 0.0
+        eq.softness[k] = h.bil.soft[k]
         eq.ratio[first + k] = h.bil.ratio[k]
     eq.info[_eq.GEAR] = first + count - gears
     eq.info[_eq.GEAR_ROWS] = gears

@@ -79,7 +79,7 @@ def test_tangents_of_touching_contacts_are_equalities_in_d15_s_models():
 def test_limits_loops_friction_and_gears():
     draft = draft_of(COULOMB, [0.0])
     start = np.array([0, 3, 4])  # a contact, two limits; then a loop's row, joint friction and a gear
-    draft_joints(draft, 1, 3, start, 5, np.array([0.0, 7.0, 0.0]), np.array([0.0, 0.0, 2.0]), 3, 1)
+    draft_joints(draft, 1, 3, start, 5, np.array([0.0, 7.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 2.0]), 3, 1)
     assert blocks_of(draft)[1:] == [
         (UNILATERAL, [3], [0.0]), (UNILATERAL, [4], [0.0]),
         (BOX, [6], [7.0]), (EQUALITY, [5], [0.0]), (EQUALITY, [7], [0.0]),  # equalities last: they may be eliminated
