@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mb_contact.checks import Floats
 from mb_contact.core.constraints.hinge import hinge_position, hinge_rate
 from mb_contact.types import WORLD
+
+if TYPE_CHECKING:
+    from mb_contact.simulation.context import StepContext
 
 
 class HingeState(NamedTuple):
@@ -43,14 +46,33 @@ def command_hinges(context, command, effort):
                 effort[6 * m : 6 * m + 3] -= np.cross(kin.p[k] - kin.p[m], along)
 
 
-def hinge_state(context, dt):
-    """HingeState of the present state and the last step of dt [s]; dt of None before the first step."""
-    hinges, kin, of = context.hinges, context.kin, range(len(context.hinges.body))
-    positions = np.array([hinge_position(hinges, i, kin) for i in of])
-    velocities = np.array([hinge_rate(hinges, i, kin, context.v) for i in of])
-    efforts = np.zeros(len(of))
-    if dt is not None:
-        sign = np.array([1.0, -1.0, 1.0, 1.0])  # of a lower limit, an upper one, damping, friction
-        impulse = np.where(hinges.posed < 0, 0.0, context.solution.r[hinges.posed]) @ sign
-        efforts = context.hinge_effort + impulse / dt
-    return HingeState(context.world.hinge_names, positions, velocities, efforts)
+class Hinged:
+    """The part of a Simulator that reads joints in body coordinates."""
+
+    context: StepContext
+
+    def hinges(self) -> HingeState:
+        """Joints of one degree of freedom where ``coordinates: bodies`` leaves no coordinates for them.
+
+        Returns
+        -------
+        HingeState
+            Of ``world.hinge_names``; empty in joint coordinates.
+
+        Examples
+        --------
+        >>> sim = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.0, rate=0.0).scene(coordinates="bodies"))
+        >>> _ = sim.step([1.0, 0.0])
+        >>> sim.hinges().names, sim.hinges().efforts
+        (('hinge_0', 'hinge_1'), array([1., 0.]))
+        """
+        context = self.context
+        hinges, kin, of = context.hinges, context.kin, range(len(context.hinges.body))
+        positions = np.array([hinge_position(hinges, i, kin) for i in of])
+        velocities = np.array([hinge_rate(hinges, i, kin, context.v) for i in of])
+        efforts = np.zeros(len(of))
+        if context.last is not None:
+            sign = np.array([1.0, -1.0, 1.0, 1.0])  # of a lower limit, an upper one, damping, friction
+            impulse = np.where(hinges.posed < 0, 0.0, context.solution.r[hinges.posed]) @ sign
+            efforts = context.hinge_effort + impulse / context.last.dt
+        return HingeState(context.world.hinge_names, positions, velocities, efforts)

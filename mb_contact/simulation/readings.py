@@ -19,7 +19,7 @@ from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
-from mb_contact.simulation.hinges import HingeState, hinge_state
+from mb_contact.simulation.hinges import Hinged
 from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.operational import OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
@@ -29,7 +29,7 @@ from mb_contact.simulation.threads import Threads
 from mb_contact.types import WORLD
 
 
-class Readings(Sensing, Threads):
+class Readings(Sensing, Threads, Hinged):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -184,16 +184,6 @@ class Readings(Sensing, Threads):
         """
         return self.context.work.joint_effort[self.world.joint_v]
 
-    def hinges(self) -> HingeState:
-        """Joints of one degree of freedom where ``coordinates: bodies`` leaves no coordinates for them.
-
-        Returns
-        -------
-        HingeState
-            Of ``world.hinge_names``; empty in joint coordinates.
-        """
-        return hinge_state(self.context, None if self.context.last is None else self.context.last.dt)
-
     def follower_state(self) -> tuple[Floats, Floats]:
         """State of ``world.follower_names``, the mimic joints, new arrays.
 
@@ -293,8 +283,7 @@ class Readings(Sensing, Threads):
             total = [x + y for x, y in zip(total, self.context.work.geom_impulse[g].tolist())]
         if link in self.world.frames and not any(total):
             return np.zeros(6)
-        R, p = self._frame(link)
-        body = self.world.frames[link].body
+        (R, p), body = self._frame(link), self.world.frames[link].body
         x, y, z = (p if body == WORLD else p - self.context.kin.p[body]).tolist()
         mx, my, mz, fx, fy, fz = total  # plain floats: np.cross alone costs 20 us
         moment = (mx - (y * fz - z * fy), my - (z * fx - x * fz), mz - (x * fy - y * fx))

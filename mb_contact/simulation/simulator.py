@@ -97,10 +97,6 @@ class Simulator(Readings):
     (array([False,  True]), array([False,  True]))
     >>> arm.robot_description[:6], "hinge_0" in arm.joint_wrenches.names
     ('<robot', True)
-    >>> free = mb.Simulator(mb.pendulum(2, length=2.0, angle=0.0, rate=0.0).scene(coordinates="bodies"))
-    >>> _ = free.step([1.0, 0.0])
-    >>> free.hinges().names, free.hinges().efforts
-    (('hinge_0', 'hinge_1'), array([1., 0.]))
     >>> arm.reset()
     >>> arm.rebuilt(arm.scene).time
     0.0
