@@ -173,7 +173,7 @@ def _pose_in(message, frame):
     return None
 
 
-def serve(node, task, wait=None, timeout=10.0):
+def serve(node, task, wait=None, timeout=60.0):
     """Serve until the task is over.
 
     Parameters
@@ -184,7 +184,8 @@ def serve(node, task, wait=None, timeout=10.0):
     wait : float, optional
         Seconds to wait for the simulator; without it for ever.
     timeout : float
-        Seconds without joint states after which the simulator counts as gone.
+        Seconds without joint states after which the simulator counts as gone; on a busy machine states have come
+        five seconds apart.
 
     Raises
     ------

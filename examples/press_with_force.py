@@ -122,7 +122,7 @@ class PressNode:
 INTERRUPTED = threading.Event()
 
 
-def run(node, task, wait=None, timeout=10.0):
+def run(node, task, wait=None, timeout=60.0):
     """Press until the task is over; returns the PressNode.
 
     Raises

@@ -27,7 +27,7 @@ HANDS = ("left_tcp", "right_tcp")
 INTERRUPTED = 130  #: exit code after Ctrl-C, as shells have it
 _GRACE = 3.0  #: seconds for the controller to end after SIGTERM
 _LOOK = 20.0  #: seconds to wait for a browser before it begins
-_PATIENCE = 10.0  #: wall seconds to wait for one command: a busy machine must not end the demonstration
+_PATIENCE = 60.0  #: wall seconds to wait for one command: a busy machine must not end the demonstration
 
 
 @dataclass(frozen=True)

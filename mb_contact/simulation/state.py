@@ -14,7 +14,7 @@ import numpy as np
 from mb_contact.checks import as_vector
 from mb_contact.core.step import closing as _closing
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.tree.embedding import widest_aggregate
+from mb_contact.core.tree.embedding import LOST, widest_aggregate
 from mb_contact.dynamics import mass_matrix
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
@@ -114,7 +114,7 @@ class SimulationState:
         before = context.q.copy(), context.v.copy()
         context.q[:], context.v[:] = q, v
         self.refresh()
-        if context.parts and not widest_aggregate(context.art.aggregates) <= ASSEMBLY_GOOD:
+        if context.parts and not widest_aggregate(context.art.aggregates) <= LOST:
             context.q[:], context.v[:] = before
             self.refresh()
             raise InputError("embedded loops cannot be closed from these coordinates; give some nearer to closed ones")
@@ -224,10 +224,16 @@ class SimulationState:
         if world.couplings.rows:
             rows = self._with_multipliers()
             error = close_loops(rows.handle, ASSEMBLY_TOLERANCE, ASSEMBLY_LIMIT)
-            if not error <= ASSEMBLY_GOOD:
+            if not error <= self._most_open:
                 raise self._not_assembled(error, rows.loop.error)
             context.q[:] = rows.q
         return context.q.copy()
+
+    @property
+    def _most_open(self):
+        """What may stay open: embedding leaves out rows that follow from others, so that poses of few digits do."""
+        context = self.context
+        return LOST if context.parts and not len(context.couplings.closures.kind) else ASSEMBLY_GOOD
 
     def _with_multipliers(self):
         """A context in which every loop and gear has rows: all coordinates move when they are closed at first."""
@@ -245,6 +251,7 @@ class SimulationState:
         worst = int(np.searchsorted(ends, int(np.argmax(np.abs(errors))), side="right"))
         key = f"loop_closures[{worst}]" if worst < len(ends) else "gears"
         message = f"the loops cannot be closed from the initial positions, {error:.3g} m or rad stay open; "
-        return self.context.scene.error(
-            key, message + "correct its poses, or give joint positions nearer to a closed loop"
-        )
+        remedy = "correct its poses, or give joint positions nearer to a closed loop"
+        if error <= LOST and not self.context.parts:
+            remedy = f"give its poses more digits, or set loops: embed, which takes what stays open by {LOST:g}"
+        return self.context.scene.error(key, message + remedy)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from typing import Any
 
@@ -38,6 +39,7 @@ def start_server(host: str = "127.0.0.1", port: int = 8080) -> Any:
     viser = import_viser()
     port = as_port(port)
     check_host(host)
+    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # browsers open connections that they drop
     return viser.ViserServer(host=host, port=port, label="mb_contact", verbose=False)
 
 

@@ -19,6 +19,7 @@
     window.mbContactRecorder = null;
     button.textContent = parts.length ? "record a video" : "no picture came in time: record again";
     if (!parts.length) return;
+    const { URL } = window;  // in an onclick a bare URL is document.URL, a text
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(parts, { type: "video/webm" }));
     link.download = "mb_contact_" + new Date().toISOString().slice(0, 19).replace(/[T:]/g, "-") + ".webm";

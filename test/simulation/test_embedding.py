@@ -278,6 +278,30 @@ def test_open_coordinates_are_closed_and_hopeless_ones_refused():
     np.testing.assert_array_equal(sim.context.q, before)
 
 
+def pinned(gap, theta=THETA):
+    """A four bar whose pin is held at two points, written with an error of ``gap`` [m] along the pin."""
+    scene = four_bar("point", theta, SPEED)
+    (first,) = scene.loop_closures
+    second = replace(
+        first, pose_a=Pose((*first.pose_a.position[:2], 0.1)), pose_b=Pose((*first.pose_b.position[:2], 0.1 + gap))
+    )
+    return replace(scene, loop_closures=(first, second), time_step=1e-4)
+
+
+def test_poses_of_few_digits_close_embedded_and_are_refused_with_the_remedy_otherwise():
+    """Whatever the joints do such a pin stays open along itself; it must not hold the linkage."""
+    sim = embedded(pinned(2e-8))
+    rates = SPEED * (four_bar_joints(THETA + 1e-6) - four_bar_joints(THETA - 1e-6)) / 2e-6
+    sim.set_state(four_bar_joints(THETA), rates)
+    worst = max(sim.step().certificate.residual for _ in range(1000))
+    theta, _ = four_bar_motion(THETA, SPEED, 0.1)
+    assert worst <= 1e-9 and abs(sim.q[0] - theta) <= 5e-4  # of first order in the step
+    with pytest.raises(mb.SceneError, match=r"loop_closures\[.\].* 2e-08 m or rad stay open; .*set loops: embed"):
+        mb.Simulator(pinned(2e-8))
+    with pytest.raises(mb.SceneError, match="1e-05 m or rad stay open; correct its poses"):
+        embedded(pinned(1e-5))
+
+
 def test_worlds_take_the_same_steps():
     scene = replace(four_bar("axis", THETA, SPEED), loops="embed")
     sim, worlds = mb.Simulator(scene), mb.Worlds(scene, 3)

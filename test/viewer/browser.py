@@ -107,8 +107,8 @@ class Page:
         return self.evaluate("document.body ? document.body.innerText : ''")
 
     def mouse(self, kind, x, y, button="left"):
-        """mousePressed, mouseMoved or mouseReleased at a pixel."""
-        held = 0 if kind == "mouseReleased" else 1
+        """mousePressed, mouseMoved or mouseReleased at a pixel; button "none": nothing is pressed."""
+        held = 0 if kind == "mouseReleased" or button == "none" else 1
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=held, clickCount=1)
 
     def click(self, text):
@@ -119,6 +119,10 @@ class Page:
             if (found) found.click();
             return !!found;
         }})()""")
+
+    def front(self):
+        """Show this tab: one that is hidden draws no frames."""
+        self.call("Page.bringToFront")
 
     def screenshot(self, path):
         """Write a PNG picture of the page."""
