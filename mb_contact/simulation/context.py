@@ -224,7 +224,7 @@ class StepContext:
         if self.scene.friction_model in ("viscous", "no_slip", "coulomb_viscous"):
             blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
-        dense = rows if self.solver[ONLY_ROWS] else min(rows, _assemble.DENSE_LIMIT)
+        dense = rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT)
         system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place, self.n)
         total = int(pieces.sum())
         factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))

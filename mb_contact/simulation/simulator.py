@@ -113,7 +113,7 @@ class Simulator(Readings):
         self.context = context = StepContext(self.scene, self.world)
         context.contact_step = self._make_contact_step()
         # the other faces of the contact problem know the tree without its aggregates
-        context.solver[ONLY_ROWS] = context.contact_step.only_rows or bool(context.parts)
+        context.solver[ONLY_ROWS] = context.contact_step.only_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts()

@@ -65,15 +65,20 @@ def angular_row(rows, row, d):
     put_spatial(rows.on_b, row, spatial_sum(STILL, -1.0, d + ZERO) if rows.body_b[row] >= 0 else STILL)
 
 
+@sweep
+def rate_axis(kin, d):
+    """h of the rate ``h . (V(k) - phi* V(p))`` of the scalar joint with velocity d: its axis; a screw turns."""
+    h = spatial(kin.H, d)
+    return h[:3] + ZERO if vector_dot(h[:3], h[:3]) > 0.0 else h
+
+
 @kernel
 def joint_row(tree, kin, k, bound, rows, row):
     """The rate of scalar joint k as a row on its body and the body's parent; against it for an upper ``bound``."""
     sign = 1.0 - 2.0 * (bound % 2)
     d = tree.v_start[k]
     m = tree.parent[k]
-    h = spatial_sum(STILL, sign, spatial(kin.H, d))
-    if vector_dot(h[:3], h[:3]) > 0.0:
-        h = h[:3] + ZERO
+    h = spatial_sum(STILL, sign, rate_axis(kin, d))
     rows.body_a[row] = k
     rows.body_b[row] = m
     rows.dof[row] = d

@@ -16,13 +16,15 @@ J14 section 8 has it) where that costs less than by bodies: few contacts on long
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
+from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.by_nodes import GONE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate_velocities
 from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
 from mb_contact.core.solve.laws import friction_group
-from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes
+from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance, take_masses
 from mb_contact.core.solve.system import (
     BLOCKS,
     BY_BODIES,
@@ -35,7 +37,7 @@ from mb_contact.core.solve.system import (
     ROWS,
     UNILATERAL,
 )
-from mb_contact.core.tree.compliance import compliance_terms, row_compliance
+from mb_contact.core.tree.compliance import compliance_terms, essential_compliance, row_compliance
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.spatial import cross, rotate
 
@@ -51,7 +53,7 @@ DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 @kernel
 def choose_face(P, only_rows):
-    """By rows or by bodies, whichever takes fewer multiply-adds."""
+    """By rows or by bodies, whichever takes fewer multiply-adds; ``only_rows`` where no bodies' masses are known."""
     by_rows = 0.0
     by_bodies = 0.0
     for i in range(P.count[ISLANDS]):
@@ -68,12 +70,17 @@ def choose_face(P, only_rows):
 
 
 @kernel
-def try_by_nodes(P, draft, tree, kin, rows, first_bilateral):
+def try_by_nodes(P, draft, tree, kin, art, compliance, rows, first_bilateral):
     """Pose the problem by its touched nodes, where that costs least; False where it is not done."""
-    if not choose_nodes(P, draft, tree, rows, first_bilateral):
+    if not choose_nodes(P, draft, tree, rows, first_bilateral, art.aggregates.base.shape[0] > 0):
         return False
-    tree_masses(tree, kin, draft, P.bodies)
-    if not assemble_by_nodes(P, draft, tree, kin, rows):
+    if P.nodes.info[GONE] > 0:
+        tree_masses(tree, kin, draft, P.bodies)
+        if not take_masses(P, draft, tree, kin, rows):
+            return False
+    else:
+        take_compliance(P, tree, kin, compliance, essential_compliance(tree, kin, art, rows.touched, compliance))
+    if not assemble_by_nodes(P, rows):
         return False
     P.face[0] = BY_NODES
     for i in range(P.count[ROWS]):
@@ -222,8 +229,11 @@ def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
 
 
 @part
-def assemble_by_rows(P, compliance, rows, gears, n_rows, count):
+def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
     """W of the step's rows, and its diagonal into D; a gear's row becomes that of joint a and its partner's."""
+    P.face[0] = BY_ROWS
+    count = essential_compliance(tree, kin, art, rows.touched, compliance)
+    row_sides(compliance, rows, n_rows)
     row_compliance(compliance, rows, n_rows, count, P.W)
     combine_gears(P.W, gears)
     for i in range(P.count[ROWS]):

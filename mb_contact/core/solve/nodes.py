@@ -1,25 +1,43 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""An island posed by its touched nodes: which they are, A and Omega (``elimination.py`` has the rows that are gone)."""
+"""An island posed by its touched nodes: which they are, A and Omega.
+
+Omega comes from the sweeps of ``tree/compliance.py`` (J14 section 8), or, where loops and gears couple the joints, from
+the mass matrix of what these leave (``elimination.py``).
+"""
 
 import numpy as np
 
-from mb_contact.core.jit import TRUTH, on_demand, sweep
+from mb_contact.core.constraints.rows import rate_axis
+from mb_contact.core.jit import NOTHING, TRUTH, on_demand, sweep
 from mb_contact.core.lcp.linear import dot
-from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE
+from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE, WAITED
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, CONTACT, COORDINATES, EQUALITY, FREEDOMS, ISLANDS, PIECE
-from mb_contact.core.tree.spatial import cross, dot_at, spatial, spatial_dot, spatial_sum
+from mb_contact.core.tree.spatial import (
+    STILL,
+    cross,
+    dot_at,
+    gathered,
+    moved,
+    spatial,
+    spatial_dot,
+    spatial_sum,
+    vector,
+)
 
 NODES_COST = 4e3  #: multiply-adds of one Newton step beside the cube of the coordinates
 SUSPECT = 1e-9  #: of the largest compliance: a problem with rows below it is posed otherwise
 
 
 @on_demand(TRUTH)
-def choose_nodes(P, draft, tree, rows, first_bilateral):
-    """Number the nodes of the only island; False where another face costs less, or this one cannot pose the problem."""
+def choose_nodes(P, draft, tree, rows, first_bilateral, embedded):
+    """Number the nodes of the only island; False where another face costs less, or this one cannot pose the problem.
+
+    ``embedded`` is whether the tree has aggregates, whose mass matrix nobody knows.
+    """
     nodes = P.nodes
     if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
         return False
@@ -44,7 +62,7 @@ def choose_nodes(P, draft, tree, rows, first_bilateral):
             for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
                 nodes.local[d] = size
                 size += 1
-    if gone + size >= FREEDOMS:
+    if gone > 0 and (embedded or gone + size >= FREEDOMS):
         return False
     count = 0
     for b in range(left):
@@ -79,8 +97,8 @@ def choose_nodes(P, draft, tree, rows, first_bilateral):
 
 
 @on_demand(TRUTH)
-def assemble_by_nodes(P, draft, tree, kin, rows):
-    """Omega and A of the nodes, the diagonal of W into D; ``bodies.M`` has the masses.  False where that fails."""
+def take_masses(P, draft, tree, kin, rows):
+    """Omega of the nodes where rows are eliminated; ``bodies.M`` has the masses.  False where that fails."""
     nodes = P.nodes
     _take_masses(P.bodies, draft, tree, nodes)
     eliminate(P, draft, tree, kin, rows)
@@ -88,6 +106,64 @@ def assemble_by_nodes(P, draft, tree, kin, rows):
         return False
     _node_velocities(tree, kin, nodes)
     _compliance(nodes)
+    return True
+
+
+@on_demand(NOTHING)
+def take_compliance(P, tree, kin, compliance, count):
+    """Omega of the nodes from that of the ``count`` essential bodies; no row is eliminated."""
+    nodes, Omega = P.nodes, P.nodes.Omega
+    nodes.info[FOLLOWERS] = nodes.info[WAITED] = 0
+    for i in range(count):
+        a = nodes.node[compliance.body[i]]
+        for j in range(count if a >= 0 else 0):
+            b = nodes.node[compliance.body[j]]
+            for k in range(6 if b >= 0 else 0):
+                for l in range(6):
+                    Omega[a + k, b + l] = compliance.Omega[i, j, k, l] if compliance.same_tree[i, j] != 0 else 0.0
+    for k in range(tree.parent.shape[0]):
+        a = nodes.joint[tree.v_start[k]] if tree.nv[k] == 1 else -1
+        for j in range(count if a >= 0 else 0):
+            b = nodes.node[compliance.body[j]]
+            v = _unit_rate(tree, kin, compliance, k, compliance.body[j])
+            for l in range(6 if b >= 0 else 0):
+                Omega[a, b + l] = Omega[b + l, a] = v[l]
+        for m in range(k + 1 if a >= 0 else 0):
+            b = nodes.joint[tree.v_start[m]] if tree.nv[m] == 1 else -1
+            if b >= 0:
+                v = _unit_rate(tree, kin, compliance, k, m)
+                if tree.parent[m] >= 0:
+                    w = _unit_rate(tree, kin, compliance, k, tree.parent[m])
+                    v = spatial_sum(v, -1.0, moved(w, vector(kin.l, m)))
+                Omega[a, b] = Omega[b, a] = spatial_dot(rate_axis(kin, tree.v_start[m]), v)
+
+
+@sweep
+def _unit_rate(tree, kin, compliance, k, body):
+    """Velocity of an essential body under a unit impulse of scalar joint k, which acts between k and its parent."""
+    h, m, e = rate_axis(kin, tree.v_start[k]), tree.parent[k], compliance.essential[body]
+    v = _essential_velocity(compliance, e, compliance.essential[k], h)
+    if m >= 0:
+        w = _essential_velocity(compliance, e, compliance.essential[m], gathered(h, vector(kin.l, k)))
+        v = spatial_sum(v, -1.0, w)
+    return v
+
+
+@sweep
+def _essential_velocity(compliance, e, f, impulse):
+    """Omega(e, f) times an impulse."""
+    if compliance.same_tree[e, f] == 0:
+        return STILL
+    W = compliance.Omega[e, f]
+    x = (spatial_dot(spatial(W, 0), impulse), spatial_dot(spatial(W, 1), impulse), spatial_dot(spatial(W, 2), impulse))
+    y = (spatial_dot(spatial(W, 3), impulse), spatial_dot(spatial(W, 4), impulse), spatial_dot(spatial(W, 5), impulse))
+    return x + y
+
+
+@on_demand(TRUTH)
+def assemble_by_nodes(P, rows):
+    """A of the nodes, the diagonal of W into D; False where some of it is rounding."""
+    nodes = P.nodes
     _node_rows(P, rows, nodes)
     largest = 0.0
     least = np.inf

@@ -11,7 +11,6 @@ compiles what a kernel calls into that kernel once more, and the solver is the l
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE, TWICE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
@@ -26,7 +25,6 @@ from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
     OK,
@@ -84,16 +82,12 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     sort_islands(P, h.draft, rows)
     if P.count[BLOCKS] == 0:
         return OK
-    choose_face(P, only_rows)
-    if not only_rows and try_by_nodes(P, h.draft, h.tree, h.kin, rows, info[FIRST]):
+    choose_face(P, only_rows or h.art.aggregates.base.shape[0] > 0)
+    if not only_rows and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
         return OK
     if P.face[0] == BY_ROWS:
         n_rows = info[FIRST] + info[COUNT] + info[GEARS]
-        count = mark_essential(h.tree, h.art, rows.touched, h.compliance)
-        compliance_sweep(h.tree, h.kin, h.art, h.compliance)
-        compliance_blocks(h.tree, h.art, h.compliance, count)
-        row_sides(h.compliance, rows, n_rows)
-        assemble_by_rows(P, h.compliance, rows, bil, n_rows, count)
+        assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
     elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):
         return SYSTEM_TOO_SMALL
     set_scales(P, h.compliance, rows)
@@ -159,7 +153,7 @@ def solve(h, purpose):
         if status == SOLVED:
             if eliminated_impulses(P) > tolerance:
                 stage = SOLVER_OVER_BUDGET
-        elif not _pose_by_bodies(h, P):
+        elif not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
@@ -191,13 +185,15 @@ def solve(h, purpose):
 
 
 @on_demand(TRUTH)
-def _pose_by_bodies(h, P):
+def _pose_otherwise(h, P):
     """A problem that was posed by nodes once more, from the same velocities and impulses; False where J does not fit.
 
     That face has no rays, no sweeps and no scales of rows along which nothing moves.
     """
     P.face[0] = BY_BODIES
-    if not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
+    if h.art.aggregates.base.shape[0] > 0:
+        assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, h.rows, h.bil, rows_in_use(h))
+    elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, h.rows):
         return False
     set_scales(P, h.compliance, h.rows)
     set_velocities(P, P.nodes.asked)

@@ -135,14 +135,18 @@ def find_near(h):
 def advance(h):
     """Write the new velocity and position, and all that follows from them; a status.
 
-    Where the loops of an aggregate cannot be closed there, the state stays what it was.
+    Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
+    start from a guess to second order, dt v + dt^2 / 2 of what the loops add to the acceleration: one Newton step less.
     """
     keep_state(h)
-    shifted = False
+    g, dt = h.art.aggregates, h.settings[DT]
+    shifted = g.dof.shape[0] > 0
     for i in range(h.v.shape[0]):
         h.v[i] = h.work.v_next[i]
-        h.work.dv[i] = h.settings[DT] * h.v[i] - h.work.shift[i]
+        h.work.dv[i] = dt * h.v[i] - h.work.shift[i]
         shifted = shifted or h.work.shift[i] != 0.0
+    for e in range(g.dof.shape[0]):
+        h.work.dv[g.dof[e]] += 0.5 * dt * dt * g.bias[e]
     if shifted:
         integrate_joints(h.tree, h.work.dv, 1.0, h.q)
     else:

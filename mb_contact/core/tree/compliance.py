@@ -84,11 +84,18 @@ def compliance_blocks(tree, art, compliance, count):
 
 
 @sweep
-def compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L):
-    """Lambda of nodes at world positions p behind ``articulated_inertias``; ``touched`` flags their bodies."""
+def essential_compliance(tree, kin, art, touched, compliance):
+    """Omega of the bodies that ``touched`` flags and of those where their paths meet; how many these are."""
     count = mark_essential(tree, art, touched, compliance)
     compliance_sweep(tree, kin, art, compliance)
     compliance_blocks(tree, art, compliance, count)
+    return count
+
+
+@sweep
+def compliance_of_nodes(tree, kin, art, compliance, touched, body, first, p, L):
+    """Lambda of nodes at world positions p behind ``articulated_inertias``; ``touched`` flags their bodies."""
+    essential_compliance(tree, kin, art, touched, compliance)
     node_compliance(compliance, kin.p, body, first, p, L)
 
 

@@ -29,7 +29,7 @@ from mb_contact.core.tree.joints import integrate_joint
 from mb_contact.core.tree.kinematics import body_pose
 from mb_contact.core.tree.spatial import (
     STILL,
-    gathered,
+    between,
     moved,
     put_spatial,
     spatial,
@@ -114,8 +114,9 @@ def velocity_rows(tree, kin, g, i):
             for a in range(d):
                 g.G[r, a] = 0.0
             g.G[r, d] = g.rows.offset[r]
-            _spread(tree, kin, g, i, r, g.closures.body_a[j], spatial(g.rows.on_a, r))
-            _spread(tree, kin, g, i, r, g.closures.body_b[j], spatial(g.rows.on_b, r))
+        _spread(tree, kin, g, i, start, row, g.closures.body_a[j], g.rows.on_a)
+        _spread(tree, kin, g, i, start, row, g.closures.body_b[j], g.rows.on_b)
+        for r in range(start, row):
             _scale(g, i, r, d, _is_length(g, j, r))
     for j in range(g.first_gear[i], g.first_gear[i + 1]):
         for a in range(d + 1):
@@ -135,14 +136,22 @@ def _is_length(g, j, r):
 
 
 @kernel
-def _spread(tree, kin, g, i, r, k, f):
-    """The row f on body k to the joints between it and the base: H f of each, and f a(k) to the right-hand side."""
+def _spread(tree, kin, g, i, start, end, tip, on):
+    """Rows ``start`` to ``end`` on the body ``tip``, over the joints between it and the base: on . V of each joint's V.
+
+    The accelerations that the bodies have without their joints' go to the right-hand side.
+    """
     d = g.first_dof[i + 1] - g.first_dof[i]
+    k = tip
     while k != g.base[i]:
+        l = between(kin.p, tip, kin.p, k)
         for j in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-            g.G[r, g.place[j]] += spatial_dot(f, spatial(kin.H, j))
-        g.G[r, d] += spatial_dot(f, spatial(kin.a, k))
-        f = gathered(f, vector(kin.l, k))
+            V = moved(spatial(kin.H, j), l)
+            for r in range(start, end):
+                g.G[r, g.place[j]] += spatial_dot(spatial(on, r), V)
+        V = moved(spatial(kin.a, k), l)
+        for r in range(start, end):
+            g.G[r, d] += spatial_dot(spatial(on, r), V)
         k = tree.parent[k]
 
 

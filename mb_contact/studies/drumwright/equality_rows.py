@@ -31,7 +31,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, RULE, append, ppm_correct
 from mb_contact.core.lcp.principal_pivoting import ppm_add, ppm_next, ppm_reset, ppm_scatter
 from mb_contact.core.tree.articulated import impulse_response
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential
+from mb_contact.core.tree.compliance import essential_compliance
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import STILL, put_spatial, spatial, spatial_dot, spatial_sum
 
@@ -93,10 +93,7 @@ def make_equality_work(n, N, R, picked):
 @kernel
 def prepare_compliance(tree, kin, art, compliance, rows, n_rows, eq):
     """Omega of the touched bodies, the rows' sides, the diagonal of W."""
-    count = mark_essential(tree, art, rows.touched, compliance)
-    eq.info[ESSENTIAL] = count
-    compliance_sweep(tree, kin, art, compliance)
-    compliance_blocks(tree, art, compliance, count)
+    eq.info[ESSENTIAL] = essential_compliance(tree, kin, art, rows.touched, compliance)
     row_sides(compliance, rows, n_rows)
     largest = 1e-300
     for r in range(n_rows):

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.rows import gap_velocity, row_impulses, row_sides
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
-from mb_contact.core.tree.compliance import compliance_blocks, compliance_sweep, mark_essential, row_compliance
+from mb_contact.core.tree.compliance import essential_compliance, row_compliance
 from mb_contact.core.workspace import Rows, make_articulated, make_compliance, make_rows
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
@@ -346,9 +346,7 @@ class StepProblem:
         W = np.zeros((R, R))
         if R:
             work, compliance = self.row_work(), make_compliance(self.n)
-            count = mark_essential(self.tree, self.articulated, work.touched, compliance)
-            compliance_sweep(self.tree, self.state.kin, self.articulated, compliance)
-            compliance_blocks(self.tree, self.articulated, compliance, count)
+            count = essential_compliance(self.tree, self.state.kin, self.articulated, work.touched, compliance)
             row_sides(compliance, work, R)
             row_compliance(compliance, work, R, count, W)
         return W

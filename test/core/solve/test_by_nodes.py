@@ -52,6 +52,47 @@ def test_velocities_are_those_by_rows(seed):
     assert certificate.loop_velocity < 1e-12 and certificate.contacts == 20
 
 
+def limited_scene():
+    """The machine with embedded loops, knees that can hardly move."""
+    scene = legged_scene()
+    urdf = scene.models[0].urdf
+    for side in ("left", "right"):
+        angle = scene.models[0].joints[f"{side}_knee"]
+        limit = f'type="revolute"><limit lower="{angle - 1e-6}" upper="{angle + 1e-6}" effort="1e3" velocity="1e3"/>'
+        urdf = urdf.replace(f'<joint name="{side}_knee" type="continuous">', f'<joint name="{side}_knee" {limit}')
+    return replace(scene, models=(replace(scene.models[0], urdf=urdf),), loops="embed")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_velocities_of_embedded_loops_are_those_by_rows(seed):
+    """Omega by the sweeps over the aggregates, with the rates of joints at their limits among its coordinates."""
+    sim, efforts = moving(limited_scene(), seed)
+    state = sim.save()
+    v, certificate, face = step_by(sim, state, efforts, False)
+    P = sim.context.system
+    nodes, left, count = P.nodes, P.nodes.info[LEFT], P.nodes.info[COUNT]
+    A = np.zeros((P.blocks.start[left], count + 6))
+    for i in range(len(A)):
+        for side in range(2):
+            if nodes.at[i, side] >= 0:
+                A[i, nodes.at[i, side] : nodes.at[i, side] + 6] += nodes.A[side, i]
+    W, source = A[:, :count] @ nodes.Omega[:count, :count] @ A[:, :count].T, P.source[: len(A)].copy()
+    assert face == BY_NODES and count == 14 and left > 20 and nodes.info[GONE] == nodes.info[FOLLOWERS] == 0
+    by_rows, other, face = step_by(sim, state, efforts, True)
+    assert face == BY_ROWS
+    np.testing.assert_allclose(W, P.W[np.ix_(source, source)], atol=1e-12 * W.max())
+    np.testing.assert_allclose(v, by_rows, atol=1e-8)
+    for one in (certificate, other):
+        assert one.residual <= 1e-10 and one.solver in ("newton", "warm_start")
+
+
+def test_embedded_loops_that_are_not_solved_by_nodes_are_posed_by_rows():
+    sim, efforts = moving(limited_scene())
+    sim.newton_budget = 1
+    certificate = sim.step(-efforts).certificate
+    assert sim.context.system.face[0] == BY_ROWS and certificate.solver == "over_budget"
+
+
 def test_compliances_of_a_contact_are_those_of_the_nodes():
     """W_nn, W_n1 and W_n2 of each contact by the dense product A Omega A*."""
     sim, _ = moving()
