@@ -136,7 +136,8 @@ def advance(h):
     """Write the new velocity and position, and all that follows from them; a status.
 
     Where the loops of an aggregate cannot be closed there, the state stays what it was.  Their dependent coordinates
-    start from a guess to second order, dt v + dt^2 / 2 of what the loops add to the acceleration: one Newton step less.
+    start from a guess to second order, for v, which is that of the step's end, leads by half of dt times what the loops
+    add to the acceleration: one Newton step less.
     """
     keep_state(h)
     g, dt = h.art.aggregates, h.settings[DT]
@@ -146,7 +147,7 @@ def advance(h):
         h.work.dv[i] = dt * h.v[i] - h.work.shift[i]
         shifted = shifted or h.work.shift[i] != 0.0
     for e in range(g.dof.shape[0]):
-        h.work.dv[g.dof[e]] += 0.5 * dt * dt * g.bias[e]
+        h.work.dv[g.dof[e]] -= 0.5 * dt * dt * g.bias[e]
     if shifted:
         integrate_joints(h.tree, h.work.dv, 1.0, h.q)
     else:
