@@ -103,7 +103,7 @@ def _add_commands(commands):
     )
     _command(
         commands, "check", _check, "read a scene, build it, and say what is in it",
-        ("scene", {"metavar": "SCENE", "help": "scene file (YAML)"}),
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
     )
     _command(
         commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings",
@@ -121,7 +121,7 @@ def _add_commands(commands):
     )  # fmt: skip
     _command(
         commands, "export", _export, "write a scene as an MJCF model, for MuJoCo",
-        ("scene", {"metavar": "SCENE", "help": "scene file (YAML)"}),
+        ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
         ("model", {"metavar": "MODEL.xml", "help": "file to write; an existing one is replaced"}),
     )  # fmt: skip
     _command(

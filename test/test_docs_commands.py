@@ -103,6 +103,7 @@ NOT_RUN = {
     "pip install": INSTALLS, "pre-commit": INSTALLS, "rosdep": INSTALLS,
     "colcon": SOURCED, "source": SOURCED, "ros2": SOURCED,
     "mb-contact bench collision": MINUTES, "python docs/pictures/": MINUTES,
+    "source .venv/bin/activate": "sets up a shell",
     "mb-contact demo patch": MINUTES + "; test/surfaces/test_motion.py has what it judges",
 }  # fmt: skip
 COMMANDS = sorted({(command, str(page.relative_to(ROOT))) for page in PAGES for command in commands_of(page)})

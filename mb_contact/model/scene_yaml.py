@@ -75,7 +75,8 @@ def load_scene(path: str | Path) -> Scene:
     Parameters
     ----------
     path : str or Path
-        A YAML file, also as a ``package://`` address.
+        A YAML file, also as a ``package://`` address; the URDF or xacro file of a robot is the scene of that robot
+        alone, welded to the world.
 
     Returns
     -------

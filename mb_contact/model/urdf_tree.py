@@ -249,7 +249,7 @@ class TreeBuilder:
             self.refuse_if(
                 below[k] == 0.0 and spin[k] == 0.0, joint.line,
                 f"{name}, which has no mass and none below it; give it an <inertial>, make the joint fixed, or load "
-                "with massless='merge'",
+                "with massless='merge' (in a scene: massless: merge)",
             )
             self.refuse_if(
                 not has_child[k] and not _resists(joint, body), joint.line,

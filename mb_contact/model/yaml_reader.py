@@ -9,6 +9,7 @@ returns the value of a node, or raises; those of this file are for numbers, text
 
 from __future__ import annotations
 
+import json
 import math
 from difflib import get_close_matches
 
@@ -19,15 +20,19 @@ from mb_contact.errors import SceneError, one_line
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MOST_WORDS
 
+ROBOTS = (".urdf", ".xacro")  #: endings of files that hold a robot
+
 
 def open_scene(path, keys):
     """(reader, root node) of a scene file of any kind; raises as ``load_scene`` where it is missing or not YAML.
 
-    ``keys`` are those that an empty file is told of.
+    ``keys`` are those that an empty file is told of.  A robot's file stands for the scene of that robot alone.
     """
     try:
         file = find_resource(path)
         text = file.read_text(encoding="utf-8")
+        if file.suffix in ROBOTS:
+            text = f"models: [{{urdf: {json.dumps(file.name)}}}]"
     except FileNotFoundError as error:
         raise SceneError(f"no scene: {error}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -18,7 +18,7 @@ TRUTHS = ("true", "false", "1", "0")
 
 #: name -> (default, text) of every argument that some launch file takes
 ARGUMENTS = {
-    "scene": ("", "scene file (YAML) to simulate, a path or package://"),
+    "scene": ("", "scene file (YAML) or URDF or URDF to simulate, a path or package://"),
     "urdf": ("", "robot (URDF or xacro) to simulate on a ground plane, instead of a scene"),
     "base": ("weld", "with urdf: weld (fixed to the world) or free (a floating base)"),
     "height": ("0.0", "with urdf: height of the robot's root above the ground [m]"),

@@ -183,7 +183,7 @@ def _seconds(text):
 
 #: Options of a run; the command line and the ament executable share them.
 RUN_OPTIONS = (
-    ("scene", {"help": "scene file (YAML), a path or package://"}),
+    ("scene", {"help": "scene file (YAML) or URDF, a path or package://"}),
     ("--duration", {"type": _seconds, "metavar": "S", "help": "simulated seconds (else until Ctrl-C)"}),
     ("--lockstep", {"action": "store_true", "help": "wait for one command per control period"}),
     ("--as-fast-as-possible", {"action": "store_true", "help": "do not pace at real time (real_time_factor 0)"}),

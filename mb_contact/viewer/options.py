@@ -72,7 +72,7 @@ def _argument(check):
 
 _DEFAULT = ViewOptions()
 _OPTIONS = (
-    ("scene", {"metavar": "SCENE", "help": "scene file (YAML), a path or package://"}),
+    ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF, a path or package://"}),
     ("--port", {"type": _argument(as_port), "default": _DEFAULT.port, "help": "of the web page, or the next free one"}),
     ("--host", {"default": _DEFAULT.host, "help": "address to listen on; 0.0.0.0 lets other machines look and press "
                                                   "the buttons, by an address with a token (default: this machine "

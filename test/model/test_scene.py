@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mb_contact.errors import SceneError
+from mb_contact.errors import ModelError, SceneError
 from mb_contact.model import Ground, Material, Pose, Primitive, Scene, build_world, load_scene
 from mb_contact.model.scene import DEFAULT_RATES
 from oracles.pinocchio_peer import example_robots
@@ -42,6 +42,22 @@ def test_every_key(tmp_path):
     assert scene.rates == {**DEFAULT_RATES, "control_period": 0.002, "clock_rate": 50.0}
     assert scene.path == tmp_path / "scene.yaml"
     assert scene.lines["primitives[0].mass"] == 19
+
+
+def test_the_file_of_a_robot_is_the_scene_of_that_robot_alone(tmp_path):
+    file = tmp_path / "my 'arm'.urdf"
+    inertial = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    file.write_text(
+        f"""<robot name="arm"><link name="base"/><link name="tip">{inertial}</link><joint name="j" type="continuous">
+        <parent link="base"/><child link="tip"/><axis xyz="0 1 0"/></joint></robot>"""
+    )
+    scene = load_scene(file)
+    assert scene == replace(Scene(models=scene.models), path=file, lines=scene.lines) and len(scene.models) == 1
+    world = build_world(scene)
+    assert world.joint_names == ("j",) and world.tree.mass.sum() == 2.0
+    file.write_text("<robot/>")
+    with pytest.raises(ModelError, match="the robot has no <link>"):
+        build_world(load_scene(file))
 
 
 def test_defaults_are_those_of_the_dataclass(tmp_path):

@@ -409,6 +409,9 @@ def test_xacro_with_arguments(tmp_path):
     file.write_text(XACRO)
     assert load_urdf(file).link_names == ("left_link",)
     assert load_urdf(file, xacro_args={"side": "right"}).link_names == ("right_link",)
+    file.write_text(XACRO.replace('<xacro:arg name="side" default="left"/>', ""))
+    with pytest.raises(ModelError, match=r"Undefined substitution argument side; xacro_args gives arguments"):
+        load_urdf(file)
     file.write_text(XACRO.replace("$(arg side)", "${nobody}"))
     with pytest.raises(ModelError, match=r"a\.urdf\.xacro: xacro failed: .*nobody"):
         load_urdf(file)
