@@ -3,8 +3,6 @@
 
 """The only place that coerces input: C-contiguous float64 of the right shape, finite, or a clear error."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -8,8 +8,6 @@ Exit codes: 0 success; 1 the thing itself failed (a simulation, a lift, a proble
 Every command imports what it needs when it runs, so ``--help`` is quick.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

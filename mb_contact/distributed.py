@@ -6,8 +6,6 @@
 The same program runs on one machine, where Ray starts by itself, and on a cluster (``ray.init(address="auto")``).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

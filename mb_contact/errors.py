@@ -3,8 +3,6 @@
 
 """The exceptions of mb_contact: one tree, so that a caller can catch all of it at once."""
 
-from __future__ import annotations
-
 
 class MbContactError(Exception):
     """Base of every error raised by this package; its text names the place and the remedy.

@@ -3,8 +3,6 @@
 
 """Packages whose names are imported when first used (PEP 562)."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import warnings

@@ -3,8 +3,6 @@
 
 """What collision detection costs: 30 links and 10 objects with 8 near pairs, each engine; growth with the number."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

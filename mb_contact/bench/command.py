@@ -3,8 +3,6 @@
 
 """``mb-contact bench NAME``: one entry for each measurement, with the options that it takes."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 

@@ -8,8 +8,6 @@ its joints move.  Joint damping acts as a force at the start of the step, as J14
 those of the paper (with implicit damping NMC/OS has a row more for each damped joint).
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -12,8 +12,6 @@ friction directions, 36 in the no-slip model.  Two readings of "36 contacts with
     faces   only the contacts with the face's normal do; the other 24 keep their normals
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace

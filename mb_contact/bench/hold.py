@@ -8,8 +8,6 @@ spring and a damper.  Gravity pulls along the jaws' faces.  Where Coulomb's law 
 it began.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import time
 from collections.abc import Callable

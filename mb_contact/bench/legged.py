@@ -9,8 +9,6 @@ that closes the loop; at its upper end the rod has a second hinge across the fir
 three hinges of its own in the tree, and the five rows of its closure leave the crank one motion.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.scene import Actuator, Closure, Ground, Pose, Scene, SceneModel

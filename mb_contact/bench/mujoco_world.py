@@ -7,8 +7,6 @@ Limits and efforts are left out: the scenes that are compared do not reach them.
 springs, closures by hinges two points each.
 """
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 

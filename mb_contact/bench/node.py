@@ -8,8 +8,6 @@ own on the loopback interface.  A round trip is the time from beginning to publi
 to it included, to the acceptance of the command that answers it; the physics is not in it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -7,8 +7,6 @@ The time of a chain of n links is taken as fixed + growth n^order: what NumPy an
 so that it does not flatten the order.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """The papers' pendulum experiments: OS against NMC/OS, J14 Table 2 and J12 Table I."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """Pictures of the pendulum experiments: J12 Figures 1 and 2, J14 Figures 5 and 6."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -13,8 +13,6 @@ Times are the process's own CPU seconds for all steps, detection and Python incl
 whip too fast for semi-implicit Euler in joint coordinates at 1 ms; there OS takes the energy-keeping midpoint rule.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Sequence

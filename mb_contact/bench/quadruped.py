@@ -9,8 +9,6 @@ its own contacts.  As in the paper Lemke's algorithm gets, without slip, the pro
 friction pyramid of four sides with mu = 100; here it gets the no-slip problem itself as well.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

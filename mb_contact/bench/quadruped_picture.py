@@ -3,8 +3,6 @@
 
 """A picture of the quadruped on its terrain: collision shapes at a few moments of the walk, and the trunk's path."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

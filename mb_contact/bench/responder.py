@@ -7,8 +7,6 @@ Efforts are the published nonlinear effects of the same state (gravity and Corio
 stays where it is.  When the simulator's process ends it, one JSON line says what arrived and when.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -10,8 +10,6 @@ The ground is made of level tiles of different heights.  Without slip a sole on 
 of its contacts forbids to slide along its own plane, and the planes together forbid every motion.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@
 Every number is the least of several repeats of the very same work: other programs can only add to it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

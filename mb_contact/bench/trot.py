@@ -8,8 +8,6 @@ swings goes forwards along a cycloid; where it is put down follows the trunk's s
 and pitch the legs lengthen and shorten, so that it stays level over uneven ground.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

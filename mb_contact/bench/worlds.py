@@ -8,8 +8,6 @@ CPU time of a step, because other programs take wall clock.  MuJoCo (where it is
 solver, its own soft contacts; so it solves another problem.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import time
 from collections.abc import Callable, Sequence

@@ -14,8 +14,6 @@ An engine is a class with ``__init__(geoms)`` and
 ``query(candidates, count, reach, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Protocol
 

@@ -3,8 +3,6 @@
 
 """Arrays of the collision pipeline, allocated once for a world."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ object.  Nothing is kept from one query to the next, so a restored state gives t
 a GJK guess from the step before saves at most 0.15 us and costs 0.25 us to carry over.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import coal

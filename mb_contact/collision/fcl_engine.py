@@ -9,8 +9,6 @@ no tolerance to set, so curved shapes are known to some 1e-6 m; the solver must 
 sideways normals.  Planes never reach it: its distance to them ends in a segmentation fault.
 """
 
-from __future__ import annotations
-
 import math
 
 import fcl

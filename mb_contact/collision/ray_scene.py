@@ -9,8 +9,6 @@ turned into these frames.  They come in tiles: a tile is held against those soli
 cone, and nearer than what it has met.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """What every engine asks of a geometry: its size, checked, and the vertices of a hull."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Figure 2 of Pai, Ascher and Kry: a curved patch on a flat one, judged, and drawn as a sequence of pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

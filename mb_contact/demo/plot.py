@@ -3,8 +3,6 @@
 
 """Pictures of demonstrations: what happens over time, with the controller's phases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """What the wrappers share: sizes, checked coordinates, the first sweeps, and the sentence about a singular hinge."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 

@@ -3,8 +3,6 @@
 
 """Centre of mass and momentum of all moving bodies together; what is welded to the world does not count."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

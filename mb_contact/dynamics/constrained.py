@@ -11,8 +11,6 @@ so that the nodes' accelerations are ``J M^-1 (T - h)`` without ``J M^-1 G* A^+ 
 Lambda_c f for forces f at the nodes (J14 Eq. 29 with the multipliers eliminated).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Sensitivities (J11 section 9): analytic derivatives of inverse and forward dynamics, and of the compliance Lambda."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

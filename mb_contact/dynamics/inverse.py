@@ -3,8 +3,6 @@
 
 """Inverse and rank of a compliance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import Floats

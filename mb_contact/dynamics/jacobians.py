@@ -3,8 +3,6 @@
 
 """Kinematics of nodes: poses, Jacobians and their rates, velocities, accelerations; world axes, rows stacked."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

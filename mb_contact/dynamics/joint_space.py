@@ -3,8 +3,6 @@
 
 """Joint space: mass matrix, its products and determinant, forward and inverse dynamics, energy."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

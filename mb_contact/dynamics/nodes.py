@@ -8,8 +8,6 @@ another point of that frame) or a :class:`Point` (three linear rows).  Rows of s
 axes are always the world's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 
 """Operational space: compliance of any nodes by the Upsilon recursion, its inverse, rank and conditioning."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

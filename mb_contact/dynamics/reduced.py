@@ -9,8 +9,6 @@ from the same functions on the whole tree, ``model.whole``.  Here M_r is formed,
 simulator keeps the followers as bilateral rows instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature

@@ -3,8 +3,6 @@
 
 """Gymnasium's interfaces over Worlds: many environments in one, and single ones."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

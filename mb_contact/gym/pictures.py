@@ -3,8 +3,6 @@
 
 """Environments as pictures, and in the browser: what the web view draws of a scene, and the goal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What environments ask for: scenes, actions, observations, rewards, ends; all of them for w worlds at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

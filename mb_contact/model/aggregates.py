@@ -3,8 +3,6 @@
 
 """Which loops and gears of a world become aggregates of its tree, and which stay multipliers (``loops: embed``)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Loop closures and gears of a scene as arrays: names to bodies, frames of links to frames of bodies."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

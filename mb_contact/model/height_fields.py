@@ -3,8 +3,6 @@
 
 """Height fields: a grid of heights to triangles, their planes and what belongs to one plane."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

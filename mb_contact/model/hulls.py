@@ -3,8 +3,6 @@
 
 """Convex hulls of points: vertices, flat faces merged out of triangles, and what was left out."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

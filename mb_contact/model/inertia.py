@@ -3,8 +3,6 @@
 
 """Rigid-body inertias: checks of what a file gives, inertias of solid shapes, and welding bodies together."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ A chain of hinges whose last link alone has mass has a singular mass matrix wher
 machine itself may be regular there, but the sweeps keep every joint of the tree and need an inertia at each.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.types import JOINT_PRISMATIC, JOINT_REVOLUTE, JOINT_SCREW, WORLD

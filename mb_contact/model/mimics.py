@@ -3,8 +3,6 @@
 
 """Mimic joints: chains of them resolved to the joints that move on their own, and the model reduced to these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Prescribed motions as functions of time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -9,8 +9,6 @@ positive rate of the first joint swings the chain towards -x and a negative one 
 angle and rate are those of the first joint; all others are straight and still.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import cos, isfinite, pi, sin

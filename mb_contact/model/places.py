@@ -3,8 +3,6 @@
 
 """What a scene tells its users beside physics: named poses, and what its entities are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -7,8 +7,6 @@ Each paper is a table of scene keys with the value and the place where it is pri
 these.  docs/papers.md says for each what then goes wrong, ``python benchmarks/as_printed.py`` measures it.
 """
 
-from __future__ import annotations
-
 from types import MappingProxyType
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """What a scene's primitives are made of: hulls of their files, height fields, inertias, the tree of a free body."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """Where files are: paths and ``package://`` addresses, with and without a sourced ROS 2."""
 
-from __future__ import annotations
-
 import os
 import site
 import sys

@@ -8,8 +8,6 @@ YAML (:mod:`mb_contact.model.scene_yaml` reads those).  Both ways go through
 ``scene_rules.check_scene``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType

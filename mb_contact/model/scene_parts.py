@@ -3,8 +3,6 @@
 
 """Parts of a scene: robots, shapes, materials, grounds, loops and gears, as plain frozen records."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from types import MappingProxyType
 

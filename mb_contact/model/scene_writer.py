@@ -3,8 +3,6 @@
 
 """Scene to scene YAML: what differs from the defaults, under the keys that the reader knows."""
 
-from __future__ import annotations
-
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any

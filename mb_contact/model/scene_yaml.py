@@ -7,8 +7,6 @@ Each key has one reader below, made of those of :mod:`mb_contact.model.yaml_read
 What concerns several keys at once is :func:`mb_contact.model.scene_rules.check_scene`'s business.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

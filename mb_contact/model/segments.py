@@ -3,8 +3,6 @@
 
 """Serial-chain segments of a tree and what they say about the mass matrix (J11 section 7), in O(n)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Sensors of a scene: what is measured where, how often, how late and with how much noise."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from types import MappingProxyType

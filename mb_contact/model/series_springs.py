@@ -3,8 +3,6 @@
 
 """Springs in series with joints: behind a joint a link without mass, and a joint of the same axis."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from xml.etree import ElementTree
 

@@ -6,8 +6,6 @@
 Only the three collision elements are read; groups, states and end effectors are MoveIt's.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from mb_contact.errors import ModelError

@@ -3,8 +3,6 @@
 
 """URDF to Model: finds and reads the file, or expands the xacro, and builds the tree."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping

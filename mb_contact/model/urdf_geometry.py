@@ -3,8 +3,6 @@
 
 """Collision shapes, friction tags and misspelled names of a URDF, each on its own, with its line."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -8,8 +8,6 @@ Elements of other programs (visual, material, transmission, ros2_control, gazebo
 are passed over in silence.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What can be seen of a scene: visuals of URDFs, of which the dynamics know nothing, and collision shapes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

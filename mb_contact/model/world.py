@@ -3,8 +3,6 @@
 
 """A world: all robots and objects of a scene merged into one forest of bodies and one list of geometries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

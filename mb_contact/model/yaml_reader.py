@@ -7,8 +7,6 @@ The file is read as YAML's node tree, which knows lines.  A reader is a function
 returns the value of a node, or raises; those of this file are for numbers, texts, lists and mappings.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from difflib import get_close_matches

@@ -3,8 +3,6 @@
 
 """Cameras and lidars: rays from a sensor at a snapshot of all bodies' poses, which any thread may cast."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """A step after the narrow phase, stage by stage; as OK is 0, ``or`` goes on while all is well."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.core.integrate import kept_contacts as _kept

@@ -8,8 +8,6 @@ Before each step the arrays behind their rows take the target of its end and the
 step ends on the path (``core/constraints/driven.py``).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 

@@ -6,8 +6,6 @@
 Plain NumPy around the engine, so that ``mb-contact check`` compiles nothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.collision import make_narrow_phase

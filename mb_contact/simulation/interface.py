@@ -8,8 +8,6 @@ can be pushed, objects that come and go, and frames with an operational space: a
 Spatial vectors have their angular part first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 

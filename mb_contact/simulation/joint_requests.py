@@ -3,8 +3,6 @@
 
 """What is asked of joints by name, beside efforts: another position, and targets of their actuators."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import as_vector, shorten

@@ -12,8 +12,6 @@ contacts and loop closures over dt, and external wrenches, on the links beyond t
 Under other integrators, and from event to event, the state in the middle of the step stands for the one before it.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """What a Simulator can be asked between steps: time, settings, coordinates, poses, impulses, wrenches, joint space."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any

@@ -3,8 +3,6 @@
 
 """Bodies that come and go while a simulation runs: its state, by name, in a simulator of another scene."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

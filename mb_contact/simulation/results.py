@@ -3,8 +3,6 @@
 
 """What a step hands out: contacts as a structured array, the certificate, the result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple

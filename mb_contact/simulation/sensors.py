@@ -7,8 +7,6 @@ What an IMU measures is the acceleration of the present state under the forces t
 limits and friction of the joints, springs, contacts, loops, pushes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 
 """The state of a simulation from step to step: set, reset, saved and restored; its time and its energy balance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 
 """A scene of smooth surfaces behind the interface of ``Simulator``: joints, efforts, and smooth bodies on links."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Threads of a simulation that have come to their ends (``core/constraints/loop.py`` releases them)."""
 
-from __future__ import annotations
-
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
 

@@ -3,8 +3,6 @@
 
 """External wrenches on links: pushes that a user holds over some steps."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """The simulator's contact solver on a problem given by its matrix: any blocks of rows, W by rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """A linear complementarity problem with bounds as one without, for methods that know only z >= 0."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

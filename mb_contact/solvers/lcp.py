@@ -3,8 +3,6 @@
 
 """Linear complementarity with and without bounds: w = M z + q, w >= 0 at a lower bound, <= 0 at an upper, 0 between."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@
 Neither is believed: the residual is computed from M, q and z.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

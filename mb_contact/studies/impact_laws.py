@@ -11,8 +11,6 @@ disagree (``LAWS``).  Readable, in NumPy: the reference
 of the simulator's kernels; on the pyramid by solvers of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Free motion, the compliance of the rows and the response to impulses all run beh
 by rows: the face by bodies factors the mass matrix, which is CRBM, and that loses what the sweep has kept.
 """
 
-from __future__ import annotations
-
 from mb_contact.core.handle import DT
 from mb_contact.core.jit import kernel
 from mb_contact.core.step.step import smooth_dynamics

@@ -3,8 +3,6 @@
 
 """What slides and rolls, what it does so on, and what is reported about it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Charts: one parametrised piece of a surface each, and the shapes that are made of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

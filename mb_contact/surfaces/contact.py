@@ -3,8 +3,6 @@
 
 """Contact kinematics of two surfaces: coordinates, contact matrix and rate, where they touch (P00 section 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Mass properties of bodies that are given by a surface."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.errors import InputError

@@ -3,8 +3,6 @@
 
 """A body on a base, the smallest tree: sliding, rolling and free flight, and the events between them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -3,8 +3,6 @@
 
 """Control nets from files: YAML or JSON for any spline, CSV for a Bezier patch."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """What a SurfaceTree is made of: contacts as given, the tree with a body for each, and the workspaces."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

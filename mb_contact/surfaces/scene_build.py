@@ -3,8 +3,6 @@
 
 """Scenes of smooth bodies in contact, built: a SurfaceMotion or a SurfaceTree at its start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Scenes of smooth bodies in contact: the YAML file and what it may say; every error names file, line and key."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

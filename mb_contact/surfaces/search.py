@@ -6,8 +6,6 @@
 What is found here is where Newton's method starts; it does not need derivatives and stays within the charts.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Surfaces by shape: plane, sphere, ellipsoid, cylinder, torus, Bezier and NURBS patches, and several joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """A tree with contacts in time: fixed steps, and within them the instants of events."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

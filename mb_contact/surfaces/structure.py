@@ -3,8 +3,6 @@
 
 """A tree with contacts among its joints: its arrays for what each contact does now, its state, what is known of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

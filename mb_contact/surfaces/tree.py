@@ -3,8 +3,6 @@
 
 """Contacts as joints of a tree: a ball rolling on a plate that an arm holds, a patch on a patch on a patch."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

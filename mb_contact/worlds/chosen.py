@@ -3,8 +3,6 @@
 
 """Some of many worlds, by a mask or by their numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Controllers of worlds as machine code, each compiled once."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 """Arrays of what worlds are asked for: which of them take how many steps, under which efforts, what is kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

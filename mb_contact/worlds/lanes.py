@@ -3,8 +3,6 @@
 
 """The workspaces of one thread that steps worlds, and what its steps need beside their compiled call."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

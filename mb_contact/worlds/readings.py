@@ -3,8 +3,6 @@
 
 """What worlds can be asked between steps: live arrays, and what is computed from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

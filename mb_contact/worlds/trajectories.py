@@ -3,8 +3,6 @@
 
 """Trajectories of many worlds at once, for control by sampling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 
 """Values that worlds have of their own: what may be set, for which of the scene's parts, and drawn at random."""
 
-from __future__ import annotations
-
 import zlib
 from typing import NamedTuple
 

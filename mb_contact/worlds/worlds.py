@@ -3,8 +3,6 @@
 
 """Many worlds of one scene: one model, their states in contiguous arrays, steps on threads in compiled code."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -7,8 +7,6 @@ It is a theorem of the contact law (``core/step/energy_balance.py``, ``_contact_
 breaks it was not solved.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Exact values that need more than a line: tumbling bodies and tops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

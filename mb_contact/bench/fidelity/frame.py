@@ -7,8 +7,6 @@ A case is measured once for each of its settings (friction model, collision sche
 value of a figure never comes from the simulator: it is a formula, or an ODE solved by other means (``exact.py``).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 
 """Collisions and jams: a rod on ice, Painleve's rod, a rimless wheel, drops."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.integrate import solve_ivp
 

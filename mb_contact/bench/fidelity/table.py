@@ -3,8 +3,6 @@
 
 """The fidelity suite as a table: figures beside exact values, and other engines' where they were measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

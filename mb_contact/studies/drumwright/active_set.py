@@ -3,8 +3,6 @@
 
 """The quadratic programme of the no-slip and viscous models by primal active sets (D15 section VII-A)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import Floats

@@ -12,8 +12,6 @@ problem's matrix is N P (N - mu Q)*, which need not be positive: there may be no
 The friction cone is a polygon of n_f corners, as in Stewart and Trinkle, Anitescu and Potra, or the cone itself.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -18,8 +18,6 @@ Columns of W are formed one at a time from the blocks Omega: n values for each r
 normal, so nothing of size n^2 is touched.  No mass matrix, no Jacobian.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ The models differ in which rows hold with equality, which with complementarity, 
 velocities are; all of them go through ``studies/drumwright/equality_rows.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -13,8 +13,6 @@ The printed (54) and (57) leave out dt f, and (56), (57) write X^-1 for the bloc
     (A^-1)_11 = M^-1 - M^-1 X (X* M^-1 X)^-1 X* M^-1,   X = [J* S* T*] of full rank (algorithm 2).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 

@@ -13,8 +13,6 @@ without slip and with viscous friction the tangents too) are eliminated by D15's
 One kernel each, behind handles, so that their times in a run compare; the active sets alone are NumPy's.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Contact points and bilateral constraints given as arrays, for the friction models of this room."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ sign of f* and lose dJ/dt v and dN/dt v.  With f* = -f + S* mu_v S v + T* mu_v T
     g = [f*; dJ/dt v],   h = dN/dt v,   F = N (A^-1)_11 N*,   e = h - [N 0] A^-1 g.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """All formulations of J14 by name, and one step with any of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ A formulation fills ``M``, ``q`` and ``layout`` in ``assemble``.  ``layout`` nam
 those before ``beta`` that are free (equality rows) are listed in ``FREE``.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -17,8 +17,6 @@ Each kind gives the rows on the two bodies, the term dG_b/dt v of a frame on eac
 error c with dc/dt = G_b v (to first order in c for angles).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

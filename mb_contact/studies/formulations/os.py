@@ -19,8 +19,6 @@ with V_f the node velocities after a free step and k the constants of step_probl
 Size n_b + n_u (n_f + 2); set-up O(N) + O(n_c^2) by the Upsilon recursion; no mass matrix, no Jacobian.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ formulation's own.  Formulations in body coordinates start every step from joint
 stabilisation that keeps hinges closed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.core.solve.system import ROWS

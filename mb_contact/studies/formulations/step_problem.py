@@ -17,8 +17,6 @@ tangent 2) and one for every joint limit (w >= 0).  The constant k holds all tha
 Contacts and limits may add a ``bias`` of their own: what a step with impacts moves its rows by (docs/impacts.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple

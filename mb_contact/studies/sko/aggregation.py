@@ -3,8 +3,6 @@
 
 """SKO models beside the standard digraph: several bodies to a node, loops by constraint embedding, split hinges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

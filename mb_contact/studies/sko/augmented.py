@@ -18,8 +18,6 @@ or of fractions (:func:`blocks` converts).  So one elimination serves as the met
 reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Composite-body inertias and the mass matrix (J11 lemma 4, algorithms 4.1 and 4.2)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import Floats

@@ -3,8 +3,6 @@
 
 """Innovations factors of the mass matrix, its inverse and determinant (J11 lemma 11), AB forward dynamics (12)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ so weights are not square and H(k) is diag(H of its joint, 1).  Derivatives are 
 matrix exponentials, not the formulas of the kernels.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The operator identities of J11 as pairs of full matrices: what the paper says is equal, computed on either side."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.checks import Floats

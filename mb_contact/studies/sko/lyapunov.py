@@ -6,8 +6,6 @@
 X and Y are block-diagonal and given as lists of blocks; X(k) is m_A(k) x m_B(k).  B defaults to A.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The SKO model (J11 section 2.1) and its Newton-Euler equations of motion (Eq. 1-3, algorithm 3.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 
 """What linear algebra in numbers other than float64 needs: np.linalg knows neither longdouble nor object arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Extended operational space compliance Omega and operational space inertia (J11 section 6.2, Eq. 59-60)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

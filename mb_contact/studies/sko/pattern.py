@@ -7,8 +7,6 @@ A prediction is exact outside: those blocks are zero whatever the weights are.  
 vanish by its values, as where a weight is singular or two axes have nothing to do with each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

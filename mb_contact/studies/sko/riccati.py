@@ -3,8 +3,6 @@
 
 """The Riccati equation of SKO models: articulated-body inertias, psi and K (J11 lemmas 7 and 8, Eq. 31-37)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

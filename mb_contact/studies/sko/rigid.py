@@ -3,8 +3,6 @@
 
 """SKO models of rigid trees by the recipe of J11 section 8.1, in world axes, each body about its own origin."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
