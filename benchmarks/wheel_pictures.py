@@ -62,11 +62,9 @@ def rod(start, way):
 def frames_of(seconds, nut=False):
     """Run the task; (phase, Snapshot) of each frame, the Drawing, and the poses of what stands still."""
     if nut:
-        from nut_in_process import SCENE
-        from nut_in_process import turn_off as task
+        from nut_in_process import SCENE, turn_off as task
     else:
-        from wheel_in_process import SCENE
-        from wheel_in_process import change as task
+        from wheel_in_process import SCENE, change as task
 
     sim = mb.Simulator(SCENE)
     drawing = scene_drawing(sim.scene, sim.world)

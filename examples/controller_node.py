@@ -41,7 +41,8 @@ class TaskNode:
     """Gathers what belongs to one state, answers it, and echoes its stamp.
 
     The first state starts the task.  Model arrays and joint states may arrive in any order; a state is
-    answered as soon as all of them carry its stamp.  A task gives it ``begin`` and ``law``.
+    answered as soon as all of them carry its stamp.  A task gives it ``begin``, and ``law`` or what its law is
+    told, ``observed``.
 
     Parameters
     ----------
@@ -95,7 +96,14 @@ class TaskNode:
 
     def law(self, state):
         """Efforts for a State; sets ``phase`` and ``done``."""
-        raise NotImplementedError
+        seen = self.observed(state)
+        effort = self.controller.update(state.elapsed, state.position, state.velocity, state.terms, *seen)
+        self.phase, self.done = self.controller.phase, self.controller.done
+        return effort
+
+    def observed(self, state):
+        """What the controller is told of a State beside joints and terms: the object where it was seen anew."""
+        return (state.seen if state.seen_anew else None,)
 
     def _on_model(self, message):
         if self._model is None:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lift_controller import LiftError, TwoHands
-from wheel_controller import between, logarithm, minimum_jerk
+from hands_controller import HandsTask, SeenObjectController, between, minimum_jerk
+from lift_controller import LiftError
 
 import mb_contact as mb
 
@@ -27,7 +27,7 @@ RIGHT = 1  #: of HANDS
 
 
 @dataclass(frozen=True)
-class NutTask:
+class NutTask(HandsTask):
     """What to do, how firmly and how fast (SI units)."""
 
     height: float = 0.016  #: of the nut
@@ -45,23 +45,12 @@ class NutTask:
     follow: float = 2.0  #: rate at which the hand follows the nut that is seen [1/s]
     patience: float = 15.0  #: for a nut that turns [s]
 
-    grip: float = 0.0  #: of the fingers, which are not used
-    stiffness: float = 1500.0  #: [N/m]
-    rotational_stiffness: float = 60.0  #: [N m/rad]
-    damping_ratio: float = 0.8
-    posture_stiffness: float = 30.0  #: [N m/rad]
-    posture_damping: float = 4.0  #: [N m s/rad]
-    waist_stiffness: float = 400.0
-    waist_damping: float = 80.0
-    finger_stiffness: float = 20.0
-    finger_damping: float = 0.12
-
 
 class NutError(LiftError):
     """The nut does not turn, or does not come off."""
 
 
-class NutController(TwoHands):
+class NutController(SeenObjectController):
     """The law: from a state, its operational-space terms and the nut where it is seen to efforts.
 
     Parameters
@@ -81,25 +70,20 @@ class NutController(TwoHands):
 
     def __init__(self, model, joint_names, position, nut, hub, task=None):
         super().__init__(model, joint_names, position, task or NutTask())
-        names = list(joint_names)
-        self._spindle = names.index(SPINDLE)
-        waist = [i for i, name in enumerate(names) if name.startswith("waist")]
-        self._posture_gains[:, waist] = [[self.task.waist_stiffness], [self.task.waist_damping]]
+        self._spindle = list(joint_names).index(SPINDLE)
         self._posture_gains[:, self._spindle] = 0.0
         neutral = model.neutral_q()
         R, p = mb.frame_pose(model, neutral, "right_tcp")
         R_socket, p_socket = mb.frame_pose(model, neutral, "socket")
         self._mouth = R.T @ (p_socket - p), R.T @ R_socket  # the socket's mouth in the hand's frame, spindle at zero
         self._hub, self._nut = hub, nut
-        self._hands = self.hand_poses(position)
         self._held = list(zip(*self._hands))
-        self._number, self._clock, self._time, self._updates = 0, 0.0, None, 0
+        self._number = 0
         self._aim = position[self._spindle]  # angle of the spindle while it does not turn
         self._way = self._seen_way = 0.0  # of the nut since it began to turn
         self._start = None  # place of the nut then
         self._from, self._to = self._held[RIGHT], self._before(self.task.standoff)
         self.torque = 0.0  #: of the spindle [N m]
-        self.done = False
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
@@ -176,20 +160,18 @@ class NutController(TwoHands):
         NutError
             The nut does not turn, or does not come off.
         """
-        step = 0.0 if self._time is None else time - self._time
-        self._time = time
-        self._hands = self.hand_poses(position)
+        step = self._look(time, position)
         if nut is not None:
             self._see(nut, position)
         self._run_clock(step, position)
         self.torque = self._spindle_torque(position[self._spindle], velocity[self._spindle], step)
-        error, rate, acceleration = self._errors(velocity[self._spindle])
-        if self._updates % 10 == 0:
-            self._K = np.diag(np.tile(np.repeat([self.task.rotational_stiffness, self.task.stiffness], 3), 2))
-            self._D = self.damping(terms.inertia, self._K)
-        self._updates += 1
-        F = terms.inertia @ (acceleration - terms.bias) + self._D @ (rate - terms.jacobian @ velocity)
-        F += self._K @ error
+        error, rate, acceleration = self._errors()
+        if self.phase == "turn off":
+            rate[RIGHT, 3:] = -self.task.pitch * velocity[self._spindle] / (2.0 * np.pi) * self._out
+        if self._is_due():
+            self._D = self.damping(terms.inertia, self._free)
+        F = terms.inertia @ (acceleration.ravel() - terms.bias) + self._D @ (rate.ravel() - terms.jacobian @ velocity)
+        F += self._free @ error.ravel()
         F[6 * RIGHT : 6 * RIGHT + 3] += self.torque * self._hands[1][RIGHT][:, 2]  # what the spindle leaves to the hand
         effort = self.efforts(F, terms, position, velocity, 0.0)
         effort[self._spindle] += self.torque
@@ -218,24 +200,8 @@ class NutController(TwoHands):
             torque = task.angle_gain * (self._aim - angle) - task.angle_damping * speed
         return float(np.clip(torque, -task.torque, task.torque))
 
-    def _target(self, clock):
-        """Pose of the right hand that is wanted."""
+    def _hand_targets(self, clock):
+        """Poses of both hands that are wanted; the left one stays."""
         if self.phase == "turn off":
-            return self._from[0] + self._way * self._out, self._from[1]
-        return between(self._from, self._to, minimum_jerk(clock / self.PHASES[self._number][1]))
-
-    def _errors(self, speed):
-        """Pose error, wanted velocity and acceleration (12,), angular first, world axes."""
-        h = 1e-3
-        error, rate, acceleration = np.zeros((3, 2, 6))
-        before, now, after = (self._target(self._clock + k * h) for k in (-1.0, 0.0, 1.0))
-        for i, target in enumerate((self._held[0], now)):
-            p, R = self._hands[0][i], self._hands[1][i]
-            error[i, :3], error[i, 3:] = logarithm(target[1] @ R.T), target[0] - p
-        if self.phase == "turn off":
-            rate[RIGHT, 3:] = -self.task.pitch * speed / (2.0 * np.pi) * self._out
-        else:
-            ahead, behind = logarithm(after[1] @ now[1].T), logarithm(now[1] @ before[1].T)
-            rate[RIGHT] = 0.5 * np.concatenate([ahead + behind, after[0] - before[0]]) / h
-            acceleration[RIGHT] = np.concatenate([ahead - behind, after[0] - 2.0 * now[0] + before[0]]) / h**2
-        return error.ravel(), rate.ravel(), acceleration.ravel()
+            return self._held[0], (self._from[0] + self._way * self._out, self._from[1])
+        return self._held[0], between(self._from, self._to, minimum_jerk(clock / self.PHASES[self._number][1]))

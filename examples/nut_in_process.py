@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from nut_controller import NutController
-from wheel_in_process import LOOK, Sensors
+from wheel_in_process import Sensors, carry_out, teller
 
 import mb_contact as mb
 
@@ -40,28 +40,14 @@ def turn_off(sim, task=None, rng=None, watch=None):
     sensors, model = Sensors(sim, rng), mb.load_urdf(sim.robot_description)
     position, _ = sensors.joints()
     controller = NutController(model, sim.world.joint_names, position, sensors.pose(NUT), sensors.hub, task)
-    start = sim.step_count
-    while not controller.done:
-        seen = sensors.pose(NUT) if (sim.step_count - start) % LOOK == 0 else None
-        effort = controller.update(sim.time, *sensors.joints(), sensors.terms(), seen)
-        step = sim.step(effort)
-        if watch is not None:
-            watch(controller, effort, step)
+    carry_out(sim, sensors, controller, lambda: (sensors.pose(NUT),), watch)
     return controller
 
 
 def main():
     """Turn the nut off and tell of each phase."""
-    sim, told = mb.Simulator(SCENE), []
-
-    def tell(controller, effort, step):
-        if controller.phase not in told:
-            told.append(controller.phase)
-            print(f"{sim.time:6.2f} s  {controller.phase}", flush=True)
-        if step.certificate.released:
-            print(f"{sim.time:6.2f} s  {', '.join(sim.released_threads)} came off", flush=True)
-
-    turn_off(sim, watch=tell)
+    sim = mb.Simulator(SCENE)
+    turn_off(sim, watch=teller(sim))
     print(f"{sim.time:6.2f} s  done")
     return 0
 

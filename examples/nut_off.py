@@ -30,13 +30,6 @@ class NutNode(TaskNode):
         """Begin with the nut on its stud."""
         return NutController(model, names, position, seen, self.fixed)
 
-    def law(self, state):
-        """Efforts for one state."""
-        seen = state.seen if state.seen_anew else None
-        effort = self.controller.update(state.elapsed, state.position, state.velocity, state.terms, seen)
-        self.phase, self.done = self.controller.phase, self.controller.done
-        return effort
-
 
 if __name__ == "__main__":
     sys.exit(main(None, "nut_off", "A hand turns a lug nut off: the controller.", NutNode))

@@ -31,14 +31,10 @@ class WheelNode(TaskNode):
         """Begin with the wheel on its hub."""
         return WheelController(model, names, position, seen, self.fixed)
 
-    def law(self, state):
-        """Efforts for one state."""
+    def observed(self, state):
+        """The wheel, and what the fingers feel."""
         self._forces.update(state.felt)
-        seen = state.seen if state.seen_anew else None
-        felt = grips(self._forces) if state.felt else None
-        effort = self.controller.update(state.elapsed, state.position, state.velocity, state.terms, seen, felt)
-        self.phase, self.done = self.controller.phase, self.controller.done
-        return effort
+        return *super().observed(state), grips(self._forces) if state.felt else None
 
 
 if __name__ == "__main__":

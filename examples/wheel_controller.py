@@ -20,7 +20,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lift_controller import HANDS, LiftError, TwoHands
+from hands_controller import (
+    HandsTask,
+    SeenObjectController,
+    between,
+    compose,
+    exponential,
+    logarithm,
+    minimum_jerk,
+)
+from lift_controller import HANDS, LiftError
 
 from mb_contact.model.rotations import rotation_about
 
@@ -30,7 +39,7 @@ FINGERS = tuple(tuple(f"{hand}_finger_{k}" for k in (1, 2, 3)) for hand in HANDS
 
 
 @dataclass(frozen=True)
-class WheelTask:
+class WheelTask(HandsTask):
     """What to do, how firmly and how fast (SI units).  The wheel's z axis is the axle and points to the robot."""
 
     radius: float = 0.279  #: from the axle to the faces of the tyre
@@ -54,21 +63,12 @@ class WheelTask:
     search: float = 0.0012  #: radius of the searching motion at its widest
     lost: float = 0.03  #: a wheel farther than this from its place between the hands is lost
 
-    stiffness: float = 1500.0  #: of a free hand, and of one hand against the other [N/m]
-    rotational_stiffness: float = 60.0  #: [N m/rad]
     across: float = 2000.0  #: of the wheel, across the axle [N/m]
     along: float = 4000.0  #: along it [N/m]
     turning: tuple[float, float, float] = (150.0, 60.0, 150.0)  #: about the wheel's x (up), y, z (axle) [N m/rad]
-    damping_ratio: float = 0.8
     hold: float = 0.0  #: how long the wheel is held in the air, once its weight is known [s]
     pace: float = 1.6  #: 2: all phases in half of what the plan says
     tracking: float = 2.0  #: rate at which the seen wheel's error is taken out [1/s]
-    posture_stiffness: float = 30.0  #: [N m/rad]
-    posture_damping: float = 4.0  #: [N m s/rad]
-    waist_stiffness: float = 400.0
-    waist_damping: float = 80.0
-    finger_stiffness: float = 20.0
-    finger_damping: float = 0.12
 
 
 class WheelError(LiftError):
@@ -80,42 +80,9 @@ def grips(forces):
     return np.array([sum(np.linalg.norm(forces.get(finger, 0.0)) for finger in hand) for hand in FINGERS])
 
 
-def exponential(rotation):
-    """Rotation matrix of a rotation vector (3,)."""
-    angle = np.sqrt(rotation @ rotation)
-    return np.eye(3) if angle < 1e-12 else rotation_about(rotation / angle, angle)
-
-
-def logarithm(R):
-    """Rotation vector (3,) of a rotation matrix, of angles below pi."""
-    sine = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    length = np.sqrt(sine @ sine)
-    angle = np.arctan2(length, 0.5 * (np.trace(R) - 1.0))
-    return sine if length < 1e-9 else sine * (angle / length)
-
-
 def skew(r):
     """The matrix of r x."""
     return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
-def minimum_jerk(s):
-    """From 0 to 1."""
-    s = min(max(s, 0.0), 1.0)
-    return s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-
-
-def compose(a, b):
-    """The pose b, given in the frame of pose a, in a's surroundings; poses are (position, rotation)."""
-    return a[0] + a[1] @ b[0], a[1] @ b[1]
-
-
-def between(a, b, s, turn=0.0):
-    """Pose at the share s of the way from a to b, on an arc about the vertical through the origin by ``turn``."""
-    Rz, back = rotation_about((0.0, 0.0, 1.0), s * turn), rotation_about((0.0, 0.0, 1.0), -turn)
-    p = a[0] + s * (back @ b[0] - a[0])
-    R = a[1] @ exponential(s * logarithm(a[1].T @ back @ b[1]))
-    return Rz @ p, Rz @ R
 
 
 @dataclass
@@ -130,7 +97,7 @@ class Phase:
     tracks: bool = False  #: takes out the error of the wheel that is seen
 
 
-class WheelController(TwoHands):
+class WheelController(SeenObjectController):
     """The law, without ROS: from a state, its operational-space terms, the wheel and what the fingers feel to efforts.
 
     Parameters
@@ -148,22 +115,18 @@ class WheelController(TwoHands):
     def __init__(self, model, joint_names, position, wheel, hub, task=None):
         super().__init__(model, joint_names, position, task or WheelTask())
         joint_names = list(joint_names)
-        waist = [i for i, name in enumerate(joint_names) if name.startswith("waist")]
-        self._posture_gains[:, waist] = [[self.task.waist_stiffness], [self.task.waist_damping]]
         self._turning_joint = joint_names.index("waist_joint_1") if "waist_joint_1" in joint_names else None
         self._seat = compose(hub, (np.array([0.0, 0.0, self.task.disc]), np.eye(3)))  # in the middle of the play
         self._mounted = self._wheel = wheel
         self._seen = 0  # times in a phase in which the wheel rests
         self.mass = self.task.mass
         self._phases = self._plan()
-        self._number, self._clock, self._time = -1, 0.0, None
+        self._number = -1
         self._felt = np.zeros(2)
         self._levels = self._from_levels = np.zeros(2)
         self._offset = np.zeros((2, 3))  # of the reference: rotation, position
-        self._searching, self._updates, self._weighed = 0.0, 0, False
+        self._searching, self._weighed = 0.0, False
         self._net, self._height = 0.0, wheel[0][2]
-        self.done = False
-        self._hands = self.hand_poses(position)
         self._advance()
 
     # --- the plan -------------------------------------------------------------------------------------------------
@@ -305,9 +268,7 @@ class WheelController(TwoHands):
         WheelError
             The wheel was lost, is not felt, does not rise or does not go on.
         """
-        step = 0.0 if self._time is None else time - self._time
-        self._time = time
-        self._hands = self.hand_poses(position)
+        step = self._look(time, position)
         self._felt = self._felt if felt is None else felt
         self._run_clock(step)
         phase = self._phases[self._number]
@@ -315,11 +276,10 @@ class WheelController(TwoHands):
         self._levels = self._from_levels + share * (np.array(phase.levels) - self._from_levels)
         if wheel is not None:
             self._see(wheel, phase)
-        error, rate, acceleration = self._errors(phase)
+        error, rate, acceleration = (part.ravel() for part in self._errors())
         rate = rate - terms.jacobian @ velocity
-        if self._updates % 10 == 0:
+        if self._is_due():
             self._set_impedance(terms.inertia, phase.held)
-        self._updates += 1
         F = self._mass_matrix @ acceleration - terms.inertia @ terms.bias + self._D @ rate + self._K @ error
         if phase.held:
             F += self._contact_force(phase, error)
@@ -396,24 +356,10 @@ class WheelController(TwoHands):
         share = minimum_jerk(clock / phase.duration)
         return [between(a, b, share) for a, b in zip(self._from_hands, self._to_hands)]
 
-    def _errors(self, phase):
-        """Pose error, wanted velocity and acceleration (12,), angular first, world axes."""
-        h = 1e-3
-        before, now, after = (self._hand_targets(self._clock + k * h) for k in (-1.0, 0.0, 1.0))
-        error, rate, acceleration = np.zeros((3, 2, 6))
-        for i, (p, R) in enumerate(zip(*self._hands)):
-            error[i, :3], error[i, 3:] = logarithm(now[i][1] @ R.T), now[i][0] - p
-            ahead, behind = logarithm(after[i][1] @ now[i][1].T), logarithm(now[i][1] @ before[i][1].T)
-            rate[i, :3], rate[i, 3:] = 0.5 * (ahead + behind) / h, 0.5 * (after[i][0] - before[i][0]) / h
-            acceleration[i, :3] = (ahead - behind) / h**2
-            acceleration[i, 3:] = (after[i][0] - 2.0 * now[i][0] + before[i][0]) / h**2
-        return error.ravel(), rate.ravel(), acceleration.ravel()
-
     def _set_impedance(self, inertia, held):
-        """K, D and the mass of hands and wheel; the arms move slowly, so every tenth update is enough."""
+        """K, D and the mass of hands and wheel."""
         task = self.task
-        free = np.tile(np.repeat([task.rotational_stiffness, task.stiffness], 3), 2)
-        self._mass_matrix, self._K = inertia, np.diag(free)
+        self._mass_matrix, self._K = inertia, self._free
         damped = self._K
         if held:
             self._set_grasp_matrix()
@@ -426,7 +372,7 @@ class WheelController(TwoHands):
             line = self._hands[0][0] - self._hands[0][1]
             squeeze = np.concatenate([np.zeros(3), line, np.zeros(3), -line]) / (np.sqrt(2.0) * np.linalg.norm(line))
             keep = np.eye(12) - np.outer(squeeze, squeeze)
-            self._K = Gp @ K_wheel @ Gp.T + P @ keep @ np.diag(free) @ keep @ P.T
+            self._K = Gp @ K_wheel @ Gp.T + P @ keep @ self._free @ keep @ P.T
             damped = self._K + task.stiffness * np.outer(squeeze, squeeze)
             self._mass_matrix = inertia + Gp @ M_wheel @ Gp.T
         self._D = self.damping(self._mass_matrix, damped)

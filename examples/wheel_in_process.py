@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from hands_controller import exponential
 from lift_controller import FRAMES, Terms
-from wheel_controller import FINGERS, WheelController, WheelTask, exponential, grips
+from wheel_controller import FINGERS, WheelController, WheelTask, grips
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
@@ -64,6 +65,31 @@ class Sensors:
         return np.maximum(grips(impulses) / self._sim.time_step + self.noise(self.FORCE, 2), 0.0)
 
 
+def carry_out(sim, sensors, controller, look, watch=None):
+    """Step ``sim`` until a controller is done; it gets what ``look()`` returns at every LOOK-th step."""
+    start = sim.step_count
+    while not controller.done:
+        seen = look() if (sim.step_count - start) % LOOK == 0 else ()
+        effort = controller.update(sim.time, *sensors.joints(), sensors.terms(), *seen)
+        step = sim.step(effort)
+        if watch is not None:
+            watch(controller, effort, step)
+
+
+def teller(sim):
+    """A ``watch`` that tells of each phase as it begins, and of threads that come off."""
+    told = []
+
+    def tell(controller, effort, step):
+        if controller.phase not in told:
+            told.append(controller.phase)
+            print(f"{sim.time:6.2f} s  {controller.phase}", flush=True)
+        if step.certificate.released:
+            print(f"{sim.time:6.2f} s  {', '.join(sim.released_threads)} came off", flush=True)
+
+    return tell
+
+
 def change(sim, task=None, rng=None, watch=None):
     """Do the whole task in ``sim``; returns the controller.
 
@@ -87,28 +113,15 @@ def change(sim, task=None, rng=None, watch=None):
     controller = WheelController(
         model, sim.world.joint_names, position, sensors.pose("wheel"), sensors.hub, task or WheelTask()
     )
-    start = sim.step_count
-    while not controller.done:
-        looks = (sim.step_count - start) % LOOK == 0
-        seen, felt = (sensors.pose("wheel"), sensors.grips()) if looks else (None, None)
-        effort = controller.update(sim.time, *sensors.joints(), sensors.terms(), seen, felt)
-        step = sim.step(effort)
-        if watch is not None:
-            watch(controller, effort, step)
+    carry_out(sim, sensors, controller, lambda: (sensors.pose("wheel"), sensors.grips()), watch)
     return controller
 
 
 def main():
     """Change the wheel and tell of each phase."""
-    sim, told = mb.Simulator(SCENE), []
-
-    def tell(controller, effort, step):
-        if controller.phase not in told:
-            told.append(controller.phase)
-            print(f"{sim.time:6.2f} s  {controller.phase}", flush=True)
-
+    sim = mb.Simulator(SCENE)
     start, _ = sim.link_pose("wheel")
-    change(sim, watch=tell)
+    change(sim, watch=teller(sim))
     print(f"{sim.time:6.2f} s  done: {1e3 * np.linalg.norm(sim.link_pose('wheel')[0] - start):.3f} mm from its place")
     return 0
 

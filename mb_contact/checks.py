@@ -118,8 +118,8 @@ def as_choice(value: str, allowed: Collection[str], what: str, owner: str = "") 
     InputError
         It is none of ``allowed``.
     """
-    if value not in allowed:
-        raise InputError(f"there is no {what} '{value}'{owner}; choose one of {', '.join(allowed)}")
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"there is no {what} '{value}'{owner}; choose one of {', '.join(allowed) or 'none'}")
     return value
 
 

@@ -80,12 +80,10 @@ def _add_commands(commands):
     )
     demo = _command(commands, "demo", None, "run a demonstration that judges itself")
     demos = demo.add_subparsers(title="demonstrations", metavar="NAME", required=True)
-    for name, run, text in (
-        ("lift", _demo_lift, "two arms lift a box"), ("wheel", _demo_wheel, "two arms change a wheel"),
-        ("nut", _demo_nut, "a hand turns a lug nut off"),
-    ):  # fmt: skip
+    judged = {"lift": "two arms lift a box", "wheel": "two arms change a wheel", "nut": "a hand turns a lug nut off"}
+    for name, text in judged.items():
         _command(
-            demos, name, run, f"{text}: simulator and controller in two processes",
+            demos, name, _demo, f"{text}: simulator and controller in two processes",
             ("--out", {"default": "out", "metavar": "DIR", "help": f"folder for {name}.mcap and .png (default: out)"}),
             ("--backend", {"choices": BACKENDS, "default": "auto", "help": "ROS 2 or the wheel"}),
             (
@@ -94,7 +92,7 @@ def _add_commands(commands):
             ),
             ("--view", {"action": "store_true", "help": "show it in the browser too (needs viser)"}),
             ("--controller", {"metavar": "FILE", "help": "script of another controller (it gets --backend, --wait)"}),
-        )  # fmt: skip
+        ).set_defaults(demonstration=name)  # fmt: skip
     _command(
         demos, "patch", _demo_patch, "a curved patch slides on a flat one: energy, drift and pictures",
         ("--out", {"default": "out", "metavar": "DIR", "help": "folder for patch.png (default: out)"}),
@@ -231,34 +229,20 @@ def _demo_patch(arguments):
     return run_patch(arguments.out)
 
 
-def _demo_lift(arguments):
-    from mb_contact.demo.lift import run_lift
+def _demo(arguments):
+    import importlib
 
-    return run_lift(_demo_options(arguments))
+    from mb_contact.demo.running import DemoOptions, run_demonstration
 
-
-def _demo_wheel(arguments):
-    from mb_contact.demo.wheel import run_wheel
-
-    return run_wheel(_demo_options(arguments))
-
-
-def _demo_nut(arguments):
-    from mb_contact.demo.nut import run_nut
-
-    return run_nut(_demo_options(arguments))
-
-
-def _demo_options(arguments):
-    from mb_contact.demo.running import DemoOptions
-
-    return DemoOptions(
+    demonstration = importlib.import_module(f"mb_contact.demo.{arguments.demonstration}").DEMONSTRATION
+    options = DemoOptions(
         out=arguments.out,
         backend=arguments.backend,
         real_time=not arguments.as_fast_as_possible,
         controller=arguments.controller,
         view=arguments.view,
     )
+    return run_demonstration(demonstration, options)
 
 
 # --- compile --------------------------------------------------------------------------------------

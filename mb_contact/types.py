@@ -9,8 +9,6 @@ angular part first; body quantities inside kernels are in world axes at the body
 origin (see ``docs/notation.md``).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -21,6 +21,7 @@ from mb_contact.bench.grasp import DIRECTIONS, FRICTION
 from mb_contact.bench.quadruped_picture import draw
 from mb_contact.bench.soles import with_soles_on_tiles
 from mb_contact.bench.trot import Trot
+from mb_contact.checks import as_choice
 from mb_contact.errors import DynamicsError, InputError, SceneError
 from mb_contact.model.resources import find_resource
 from mb_contact.model.rotations import quat_to_matrix
@@ -137,8 +138,7 @@ def run_bench(seconds: float = SECONDS, picture: str | Path | None = None, feet:
     """Measure and print; returns the exit code."""
     if not 0.0 < seconds <= 1000.0:
         raise InputError(f"--seconds must be above 0 and at most 1000, got {seconds:g}")
-    if feet not in FEET:
-        raise InputError(f"--feet must be {' or '.join(FEET)}, got {feet!r}")
+    as_choice(feet, FEET, "kind of feet")
     try:
         Simulator(quadruped("no_slip"), warm_up=False)
     except SceneError as error:

@@ -19,8 +19,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.core.collision.closed_forms import ASKED, NEAR
 from mb_contact.core.integrate.whole import euler_step
-from mb_contact.core.step import problem
-from mb_contact.core.step import step as kernels
+from mb_contact.core.step import problem, step as kernels
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.report import summarise
 from mb_contact.model.resources import child_environment, find_resource

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mb_contact.bench.legged import DRIVEN, legged_scene
 from mb_contact.bench.step import Lift
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_choice
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Ground, Pose, Primitive, Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -201,10 +201,7 @@ def run_bench(
     tolerance: float = 1e-9,
 ) -> int:
     """Measure and print; returns the exit code."""
-    names = list(CASES) if scenes is None else scenes.split(",")
-    for name in names:
-        if name not in CASES:
-            raise InputError(f"there is no scene '{name}'; the scenes: {', '.join(CASES)}")
+    names = [as_choice(name, CASES, "scene") for name in (CASES if scenes is None else scenes.split(","))]
     peer = importlib.util.find_spec("mujoco") is not None
     print(f"{steps} steps a round, solver tolerance {tolerance:g}" + ("" if peer else "; without MuJoCo"))
     print(HEAD)

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import cgutils, imputils, types
 from numba.core.registry import cpu_target
-from numba.core.runtime import _nrt_python as _nrt
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python as _nrt, rtsys
 from numba.core.runtime.nrt import MemInfo
 from numba.core.runtime.nrtdynmod import _meminfo_struct_type
 from numba.core.typing.templates import AttributeTemplate

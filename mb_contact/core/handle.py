@@ -3,8 +3,6 @@
 
 """Handles of a simulation and of a tree: the one reference by which kernels take all their arrays (``declare.py``)."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate, handle

@@ -14,9 +14,7 @@ import functools
 import hashlib
 import types as python
 
-from numba.core import compiler, itanium_mangler, types, typing
-from numba.core import typed_passes as typed
-from numba.core import untyped_passes as untyped
+from numba.core import compiler, itanium_mangler, typed_passes as typed, types, typing, untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import PassManager
 

@@ -3,8 +3,6 @@
 
 """Workspaces of the kernels: named tuples of arrays, allocated once for a world, reused every step."""
 
-from __future__ import annotations
-
 import functools
 from typing import Annotated, NamedTuple
 
@@ -456,22 +454,6 @@ def make_loop_work(n, m):
 def make_row_blocks(blocks, n_f):
     angle = 2.0 * np.pi * np.arange(n_f) / n_f
     return allocate(RowBlocks, B=blocks, cosine=np.cos(angle), sine=np.sin(angle))
-
-
-def make_solution(R):
-    return allocate(Solution, R=R)
-
-
-def make_memory(capacity, N, loops, closures):
-    return allocate(Memory, c=capacity, N=N, m=loops, closures=closures)
-
-
-def make_frames(capacity):
-    return allocate(Frames, c=capacity)
-
-
-def make_ends(capacity):
-    return allocate(ContactEnds, c=capacity)
 
 
 def make_step_work(n, N, nq, g, capacity):

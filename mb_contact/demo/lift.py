@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.demo.running import Demonstration, DemoOptions, run_demonstration
+from mb_contact.demo.running import Demonstration
 
 if TYPE_CHECKING:
     from mb_contact.demo.watch import WatchedSimulator
@@ -134,8 +134,3 @@ DEMONSTRATION = Demonstration(
     failure="the lift failed",
     progress=_progress, judge=judge, rows=rows, plot=plot_lift,
 )  # fmt: skip
-
-
-def run_lift(options: DemoOptions | None = None) -> int:
-    """Run the demonstration; returns the exit code of :func:`run_demonstration`."""
-    return run_demonstration(DEMONSTRATION, options)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.demo.running import Demonstration, DemoOptions, run_demonstration
+from mb_contact.demo.running import Demonstration
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.wheel import NUT_HEIGHT, STUD_LENGTH
 
@@ -123,8 +123,3 @@ DEMONSTRATION = Demonstration(
     failure="the nut was not turned off",
     progress=_progress, judge=judge, rows=rows, plot=plot_nut,
 )  # fmt: skip
-
-
-def run_nut(options: DemoOptions | None = None) -> int:
-    """Run the demonstration; returns the exit code of :func:`run_demonstration`."""
-    return run_demonstration(DEMONSTRATION, options)

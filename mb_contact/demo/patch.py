@@ -83,13 +83,10 @@ def draw(frames: Sequence[dict[str, Any]], file: str | Path) -> None:
         matplotlib is not installed.
     """
     try:
-        import matplotlib
+        from matplotlib.figure import Figure
     except ModuleNotFoundError:
         raise InputError("the pictures need matplotlib: pip install 'mb_contact[plot]'") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure = plt.figure(figsize=(14, 7))
+    figure = Figure(figsize=(14, 7))
     for i, frame in enumerate(frames):
         axes = figure.add_subplot(2, (len(frames) + 1) // 2, i + 1, projection="3d", computed_zorder=False)
         _draw_frame(axes, frame)
@@ -98,7 +95,6 @@ def draw(frames: Sequence[dict[str, Any]], file: str | Path) -> None:
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=80)
-    plt.close(figure)
 
 
 def _draw_frame(axes, frame):

@@ -143,7 +143,7 @@ def _refuse_second_simulator(simulator_node):
         )
 
 
-def run_demonstration(demo: Demonstration, options: DemoOptions | None = None) -> int:
+def run_demonstration(demo: Demonstration, options: DemoOptions) -> int:
     """Run, judge, report; returns the exit code.
 
     Returns
@@ -156,7 +156,6 @@ def run_demonstration(demo: Demonstration, options: DemoOptions | None = None) -
     MbContactError
         The ROS domain cannot be joined, a file cannot be written, the simulation failed.
     """
-    options = options or DemoOptions()
     script = _controller_script(demo, options)
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mb_contact.checks import Floats
-from mb_contact.demo.running import Demonstration, DemoOptions, run_demonstration
+from mb_contact.demo.running import Demonstration
 from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.wheel import STUD_LENGTH, TYRE_CENTRE
 
@@ -152,8 +152,3 @@ DEMONSTRATION = Demonstration(
     failure="the change of the wheel failed",
     progress=_progress, judge=judge, rows=rows, plot=plot_wheel,
 )  # fmt: skip
-
-
-def run_wheel(options: DemoOptions | None = None) -> int:
-    """Run the demonstration; returns the exit code of :func:`run_demonstration`."""
-    return run_demonstration(DEMONSTRATION, options)

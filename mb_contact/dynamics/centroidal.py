@@ -11,8 +11,12 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_vector
 from mb_contact.core.tree.composite import composite_inertias
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
-from mb_contact.core.tree.momentum import centre_of_mass as _centre_of_mass
-from mb_contact.core.tree.momentum import forces_about, momentum_matrix, total_momentum
+from mb_contact.core.tree.momentum import (
+    centre_of_mass as _centre_of_mass,
+    forces_about,
+    momentum_matrix,
+    total_momentum,
+)
 from mb_contact.dynamics.arguments import TreeModel, kinematics, sizes
 from mb_contact.dynamics.reduced import centroidal_parts, eliminating, same
 from mb_contact.errors import DynamicsError

@@ -6,19 +6,18 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats, as_matrix, as_vector
+from mb_contact.checks import Floats, as_choice, as_matrix, as_vector
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.evaluate import (
     evaluate_forward_dynamics,
     evaluate_inverse_dynamics,
     evaluate_mass_matrix,
 )
-from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics
-from mb_contact.core.tree.inverse_dynamics import mechanical_energy
+from mb_contact.core.tree.inverse_dynamics import inverse_dynamics as _inverse_dynamics, mechanical_energy
 from mb_contact.dynamics.arguments import GRAVITY, TreeModel, articulated, flexible_of, kinematics, sizes
 from mb_contact.dynamics.evaluator import NOT_FINITE_RESULT, evaluator, gravity_vector, refuse, vector
 from mb_contact.dynamics.reduced import both, eliminating, rows, same
-from mb_contact.errors import DynamicsError, InputError
+from mb_contact.errors import DynamicsError
 from mb_contact.types import OK
 
 METHODS = ("abm", "modified_abm", "crbm")  #: of :func:`forward_dynamics`
@@ -275,8 +274,7 @@ def nonlinear_effects(model: TreeModel, q: ArrayLike, v: ArrayLike, gravity: Arr
 
 def _reduced_forward_dynamics(model, q, v, effort, gravity, method):
     """v_dot of ``M_r v_dot + S* (C + g + d S v) = effort``; ``method`` is not asked: there is one."""
-    if method not in METHODS:
-        raise InputError(f"method '{method}' is not known; available: {', '.join(METHODS)}")
+    as_choice(method, METHODS, "method")
     effort, v = as_vector(effort, model.N, "effort"), as_vector(v, model.N, "v")
     damping = model.S.T @ (model.tree.damping * (model.S @ v))
     return np.linalg.solve(mass_matrix(model, q), effort - damping - nonlinear_effects(model, q, v, gravity))
@@ -342,8 +340,7 @@ def forward_dynamics(
 
 
 def _forward_dynamics_otherwise(model, q, v, effort, gravity, method):
-    if method not in METHODS:
-        raise InputError(f"method '{method}' is not known; available: {', '.join(METHODS)}")
+    as_choice(method, METHODS, "method")
     effort = as_vector(effort, None, "effort")
     kin = kinematics(model, q, v)
     if method == "crbm":

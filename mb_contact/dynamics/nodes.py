@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_choice, as_vector
 from mb_contact.core.tree import frames as _frames
 from mb_contact.dynamics.arguments import TreeModel
 from mb_contact.errors import InputError
@@ -102,10 +102,7 @@ def node_arrays(model: TreeModel, nodes: Nodes) -> NodeArrays:
     for node in places:
         if not isinstance(node, (Node, Point)):
             raise InputError(f"{node!r} is no frame's name, Node or Point")
-        if not isinstance(node.frame, str) or node.frame not in model.frames:
-            known = ", ".join(sorted(model.frames))
-            raise InputError(f"there is no frame '{node.frame}'; the frames are {known}")
-        frame = model.frames[node.frame]
+        frame = model.frames[as_choice(node.frame, model.frames, "frame")]
         R.append(frame.R)
         p.append(frame.p + frame.R @ as_vector(node.position, 3, f"position in '{node.frame}'"))
     return NodeArrays(

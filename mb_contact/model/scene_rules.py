@@ -123,7 +123,9 @@ def _pose_rules(pose, key):
     yield abs(np.linalg.norm(quat) - 1.0) > 1e-3, f"{key}.quat_xyzw", "must be a unit quaternion x y z w"
 
 
-def _velocity_rules(entry, key):
+def _base_rules(entry, key):
+    message = f"'{entry.base}' is not known; available: weld, free"
+    yield entry.base not in ("weld", "free"), f"{key}.base", message
     if entry.velocity is not None:
         message = "what is welded to the inertial frame has none; use base: free"
         yield entry.base == "weld", f"{key}.velocity", message
@@ -153,9 +155,8 @@ def _primitive_rules(primitive, key):
     (low, high), vertices = HULL_VERTICES, primitive.hull_vertices
     message = f"must be from {low} to {high}, got {vertices}"
     yield vertices is not None and not low <= vertices <= high, f"{key}.hull_vertices", message
-    yield base not in ("weld", "free"), f"{key}.base", f"'{base}' is not available; allowed: weld, free"
     yield from _pose_rules(primitive.pose, f"{key}.pose")
-    yield from _velocity_rules(primitive, key)
+    yield from _base_rules(primitive, key)
     if base == "weld":
         return
     message = f"a {shape.replace('_', ' ')} has no mass and cannot be free; use base: weld"
@@ -246,7 +247,7 @@ def _pair_rules(scene):
 
 def _model_rules(scene, model, key):
     yield from _pose_rules(model.pose, f"{key}.pose")
-    yield from _velocity_rules(model, key)
+    yield from _base_rules(model, key)
     for name, rate in model.velocities.items():
         yield _numbers_rule(f"{key}.velocities.{name}", rate)
     for name, properties in model.joint_properties.items():

@@ -45,8 +45,7 @@ from mb_contact.model.scene import (
 )
 from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, MESH_CHOICES, SHAPE_SIZES, TERRAINS
 from mb_contact.model.scene_rules import check_scene
-from mb_contact.model.sensors import FACES, Image, Pad, Scan, Sensor
-from mb_contact.model.sensors import KINDS as SENSOR_KINDS
+from mb_contact.model.sensors import FACES, KINDS as SENSOR_KINDS, Image, Pad, Scan, Sensor
 from mb_contact.model.yaml_reader import (
     boolean,
     choice,

@@ -13,8 +13,7 @@ from typing import Any
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model.flexible.links import split_flexible
 from mb_contact.model.flexible.spec import FlexibleLink
-from mb_contact.model.massless import CHOICES as MASSLESS
-from mb_contact.model.massless import hold_massless
+from mb_contact.model.massless import CHOICES as MASSLESS, hold_massless
 from mb_contact.model.model import Model
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import MeshChoices

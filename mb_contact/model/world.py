@@ -209,10 +209,6 @@ class _Builder:
         self.models.append(model)
 
     def _load(self, entry, key):
-        self.scene.refuse_if(
-            entry.base not in ("weld", "free"), f"{key}.base",
-            f"'{entry.base}' is not known; available: weld, free",
-        )
         source = entry.urdf
         if not str(source).lstrip().startswith("<"):
             source = scene_file(self.scene, source, f"{key}.urdf")

@@ -6,8 +6,7 @@
 from typing import Any
 
 from mb_contact.core.integrate import kept_contacts as _kept
-from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
+from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.simulation.ahead import ImpactsAhead
 from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES

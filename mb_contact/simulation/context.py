@@ -9,9 +9,9 @@ from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_n
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
+from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
-from mb_contact.core.solve import assemble as _assemble
-from mb_contact.core.solve import draft as _draft
+from mb_contact.core.solve import assemble as _assemble, draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
@@ -184,10 +184,10 @@ class StepContext:
         self.capacity = capacity
         self.contacts = make_contacts(capacity)
         self.rows = _workspace.make_rows(self.n, rows)
-        self.frames = _workspace.make_frames(capacity)
-        self.end = _workspace.make_ends(capacity)
+        self.frames = allocate(_workspace.Frames, c=capacity)
+        self.end = allocate(_workspace.ContactEnds, c=capacity)
         self.blocks = _workspace.make_row_blocks(blocks, n_f)
-        self.solution = _workspace.make_solution(rows)
+        self.solution = allocate(_workspace.Solution, R=rows)
         self.loop = _workspace.make_loop_work(self.n, bilateral)
         self.bilateral = make_bilateral_work(self.n, bilateral)
         self.system, self.draft = self._make_system(rows, blocks + bilateral)
@@ -197,7 +197,9 @@ class StepContext:
             FRICTION_MODELS[self.scene.friction_model], n_f, halves, world.viscous, surfaces, capacity
         )
         work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
-        memory = _workspace.make_memory(capacity, self.N, bilateral, len(couplings.closures.kind))
+        memory = allocate(
+            _workspace.Memory, c=capacity, N=self.N, m=bilateral, closures=len(couplings.closures.kind)
+        )
         if self.memory is not None:
             for name in ("energy", "falling", "joint_effort", "geom_impulse", "external"):
                 getattr(work, name)[:] = getattr(self.work, name)

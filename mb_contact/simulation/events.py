@@ -12,8 +12,7 @@ import numpy as np
 
 from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.impact import events as _events
-from mb_contact.core.step import closing as _closing
-from mb_contact.core.step import step as _step
+from mb_contact.core.step import closing as _closing, step as _step
 from mb_contact.simulation.crossings import SHORTEST, Crossings
 from mb_contact.simulation.gap_watch import GapWatch
 from mb_contact.simulation.step_sums import StepSums

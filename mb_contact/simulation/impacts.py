@@ -8,13 +8,10 @@ import numpy as np
 from mb_contact.collision import make_contacts
 from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.constraints.torsion_rolling import add_moments
-from mb_contact.core.impact import phases as _phases
-from mb_contact.core.impact import times as _times
+from mb_contact.core.impact import phases as _phases, times as _times
 from mb_contact.core.impact.events import HOLD_GAP
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
-from mb_contact.core.step import closing as _closing
-from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
+from mb_contact.core.step import closing as _closing, problem as _problem, step as _step
 from mb_contact.core.workspace import POTENTIAL
 from mb_contact.model.scene import CHOICES
 from mb_contact.simulation.context import STEP_THRESHOLD, holds_impulses

@@ -13,11 +13,13 @@ import numpy as np
 
 from mb_contact.core.collision.closed_forms import ASKED
 from mb_contact.core.handle import FACE_GAP, TWICE
-from mb_contact.core.integrate import flow as _flow
-from mb_contact.core.integrate import flow_step as _flow_step
-from mb_contact.core.integrate import held_servos as _held
-from mb_contact.core.integrate import kept_contacts as _kept
-from mb_contact.core.integrate import whole as _whole
+from mb_contact.core.integrate import (
+    flow as _flow,
+    flow_step as _flow_step,
+    held_servos as _held,
+    kept_contacts as _kept,
+    whole as _whole,
+)
 from mb_contact.core.integrate.flow_step import BEGIN
 from mb_contact.core.integrate.tableaux import ONE_STAGE, RK4, RK54
 from mb_contact.core.jit import entry_for

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mb_contact.checks import as_choice
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows
@@ -177,9 +178,7 @@ class JointWrenches:
     def _make_cut(self, joint):
         if joint not in self._joints and joint in self._embedded:
             raise InputError(f"loop closure '{joint}' is embedded and has no forces; set 'loops: multipliers'")
-        if joint not in self._joints:
-            known = ", ".join((*self._joints, *self._loops))
-            raise InputError(f"there is no joint '{joint}'; the robots have {known}")
+        as_choice(joint, self.names, "joint")
         world = self._world
         first = self._joints[joint].child
         stack, rigid, links, hanging = [first], [], [], []

@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from mb_contact.checks import as_choice
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance
@@ -21,16 +22,12 @@ class OperationalMonitor:
     """
 
     def __init__(self, world, names):
-        for name in names:
-            if name not in world.frames:
-                known = ", ".join(sorted(world.frames))
-                raise InputError(f"there is no frame '{name}'; the frames are {known}")
         self._world = world
         self._names = tuple(names)
         self._joints = world.joint_v
         self._response = self._driven = None
         self._S = world.S
-        picked = [world.frames[name] for name in names]
+        picked = [world.frames[as_choice(name, world.frames, "frame")] for name in names]
         f = len(picked)
         self._work = make_operational_work(
             world.tree.parent.shape[0],

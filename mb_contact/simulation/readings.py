@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.checks import Floats, as_positive
+from mb_contact.checks import Floats, as_choice, as_positive
 from mb_contact.core.constraints.bilateral import FIRST
 from mb_contact.core.handle import BUDGET, TOLERANCE
 from mb_contact.dynamics import OperationalSpace
-from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
@@ -227,9 +226,7 @@ class Readings(Sensing, Threads, Hinged):
     def _frame(self, name):
         """Rotation (3, 3) to the world and origin (3,) [m] of a link; InputError where there is none."""
         frames, kin = self.world.frames, self.context.kin
-        if name not in frames:
-            raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(frames))}")
-        return frames[name].placed(kin.R, kin.p)
+        return frames[as_choice(name, frames, "link")].placed(kin.R, kin.p)
 
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Motion of a free object in the last step.
@@ -254,10 +251,7 @@ class Readings(Sensing, Threads, Hinged):
     def _object_slots(self, name: str) -> Slots:
         """Where the state of a free object stands; InputError where there is none."""
         world = self.world
-        if name not in world.objects:
-            known = ", ".join(world.objects) or "none"
-            raise InputError(f"there is no free object '{name}'; the free objects: {known}")
-        return slots(world)[world.body_names[world.objects[name]]]
+        return slots(world)[world.body_names[world.objects[as_choice(name, world.objects, "free object")]]]
 
     def contact_impulse(self, link: str) -> Floats:
         """Net contact impulse on a link in the last step.

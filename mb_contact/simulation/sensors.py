@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_choice
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
@@ -176,9 +176,7 @@ class Sensors:
         return self._READERS[sensor.kind](self, sensor)
 
     def _sensor(self, name):
-        if name not in self._sensors:
-            raise InputError(f"there is no sensor '{name}'; the sensors are {', '.join(self._sensors) or 'none'}")
-        return self._sensors[name]
+        return self._sensors[as_choice(name, self._sensors, "sensor")]
 
     def joints(self, name: str) -> Any:
         """Places of an encoder's joints among ``world.joint_names``.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mb_contact.checks import as_vector
+from mb_contact.checks import as_choice, as_vector
 from mb_contact.errors import InputError
 from mb_contact.types import WORLD
 
@@ -33,13 +33,10 @@ class ExternalWrenches:
 
     def hold(self, link, wrench, axes, time, duration):
         """Replace the wrench on a link from ``time`` on; None ends it, and a duration of None never does."""
-        frame = self._world.frames.get(link)
-        if frame is None:
-            raise InputError(f"there is no link '{link}'; the links are {', '.join(sorted(self._world.frames))}")
+        frame = self._world.frames[as_choice(link, self._world.frames, "link")]
         if frame.body == WORLD:
             raise InputError(f"link '{link}' is welded to the inertial frame: a wrench cannot move it")
-        if axes not in AXES:
-            raise InputError(f"axes must be one of {', '.join(AXES)}, got '{axes}'")
+        as_choice(axes, AXES, "choice of axes")
         if duration is not None and as_vector([duration], 1, "duration")[0] < 0.0:
             raise InputError(f"duration must be zero or more seconds, got {duration}")
         if wrench is None:

@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import steps as kernels
+from mb_contact.core.surfaces import layout as layout, steps as kernels
 from mb_contact.core.surfaces.watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.bodies import SurfaceEvent

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import as_vector
-from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import watch as kernels
+from mb_contact.checks import as_choice, as_vector
+from mb_contact.core.surfaces import layout as layout, watch as kernels
 from mb_contact.core.surfaces.closest import NOT_CONVERGED
 from mb_contact.core.surfaces.contact import SINGULAR_CONTACT
 from mb_contact.core.surfaces.rows import JAMMED
@@ -205,14 +204,10 @@ class TreeStructure:
         return slice(a, a + JOINT_NQ[tree.joint_type[k]]), slice(b, b + int(tree.nv[k]))
 
     def _contact(self, name):
-        if name not in self._index:
-            raise InputError(f"there is no contact '{name}'; there are {', '.join(self._index)}")
-        return self._index[name]
+        return self._index[as_choice(name, self._index, "contact")]
 
     def _place(self, name):
-        if name not in self._bodies:
-            raise InputError(f"there is no body '{name}'; there are {', '.join(self._bodies)}")
-        return self._bodies[name]
+        return self._bodies[as_choice(name, self._bodies, "body")]
 
     def _frame(self, j):
         """Rotation and origin of the body that contact j stands on, world; poses are brought up to date."""

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.surfaces import layout as layout
-from mb_contact.core.surfaces import watch as kernels
+from mb_contact.core.surfaces import layout as layout, watch as kernels
 from mb_contact.core.surfaces.rows import joint_forces
+from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.errors import DynamicsError
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.surfaces.bodies import TreeState
@@ -505,7 +505,7 @@ class SurfaceTree(TreeMotion):
             [J]
         """
         self._observe()
-        return kernels.tree_energy(self.tree, self.kin, self._stages)
+        return mechanical_energy(self.tree, self.kin, self._stages.gravity)
 
     def kinetic_energy(self) -> float:
         """Kinetic energy.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_choice
 from mb_contact.core.workspace import HEAD
 from mb_contact.errors import InputError
 from mb_contact.model.world import World
@@ -178,9 +178,7 @@ class WorldReadings:
         InputError
             There is no such link.
         """
-        if name not in self.world.frames:
-            raise InputError(f"there is no link '{name}'; the links are {', '.join(sorted(self.world.frames))}")
-        frame, arrays = self.world.frames[name], self._store.arrays
+        frame, arrays = self.world.frames[as_choice(name, self.world.frames, "link")], self._store.arrays
         if frame.body == WORLD:
             count = len(arrays.q)
             return np.tile(frame.p, (count, 1)), np.tile(frame.R, (count, 1, 1))

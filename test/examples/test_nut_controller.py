@@ -87,16 +87,16 @@ def test_the_hand_follows_the_nut_by_its_turns_and_by_sight(robot):
     _, position = robot
     controller._number = 1
     controller._advance(position)
-    start = controller._target(0.0)[0]
+    start = controller._hand_targets(0.0)[1][0]
     for _ in range(1000):  # a second at full speed, nothing seen: pitch / 2 pi a radian
         controller._seen_way = controller._way
         controller._spindle_torque(0.0, -controller.task.speed, 1e-3)
-    way = (controller._target(0.0)[0] - start) @ HUB_AXES[:, 2]
+    way = (controller._hand_targets(0.0)[1][0] - start) @ HUB_AXES[:, 2]
     assert way == pytest.approx(controller.task.pitch * controller.task.speed / (2.0 * np.pi), rel=1e-9)
     controller._see(nut_at(way=0.02), position)
     for _ in range(4000):
         controller._spindle_torque(0.0, 0.0, 1e-3)
-    assert (controller._target(0.0)[0] - start) @ HUB_AXES[:, 2] == pytest.approx(0.02, abs=1e-4)
+    assert (controller._hand_targets(0.0)[1][0] - start) @ HUB_AXES[:, 2] == pytest.approx(0.02, abs=1e-4)
 
 
 def test_a_nut_that_does_not_turn_ends_the_task_and_one_beyond_its_stud_the_turning(robot):

@@ -12,8 +12,7 @@ from scipy.spatial import ConvexHull
 from mb_contact.collision import coal_engine, fcl_engine
 from mb_contact.collision.sizes import make_shape
 from mb_contact.errors import ModelError, SceneError
-from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf
-from mb_contact.model import meshes as meshes_module
+from mb_contact.model import Primitive, Scene, build_world, load_scene, load_urdf, meshes as meshes_module
 from mb_contact.model.hulls import MOST_VERTICES
 from mb_contact.model.inertia import solid
 from mb_contact.model.meshes import convex_bodies, read_mesh

@@ -15,9 +15,7 @@ from mb_contact.model.yaml_reader import number
 from mb_contact.surfaces import scene_schema
 from scenes.scene_files import GOOD, WRONG
 from scenes.shipped_scenes import CONFIG, SCENES, SURFACE_SCENES
-from scenes.surface_scene_files import GOOD as GOOD_SURFACES
-from scenes.surface_scene_files import TREE, WRONG_TREE
-from scenes.surface_scene_files import WRONG as WRONG_SURFACES
+from scenes.surface_scene_files import GOOD as GOOD_SURFACES, TREE, WRONG as WRONG_SURFACES, WRONG_TREE
 
 #: Wrong in a way that no single key shows, or that concerns the text of the file.
 BEYOND = {

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 
 import mb_contact as mb
 from mb_contact.studies import sko

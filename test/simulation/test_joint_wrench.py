@@ -52,7 +52,7 @@ def tip_height():
 def test_a_welded_base_carries_the_weight():
     sim = mb.Simulator(scene())
     np.testing.assert_array_equal(sim.joint_wrench("sensor"), np.zeros(6))  # before the first step
-    with pytest.raises(mb.InputError, match="no joint 'wheel'; the robots have shoulder, elbow, sensor, knuckle"):
+    with pytest.raises(mb.InputError, match="no joint 'wheel'; choose one of shoulder, elbow, sensor, knuckle"):
         sim.joint_wrench("wheel")
     q0 = sim.q
     sim.set_external_wrench("tool", [0, 0, 0, 1.0, 2.0, 3.0])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mb_contact.model.scene import CHOICES, Ground, Material, Pose, Primitive, Scene
+from mb_contact.model.scene import Ground, Material, Pose, Primitive, Scene
 from mb_contact.simulation.results import Step
 from mb_contact.simulation.simulator import Simulator
 
@@ -43,11 +43,6 @@ class Setting(NamedTuple):
         if self.time_step != 1e-3:
             words.append(f"{1e3 * self.time_step:g} ms")
         return ", ".join(words)
-
-    def available(self) -> bool:
-        """Whether this version of the simulator has everything that the setting names."""
-        named = ("friction_model", "collision_scheme", "integrator", "friction_frame")
-        return all(getattr(self, key) in CHOICES[key] for key in named)
 
 
 @dataclass(frozen=True)
@@ -91,10 +86,6 @@ class Case:
     figures: tuple[Figure, ...]
     settings: tuple[Setting, ...]
     measure: Callable[[Setting], tuple[float, ...]]
-
-    def runs(self) -> tuple[Setting, ...]:
-        """Settings that this version of the simulator has."""
-        return tuple(setting for setting in self.settings if setting.available())
 
 
 class Outcome(NamedTuple):

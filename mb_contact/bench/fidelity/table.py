@@ -8,22 +8,18 @@ from typing import Any
 
 from mb_contact.bench.fidelity import CASES
 from mb_contact.bench.fidelity.frame import Case, Outcome, run_case
-from mb_contact.errors import InputError
+from mb_contact.checks import as_choice
 
 
 def chosen(name: str | None) -> list[Case]:
     """All cases, or the one called so."""
-    if name is None:
-        return list(CASES.values())
-    if name not in CASES:
-        raise InputError(f"there is no case '{name}'; the cases are {', '.join(CASES)}")
-    return [CASES[name]]
+    return list(CASES.values()) if name is None else [CASES[as_choice(name, CASES, "case")]]
 
 
 def rows(cases: Iterable[Case]) -> Iterator[Any]:
     """Outcomes of the cases under all their settings, one after the other."""
     for case in cases:
-        for setting in case.runs():
+        for setting in case.settings:
             yield from run_case(case, setting)
 
 

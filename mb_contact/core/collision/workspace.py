@@ -3,8 +3,6 @@
 
 """Scratch of the manifold kernels; holds nothing from one step to the next."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate, handle

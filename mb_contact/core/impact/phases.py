@@ -16,8 +16,6 @@ Anitescu and Potra's decompression, r_n = theta + F_n with F_n >= 0 complementar
 that problem with a least normal impulse theta.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

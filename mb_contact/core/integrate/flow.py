@@ -15,8 +15,6 @@ floating and spherical joints, for which
     dx/dt = dexp^-1(x) omega = omega - x x omega / 2 + c x x (x x omega),   c = (1 - |x|/2 cot(|x|/2)) / |x|^2.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

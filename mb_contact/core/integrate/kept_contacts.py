@@ -17,8 +17,6 @@ for the poses that the narrow phase looks at, then with the arms found there.  W
 at the end, its point goes with the bodies' surfaces.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses

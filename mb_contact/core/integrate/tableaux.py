@@ -3,8 +3,6 @@
 
 """Butcher tableaux of the explicit Runge-Kutta methods, as the kernels read them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

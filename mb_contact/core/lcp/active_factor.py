@@ -3,8 +3,6 @@
 
 """Cholesky factor of the active block of the modified principal pivoting method: appended to and cut from."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -54,29 +52,21 @@ def back_substitute(L, k, x):
 
 
 @kernel
-def ppm_correct(residual, x, work):
-    """x := -A^-1 residual over the active block; ``residual`` (n,) by index, ``x`` (m,) by position."""
-    solve_active(residual, x, work)
-
-
-@kernel
 def append(i, work):
     """One more row of L for index i (z = 0); False, with ``work.l`` left, if it depends on the active ones."""
     k = work.info[ACTIVE]
     column = work.slot[k]
-    l = work.l
-    L = work.L
     for s in range(k):
-        l[s] = work.columns[column, work.active[s]]
-    _forward(L, k, l)
+        work.l[s] = work.columns[column, work.active[s]]
+    _forward(work.L, k, work.l)
     d = work.columns[column, i]
     for s in range(k):
-        d -= l[s] * l[s]
+        d -= work.l[s] * work.l[s]
     if not d > DEPENDENT * work.weight[i] or k + 1 >= work.active.shape[0]:
         return False
     for s in range(k):
-        L[k, s] = l[s]
-    L[k, k] = np.sqrt(d)
+        work.L[k, s] = work.l[s]
+    work.L[k, k] = np.sqrt(d)
     work.active[k] = i
     work.is_active[i] = 1
     work.z[k] = 0.0
@@ -90,31 +80,29 @@ def append(i, work):
 def remove(p, work):
     """Take position p out of L by Givens rotations; the column in the first free slot stays first free."""
     k = work.info[ACTIVE] - 1
-    L = work.L
-    slot = work.slot
-    freed = slot[p]
+    freed = work.slot[p]
     work.is_active[work.active[p]] = 0
     for s in range(p, k):
         work.active[s] = work.active[s + 1]
         work.z[s] = work.z[s + 1]
         for j in range(s + 2):
-            L[s, j] = L[s + 1, j]
+            work.L[s, j] = work.L[s + 1, j]
     for s in range(p, k + 1):
-        slot[s] = slot[s + 1]
-    slot[k + 1] = freed
+        work.slot[s] = work.slot[s + 1]
+    work.slot[k + 1] = freed
     for c in range(p, k):  # row c now reaches column c + 1
-        a = L[c, c]
-        b = L[c, c + 1]
+        a = work.L[c, c]
+        b = work.L[c, c + 1]
         r = np.hypot(a, b)
         ca = a / r
         sb = b / r
-        L[c, c] = r
-        L[c, c + 1] = 0.0
+        work.L[c, c] = r
+        work.L[c, c + 1] = 0.0
         for s in range(c + 1, k):
-            a = L[s, c]
-            b = L[s, c + 1]
-            L[s, c] = ca * a + sb * b
-            L[s, c + 1] = ca * b - sb * a
+            a = work.L[s, c]
+            b = work.L[s, c + 1]
+            work.L[s, c] = ca * a + sb * b
+            work.L[s, c + 1] = ca * b - sb * a
     work.info[ACTIVE] = k
     work.info[PIVOTS] += 1
 

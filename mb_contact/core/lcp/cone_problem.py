@@ -11,8 +11,6 @@ rows, each bound by its own ellipse, ``|r_g / mu_g| <= r_n``.  Sliding is one gr
 groups of their own.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

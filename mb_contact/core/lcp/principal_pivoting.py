@@ -64,27 +64,26 @@ def ppm_next(e, n, tolerance, limit, work):
 
     Write the column into ``work.columns[work.slot[work.info[ACTIVE]], :n]``, call ``ppm_add`` and come back.
     """
-    info = work.info
-    while info[PIVOTS] <= limit:
-        if info[RAY] != 0:
+    while work.info[PIVOTS] <= limit:
+        if work.info[RAY] != 0:
             return PPM_RAY
-        info[DROP] = -1
-        if info[RULE] != ALGORITHM_1:
+        work.info[DROP] = -1
+        if work.info[RULE] != ALGORITHM_1:
             if not _monotone(e, tolerance, work):
                 continue
         else:
             solve_active(e, work.target, work)
-            copy(info[ACTIVE], work.target, work.z)
+            copy(work.info[ACTIVE], work.target, work.z)
         i = _most_negative(e, n, tolerance, work)
-        if info[RULE] != ALGORITHM_1:
+        if work.info[RULE] != ALGORITHM_1:
             return i if i >= 0 else PPM_SOLVED
         j = 0
-        for s in range(1, info[ACTIVE]):  # lines 17, 34
+        for s in range(1, work.info[ACTIVE]):  # lines 17, 34
             if work.z[s] < work.z[j]:
                 j = s
-        negative = info[ACTIVE] > 0 and work.z[j] < -tolerance
+        negative = work.info[ACTIVE] > 0 and work.z[j] < -tolerance
         if i >= 0:
-            info[DROP] = j if negative else -1
+            work.info[DROP] = j if negative else -1
             return i
         if not negative:
             return PPM_SOLVED
@@ -97,18 +96,17 @@ def ppm_next(e, n, tolerance, limit, work):
 @kernel
 def ppm_add(i, e, tolerance, work):
     """Make index i active, its column stands in the first free slot; lines 32-38 of Algorithm 1."""
-    info = work.info
-    if info[DROP] >= 0:
-        remove(info[DROP], work)
+    if work.info[DROP] >= 0:
+        remove(work.info[DROP], work)
     if append(i, work):
-        if info[RULE] == ALGORITHM_1:
+        if work.info[RULE] == ALGORITHM_1:
             if not _is_new(work):
                 _go_monotone(e, tolerance, work)
         elif not _is_new(work):
-            info[RULE] = LEAST_INDEX
-            info[SEEN] = 0
+            work.info[RULE] = LEAST_INDEX
+            work.info[SEEN] = 0
         return
-    if info[RULE] == ALGORITHM_1:
+    if work.info[RULE] == ALGORITHM_1:
         _go_monotone(e, tolerance, work)  # it depends on the active ones: choose again, with a ratio test
         return
     _exchange(i, tolerance, work)
@@ -125,25 +123,23 @@ def ppm_scatter(n, z, work):
 @kernel
 def _monotone(e, tolerance, work):
     """Go towards the target until it is feasible; False when a position had to leave."""
-    z = work.z
     x = work.target
-    info = work.info
     solve_active(e, x, work)
-    k = info[ACTIVE]
+    k = work.info[ACTIVE]
     step = 1.0
     leave = -1
     for s in range(k):
-        if x[s] < -tolerance and x[s] < z[s]:
-            ratio = z[s] / (z[s] - x[s])
+        if x[s] < -tolerance and x[s] < work.z[s]:
+            ratio = work.z[s] / (work.z[s] - x[s])
             if leave < 0 or ratio < step or (ratio == step and work.active[s] < work.active[leave]):
                 step = ratio
                 leave = s
     if leave < 0:
         for s in range(k):
-            z[s] = max(x[s], 0.0)
+            work.z[s] = max(x[s], 0.0)
         return True
     for s in range(k):
-        z[s] = max(z[s] + step * (x[s] - z[s]), 0.0)
+        work.z[s] = max(work.z[s] + step * (x[s] - work.z[s]), 0.0)
     if step > 0.0:
         fill(work.refused.shape[0], work.refused, 0)
     elif leave == k - 1:
@@ -155,7 +151,6 @@ def _monotone(e, tolerance, work):
 @kernel
 def _exchange(i, tolerance, work):
     """Index i depends on the active ones: move along the direction that changes no w until one leaves."""
-    z = work.z
     d = work.target
     k = work.info[ACTIVE]
     if work.w[i] >= -NOISE * tolerance:
@@ -168,7 +163,7 @@ def _exchange(i, tolerance, work):
     leave = -1
     for s in range(k):
         if d[s] < 0.0:
-            ratio = -z[s] / d[s]
+            ratio = -work.z[s] / d[s]
             if leave < 0 or ratio < step or (ratio == step and work.active[s] < work.active[leave]):
                 step = ratio
                 leave = s
@@ -176,12 +171,12 @@ def _exchange(i, tolerance, work):
         work.info[RAY] = 1
         return
     for s in range(k):
-        z[s] = max(z[s] + step * d[s], 0.0)
+        work.z[s] = max(work.z[s] + step * d[s], 0.0)
     remove(leave, work)
     if not append(i, work):
         work.refused[i] = 1
         return
-    z[k - 1] = step
+    work.z[k - 1] = step
     if not _is_new(work):
         work.info[RULE] = LEAST_INDEX
         work.info[SEEN] = 0
@@ -190,14 +185,13 @@ def _exchange(i, tolerance, work):
 @kernel
 def _go_monotone(e, tolerance, work):
     """Change the rule; the start is the largest part of the active set whose z is not negative."""
-    info = work.info
-    info[RULE] = MONOTONE
-    info[SEEN] = 0
+    work.info[RULE] = MONOTONE
+    work.info[SEEN] = 0
     while True:
         solve_active(e, work.z, work)
         least = 0.0
         leave = -1
-        for s in range(info[ACTIVE]):
+        for s in range(work.info[ACTIVE]):
             if work.z[s] < least:
                 least = work.z[s]
                 leave = s
@@ -205,7 +199,7 @@ def _go_monotone(e, tolerance, work):
             return
         if least > -tolerance:
             work.z[leave] = 0.0
-            for s in range(info[ACTIVE]):
+            for s in range(work.info[ACTIVE]):
                 work.z[s] = max(work.z[s], 0.0)
             return
         remove(leave, work)
@@ -234,21 +228,19 @@ def _is_new(work):
 @kernel
 def _most_negative(e, n, tolerance, work):
     """w = F z + e (lines 13-15) and its most negative entry, or -1; the first one under LEAST_INDEX."""
-    w = work.w
-    columns = work.columns
-    copy(n, e, w)
+    copy(n, e, work.w)
     for s in range(work.info[ACTIVE]):
         x = work.z[s]
         if x != 0.0:
             t = work.slot[s]
             for i in range(n):
-                w[i] += columns[t, i] * x
+                work.w[i] += work.columns[t, i] * x
     best = -1
     least = -tolerance
     for i in range(n):
-        if w[i] < least and work.is_active[i] == 0 and work.refused[i] == 0:
+        if work.w[i] < least and work.is_active[i] == 0 and work.refused[i] == 0:
             best = i
-            least = w[i]
+            least = work.w[i]
             if work.info[RULE] == LEAST_INDEX:
                 break
     return best

@@ -9,8 +9,6 @@ are solved for once more from M (proximal steps: M may be singular there), and w
 starts again with a small multiple of the unit matrix added to the scaled M.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate
@@ -67,31 +65,30 @@ def robust_lemke(M, q, s, n, tolerance, work, z):
     residual, pivots
         Of z, in the unit of z s; pivots of all attempts.
     """
-    A = work.A
     for i in range(n):
         z[i] = 0.0
         work.cover[i] = 1.0
         work.b[i] = q[i] / s[i]
         for j in range(n):
-            A[i, j] = M[i, j] / (s[i] * s[j])
-    best, total = _residual(A, work.b, n, z), 0
+            work.A[i, j] = M[i, j] / (s[i] * s[j])
+    best, total = _residual(work.A, work.b, n, z), 0
     for weight in WEIGHTS:
         if best <= tolerance:
             break
         for i in range(n):
-            A[i, i] += weight
+            work.A[i, i] += weight
         status, pivots = lemke(
-            A, work.b, work.cover, n, work.T, work.line, work.basis, work.nonbasis, work.place, work.z, 20 * n + 50
+            work.A, work.b, work.cover, n, work.T, work.line, work.basis, work.nonbasis, work.place, work.z, 20 * n + 50
         )
         for i in range(n):
-            A[i, i] = M[i, i] / (s[i] * s[i])
+            work.A[i, i] = M[i, i] / (s[i] * s[i])
         total += pivots
         if status != LEMKE_SOLVED:
             continue
-        best = _keep_better(A, work.b, n, work.z, best, z)
+        best = _keep_better(work.A, work.b, n, work.z, best, z)
         if best > tolerance:
-            _solve_basis(A, n, work)
-            best = _keep_better(A, work.b, n, work.better, best, z)
+            _solve_basis(work.A, n, work)
+            best = _keep_better(work.A, work.b, n, work.better, best, z)
     for i in range(n):
         z[i] /= s[i]
     return best, total

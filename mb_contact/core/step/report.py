@@ -8,8 +8,7 @@ import numpy as np
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT, FIRST, SPEED, VELOCITY
 from mb_contact.core.handle import IMPACT_SPEED
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.certificate import GAP as DISTANCE
-from mb_contact.core.lcp.certificate import INFEASIBLE, VIOLATION
+from mb_contact.core.lcp.certificate import GAP as DISTANCE, INFEASIBLE, VIOLATION
 from mb_contact.core.solve.draft import DIRECTIONS
 from mb_contact.core.workspace import (
     CLOSURE_ERROR,

@@ -8,8 +8,6 @@ placement in the body (R by rows, p), three sizes, and for a spline its knots an
 coordinates (w x, w y, w z, w), second index fastest.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

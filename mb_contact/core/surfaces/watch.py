@@ -12,7 +12,6 @@ from mb_contact.core.surfaces.layout import FREE, FRICTION_ROOM, GAP, GAP_RATE, 
 from mb_contact.core.surfaces.rows import joint_forces, normal_force
 from mb_contact.core.surfaces.tree import tree_accelerations, tree_state
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
-from mb_contact.core.tree.inverse_dynamics import mechanical_energy
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import (
     ZERO,
@@ -106,12 +105,6 @@ def _near_velocity(kin, k, m, D, side):
         return ZERO
     arm = body_vector(kin.R, m, vector(D[side], 0))
     return vector_sum(linear(kin.V, k), 1.0, vector_product(vector(kin.V, k), arm))
-
-
-@kernel
-def tree_energy(tree, kin, stages):
-    """(kinetic, potential) energy [J] after ``tree_watch``."""
-    return mechanical_energy(tree, kin, stages.gravity)
 
 
 @kernel

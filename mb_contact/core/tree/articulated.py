@@ -73,15 +73,14 @@ def free_acceleration(tree, kin, art, gravity, effort, v, external, v_dot):
     external : (n, 6)
         Forces on the bodies at their origins, world axes.
     """
-    nu = art.nu
-    for i in range(nu.shape[0]):
-        nu[i] = effort[i] - tree.damping[i] * v[i]
+    for i in range(art.nu.shape[0]):
+        art.nu[i] = effort[i] - tree.damping[i] * v[i]
     for k in range(tree.parent.shape[0]):  # P a + b - external
         a, b, c = packed(art.P, k)
         force = spatial_sum(packed_product(a, b, c, spatial(kin.a, k)), 1.0, spatial(kin.b, k))
         put_spatial(art.z, k, spatial_sum(force, -1.0, spatial(external, k)))
     if has_modes(kin):
-        modal_forces(kin, art.aggregates, nu)
+        modal_forces(kin, art.aggregates, art.nu)
     _load_hinges(tree, kin, art, 1)
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     _open_hinges(tree, kin, art, kin.a, base, v_dot)
@@ -99,16 +98,15 @@ def impulse_response(tree, kin, art, impulse, joint_impulse, dv):
     dv : (N,)
         Output.
     """
-    z = art.z
     n = tree.parent.shape[0]
     for k in range(n):
-        put_spatial(z, k, spatial_sum(STILL, -1.0, spatial(impulse, k)))
+        put_spatial(art.z, k, spatial_sum(STILL, -1.0, spatial(impulse, k)))
     for i in range(art.nu.shape[0]):
         art.nu[i] = joint_impulse[i]
     _load_hinges(tree, kin, art, 0)
     for k in range(n):  # no Coriolis terms in a velocity jump: z is free again and serves as a(k) = 0
-        put_spatial(z, k, STILL)
-    _open_hinges(tree, kin, art, z, STILL, dv)
+        put_spatial(art.z, k, STILL)
+    _open_hinges(tree, kin, art, art.z, STILL, dv)
 
 
 @sweep

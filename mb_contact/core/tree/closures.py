@@ -90,11 +90,10 @@ def _place(k, kin, p, R, i, loop, side):
 @kernel
 def _point_difference(a, b, kin, loop, x, y):
     """(velocities, centripetal accelerations) of the points x of body a and y of body b, one minus the other."""
-    V = kin.V
     at_a = vector(loop.point, x)
     at_b = vector(loop.point, y)
-    bias = vector_sum(point_bias(V, kin.p, a, at_a), -1.0, point_bias(V, kin.p, b, at_b))
-    return vector_sum(point_velocity(V, kin.p, a, at_a), -1.0, point_velocity(V, kin.p, b, at_b)), bias
+    bias = vector_sum(point_bias(kin.V, kin.p, a, at_a), -1.0, point_bias(kin.V, kin.p, b, at_b))
+    return vector_sum(point_velocity(kin.V, kin.p, a, at_a), -1.0, point_velocity(kin.V, kin.p, b, at_b)), bias
 
 
 @kernel

@@ -66,15 +66,13 @@ def compliance_sweep(tree, kin, art, compliance):
 @sweep
 def compliance_blocks(tree, art, compliance, count):
     """All blocks Omega(i, j) of the essential bodies; ``compliance.same_tree[i, j]`` is 0 where the block is zero."""
-    body = compliance.body
-    root = tree.root
     embedded = art.aggregates.base.shape[0] > 0
     for j in range(count):
-        kj = body[j]
+        kj = compliance.body[j]
         unpack(compliance.Upsilon, kj, compliance.Omega, j)
         compliance.same_tree[j, j] = 1
         for i in range(j):
-            same = 1 if root[body[i]] == root[kj] else 0
+            same = 1 if tree.root[compliance.body[i]] == tree.root[kj] else 0
             compliance.same_tree[i, j] = compliance.same_tree[j, i] = same
             if same == 1:
                 if embedded:
@@ -156,64 +154,54 @@ def row_compliance(compliance, rows, n_rows, count, W):
     The rows' index runs innermost and contiguously everywhere, so that the loops vectorise.  Rows of different trees
     are passed over in runs: of 641 contacts of 200 free bodies that leaves 1.5 per cent of the pairs.
     """
-    a_T = rows.a_T
-    b_T = rows.b_T
-    on_a = rows.on_a
-    on_b = rows.on_b
-    side_a = rows.side_a
-    side_b = rows.side_b
-    touched = rows.touched
     y = rows.response
-    Omega = compliance.Omega
-    same_tree = compliance.same_tree
-    body = compliance.body
     for r in range(n_rows):
         for c in range(6):
-            a_T[c, r] = on_a[r, c]
-            b_T[c, r] = on_b[r, c]
+            rows.a_T[c, r] = rows.on_a[r, c]
+            rows.b_T[c, r] = rows.on_b[r, c]
     start = 0
     while start < n_rows:
-        a = side_a[start]
-        b = side_b[start]
+        a = rows.side_a[start]
+        b = rows.side_b[start]
         end = start + 1
-        while end < n_rows and side_a[end] == a and side_b[end] == b:
+        while end < n_rows and rows.side_a[end] == a and rows.side_b[end] == b:
             end += 1
         for j in range(count):
-            if touched[body[j]] == 0:
+            if rows.touched[compliance.body[j]] == 0:
                 continue
             for c in range(6):
                 for s in range(start, end):
                     y[j, c, s] = 0.0
-            if a >= 0 and same_tree[j, a] != 0:
-                _respond(Omega, j, a, a_T, start, end, y)
-            if b >= 0 and same_tree[j, b] != 0:
-                _respond(Omega, j, b, b_T, start, end, y)
+            if a >= 0 and compliance.same_tree[j, a] != 0:
+                _respond(compliance.Omega, j, a, rows.a_T, start, end, y)
+            if b >= 0 and compliance.same_tree[j, b] != 0:
+                _respond(compliance.Omega, j, b, rows.b_T, start, end, y)
         start = end
     for r in range(n_rows):
         for s in range(n_rows):
             W[r, s] = 0.0
     start = 0
     while start < n_rows:
-        a = side_a[start]
-        b = side_b[start]
+        a = rows.side_a[start]
+        b = rows.side_b[start]
         end = start + 1
-        while end < n_rows and side_a[end] == a and side_b[end] == b:
+        while end < n_rows and rows.side_a[end] == a and rows.side_b[end] == b:
             end += 1
         s = 0
         while s < end:
-            coupled = _couple(same_tree, a, b, side_a[s], side_b[s])
+            coupled = _couple(compliance.same_tree, a, b, rows.side_a[s], rows.side_b[s])
             first = s
             s += 1
-            while s < end and _couple(same_tree, a, b, side_a[s], side_b[s]) == coupled:
+            while s < end and _couple(compliance.same_tree, a, b, rows.side_a[s], rows.side_b[s]) == coupled:
                 s += 1
             if not coupled:
                 continue
             for r in range(start, end):
                 last = min(s, r + 1)
                 if a >= 0:
-                    _project(on_a, r, a, y, first, last, W)
+                    _project(rows.on_a, r, a, y, first, last, W)
                 if b >= 0:
-                    _project(on_b, r, b, y, first, last, W)
+                    _project(rows.on_b, r, b, y, first, last, W)
                 for t in range(first, min(last, r)):
                     W[t, r] = W[r, t]
         start = end

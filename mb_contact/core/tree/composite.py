@@ -21,9 +21,8 @@ LONG_RUN = 16  # degrees of freedom of a run from which on whole runs pay (300 b
 @sweep
 def composite_inertias(tree, l, I, mc, mass):
     """Turn inertias I (n, 3, 3), first moments mc (n, 3) and masses (n,) from body to composite values, in place."""
-    parent = tree.parent
-    for k in range(parent.shape[0] - 1, -1, -1):
-        m = parent[k]
+    for k in range(tree.parent.shape[0] - 1, -1, -1):
+        m = tree.parent[k]
         if m < 0:
             continue
         x, y, z = vector(l, k)
@@ -54,18 +53,16 @@ def mass_matrix(tree, kin, I, mc, mass, top, screws, M):
     M_ij = h_j phi(j, k) f.  ``M`` must hold zeros where nothing is written: only what is on paths is filled.
     ``top`` (n,) and ``screws`` (9, N) are workspaces.
     """
-    v_start = tree.v_start
-    nv = tree.nv
-    by_runs = serial_runs(tree.parent, v_start, nv, top) >= LONG_RUN
+    by_runs = serial_runs(tree.parent, tree.v_start, tree.nv, top) >= LONG_RUN
     if by_runs:
-        joint_screws(v_start, nv, kin.H, kin.p, screws)
-    for k in range(v_start.shape[0]):
-        for i in range(v_start[k], v_start[k] + nv[k]):
+        joint_screws(tree.v_start, tree.nv, kin.H, kin.p, screws)
+    for k in range(tree.v_start.shape[0]):
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
             f = momentum(I, mc, mass[k], k, spatial(kin.H, i))  # f = R(k) h
             if by_runs:
-                _row_by_runs(tree.parent, v_start, nv, kin.p, top, screws, k, i, f, M)
+                _row_by_runs(tree.parent, tree.v_start, tree.nv, kin.p, top, screws, k, i, f, M)
             else:
-                _row_by_hinges(tree.parent, tree.joint_type, v_start, nv, kin.l, kin.H, k, i, f, M)
+                _row_by_hinges(tree.parent, tree.joint_type, tree.v_start, tree.nv, kin.l, kin.H, k, i, f, M)
             M[i, i] += tree.armature[i]
     if has_modes(kin):
         modal_mass_matrix(tree, kin, I, mc, mass, M)

@@ -26,8 +26,6 @@ Forces f = I A + V x* I V turn with it too, and what is left is ``I chi + C psi`
 which needs the angular part of x alone.  I, P, h and f are summed over subtrees on the way down.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, allocate, handle

@@ -44,13 +44,12 @@ def frame_poses(kin, body, R_frame, p_frame, R, p):
 @sweep
 def frame_jacobians(tree, kin, body, first, p, J):
     """Stacked Jacobians of nodes at world positions p (f, 3), into J, which must hold zeros off the paths."""
-    v_start = tree.v_start
     row = 0
     for i in range(body.shape[0]):
         k = body[i]
         while k >= 0:
             r = between(p, i, kin.p, k)
-            for d in range(v_start[k], v_start[k] + tree.nv[k]):
+            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
                 _put_column(J, row, d, first[i], moved(spatial(kin.H, d), r))
             if has_modes(kin) and kin.modal.node_of[k] >= 0:
                 _put_modes(kin.modal, k, r, J, row, first[i])
@@ -94,13 +93,8 @@ def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
     A column is [h_w; h_v + h_w x r] with r from the joint's body to the node, so its rate is
     [h_w'; h_v' + h_w' x r + h_w x r'], r' the difference of the two points' velocities.
     """
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
-    H = kin.H
-    V = kin.V
-    for k in range(parent.shape[0]):
-        map_rate(tree.joint_type[k], parent[k], v_start[k], nv[k], H, V, v, H_dot)
+    for k in range(tree.parent.shape[0]):
+        map_rate(tree.joint_type[k], tree.parent[k], tree.v_start[k], tree.nv[k], kin.H, kin.V, v, H_dot)
     if has_modes(kin):
         node_column_rates(kin)
     row = 0
@@ -109,13 +103,13 @@ def frame_jacobian_rates(tree, kin, body, first, p, v, H_dot, J_dot):
         node = _node_velocity(kin, k, p, i)
         while k >= 0:
             r = between(p, i, kin.p, k)
-            apart = spatial_sum(node, -1.0, spatial(V, k))
-            for d in range(v_start[k], v_start[k] + nv[k]):
-                turning = ZERO + vector_product(vector(H, d), apart[3:])
+            apart = spatial_sum(node, -1.0, spatial(kin.V, k))
+            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+                turning = ZERO + vector_product(vector(kin.H, d), apart[3:])
                 _put_column(J_dot, row, d, first[i], spatial_sum(moved(spatial(H_dot, d), r), 1.0, turning))
             if has_modes(kin) and kin.modal.node_of[k] >= 0:
                 _put_mode_rates(kin.modal, k, r, apart[3:], J_dot, row, first[i])
-            k = parent[k]
+            k = tree.parent[k]
         row += 6 - first[i]
 
 

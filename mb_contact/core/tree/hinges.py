@@ -31,18 +31,13 @@ def eliminate_hinges(tree, kin, dt, art, last, first):
 
     Returns the body of a singular hinge, or -1.
     """
-    P = art.P
-    H = kin.H
-    l = kin.l
-    parent = tree.parent
-    v_start = tree.v_start
     for k in range(last, first - 1, -1):
-        a, b, c = packed(P, k)
+        a, b, c = packed(art.P, k)
         turning = TOL_SINGULAR * (a[0] + a[3] + a[5])
         moving = TOL_SINGULAR * (c[0] + c[3] + c[5])
-        s = v_start[k]
+        s = tree.v_start[k]
         for i in range(s + tree.nv[k] - 1, s - 1, -1):
-            h = spatial(H, i)
+            h = spatial(kin.H, i)
             u = packed_product(a, b, c, h)
             d = spatial_dot(h, u) + tree.armature[i] + dt * tree.damping[i]
             least = turning
@@ -54,8 +49,8 @@ def eliminate_hinges(tree, kin, dt, art, last, first):
             art.D_inv[i] = 1.0 / d
             put_spatial(art.U, i, u)
             a, b, c = less_square(a, b, c, u, 1.0 / d)
-        if parent[k] >= 0:
-            add_packed(P, parent[k], packed_shift(a, b, c, vector(l, k)))
+        if tree.parent[k] >= 0:
+            add_packed(art.P, tree.parent[k], packed_shift(a, b, c, vector(kin.l, k)))
     return -1
 
 
@@ -91,44 +86,26 @@ def add_packed(P, m, blocks):
 @sweep
 def load_hinges(tree, kin, art, last, first):
     """eps = T - H z, nu = D^-1 eps, z+ = z + G eps of the bodies last ... first, added to the z of their parents."""
-    z = art.z
-    nu = art.nu
-    U = art.U
-    D_inv = art.D_inv
-    H = kin.H
-    l = kin.l
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
     for k in range(last, first - 1, -1):
-        f = spatial(z, k)
-        s = v_start[k]
-        for i in range(s + nv[k] - 1, s - 1, -1):
-            x = D_inv[i] * (nu[i] - spatial_dot(spatial(H, i), f))
-            nu[i] = x
-            f = spatial_sum(f, x, spatial(U, i))
-        if parent[k] >= 0:
-            add_spatial(z, parent[k], gathered(f, vector(l, k)))
+        f = spatial(art.z, k)
+        s = tree.v_start[k]
+        for i in range(s + tree.nv[k] - 1, s - 1, -1):
+            x = art.D_inv[i] * (art.nu[i] - spatial_dot(spatial(kin.H, i), f))
+            art.nu[i] = x
+            f = spatial_sum(f, x, spatial(art.U, i))
+        if tree.parent[k] >= 0:
+            add_spatial(art.z, tree.parent[k], gathered(f, vector(kin.l, k)))
 
 
 @sweep
 def open_hinges(tree, kin, art, a, base, out, first, end):
     """v_dot = nu - G* alpha+ and alpha of the bodies first ... end - 1; ``base`` is that of the inertial frame."""
-    alpha = art.alpha
-    nu = art.nu
-    U = art.U
-    D_inv = art.D_inv
-    H = kin.H
-    l = kin.l
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
     for k in range(first, end):
         x = base
-        if parent[k] >= 0:
-            x = moved(spatial(alpha, parent[k]), vector(l, k))
-        for i in range(v_start[k], v_start[k] + nv[k]):
-            t = nu[i] - D_inv[i] * spatial_dot(spatial(U, i), x)
+        if tree.parent[k] >= 0:
+            x = moved(spatial(art.alpha, tree.parent[k]), vector(kin.l, k))
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            t = art.nu[i] - art.D_inv[i] * spatial_dot(spatial(art.U, i), x)
             out[i] = t
-            x = spatial_sum(x, t, spatial(H, i))
-        put_spatial(alpha, k, spatial_sum(x, 1.0, spatial(a, k)))
+            x = spatial_sum(x, t, spatial(kin.H, i))
+        put_spatial(art.alpha, k, spatial_sum(x, 1.0, spatial(a, k)))

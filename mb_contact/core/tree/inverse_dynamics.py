@@ -43,29 +43,24 @@ def inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort):
     if has_modes(kin):
         modal_inverse_dynamics(tree, kin, gravity, v_dot, alpha, force, effort)
         return
-    H = kin.H
-    l = kin.l
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
-    n = parent.shape[0]
+    n = tree.parent.shape[0]
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for k in range(n):
         x = base
-        if parent[k] >= 0:
-            x = moved(spatial(alpha, parent[k]), vector(l, k))
+        if tree.parent[k] >= 0:
+            x = moved(spatial(alpha, tree.parent[k]), vector(kin.l, k))
         x = spatial_sum(x, 1.0, spatial(kin.a, k))
-        for i in range(v_start[k], v_start[k] + nv[k]):
-            x = spatial_sum(x, v_dot[i], spatial(H, i))
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            x = spatial_sum(x, v_dot[i], spatial(kin.H, i))
         put_spatial(alpha, k, x)
         inertial = momentum(kin.I, kin.mc, tree.mass[k], k, x)
         put_spatial(force, k, spatial_sum(inertial, 1.0, spatial(kin.b, k)))  # f = M alpha + b
     for k in range(n - 1, -1, -1):
         f = spatial(force, k)
-        for i in range(v_start[k], v_start[k] + nv[k]):  # T = H f
-            effort[i] = spatial_dot(spatial(H, i), f) + tree.armature[i] * v_dot[i]
-        if parent[k] >= 0:
-            add_spatial(force, parent[k], gathered(f, vector(l, k)))
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):  # T = H f
+            effort[i] = spatial_dot(spatial(kin.H, i), f) + tree.armature[i] * v_dot[i]
+        if tree.parent[k] >= 0:
+            add_spatial(force, tree.parent[k], gathered(f, vector(kin.l, k)))
 
 
 @kernel

@@ -54,48 +54,40 @@ def body_poses(tree, q, kin):
 @sweep
 def body_pose(tree, q, kin, k):
     """Pose, offset l and hinge map H(k) of body k, whose parent has its own; ``kin`` holds sines and cosines of q."""
-    R = kin.R
-    p = kin.p
-    H = kin.H
-    base = kin.base
-    turn = kin.turn
     kind = tree.joint_type
-    q_start = tree.q_start
-    v_start = tree.v_start
-    axis = tree.axis
     m = tree.parent[k]
     l = vector(tree.p_joint, k)
     b = matrix(tree.R_joint, k)
     if m >= 0:
-        r = matrix(R, m)
+        r = matrix(kin.R, m)
         l = turned(r, l)
         b = product(r, b)
     if kind[k] == JOINT_REVOLUTE:
-        r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
-        put_matrix(R, k, r)
-        put_spatial(H, v_start[k], h + ZERO)
+        r, h = revolute_motion(b, vector(tree.axis, k), kin.sine[tree.q_start[k]], kin.cosine[tree.q_start[k]])
+        put_matrix(kin.R, k, r)
+        put_spatial(kin.H, tree.v_start[k], h + ZERO)
     elif kind[k] == JOINT_PRISMATIC:
-        h = turned(b, vector(axis, k))
-        put_matrix(R, k, b)
-        put_spatial(H, v_start[k], ZERO + h)
-        l = vector_sum(l, q[q_start[k]], h)
+        h = turned(b, vector(tree.axis, k))
+        put_matrix(kin.R, k, b)
+        put_spatial(kin.H, tree.v_start[k], ZERO + h)
+        l = vector_sum(l, q[tree.q_start[k]], h)
     elif kind[k] == JOINT_SCREW:
-        r, h = revolute_motion(b, vector(axis, k), kin.sine[q_start[k]], kin.cosine[q_start[k]])
+        r, h = revolute_motion(b, vector(tree.axis, k), kin.sine[tree.q_start[k]], kin.cosine[tree.q_start[k]])
         along = turned(b, vector(tree.axis2, k))
-        put_matrix(R, k, r)
-        put_spatial(H, v_start[k], h + along)
-        l = vector_sum(l, q[q_start[k]], along)
+        put_matrix(kin.R, k, r)
+        put_spatial(kin.H, tree.v_start[k], h + along)
+        l = vector_sum(l, q[tree.q_start[k]], along)
     else:
-        put_matrix(base, 0, b)
-        joint_motion(kind[k], q_start[k], axis, tree.axis2, k, q, turn, kin.shift)
-        multiply(base, 0, turn, 0, R, k)
-        joint_map(kind[k], v_start[k], tree.nv[k], axis, tree.axis2, k, base, R, H)
+        put_matrix(kin.base, 0, b)
+        joint_motion(kind[k], tree.q_start[k], tree.axis, tree.axis2, k, q, kin.turn, kin.shift)
+        multiply(kin.base, 0, kin.turn, 0, kin.R, k)
+        joint_map(kind[k], tree.v_start[k], tree.nv[k], tree.axis, tree.axis2, k, kin.base, kin.R, kin.H)
         l = vector_sum(l, 1.0, turned(b, vector(kin.shift, 0)))
         if kind[k] == JOINT_NODE:
             l = place_node(tree, kin, k, l)
     # l is built from the joint, not from a difference of large positions
     put_vector(kin.l, k, l)
-    put_vector(p, k, vector_sum(l, 1.0, vector(p, m)) if m >= 0 else l)
+    put_vector(kin.p, k, vector_sum(l, 1.0, vector(kin.p, m)) if m >= 0 else l)
 
 
 @sweep
@@ -104,17 +96,12 @@ def body_velocities(tree, kin, v, V):
     if has_modes(kin):
         modal_velocities(tree, kin, v, V)
         return
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
-    l = kin.l
-    H = kin.H
-    for k in range(parent.shape[0]):
+    for k in range(tree.parent.shape[0]):
         V_k = STILL
-        if parent[k] >= 0:
-            V_k = moved(spatial(V, parent[k]), vector(l, k))
-        for i in range(v_start[k], v_start[k] + nv[k]):
-            V_k = spatial_sum(V_k, v[i], spatial(H, i))
+        if tree.parent[k] >= 0:
+            V_k = moved(spatial(V, tree.parent[k]), vector(kin.l, k))
+        for i in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
+            V_k = spatial_sum(V_k, v[i], spatial(kin.H, i))
         put_spatial(V, k, V_k)
 
 
@@ -124,14 +111,11 @@ def body_inertias(tree, kin):
 
     The spatial inertia of body k is ``M(k) = [[I, m c~], [-m c~, m 1]]``.
     """
-    mass = tree.mass
-    com = tree.com
-    inertia = tree.inertia
-    for k in range(mass.shape[0]):
+    for k in range(tree.mass.shape[0]):
         r = matrix(kin.R, k)
-        cx, cy, cz = turned(r, vector(com, k))
-        mx, my, mz = mass[k] * cx, mass[k] * cy, mass[k] * cz
-        t = product(r, matrix(inertia, k))  # R Ic
+        cx, cy, cz = turned(r, vector(tree.com, k))
+        mx, my, mz = tree.mass[k] * cx, tree.mass[k] * cy, tree.mass[k] * cz
+        t = product(r, matrix(tree.inertia, k))  # R Ic
         xx = mx * cx
         yy = my * cy
         zz = mz * cz
@@ -152,23 +136,19 @@ def body_inertias(tree, kin):
 @sweep
 def bias_terms(tree, kin, v):
     """Coriolis accelerations a(k) and gyroscopic forces b(k) = [w x I w; w x (w x m c)], from ``kin.V``."""
-    V = kin.V
-    H = kin.H
-    parent = tree.parent
     kind = tree.joint_type
-    v_start = tree.v_start
-    for k in range(parent.shape[0]):
-        w = vector(V, k)
+    for k in range(tree.parent.shape[0]):
+        w = vector(kin.V, k)
         gyroscopic = vector_product(w, turned(matrix(kin.I, k), w))
         put_spatial(kin.b, k, gyroscopic + centripetal(w, vector(kin.mc, k)))
-        s = v_start[k]
-        m = parent[k]
+        s = tree.v_start[k]
+        m = tree.parent[k]
         if kind[k] != JOINT_REVOLUTE or m < 0:
-            joint_bias(kind[k], m, s, tree.nv[k], k, H, v, V, kin.a)
+            joint_bias(kind[k], m, s, tree.nv[k], k, kin.H, v, kin.V, kin.a)
             continue
         # the same for the most frequent joint, written out: a call with its arrays costs as much as the rest
-        w = vector(V, m)
-        turning = vector_product(w, vector_sum(ZERO, v[s], vector(H, s)))
-        put_spatial(kin.a, k, turning + vector_product(w, vector_sum(linear(V, k), -1.0, linear(V, m))))
+        w = vector(kin.V, m)
+        turning = vector_product(w, vector_sum(ZERO, v[s], vector(kin.H, s)))
+        put_spatial(kin.a, k, turning + vector_product(w, vector_sum(linear(kin.V, k), -1.0, linear(kin.V, m))))
     if has_modes(kin):
         modal_bias(kin, v)

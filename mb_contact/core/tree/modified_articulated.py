@@ -22,8 +22,6 @@ with row and column pivoting are stable row by row (Cox and Higham 1998).  Thirt
 ``articulated_inertias``, whose workspace it fills: every sweep that uses ``art`` runs behind it unchanged.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -59,64 +57,49 @@ def factored_inertias(tree, kin, dt, fac, art):
     Parameters and results are those of :func:`~mb_contact.core.tree.articulated.articulated_inertias` (where r degrees
     of freedom are r joints of one), and ``fac`` a workspace.  ``kin`` needs poses and hinge maps only.
     """
-    A = fac.A
     B = fac.hinge
     S = fac.stack
-    square = fac.square
-    P = art.P
-    U = art.U
-    D_inv = art.D_inv
-    R = kin.R
-    H = kin.H
-    l = kin.l
-    parent = tree.parent
-    v_start = tree.v_start
-    nv = tree.nv
-    mass = tree.mass
-    com = tree.com
-    inertia = tree.inertia
-    armature = tree.armature
-    damping = tree.damping
-    for k in range(parent.shape[0]):
-        _body_factor(mass[k], com, inertia, R, k, square, A)
-    for k in range(parent.shape[0] - 1, -1, -1):
-        _gram(A, k, square, P)
-        angular = P[k, 0] + P[k, 3] + P[k, 5]
-        linear = P[k, 15] + P[k, 18] + P[k, 20]
-        s = v_start[k]
-        for i in range(s + nv[k] - 1, s - 1, -1):
-            _hinge_rows(A, H, np.sqrt(armature[i] + dt * damping[i]), i, k, B)
+    for k in range(tree.parent.shape[0]):
+        _body_factor(tree.mass[k], tree.com, tree.inertia, kin.R, k, fac.square, fac.A)
+    for k in range(tree.parent.shape[0] - 1, -1, -1):
+        _gram(fac.A, k, fac.square, art.P)
+        angular = art.P[k, 0] + art.P[k, 3] + art.P[k, 5]
+        linear = art.P[k, 15] + art.P[k, 18] + art.P[k, 20]
+        s = tree.v_start[k]
+        for i in range(s + tree.nv[k] - 1, s - 1, -1):
+            _hinge_rows(fac.A, kin.H, np.sqrt(tree.armature[i] + dt * tree.damping[i]), i, k, B)
             # the largest D that P could give a hinge h: the traces of its blocks times |h_w|^2 and |h_v|^2
-            most = angular * (H[i, 0] * H[i, 0] + H[i, 1] * H[i, 1] + H[i, 2] * H[i, 2])
-            most += linear * (H[i, 3] * H[i, 3] + H[i, 4] * H[i, 4] + H[i, 5] * H[i, 5]) + armature[i]
+            most = angular * (kin.H[i, 0] * kin.H[i, 0] + kin.H[i, 1] * kin.H[i, 1] + kin.H[i, 2] * kin.H[i, 2])
+            x, y, z = kin.H[i, 3], kin.H[i, 4], kin.H[i, 5]
+            most += linear * (x * x + y * y + z * z) + tree.armature[i]
             _reflect(B, 0, 7, 0, 7)
             root = B[0, 0]  # D^(1/2), either sign
             if not root * root > SINGULAR_FACTOR * most:
                 return SINGULAR_HINGE, k
-            D_inv[i] = 1.0 / (root * root)
+            art.D_inv[i] = 1.0 / (root * root)
             for c in range(6):
-                U[i, c] = root * B[0, 1 + c]  # B[0, 1:] is D^(-1/2) H P
+                art.U[i, c] = root * B[0, 1 + c]  # B[0, 1:] is D^(-1/2) H P
                 for a in range(6):
-                    A[k, a, c] = B[1 + a, 1 + c]  # A+
-        m = parent[k]
+                    fac.A[k, a, c] = B[1 + a, 1 + c]  # A+
+        m = tree.parent[k]
         if m < 0:
             continue
         for i in range(6):  # rows of A+ phi*(m, k), phi* = [[1, 0], [-l~, 1]]
-            a = A[k, i, 3]
-            b = A[k, i, 4]
-            c = A[k, i, 5]
-            S[6 + i, 0] = A[k, i, 0] + l[k, 1] * c - l[k, 2] * b
-            S[6 + i, 1] = A[k, i, 1] + l[k, 2] * a - l[k, 0] * c
-            S[6 + i, 2] = A[k, i, 2] + l[k, 0] * b - l[k, 1] * a
+            a = fac.A[k, i, 3]
+            b = fac.A[k, i, 4]
+            c = fac.A[k, i, 5]
+            S[6 + i, 0] = fac.A[k, i, 0] + kin.l[k, 1] * c - kin.l[k, 2] * b
+            S[6 + i, 1] = fac.A[k, i, 1] + kin.l[k, 2] * a - kin.l[k, 0] * c
+            S[6 + i, 2] = fac.A[k, i, 2] + kin.l[k, 0] * b - kin.l[k, 1] * a
             S[6 + i, 3] = a
             S[6 + i, 4] = b
             S[6 + i, 5] = c
             for j in range(6):
-                S[i, j] = A[m, i, j]
+                S[i, j] = fac.A[m, i, j]
         _compress(S, fac.done)
         for i in range(6):
             for j in range(6):
-                A[m, i, j] = S[i, j]
+                fac.A[m, i, j] = S[i, j]
     return OK, -1
 
 

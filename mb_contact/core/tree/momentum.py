@@ -12,19 +12,16 @@ from mb_contact.core.tree.spatial import STILL, gathered, momentum, spatial, spa
 @kernel
 def centre_of_mass(tree, kin, c):
     """Centre of mass of all bodies into c (3,), world axes [m]; returns their mass [kg], c is 0 if that is 0."""
-    mass = tree.mass
-    mc = kin.mc
-    p = kin.p
     total = 0.0
-    for k in range(mass.shape[0]):
-        total += mass[k]
+    for k in range(tree.mass.shape[0]):
+        total += tree.mass[k]
     for a in range(3):
         c[a] = 0.0
         if total > 0.0:
-            start = p[0, a]  # from there, so that the digits do not depend on the distance to the world's origin
+            start = kin.p[0, a]  # from there, so that the digits do not depend on the distance to the world's origin
             x = 0.0
-            for k in range(mass.shape[0]):
-                x += mass[k] * (p[k, a] - start) + mc[k, a]
+            for k in range(tree.mass.shape[0]):
+                x += tree.mass[k] * (kin.p[k, a] - start) + kin.mc[k, a]
             c[a] = start + x / total
     return total
 

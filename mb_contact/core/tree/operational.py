@@ -6,8 +6,6 @@
 Between steps the workspaces ``art`` and ``compliance`` of the step are free; they are used again here.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -26,32 +26,28 @@ from mb_contact.core.tree.spatial import (
 @sweep
 def scatter_compliances(tree, kin, art, compliance, start, end):
     """Upsilon, Psi and the nearest essential ancestor of the bodies start ... end - 1 that are on a path."""
-    Upsilon = compliance.Upsilon
-    near = compliance.near
-    essential = compliance.essential
-    l = kin.l
-    parent = tree.parent
     for k in range(start, end):
         if compliance.on_path[k] == 0:
             continue
-        m = parent[k]
+        m = tree.parent[k]
         first = tree.v_start[k]
         last = first + tree.nv[k]
-        near[k] = -1  # no essential ancestor
+        compliance.near[k] = -1  # no essential ancestor
         a, b, c = STILL, STILL + ZERO, STILL
         if m >= 0:
-            near[k] = essential[m] if essential[m] >= 0 else near[m]
-            if near[k] >= 0:
-                _path_product(compliance.Psi, l, kin.H, art.U, art.D_inv, first, last, k, m, essential[m] >= 0)
-            a, b, c = packed(Upsilon, m)  # phi* Upsilon phi
-            c, b, a = packed_shift(c, transposed(b), a, vector_sum(ZERO, -1.0, vector(l, k)))
+            compliance.near[k] = compliance.essential[m] if compliance.essential[m] >= 0 else compliance.near[m]
+            if compliance.near[k] >= 0:
+                fresh = compliance.essential[m] >= 0
+                _path_product(compliance.Psi, kin.l, kin.H, art.U, art.D_inv, first, last, k, m, fresh)
+            a, b, c = packed(compliance.Upsilon, m)  # phi* Upsilon phi
+            c, b, a = packed_shift(c, transposed(b), a, vector_sum(ZERO, -1.0, vector(kin.l, k)))
             b = transposed(b)
         for i in range(first, last):
             h = spatial(kin.H, i)
             g = spatial_sum(STILL, art.D_inv[i], spatial(art.U, i))
             w = packed_product(a, b, c, g)
             a, b, c = _scattered(a, b, c, h, spatial_sum(w, -0.5 * (spatial_dot(g, w) + art.D_inv[i]), h))
-        put_packed(Upsilon, k, a, b, c)
+        put_packed(compliance.Upsilon, k, a, b, c)
 
 
 @sweep

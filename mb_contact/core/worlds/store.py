@@ -3,8 +3,6 @@
 
 """What worlds of one scene have each: state, warm start, what the last step has left, and values of their own."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from mb_contact.core.declare import Integers, Reals, handle

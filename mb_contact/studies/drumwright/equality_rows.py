@@ -26,7 +26,7 @@ from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.rows import row_impulses, row_sides, row_velocities
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
-from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, RULE, append, ppm_correct
+from mb_contact.core.lcp.active_factor import ACTIVE, PIVOTS, RULE, append, solve_active
 from mb_contact.core.lcp.principal_pivoting import ppm_add, ppm_next, ppm_reset, ppm_scatter
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.compliance import essential_compliance
@@ -133,47 +133,43 @@ def _is_gear(r, eq):
 @kernel
 def _respond(compliance, rows, r, response):
     """Velocities of row r's own bodies to its unit impulse."""
-    a = rows.side_a[r]
-    b = rows.side_b[r]
+    a, b = rows.side_a[r], rows.side_b[r]
     if a >= 0:
-        _body_response(compliance.Omega, compliance.same_tree, a, a, b, rows.on_a, rows.on_b, r, response)
+        _body_response(compliance, rows, a, r, response)
     if b >= 0 and b != a:
-        _body_response(compliance.Omega, compliance.same_tree, b, a, b, rows.on_a, rows.on_b, r, response)
+        _body_response(compliance, rows, b, r, response)
 
 
 @kernel
-def _body_response(Omega, same_tree, j, a, b, on_a, on_b, r, response):
+def _body_response(compliance, rows, j, r, response):
     """response[j] = Omega(j, a) on_a[r] + Omega(j, b) on_b[r]."""
+    a, b = rows.side_a[r], rows.side_b[r]
     put_spatial(response, j, STILL)
-    if a >= 0 and same_tree[j, a] != 0:
+    if a >= 0 and compliance.same_tree[j, a] != 0:
         for c in range(6):
-            response[j, c] += spatial_dot(spatial(Omega[j, a], c), spatial(on_a, r))
-    if b >= 0 and same_tree[j, b] != 0:
+            response[j, c] += spatial_dot(spatial(compliance.Omega[j, a], c), spatial(rows.on_a, r))
+    if b >= 0 and compliance.same_tree[j, b] != 0:
         for c in range(6):
-            response[j, c] += spatial_dot(spatial(Omega[j, b], c), spatial(on_b, r))
+            response[j, c] += spatial_dot(spatial(compliance.Omega[j, b], c), spatial(rows.on_b, r))
 
 
 @kernel
 def compliance_column(compliance, rows, n_rows, r, eq, column):
     """Column r of W = B* Omega B, all rows."""
-    a_T = eq.a_T
-    b_T = eq.b_T
     y = eq.response
-    side_a = rows.side_a
-    side_b = rows.side_b
     for j in range(eq.info[ESSENTIAL]):
-        _body_response(compliance.Omega, compliance.same_tree, j, side_a[r], side_b[r], rows.on_a, rows.on_b, r, y)
+        _body_response(compliance, rows, j, r, y)
         if _is_gear(r, eq):
             p = r + eq.info[GEAR_ROWS]
             base = spatial(y, j)
-            _body_response(compliance.Omega, compliance.same_tree, j, side_a[p], side_b[p], rows.on_a, rows.on_b, p, y)
+            _body_response(compliance, rows, j, p, y)
             put_spatial(y, j, spatial_sum(base, -eq.ratio[r], spatial(y, j)))
     start = 0
     while start < n_rows:  # runs of rows between the same bodies: the inner loops vectorise
-        a = side_a[start]
-        b = side_b[start]
+        a = rows.side_a[start]
+        b = rows.side_b[start]
         end = start + 1
-        while end < n_rows and side_a[end] == a and side_b[end] == b:
+        while end < n_rows and rows.side_a[end] == a and rows.side_b[end] == b:
             end += 1
         for s in range(start, end):
             column[s] = 0.0
@@ -181,12 +177,12 @@ def compliance_column(compliance, rows, n_rows, r, eq, column):
             for c in range(6):
                 t = y[a, c]
                 for s in range(start, end):
-                    column[s] += t * a_T[c, s]
+                    column[s] += t * eq.a_T[c, s]
         if b >= 0:
             for c in range(6):
                 t = y[b, c]
                 for s in range(start, end):
-                    column[s] += t * b_T[c, s]
+                    column[s] += t * eq.b_T[c, s]
         start = end
     for g in range(eq.info[GEAR], eq.info[GEAR] + eq.info[GEAR_ROWS]):
         column[g] -= eq.ratio[g] * column[g + eq.info[GEAR_ROWS]]
@@ -214,26 +210,23 @@ def eliminate(compliance, rows, n_rows, rank_tolerance, eq):
 @kernel
 def _pick(compliance, rows, n_rows, r, c, eq):
     """One more row of Y = L^-1 W_X. and of y = L^-1 u_X, for row r of softness c."""
-    Y = eq.Y
-    left = eq.left
-    column = eq.column
     k = eq.info[PICKED_ROWS]
-    compliance_column(compliance, rows, n_rows, r, eq, column)
-    column[r] += c
+    compliance_column(compliance, rows, n_rows, r, eq, eq.column)
+    eq.column[r] += c
     y = eq.q[r]
     for j in range(k):
-        t = Y[j, r]
+        t = eq.Y[j, r]
         y -= t * eq.y[j]
         for s in range(n_rows):
-            column[s] -= t * Y[j, s]
-    if not column[r] > 0.0:
+            eq.column[s] -= t * eq.Y[j, s]
+    if not eq.column[r] > 0.0:
         return
-    inverse = 1.0 / np.sqrt(column[r])
+    inverse = 1.0 / np.sqrt(eq.column[r])
     for s in range(n_rows):
-        t = column[s] * inverse
-        Y[k, s] = t
-        left[s] -= t * t
-    left[r] = -1.0
+        t = eq.column[s] * inverse
+        eq.Y[k, s] = t
+        eq.left[s] -= t * t
+    eq.left[r] = -1.0
     eq.y[k] = y * inverse
     eq.picked[k] = r
     eq.soft[k] = c
@@ -282,20 +275,18 @@ def reduced_velocities(rank_tolerance, eq):
 def back_substitute(eq, n_free, r):
     """Impulses of the picked rows, p = -L^-* (y + Y_N r_N), into r (zero there); ``eq.s`` holds y and is used up."""
     k = eq.info[PICKED_ROWS]
-    s = eq.s
-    Y = eq.Y
     for i in range(n_free):
         row = eq.hard[i]
         x = r[row]
         if x != 0.0:
             for j in range(k):
-                s[j] += Y[j, row] * x
+                eq.s[j] += eq.Y[j, row] * x
     for j in range(k - 1, -1, -1):
         row = eq.picked[j]
-        x = s[j] / Y[j, row]
+        x = eq.s[j] / eq.Y[j, row]
         r[row] -= x
         for i in range(j):
-            s[i] -= Y[i, row] * x
+            eq.s[i] -= eq.Y[i, row] * x
 
 
 @kernel
@@ -398,7 +389,7 @@ def _correct(tree, kin, art, rows, n_rows, largest, eq, ppm):
             return
         before = worst
         eq.info[CORRECTIONS] += 1
-        ppm_correct(ppm.w, ppm.target, ppm)
+        solve_active(ppm.w, ppm.target, ppm)
         change = eq.column
         fill(n_rows, change, 0.0)
         for s in range(ppm.info[ACTIVE]):

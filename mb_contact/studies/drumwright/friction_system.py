@@ -24,9 +24,7 @@ from mb_contact.dynamics.arguments import GRAVITY, TreeModel
 from mb_contact.errors import DynamicsError, InputError
 from mb_contact.lazy import former_name
 from mb_contact.model.scene import PUSH_OUT_RATE, PUSH_OUT_VELOCITY
-from mb_contact.studies.drumwright import equality_rows as _eq
-from mb_contact.studies.drumwright import friction_state as _state
-from mb_contact.studies.drumwright import point_rows as _rows
+from mb_contact.studies.drumwright import equality_rows as _eq, friction_state as _state, point_rows as _rows
 from mb_contact.studies.drumwright.least_norm import least_norm_response
 from mb_contact.studies.drumwright.point_contacts import Bilateral, PointContacts, check_bodies, no_bilateral
 from mb_contact.types import JOINT_FLOATING, JOINT_NQ, OK

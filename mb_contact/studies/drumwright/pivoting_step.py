@@ -28,16 +28,14 @@ from mb_contact.core.lcp.principal_pivoting import PPM_SOLVED
 from mb_contact.core.lcp.robust_lemke import LemkeWork, make_lemke_work, robust_lemke
 from mb_contact.core.solve.draft import COULOMB, HALVES, MODEL, NO_SLIP
 from mb_contact.core.solve.system import ROWS
-from mb_contact.core.step import problem as _problem
-from mb_contact.core.step import step as _step
+from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.step import rows_in_use
 from mb_contact.core.workspace import ITERATIONS, STAGE, RowBlocks, make_row_blocks
 from mb_contact.simulation.contact_step import ContactStep
 from mb_contact.studies.drumwright import equality_rows as _eq
 from mb_contact.studies.drumwright.active_set import active_set_qp
-from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE
-from mb_contact.studies.drumwright.friction_system import SOLVED as SOLVED_PART
+from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, SOLVED as SOLVED_PART
 from mb_contact.types import NOT_FINITE, OK, TOUCHING_FRICTION
 
 SOLVED, NO_PUSH_OUT, UNSOLVED = 1, 2, 3  #: stages, beside 0 for a step without rows

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import as_matrix, as_vector
-from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST
-from mb_contact.core.lcp.certificate import certify as _certify
+from mb_contact.core.lcp.certificate import GAP, INFEASIBLE, VIOLATION, WORST, certify as _certify
 from mb_contact.lazy import former_name
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from mb_contact.core.lcp.active_factor import (
     append,
     copy_column,
     make_ppm_work,
-    ppm_correct,
     remove,
     solve_active,
 )
@@ -59,13 +58,11 @@ def test_rows_come_and_go():
 
 def test_the_active_block_is_solved():
     F, e = random_matrix(5, 5), np.arange(1.0, 6.0)
-    work, x, correction = make_ppm_work(5, 5), np.zeros(6), np.zeros(6)
+    work, x = make_ppm_work(5, 5), np.zeros(6)
     for i in (3, 0, 4):
         add(F, i, work)
     solve_active(e, x, work)
     np.testing.assert_allclose(x[:3], -np.linalg.solve(F[np.ix_([3, 0, 4], [3, 0, 4])], e[[3, 0, 4]]), rtol=1e-9)
-    ppm_correct(e, correction, work)
-    np.testing.assert_array_equal(correction, x)
 
 
 def test_a_dependent_index_is_refused():

@@ -12,8 +12,7 @@ from mb_contact.core.step.problem import solve
 from mb_contact.core.step.step import apply_impulses, record_step
 from mb_contact.core.workspace import CONTACTS, DAMPING, EFFORTS, GAINED, LIMITS, PUSHED_OUT
 from mb_contact.types import OK
-from scenes.posed_steps import DAMPING as HINGE_DAMPING
-from scenes.posed_steps import bar_and_ball, pose
+from scenes.posed_steps import DAMPING as HINGE_DAMPING, bar_and_ball, pose
 
 pytestmark = pytest.mark.nojit
 

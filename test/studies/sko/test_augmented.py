@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mb_contact as mb
 from mb_contact.errors import DynamicsError, InputError
@@ -173,5 +172,5 @@ def test_methods_of_forward_dynamics_equal_sko(seed, n, roots, armature):
 def test_unknown_method_is_refused():
     model = random_forest(np.random.default_rng(0), 1, 1)
     q, v = random_state(np.random.default_rng(0), model.tree)
-    with pytest.raises(InputError, match="method 'rnea' is not known; available: abm, modified_abm, crbm"):
+    with pytest.raises(InputError, match="there is no method 'rnea'; choose one of abm, modified_abm, crbm"):
         mb.forward_dynamics(model, q, v, v, method="rnea")

@@ -9,8 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mb_contact as mb
 from mb_contact.errors import DynamicsError, InputError, ModelError
