@@ -299,8 +299,7 @@ class _Builder:
 
     def _joint_index(self, model, name, key):
         """Place of a joint among those of a robot."""
-        known = ", ".join(model.joint_names)
-        message = f"robot '{model.name}' has no joint '{name}'; it has {known}"
+        message = f"robot '{model.name}' has no joint '{name}'; it has {', '.join(model.joint_names)}"
         self.scene.refuse_if(name not in model.joint_names, key, message)
         return model.joint_names.index(name)
 
@@ -320,9 +319,7 @@ class _Builder:
         for shape in model.geometries:
             frame = moved_frame(Frame(shape.body, shape.R, shape.p), R, p, first)
             material = materials.links.get(shape.link, shape.material or materials.default)
-            self.geometries.append(
-                shape._replace(body=frame.body, R=frame.R, p=frame.p, material=material)
-            )
+            self.geometries.append(shape._replace(body=frame.body, R=frame.R, p=frame.p, material=material))
 
     # --- objects ------------------------------------------------------------------------
 

@@ -13,10 +13,24 @@ the print's minus before H_psi contradicts its R_psi.  Everything here is in axe
 
 import numpy as np
 
-from mb_contact.core.jit import kernel
+from mb_contact.core.jit import kernel, sweep
 from mb_contact.core.surfaces.frames import surface_frame, surface_frame_rate
 from mb_contact.core.surfaces.shapes import surface_derivatives
-from mb_contact.core.tree.spatial import cross, rotate
+from mb_contact.core.tree.path_compliance import unit_row
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    matrix,
+    moved,
+    put_spatial,
+    put_vector,
+    spatial,
+    spatial_sum,
+    turned,
+    vector,
+    vector_product,
+    vector_sum,
+)
 from mb_contact.types import OK
 
 SINGULAR_CONTACT = 20  #: a status: the contact is a line or the chart ends, contact coordinates say nothing there
@@ -25,14 +39,12 @@ SINGULAR_CONTACT = 20  #: a status: the contact is a line or the chart ends, con
 @kernel
 def contact_pose(code, data, q, work):
     """Surfaces and frames at q (5,); R_12 into ``turn[0]``, R_psi into ``turn[1]``, origin of 2 into ``point[0]``."""
-    D = work.D
     R = work.R
     turn = work.turn
     for k in range(2):
-        s = q[2 * k]
-        t = q[2 * k + 1]
-        surface_derivatives(code, data, k, s, t, work.basis, work.partial, work.homogeneous, D)
-        surface_frame(code, k, D, R, work.A, work.W)
+        s, t = q[2 * k], q[2 * k + 1]
+        surface_derivatives(code, data, k, s, t, work.basis, work.partial, work.homogeneous, work.D)
+        surface_frame(code, k, work.D, R, work.A, work.W)
     c = np.cos(q[4])
     s = np.sin(q[4])
     for i in range(3):
@@ -41,51 +53,43 @@ def contact_pose(code, data, q, work):
             a = R[0, i, 0] * c - R[0, i, 1] * s
             b = -R[0, i, 0] * s - R[0, i, 1] * c
             turn[0, i, j] = a * R[1, j, 0] + b * R[1, j, 1] - R[0, i, 2] * R[1, j, 2]
-    turn[1, 0, 0] = c
-    turn[1, 0, 1] = -s
-    turn[1, 1, 0] = -s
-    turn[1, 1, 1] = -c
+    turn[1, 0, 0], turn[1, 0, 1] = c, -s
+    turn[1, 1, 0], turn[1, 1, 1] = -s, -c
     turn[1, 2, 2] = -1.0
-    x, y, z = rotate(turn, 0, D[1, 0, 0], D[1, 0, 1], D[1, 0, 2])
-    work.point[0, 0] = D[0, 0, 0] - x
-    work.point[0, 1] = D[0, 0, 1] - y
-    work.point[0, 2] = D[0, 0, 2] - z
+    put_vector(work.point, 0, vector_sum(vector(work.D[0], 0), -1.0, turned(matrix(turn, 0), vector(work.D[1], 0))))
+
+
+@sweep
+def _column(W, k, j):
+    """Column j of ``W[k]`` (3, 2)."""
+    return W[k, 0, j], W[k, 1, j], W[k, 2, j]
+
+
+@sweep
+def _mixed(s, a, t, b):
+    """``s a + t b`` of two vectors."""
+    return s * a[0] + t * b[0], s * a[1] + t * b[1], s * a[2] + t * b[2]
 
 
 @kernel
 def contact_matrix(work):
     """Rows of the contact matrix H* (5, 6) at the origin of body 2, after ``contact_pose``."""
-    D = work.D
-    R = work.R
-    W = work.W
-    H = work.H
-    turn = work.turn
+    D, H = work.D, work.H
+    turn, R_1, R_2 = matrix(work.turn, 0), matrix(work.R, 0), matrix(work.R, 1)
     for j in range(2):
-        H[j, 0], H[j, 1], H[j, 2] = rotate(R, 0, W[0, 0, j], W[0, 1, j], W[0, 2, j])
-        x, y, z = rotate(R, 1, W[1, 0, j], W[1, 1, j], W[1, 2, j])
-        x, y, z = rotate(turn, 0, x, y, z)
-        H[2 + j, 0], H[2 + j, 1], H[2 + j, 2] = -x, -y, -z
-        x, y, z = rotate(turn, 0, D[1, 1 + j, 0], D[1, 1 + j, 1], D[1, 1 + j, 2])
-        H[2 + j, 3], H[2 + j, 4], H[2 + j, 5] = -x, -y, -z
-        for c in range(3):
-            H[j, 3 + c] = D[0, 1 + j, c]
-    for c in range(3):
-        H[4, c] = -R[0, c, 2]
-        H[4, 3 + c] = 0.0
-    rx, ry, rz = _arm(work)
+        put_spatial(H, j, turned(R_1, _column(work.W, 0, j)) + vector(D[0], 1 + j))
+        row = turned(turn, turned(R_2, _column(work.W, 1, j))) + turned(turn, vector(D[1], 1 + j))
+        put_spatial(H, 2 + j, spatial_sum(STILL, -1.0, row))
+    put_spatial(H, 4, spatial_sum(STILL, -1.0, (R_1[2], R_1[5], R_1[8], 0.0, 0.0, 0.0)))
+    arm = _arm(work)
     for i in range(5):
-        x, y, z = cross(H[i, 0], H[i, 1], H[i, 2], rx, ry, rz)
-        H[i, 3] += x
-        H[i, 4] += y
-        H[i, 5] += z
+        put_spatial(H, i, moved(spatial(H, i), arm))
 
 
 @kernel
 def _arm(work):
     """From the contact point to the origin of body 2."""
-    o = work.point
-    D = work.D
-    return o[0, 0] - D[0, 0, 0], o[0, 1] - D[0, 0, 1], o[0, 2] - D[0, 0, 2]
+    return vector_sum(vector(work.point, 0), -1.0, vector(work.D[0], 0))
 
 
 @kernel
@@ -101,41 +105,26 @@ def relative_velocity(count, v, work, V):
 @kernel
 def contact_matrix_rate(v, work):
     """Rate of the contact matrix into ``work.H_dot`` when q moves with v (5,); ``work.V`` := H v; needs H."""
-    D = work.D
-    R = work.R
-    W = work.W
-    H_dot = work.H_dot
-    turn = work.turn
-    V = work.V
+    D, W, V = work.D, work.W, work.V
     relative_velocity(5, v, work, V)
-    surface_frame_rate(0, D, R, work.A, W, v[0], v[1], work.W_dot)
-    surface_frame_rate(1, D, R, work.A, W, v[2], v[3], work.W_dot)
+    turn, spin = matrix(work.turn, 0), (V[0], V[1], V[2])
     for k in range(2):
-        ds = v[2 * k]
-        dt = v[2 * k + 1]
-        wx = W[k, 0, 0] * ds + W[k, 0, 1] * dt
-        wy = W[k, 1, 0] * ds + W[k, 1, 1] * dt
-        wz = W[k, 2, 0] * ds + W[k, 2, 1] * dt
+        ds, dt = v[2 * k], v[2 * k + 1]
+        surface_frame_rate(k, D, work.R, work.A, W, ds, dt, work.W_dot)
+        w = _mixed(ds, _column(W, k, 0), dt, _column(W, k, 1))
         for j in range(2):
             row = 2 * k + j
-            x, y, z = cross(wx, wy, wz, W[k, 0, j], W[k, 1, j], W[k, 2, j])
-            W_dot = work.W_dot
-            x, y, z = rotate(R, k, x + W_dot[k, 0, j], y + W_dot[k, 1, j], z + W_dot[k, 2, j])
-            ux = D[k, 3 + j, 0] * ds + D[k, 4 + j, 0] * dt
-            uy = D[k, 3 + j, 1] * ds + D[k, 4 + j, 1] * dt
-            uz = D[k, 3 + j, 2] * ds + D[k, 4 + j, 2] * dt
+            rate = vector_sum(vector_product(w, _column(W, k, j)), 1.0, _column(work.W_dot, k, j))
+            rate = turned(matrix(work.R, k), rate)
+            u = _mixed(ds, vector(D[k], 3 + j), dt, vector(D[k], 4 + j))
             if k == 0:
-                H_dot[row, 0], H_dot[row, 1], H_dot[row, 2] = x, y, z
-                H_dot[row, 3], H_dot[row, 4], H_dot[row, 5] = ux, uy, uz
+                put_spatial(work.H_dot, row, rate + u)
                 continue
-            x, y, z = rotate(turn, 0, x, y, z)
-            H = work.H  # the angular row is - R_12 R_2c W: what turns with R_12 is omega x row
-            ax, ay, az = cross(V[0], V[1], V[2], H[row, 0], H[row, 1], H[row, 2])
-            H_dot[row, 0], H_dot[row, 1], H_dot[row, 2] = ax - x, ay - y, az - z
-            x, y, z = rotate(turn, 0, ux, uy, uz)
-            tx, ty, tz = rotate(turn, 0, D[1, 1 + j, 0], D[1, 1 + j, 1], D[1, 1 + j, 2])
-            ax, ay, az = cross(V[0], V[1], V[2], tx, ty, tz)
-            H_dot[row, 3], H_dot[row, 4], H_dot[row, 5] = -x - ax, -y - ay, -z - az
+            # the angular row is - R_12 R_2c W: what turns with R_12 is omega x row
+            angular = vector_sum(vector_product(spin, vector(work.H, row)), -1.0, turned(turn, rate))
+            turning = vector_product(spin, turned(turn, vector(D[1], 1 + j)))
+            linear = vector_sum(turned(turn, u), 1.0, turning)
+            put_spatial(work.H_dot, row, angular + vector_sum(ZERO, -1.0, linear))
     _last_row_rate(v, work)
     _arm_rate(5, v[0], v[1], work)
 
@@ -143,32 +132,19 @@ def contact_matrix_rate(v, work):
 @kernel
 def _last_row_rate(v, work):
     """Rate of the row of psi: the normal of surface 1 turns with its frame, dz = w_y x - w_x y."""
-    W = work.W
-    R = work.R
-    wx = W[0, 0, 0] * v[0] + W[0, 0, 1] * v[1]
-    wy = W[0, 1, 0] * v[0] + W[0, 1, 1] * v[1]
-    for c in range(3):
-        work.H_dot[4, c] = wx * R[0, c, 1] - wy * R[0, c, 0]
-        work.H_dot[4, 3 + c] = 0.0
+    w = _mixed(v[0], _column(work.W, 0, 0), v[1], _column(work.W, 0, 1))
+    x, y = _column(work.R, 0, 0), _column(work.R, 0, 1)
+    put_spatial(work.H_dot, 4, _mixed(w[0], y, -w[1], x) + ZERO)
 
 
 @kernel
 def _arm_rate(count, ds, dt, work):
     """Add the rate of h_w x r to the linear parts of H_dot, r from the contact point to the origin of body 2."""
-    H = work.H
-    H_dot = work.H_dot
-    D = work.D
-    V = work.V
-    rx, ry, rz = _arm(work)
-    vx = V[3] - D[0, 1, 0] * ds - D[0, 2, 0] * dt
-    vy = V[4] - D[0, 1, 1] * ds - D[0, 2, 1] * dt
-    vz = V[5] - D[0, 1, 2] * ds - D[0, 2, 2] * dt
+    D, V, arm = work.D, work.V, _arm(work)
+    rate = vector_sum(vector_sum((V[3], V[4], V[5]), -ds, vector(D[0], 1)), -dt, vector(D[0], 2))
     for i in range(count):
-        x, y, z = cross(H_dot[i, 0], H_dot[i, 1], H_dot[i, 2], rx, ry, rz)
-        ax, ay, az = cross(H[i, 0], H[i, 1], H[i, 2], vx, vy, vz)
-        H_dot[i, 3] += x + ax
-        H_dot[i, 4] += y + ay
-        H_dot[i, 5] += z + az
+        h = moved(spatial(work.H_dot, i), arm)
+        put_spatial(work.H_dot, i, spatial_sum(h, 1.0, ZERO + vector_product(vector(work.H, i), rate)))
 
 
 @kernel
@@ -197,11 +173,7 @@ def contact_rates(work):
     if not abs(d) > 1e-12 * size.real:
         return SINGULAR_CONTACT
     for i in range(5):
-        wx = 1.0 if i == 0 else 0.0
-        wy = 1.0 if i == 1 else 0.0
-        wz = 1.0 if i == 2 else 0.0
-        vx = 1.0 if i == 3 else 0.0
-        vy = 1.0 if i == 4 else 0.0
+        wx, wy, wz, vx, vy, _ = unit_row(i)
         x = wx - e00 * vx - e01 * vy
         y = wy - e10 * vx - e11 * vy
         x, y = (m11 * x - m01 * y) / d, (m00 * y - m10 * x) / d
@@ -230,28 +202,16 @@ def _curvature(A, W, k):
 @kernel
 def rolling_matrix(work):
     """Rows of H* (3, 6) of pure rolling, after ``contact_pose``: turns about the axes of 1c at the contact point."""
-    H = work.H
-    rx, ry, rz = _arm(work)
+    arm = _arm(work)
     for i in range(3):
-        for c in range(3):
-            H[i, c] = work.R[0, c, i]
-        H[i, 3], H[i, 4], H[i, 5] = cross(H[i, 0], H[i, 1], H[i, 2], rx, ry, rz)
+        put_spatial(work.H, i, moved(_column(work.R, 0, i) + ZERO, arm))
 
 
 @kernel
 def rolling_matrix_rate(w, ds, dt, work):
     """Rate of the rolling rows into ``H_dot`` when the contact moves with (ds, dt) on 1; ``work.V`` := H w."""
-    W = work.W
-    H = work.H
-    H_dot = work.H_dot
     relative_velocity(3, w, work, work.V)
-    x, y, z = rotate(
-        work.R, 0,
-        W[0, 0, 0] * ds + W[0, 0, 1] * dt, W[0, 1, 0] * ds + W[0, 1, 1] * dt, W[0, 2, 0] * ds + W[0, 2, 1] * dt,
-    )  # fmt: skip
+    turning = turned(matrix(work.R, 0), _mixed(ds, _column(work.W, 0, 0), dt, _column(work.W, 0, 1)))
     for i in range(3):
-        H_dot[i, 0], H_dot[i, 1], H_dot[i, 2] = cross(x, y, z, H[i, 0], H[i, 1], H[i, 2])
-        H_dot[i, 3] = 0.0
-        H_dot[i, 4] = 0.0
-        H_dot[i, 5] = 0.0
+        put_spatial(work.H_dot, i, vector_product(turning, vector(work.H, i)) + ZERO)
     _arm_rate(3, ds, dt, work)

@@ -15,33 +15,28 @@ import numpy as np
 
 from mb_contact.core.jit import kernel
 from mb_contact.core.surfaces.layout import SIDE
-from mb_contact.core.tree.spatial import cross
+from mb_contact.core.tree.spatial import ZERO, vector, vector_dot, vector_product, vector_sum
 
 
 @kernel
 def surface_frame(code, k, D, R, A, W):
     """Contact frame ``R[k]`` (columns x, y, z, body axes), metric ``A[k]`` (2, 2) and ``W[k]`` (3, 2) from ``D[k]``."""
-    E = np.sqrt(D[k, 1, 0] * D[k, 1, 0] + D[k, 1, 1] * D[k, 1, 1] + D[k, 1, 2] * D[k, 1, 2])
-    nx, ny, nz = cross(D[k, 1, 0], D[k, 1, 1], D[k, 1, 2], D[k, 2, 0], D[k, 2, 1], D[k, 2, 2])
-    f = code[k, SIDE] / np.sqrt(nx * nx + ny * ny + nz * nz)
-    nx, ny, nz = f * nx, f * ny, f * nz
-    xx, xy, xz = D[k, 1, 0] / E, D[k, 1, 1] / E, D[k, 1, 2] / E
-    yx, yy, yz = cross(nx, ny, nz, xx, xy, xz)
-    R[k, 0, 0], R[k, 1, 0], R[k, 2, 0] = xx, xy, xz
-    R[k, 0, 1], R[k, 1, 1], R[k, 2, 1] = yx, yy, yz
-    R[k, 0, 2], R[k, 1, 2], R[k, 2, 2] = nx, ny, nz
-    F = xx * D[k, 2, 0] + xy * D[k, 2, 1] + xz * D[k, 2, 2]
-    G = yx * D[k, 2, 0] + yy * D[k, 2, 1] + yz * D[k, 2, 2]
-    A[k, 0, 0] = E
-    A[k, 0, 1] = F
-    A[k, 1, 0] = 0.0
-    A[k, 1, 1] = G
+    c_s, c_t = vector(D[k], 1), vector(D[k], 2)
+    E = np.sqrt(vector_dot(c_s, c_s))
+    n = vector_product(c_s, c_t)
+    n = vector_sum(ZERO, code[k, SIDE] / np.sqrt(vector_dot(n, n)), n)
+    x = c_s[0] / E, c_s[1] / E, c_s[2] / E
+    y = vector_product(n, x)
+    for c in range(3):
+        R[k, c, 0], R[k, c, 1], R[k, c, 2] = x[c], y[c], n[c]
+    F, G = vector_dot(x, c_t), vector_dot(y, c_t)
+    A[k, 0, 0], A[k, 0, 1] = E, F
+    A[k, 1, 0], A[k, 1, 1] = 0.0, G
     for j in range(2):  # c_ss, c_st; then c_st, c_tt
-        b_s = nx * D[k, 3 + j, 0] + ny * D[k, 3 + j, 1] + nz * D[k, 3 + j, 2]
-        b_t = nx * D[k, 4 + j, 0] + ny * D[k, 4 + j, 1] + nz * D[k, 4 + j, 2]
+        b_s, b_t = vector_dot(n, vector(D[k], 3 + j)), vector_dot(n, vector(D[k], 4 + j))
         W[k, 0, j] = (b_t - F / E * b_s) / G
         W[k, 1, j] = -b_s / E
-        W[k, 2, j] = (yx * D[k, 3 + j, 0] + yy * D[k, 3 + j, 1] + yz * D[k, 3 + j, 2]) / E
+        W[k, 2, j] = vector_dot(y, vector(D[k], 3 + j)) / E
 
 
 @kernel

@@ -14,7 +14,7 @@ from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.layout import DECELERATION, HOLDS, RUBS
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
-from mb_contact.core.tree.spatial import rotate
+from mb_contact.core.tree.spatial import body_vector, linear, vector_dot
 from mb_contact.types import OK
 
 JAMMED = 21  #: a status: friction and sliding have no common solution (Painleve)
@@ -107,9 +107,5 @@ def joint_forces(tree, kin, stages):
 @kernel
 def normal_force(kin, joints, force, j):
     """Of the parent on the body of contact j [N]."""
-    k = joints.body[j]
-    m = joints.parent[j]
-    x, y, z = joints.normal[j, 3], joints.normal[j, 4], joints.normal[j, 5]
-    if m >= 0:
-        x, y, z = rotate(kin.R, m, x, y, z)
-    return x * force[k, 3] + y * force[k, 4] + z * force[k, 5]
+    normal = body_vector(kin.R, joints.parent[j], linear(joints.normal, j))
+    return vector_dot(normal, linear(force, joints.body[j]))

@@ -28,6 +28,21 @@ import numpy as np
 
 from mb_contact.core.declare import Integers, Reals, allocate
 from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import (
+    STILL,
+    ZERO,
+    gathered,
+    matrix,
+    packed,
+    put_spatial,
+    put_vector,
+    spatial,
+    spatial_dot,
+    turned,
+    vector,
+    vector_dot,
+    vector_sum,
+)
 from mb_contact.types import OK, SINGULAR_HINGE
 
 #: D below this part of what the whole of P could give it is rounding: (450 * 2.2e-16)^2, for D is a square here
@@ -60,18 +75,18 @@ def factored_inertias(tree, kin, dt, fac, art):
     B = fac.hinge
     S = fac.stack
     for k in range(tree.parent.shape[0]):
-        _body_factor(tree.mass[k], tree.com, tree.inertia, kin.R, k, fac.square, fac.A)
+        _body_factor(tree, kin.R, k, fac.square, fac.A[k])
     for k in range(tree.parent.shape[0] - 1, -1, -1):
-        _gram(fac.A, k, fac.square, art.P)
-        angular = art.P[k, 0] + art.P[k, 3] + art.P[k, 5]
-        linear = art.P[k, 15] + art.P[k, 18] + art.P[k, 20]
+        A = fac.A[k]
+        _gram(A, k, fac.square, art.P)
+        turns, _, moves = packed(art.P, k)
+        angular, linear = turns[0] + turns[3] + turns[5], moves[0] + moves[3] + moves[5]
         s = tree.v_start[k]
         for i in range(s + tree.nv[k] - 1, s - 1, -1):
-            _hinge_rows(fac.A, kin.H, np.sqrt(tree.armature[i] + dt * tree.damping[i]), i, k, B)
+            h = spatial(kin.H, i)
+            _hinge_rows(A, h, np.sqrt(tree.armature[i] + dt * tree.damping[i]), B)
             # the largest D that P could give a hinge h: the traces of its blocks times |h_w|^2 and |h_v|^2
-            most = angular * (kin.H[i, 0] * kin.H[i, 0] + kin.H[i, 1] * kin.H[i, 1] + kin.H[i, 2] * kin.H[i, 2])
-            x, y, z = kin.H[i, 3], kin.H[i, 4], kin.H[i, 5]
-            most += linear * (x * x + y * y + z * z) + tree.armature[i]
+            most = angular * vector_dot(h[:3], h[:3]) + linear * vector_dot(h[3:], h[3:]) + tree.armature[i]
             _reflect(B, 0, 7, 0, 7)
             root = B[0, 0]  # D^(1/2), either sign
             if not root * root > SINGULAR_FACTOR * most:
@@ -79,51 +94,31 @@ def factored_inertias(tree, kin, dt, fac, art):
             art.D_inv[i] = 1.0 / (root * root)
             for c in range(6):
                 art.U[i, c] = root * B[0, 1 + c]  # B[0, 1:] is D^(-1/2) H P
-                for a in range(6):
-                    fac.A[k, a, c] = B[1 + a, 1 + c]  # A+
+                for r in range(6):
+                    A[r, c] = B[1 + r, 1 + c]  # A+
         m = tree.parent[k]
         if m < 0:
             continue
         for i in range(6):  # rows of A+ phi*(m, k), phi* = [[1, 0], [-l~, 1]]
-            a = fac.A[k, i, 3]
-            b = fac.A[k, i, 4]
-            c = fac.A[k, i, 5]
-            S[6 + i, 0] = fac.A[k, i, 0] + kin.l[k, 1] * c - kin.l[k, 2] * b
-            S[6 + i, 1] = fac.A[k, i, 1] + kin.l[k, 2] * a - kin.l[k, 0] * c
-            S[6 + i, 2] = fac.A[k, i, 2] + kin.l[k, 0] * b - kin.l[k, 1] * a
-            S[6 + i, 3] = a
-            S[6 + i, 4] = b
-            S[6 + i, 5] = c
-            for j in range(6):
-                S[i, j] = fac.A[m, i, j]
+            put_spatial(S, i, spatial(fac.A[m], i))
+            put_spatial(S, 6 + i, gathered(spatial(A, i), vector(kin.l, k)))
         _compress(S, fac.done)
         for i in range(6):
-            for j in range(6):
-                fac.A[m, i, j] = S[i, j]
+            put_spatial(fac.A[m], i, spatial(S, i))
     return OK, -1
 
 
 @kernel
-def _body_factor(mass, com, inertia, R, k, X, A):
-    """A[k] with M(k) = A* A: sqrt(m) [-c~, 1] and, with the inertia L L* about c in body axes, [L* R*, 0]."""
-    root = np.sqrt(mass)
-    for i in range(6):
-        for j in range(6):
-            A[k, i, j] = 0.0
+def _body_factor(tree, R, k, X, A):
+    """A with M(k) = A* A: sqrt(m) [-c~, 1] and, with the inertia L L* about c in body axes, [L* R*, 0]."""
+    root = np.sqrt(tree.mass[k])
+    x, y, z = vector_sum(ZERO, root, turned(matrix(R, k), vector(tree.com, k)))
+    put_spatial(A, 0, (0.0, z, -y, root, 0.0, 0.0))
+    put_spatial(A, 1, (-z, 0.0, x, 0.0, root, 0.0))
+    put_spatial(A, 2, (y, -x, 0.0, 0.0, 0.0, root))
     for i in range(3):
-        A[k, i, 3 + i] = root
-    c0 = R[k, 0, 0] * com[k, 0] + R[k, 0, 1] * com[k, 1] + R[k, 0, 2] * com[k, 2]
-    c1 = R[k, 1, 0] * com[k, 0] + R[k, 1, 1] * com[k, 1] + R[k, 1, 2] * com[k, 2]
-    c2 = R[k, 2, 0] * com[k, 0] + R[k, 2, 1] * com[k, 1] + R[k, 2, 2] * com[k, 2]
-    A[k, 0, 1] = root * c2
-    A[k, 0, 2] = -root * c1
-    A[k, 1, 0] = -root * c2
-    A[k, 1, 2] = root * c0
-    A[k, 2, 0] = root * c1
-    A[k, 2, 1] = -root * c0
-    for i in range(3):
-        for j in range(3):
-            X[i, j] = inertia[k, i, j]
+        put_spatial(A, 3 + i, STILL)
+        put_vector(X, i, vector(tree.inertia[k], i))
     least = RANK_OF_INERTIA * (X[0, 0] + X[1, 1] + X[2, 2])
     for i in range(3):  # Cholesky with diagonal pivoting, one row of L* at a time
         p = 0
@@ -132,55 +127,38 @@ def _body_factor(mass, com, inertia, R, k, X, A):
                 p = j
         if not X[p, p] > least:
             return
-        root = np.sqrt(X[p, p])
-        l0 = X[0, p] / root
-        l1 = X[1, p] / root
-        l2 = X[2, p] / root
+        row = vector_sum(ZERO, 1.0 / np.sqrt(X[p, p]), vector(X, p))
+        put_vector(A, 3 + i, turned(matrix(R, k), row))
         for j in range(3):
-            A[k, 3 + i, j] = l0 * R[k, j, 0] + l1 * R[k, j, 1] + l2 * R[k, j, 2]
-        X[0, 0] -= l0 * l0
-        X[0, 1] -= l0 * l1
-        X[0, 2] -= l0 * l2
-        X[1, 1] -= l1 * l1
-        X[1, 2] -= l1 * l2
-        X[2, 2] -= l2 * l2
-        X[1, 0] = X[0, 1]
-        X[2, 0] = X[0, 2]
-        X[2, 1] = X[1, 2]
+            put_vector(X, j, vector_sum(vector(X, j), -row[j], row))
         X[p, p] = 0.0
 
 
 @kernel
 def _gram(A, k, X, P):
-    """P[k] := A[k]* A[k], packed as ``articulated`` says; X (6, 6) is a workspace."""
+    """P[k] := A* A, packed as ``articulated`` says; X (6, 6) is a workspace."""
     for i in range(6):
         for j in range(i, 6):
-            x = 0.0
+            X[i, j] = 0.0
             for c in range(6):
-                x += A[k, c, i] * A[k, c, j]
-            X[i, j] = x
+                X[i, j] += A[c, i] * A[c, j]
     e = 0
     for i in range(3):
         for j in range(i, 3):
-            P[k, e] = X[i, j]
-            P[k, 15 + e] = X[3 + i, 3 + j]
+            P[k, e], P[k, 15 + e] = X[i, j], X[3 + i, 3 + j]
             e += 1
         for j in range(3):
             P[k, 6 + 3 * i + j] = X[i, 3 + j]
 
 
 @kernel
-def _hinge_rows(A, H, s, i, k, B):
-    """B := [A h, A; s, 0] of degree of freedom i of body k."""
-    for a in range(6):
-        x = 0.0
+def _hinge_rows(A, h, s, B):
+    """B := [A h, A; s, 0] of a degree of freedom."""
+    for r in range(6):
+        B[r, 0] = spatial_dot(spatial(A, r), h)
         for c in range(6):
-            x += A[k, a, c] * H[i, c]
-            B[a, 1 + c] = A[k, a, c]
-        B[a, 0] = x
+            B[r, 1 + c], B[6, 1 + c] = A[r, c], 0.0
     B[6, 0] = s
-    for c in range(6):
-        B[6, 1 + c] = 0.0
 
 
 @kernel
