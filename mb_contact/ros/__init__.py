@@ -12,8 +12,6 @@ the process runs in a sourced ROS 2 or on a machine without it:
 >>> spin(node)
 """
 
-from __future__ import annotations
-
 from mb_contact.ros.backend import create_node, shutdown, spin, spin_once
 from mb_contact.ros.qos import QoS
 

@@ -3,8 +3,6 @@
 
 """Choose a backend and run its nodes."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Callable, Sequence

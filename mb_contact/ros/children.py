@@ -3,8 +3,6 @@
 
 """Programs that run beside a node as its children: how they are started, heard and ended."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 
 """The inbox of efforts and actuators' targets: checked whole, held, timed out, matched to states in lockstep."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 
 """How the run goes: /diagnostics while it lasts, a summary at its end."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

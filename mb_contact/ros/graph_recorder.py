@@ -3,8 +3,6 @@
 
 """``mb-contact record``: every topic of the graph into one MCAP file, from a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import sys

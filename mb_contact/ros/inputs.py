@@ -3,8 +3,6 @@
 
 """Everything that comes in on topics: commands, targets of actuators, joint states, pushes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ A recording keeps each as one line of JSON (Python writes floats so that they co
 the same again.  ``NODE/applied_events``, std_msgs/String: ``{"stamp": ns, "kind": "push", ...}``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

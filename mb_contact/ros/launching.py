@@ -6,8 +6,6 @@
 Only launch files import this: it needs a sourced ROS 2 (launch, launch_ros).
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 
 """Lockstep: no step before the command that answers the state just published, and what happens when none comes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Memory of a process that lives long."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 

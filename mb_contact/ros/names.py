@@ -3,8 +3,6 @@
 
 """ROS names, and the ``--ros-args`` that change them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

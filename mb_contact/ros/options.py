@@ -3,8 +3,6 @@
 
 """What a user may set on the simulator node; every field is also a ROS parameter of that name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

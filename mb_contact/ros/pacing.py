@@ -3,8 +3,6 @@
 
 """Keep simulated time in step with the wall clock, and measure how well that works."""
 
-from __future__ import annotations
-
 import time
 
 _GIVE_UP = 0.2  #: seconds behind before the reference is moved instead of sprinting to catch up

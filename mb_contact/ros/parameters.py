@@ -3,8 +3,6 @@
 
 """What ``ros2 param describe`` says of a parameter, the same for both backends, and the checks that follow from it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 
 """external_wrench/<link>: pushes from outside, checked whole, held for a while."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any

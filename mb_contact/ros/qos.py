@@ -3,8 +3,6 @@
 
 """Quality of service in the few terms that the package uses, the same for both backends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

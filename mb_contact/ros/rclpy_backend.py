@@ -3,8 +3,6 @@
 
 """The real rclpy behind the calls that the package uses, for a sourced ROS 2."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

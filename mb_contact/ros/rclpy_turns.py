@@ -9,8 +9,6 @@ the order in which it was written, and the executor is asked only where somethin
 is left.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -9,8 +9,6 @@ Messages are stamped with simulated time.  A thread of its own writes: a slow di
 disturb the physics.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import shutil

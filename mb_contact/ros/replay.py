@@ -10,8 +10,6 @@ marks a reset.  Pushes, entities that came and went and states that were set sta
 ``joint_commands``, each of which answers the state whose stamp it echoes: that is exact where lockstep was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Runs: what lies between two resets.  Time may begin again at zero, the number of the run does not."""
 
-from __future__ import annotations
-
 import re
 
 _FRAME = re.compile(r"run (\d{1,18})")

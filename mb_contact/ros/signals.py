@@ -3,8 +3,6 @@
 
 """SIGINT and SIGTERM, what ends a program: taken and given back; outside of the main thread the caller owns them."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 from typing import Any

@@ -3,8 +3,6 @@
 
 """Steps that are taken while paused: one after the other, with everything else served between them."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 
 """What ``mb-contact view`` does: a view of a scene that is simulated here, or of a node that runs elsewhere."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -3,8 +3,6 @@
 
 """The parts of a scene that can be drawn: visual meshes, collision shapes, planes, each fixed to a link."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """A node that somebody else runs, seen through its topics: joint_states, /tf, contacts, certificate, object_markers."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

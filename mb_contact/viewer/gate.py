@@ -8,8 +8,6 @@ alone, and each connection from outside begins with a request that is looked at 
 is sent on with a cookie, with the cookie everything passes, anything else is answered 403.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import ipaddress

@@ -3,8 +3,6 @@
 
 """The scene graph in the browser: a frame for each link, meshes under it, the contacts of the last step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

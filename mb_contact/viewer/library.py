@@ -3,8 +3,6 @@
 
 """The one place that imports viser, which is an optional library."""
 
-from __future__ import annotations
-
 import logging
 import socket
 from typing import Any

@@ -3,8 +3,6 @@
 
 """A simulator played in a thread of its own: run, pause, step, reset, always between two steps."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -7,8 +7,6 @@
 ``shape_triangles`` makes triangles of a world's collision shapes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The scenes that a page offers: those that the package ships, and the one that the command named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mb_contact.model.resources import find_resource

@@ -12,8 +12,6 @@ bars, 2 T = int m u.^2 dx, 2 U = int k u'^2 dx.  One polynomial of degree ``DEGR
 frequencies converge exponentially with the degree and slopes are smooth where something is attached.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 
 """Files of modal data: points of a body with their masses, and what each mode does to them (docs/flexible.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -12,8 +12,6 @@ bends; a section there is turned by the rotation vector Psi eta (``slope``).  Wi
 all in the axes of the frame: sections' own inertias J are taken as turning with them only to first order.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What a scene says of a flexible link, and the body in modes that it means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -7,8 +7,6 @@ MuJoCo's compiler resolves defaults, includes, mesh scales, inertias from geomet
 the arrays of ``mjModel``, is what the other files of this folder read.  Quaternions there are w x y z.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ MuJoCo decides by bit masks and a friction for each geom, a scene by links: geom
 become links of their own, fixed to the body's.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """Numbers and poses in the elements of a URDF, with all their digits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 from xml.etree import ElementTree

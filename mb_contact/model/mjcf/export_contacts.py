@@ -3,8 +3,6 @@
 
 """Which geoms of an exported world touch, and how they rub, where MuJoCo's own rules say otherwise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from xml.etree import ElementTree
 

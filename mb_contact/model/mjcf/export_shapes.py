@@ -3,8 +3,6 @@
 
 """Collision shapes of a world as geoms and assets of MJCF."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import numpy as np

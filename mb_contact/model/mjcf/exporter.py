@@ -3,8 +3,6 @@
 
 """A scene as MJCF, for MuJoCo: the same bodies, joints, shapes and pairs, read from the arrays of its world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

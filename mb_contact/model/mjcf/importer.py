@@ -3,8 +3,6 @@
 
 """An MJCF file to a folder: a scene, a URDF for each child of the world, meshes and height fields."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

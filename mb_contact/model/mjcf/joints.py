@@ -3,8 +3,6 @@
 
 """Springs, actuators, equalities and the start of a compiled MJCF, as parts of a scene."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

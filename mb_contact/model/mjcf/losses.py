@@ -3,8 +3,6 @@
 
 """What a compiled MJCF holds that a scene cannot tell, in one sentence a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Sensors of a compiled MJCF that a scene knows too: inertial units at sites, and encoders."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mb_contact.model.mjcf.compiled import HINGE, SITE, SLIDE, Compiled, Names

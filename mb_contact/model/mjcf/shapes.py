@@ -3,8 +3,6 @@
 
 """Geoms of a compiled MJCF: collision shapes and visuals of links, primitives of the scene, mesh and height files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree

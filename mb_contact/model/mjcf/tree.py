@@ -3,8 +3,6 @@
 
 """Bodies and joints of a compiled MJCF to URDFs: one robot for each child of the world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -3,4 +3,3 @@
 
 """A ROS 2 node without ROS 2: its wire on Eclipse Cyclone DDS from PyPI."""
 
-from __future__ import annotations

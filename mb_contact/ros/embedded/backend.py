@@ -7,8 +7,6 @@ Any ROS 2 machine in reach sees an ordinary node.  Messages move as encoded byte
 waiting is event-driven (a DDS wait set), never polling.
 """
 
-from __future__ import annotations
-
 import itertools
 import signal
 import time

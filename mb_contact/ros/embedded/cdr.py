@@ -7,8 +7,6 @@ Building and encoding a 26-joint JointState costs 20 to 40 microseconds; patchin
 numbers in an encoded template and writing the bytes costs about 4.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

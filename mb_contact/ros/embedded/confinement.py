@@ -8,8 +8,6 @@ addresses: a forged packet from the network (one that says it comes from 127.0.0
 loopback device, the kernel drops what comes in elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 

@@ -3,8 +3,6 @@
 
 """One DDS participant for all embedded nodes of the process, and what it tells ROS 2 about them."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ Cyclone against the declared type.  Where a wheel lacks these entry points, the 
 functions go through its public IdlStruct classes, ten times slower.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.errors import CommunicationError

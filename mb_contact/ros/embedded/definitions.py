@@ -7,8 +7,6 @@ Facts of the public interface packages (rcl_interfaces, action_msgs, type_descri
 Jazzy, ros_gz_interfaces 1), field by field; a service is (request, response), an action (goal, result, feedback).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.ros.embedded import planning_definitions, simulation_definitions

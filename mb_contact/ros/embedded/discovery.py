@@ -14,8 +14,6 @@ Without any of them the node stays on this machine, on the loopback interface: n
 the network may move a robot by default.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 
 """Which topics there are on the graph, from what DDS discovery has heard."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication

@@ -3,8 +3,6 @@
 
 """What other ROS 2 programs expect of every node: /rosout, and descriptions of the types it uses."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -9,8 +9,6 @@ and fields of numbers accept lists, ``array.array`` and NumPy arrays (they read 
 NumPy arrays, where rclpy gives ``array.array``).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import struct
 from functools import cache

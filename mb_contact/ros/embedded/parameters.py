@@ -3,8 +3,6 @@
 
 """Parameters of an embedded node: declared values, overrides, changes, and the services that other nodes use."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

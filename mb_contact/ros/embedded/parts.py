@@ -3,8 +3,6 @@
 
 """Small parts of the embedded node: clock, logger, timer."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -3,8 +3,6 @@
 
 """Messages that never change shape, on a publisher of either backend."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.ros.embedded.cdr import Template

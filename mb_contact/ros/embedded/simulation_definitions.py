@@ -3,8 +3,6 @@
 
 """Types of simulation_interfaces 1.5 and 2.1, field by field; a service is (request, response)."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Publishers and subscriptions of the embedded node: encoded messages in and out of DDS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ They are final (the wheel's default) and carry no keys; ``char`` and ``byte`` ar
 service types are led by rmw_cyclonedds' request header (guid, sequence number).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """What the simulator node publishes, and when."""
 
-from __future__ import annotations
-
 from mb_contact.ros.outputs.publishing import Outputs
 
 __all__ = ["Outputs"]

@@ -3,8 +3,6 @@
 
 """The model as arrays: operational space, mass matrix, nonlinear effects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

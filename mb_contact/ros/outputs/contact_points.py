@@ -3,8 +3,6 @@
 
 """The contact points of the last step: for programs (ros_gz_interfaces/Contacts) and for rviz (markers)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Numbers into the fields of messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -3,8 +3,6 @@
 
 """Images, point clouds and scans in the messages of sensor_msgs: REP 103 for frames, 117 and 118 for what is absent."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """The shapes of the scene's objects for rviz; robots it draws from robot_description."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

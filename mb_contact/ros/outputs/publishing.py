@@ -8,8 +8,6 @@ controller that reacts to them finds everything else with the same stamp already
 Costly quantities are computed only while somebody listens.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.errors import CommunicationError, InputError

@@ -3,8 +3,6 @@
 
 """The robots and objects: description, clock, joint states, frames."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.model.rotations import matrix_to_quat

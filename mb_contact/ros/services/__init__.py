@@ -3,8 +3,6 @@
 
 """What the simulator node serves: std_srvs always, simulation_interfaces where its types are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

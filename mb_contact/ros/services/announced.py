@@ -3,8 +3,6 @@
 
 """Services from a node's start on: until a simulator serves them, they answer what the node is doing."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 """Bounds of simulation_interfaces: boxes around entities, and which of them reach into a volume."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """What all services of simulation_interfaces share: result codes, refusals, and what each stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """simulation_interfaces: which entities there are, what they are, where, and how large (releases 1.x and 2.x)."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

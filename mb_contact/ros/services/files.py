@@ -3,8 +3,6 @@
 
 """Which files a request may name: those below the allowed folders, up to a size, whatever links and ``..`` say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Poses in requests: checked, and turned from the frame that they are in to the world's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ A pattern becomes an automaton whose states are all followed at once (Thompson's
 longer than its states times the name's characters.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Iterable
 

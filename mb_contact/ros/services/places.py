@@ -3,8 +3,6 @@
 
 """simulation_interfaces: the named poses of a scene, and the free space around them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.ros.outputs.fields import filled, put

@@ -3,8 +3,6 @@
 
 """Requests from the executor's thread that the physics thread does between two steps."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

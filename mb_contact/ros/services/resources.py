@@ -3,8 +3,6 @@
 
 """What can be spawned: a primitive in the words of a scene file, or a URDF, of an object or of a robot."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import tempfile

@@ -3,8 +3,6 @@
 
 """sensors/NAME/tare: the zero of sensors of forces."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

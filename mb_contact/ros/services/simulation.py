@@ -3,8 +3,6 @@
 
 """simulation_interfaces: reset, steps by service and by action, state and features (releases 1.x and 2.x)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.errors import MbContactError

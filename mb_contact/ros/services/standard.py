@@ -3,8 +3,6 @@
 
 """~/reset, ~/pause and ~/step by std_srvs, which every ROS 2 has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mb_contact.errors import MbContactError

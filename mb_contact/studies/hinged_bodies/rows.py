@@ -15,8 +15,6 @@ A row is a pair of 6-vectors, ``on`` the body and ``up`` on the one before it.  
 so K M^-1 K* is a band of half-width 9.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The papers' pendulum with a free body for every link, its hinges as constraints: NMC/OS, compiled (J14 section 8)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
