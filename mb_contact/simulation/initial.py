@@ -9,20 +9,12 @@ Plain NumPy around the engine, so that ``mb-contact check`` compiles nothing.
 import numpy as np
 
 from mb_contact.collision import make_narrow_phase
+from mb_contact.core.collision import geometry, shapes
+from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.model import tree_poses
 from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.world import World
-from mb_contact.types import (
-    SHAPE_BOX,
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CONVEX,
-    SHAPE_CYLINDER,
-    SHAPE_ELLIPSOID,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_PLANE,
-    WORLD,
-)
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE
 
 NOTABLE = 1e-4  #: depth from which two links are reported [m]
 
@@ -77,11 +69,8 @@ def initial_penetrations(
 def geometry_poses(world):
     """Rotations (g, 3, 3) and origins (g, 3) [m] of a world's geometries at its initial positions."""
     geoms = world.geoms
-    R_body, p_body = tree_poses(world.tree, world.q0, world.flexible)
-    R, p = geoms.R.copy(), geoms.p.copy()
-    for g, k in enumerate(geoms.body.tolist()):
-        if k != WORLD:
-            R[g], p[g] = R_body[k] @ geoms.R[g], p_body[k] + R_body[k] @ geoms.p[g]
+    R, p = np.empty_like(geoms.R), np.empty_like(geoms.p)
+    geometry.geometry_poses(make_geoms_handle(geoms), *tree_poses(world.tree, world.q0, world.flexible), R, p)
     return R, p
 
 
@@ -97,7 +86,7 @@ def link_poses(world):
 
 def support(geoms, R, g, direction):
     """Reach of geometry g from its origin along a unit world direction (3,) [m]; infinite for a plane."""
-    return np.inf if geoms.kind[g] == SHAPE_PLANE else float(direction @ support_point(geoms, R, g, direction))
+    return np.inf if geoms.kind[g] == SHAPE_PLANE else shapes.reach(make_geoms_handle(geoms), R, g, tuple(direction))
 
 
 def _above_plane(geoms, R, p, shape, plane):
@@ -119,34 +108,11 @@ def _above_field(geoms, R, p, shape, field):
     reach = [support(geoms, R, shape, sign * R[field][:, k]) for sign in (-1.0, 1.0) for k in range(2)]
     low, high = corners[:, :, :2].min(axis=1), corners[:, :, :2].max(axis=1)
     near = ((high >= centre[:2] - reach[:2]) & (low <= centre[:2] + reach[2:])).all(axis=1)
-    least = np.inf
+    least, handle = np.inf, make_geoms_handle(geoms)
     for triangle, normal in zip(corners[near], geoms.faces[faces][near]):
-        lowest = centre + R[field].T @ support_point(geoms, R, shape, -R[field] @ normal)
+        lowest = R[field].T @ (shapes.farthest(handle, R, p, shape, tuple(-R[field] @ normal)) - p[field])
         gap = normal @ (lowest - triangle[0])
         u, v = np.linalg.solve((triangle[1:, :2] - triangle[0, :2]).T, (lowest - gap * normal - triangle[0])[:2])
         if min(u, v) >= 0.0 and u + v <= 1.0:
             least = min(least, gap)
     return float(least)
-
-
-def support_point(geoms, R, g, direction):
-    """The point of geometry g farthest along a world direction (3,), from its origin, world axes [m]."""
-    d = R[g].T @ direction
-    a, b, c = geoms.size[g]
-    kind = int(geoms.kind[g])
-    across = d[:2] / max(np.hypot(*d[:2]), 1e-12)
-    up = np.array([0.0, 0.0, np.sign(d[2])])
-    rim = np.array([*(a * across), 0.0])
-    if kind == SHAPE_CONVEX:
-        vertices = geoms.vertices[geoms.first_vertex[g]:geoms.first_vertex[g + 1]]
-        return R[g] @ vertices[(vertices @ d).argmax()]
-    if kind == SHAPE_CONE and b * d[2] < a * np.hypot(*d[:2]) - b * d[2]:
-        return R[g] @ (rim - [0.0, 0.0, b])
-    half = np.array([a, b, c])
-    return R[g] @ {
-        SHAPE_CAPSULE: b * up + a * d / np.linalg.norm(d),
-        SHAPE_CYLINDER: b * up + rim,
-        SHAPE_BOX: half * np.sign(d),
-        SHAPE_CONE: np.array([0.0, 0.0, b]),
-        SHAPE_ELLIPSOID: half**2 * d / max(np.linalg.norm(half * d), 1e-300),
-    }.get(kind, a * d / np.linalg.norm(d))
