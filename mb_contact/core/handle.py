@@ -30,8 +30,8 @@ from mb_contact.types import Closures, Contacts, Gears, Geoms, Hinges, JointForc
 #: which all points of a face are loaded [m]
 DT, PUSH_RATE, PUSH_SPEED, SLIP_SPEED, IMPACT_SPEED, FACE_GAP = range(6)
 #: of StepArrays.solver: natural map that is asked for [sqrt(N s m/s)], Newton steps of an island, 1 for W by rows,
-#: 1 where a step that has solved its problem solves it again
-TOLERANCE, BUDGET, ONLY_ROWS, TWICE = range(4)
+#: 1 where a step that has solved its problem solves it again, 1 where equality rows that nearly follow others are tied
+TOLERANCE, BUDGET, ONLY_ROWS, TWICE, TIED = range(5)
 #: of StepArrays.drift: part of a closure error removed per step, closure error at which a projection ends or 0 for
 #: none [m, rad], the scene's time step, for which that part is meant [s], 1 where joints or closures are driven, and
 #: 1 where each step measures what is left of the closure error
@@ -68,7 +68,7 @@ class StepArrays(NamedTuple):
     system: object  #: SystemHandle
     draft: object  #: solve.draft.Draft
     friction: object  #: solve.draft.Friction
-    solver: Annotated[Reals, 4]
+    solver: Annotated[Reals, 5]
     joints: JointForces
     closures: Closures
     gears: Gears

@@ -30,6 +30,8 @@ class ContactStep:
 
     def __init__(self, context):
         self.context = context
+        #: whether equality rows that nearly follow others are tied to them
+        self.ties_rows = context.scene.friction_model == "no_slip" and context.scene.solver == "auto"
         self._ahead = ImpactsAhead(context)
 
     def allocate(self):

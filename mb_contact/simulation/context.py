@@ -10,7 +10,7 @@ from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
 from mb_contact.core.declare import allocate
-from mb_contact.core.handle import DT, ONLY_ROWS, StepArrays, make_geoms_handle, make_step_handle
+from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble, draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
 from mb_contact.core.step import step as _step
@@ -72,7 +72,7 @@ class StepContext:
         slip_speed = np.inf if scene.friction_frame == "fixed" else MOVING_FRAME_SPEED
         push_speed = float(scene.push_out_velocity)
         self.settings = np.array([dt, PUSH_OUT_RATE, push_speed, slip_speed, landing_speed(scene), 0.0])
-        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0])
+        self.solver = np.array([SOLVED, NEWTON_STEPS, 0.0, 0.0, 0.0])
         projected = PROJECTION_TOLERANCE if scene.drift_control == "projection" else 0.0
         self.drift = np.array([float(scene.drift_rate), projected, dt, float(bool(scene.motions)), 1.0])
         self.impact, self.restitution = np.zeros(4), world.restitution
@@ -227,7 +227,8 @@ class StepContext:
             blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
         dense = rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT)
-        system = make_system(rows, blocks, blocks * min(depth, 8) * self._fill, dense, pieces, place, self.n)
+        entries, ties = blocks * min(depth, 8) * self._fill, bool(self.solver[TIED])
+        system = make_system(rows, blocks, entries, dense, pieces, place, self.n, ties)
         total = int(pieces.sum())
         factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)

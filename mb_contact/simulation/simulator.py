@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mb_contact.checks import as_positive, as_vector
-from mb_contact.core.handle import ONLY_ROWS
+from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
@@ -111,9 +111,9 @@ class Simulator(Readings):
         if warm_up and not is_compiled():
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
-        context.contact_step = self._make_contact_step()
+        context.contact_step = step = self._make_contact_step()
         # the other faces of the contact problem know the tree without its aggregates
-        context.solver[ONLY_ROWS] = context.contact_step.only_rows
+        context.solver[[ONLY_ROWS, TIED]] = step.only_rows, step.ties_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
             context.impacts = self._make_impacts()

@@ -153,6 +153,13 @@ class System(NamedTuple):
     island: Annotated[Integers, "B + 1"]  #: first block of an island
     face: Annotated[Integers, 1]  #: BY_ROWS or BY_BODIES
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
+    tied: Annotated[Integers, 1]  #: equality rows that are made to follow others (``dependent.py``), only BY_ROWS
+    order: Annotated[Integers, "F"]  #: equality rows, island by island, those that follow last
+    segment: Annotated[Integers, "B + 1"]  #: first of them of an island
+    rank: Annotated[Integers, "B"]  #: first that follows
+    follower: Annotated[Integers, "R"]  #: 1 of a row that follows
+    left: Annotated[Reals, "F"]  #: what a row has of its own
+    follow: Annotated[Reals, "F", "F"]  #: of those that follow: by which combination of the others
     bodies: Bodies
     factors: Factors
     nodes: Nodes
@@ -163,13 +170,15 @@ class System(NamedTuple):
 SystemHandleType, SystemHandle, make_system_handle = handle(System)
 
 
-def make_system(rows, blocks, entries, dense, trees, place, bodies=0):
+def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False):
     """For so many rows, blocks and entries of J, and dense matrices of so many rows.
 
     Parameters
     ----------
     bodies : int
         Of the forest; 0 for a system that is never posed BY_NODES.
+    ties : bool
+        Whether equality rows may be made to follow others.
     trees : int64 (T,)
         Pieces of each tree.
     place : int64 (N,)
@@ -178,6 +187,7 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0):
     tree = np.concatenate(([0], np.cumsum(trees))).astype(np.int64)
     at = np.concatenate(([0], np.cumsum((PIECE * np.asarray(trees)) ** 2))).astype(np.int64)
     size = {"R": rows, "B": blocks, "E": entries, "C": int(tree[-1]), "dense": dense, "masses": int(at[-1])}
+    size["F"] = dense if ties else 0
     tree_of = np.repeat(np.arange(len(trees)), trees)
     more = {"bodies": bodies, "N": len(place) if bodies else 0, "nR": rows if bodies else 0}
     fours = (COORDINATES + 8) // 4 if bodies else 0

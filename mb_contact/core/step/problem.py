@@ -11,7 +11,7 @@ compiles what a kernel calls into that kernel once more, and the solver is the l
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TOLERANCE, TWICE
+from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TIED, TOLERANCE, TWICE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
     assemble_by_bodies,
@@ -21,6 +21,7 @@ from mb_contact.core.solve.assemble import (
     set_velocities,
     try_by_nodes,
 )
+from mb_contact.core.solve.dependent import tie_rows, tie_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
@@ -52,7 +53,12 @@ def assemble_problem(h):
     for i in range(h.sol.ray.shape[0]):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
-    status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], h.solver[ONLY_ROWS] != 0.0)
+    ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
+    only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
+    h.system.tied[0] = 0
+    status = assemble_system(h, h.system, h.rows, h.bil, h.blocks.count[0], only_rows)
+    if status == OK and ties:
+        tie_rows(h.system)
     if status == OK:
         start(h)
     return status
@@ -98,6 +104,8 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
 def start(h):
     """Velocities and warm impulses of the posed system from ``h.sol``."""
     set_velocities(h.system, h.sol.q)
+    if h.system.tied[0] > 0:
+        tie_velocities(h.system)
     for i in range(h.system.count[ROWS]):
         h.system.r[i] = h.sol.r[h.system.source[i]]
 
