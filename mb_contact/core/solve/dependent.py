@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Equality rows that nearly follow from others, as contacts without slip have them: D15's algorithm 2 for ``newton.py``.
+"""Equality rows that nearly follow from others, as without slip: what D15's algorithm 2 does, for ``newton.py``.
 
 Points of one sole that differ in height by micrometres have tangents of which each follows from the others but for
 1e-9 of its compliance.  Obeyed to the letter they forbid the sole to tip, with impulses that throw a robot up, and

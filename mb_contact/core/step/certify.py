@@ -85,8 +85,8 @@ def island_velocities(W, source, first, last, r, q, u):
 def certify_step(h):
     """Velocities ``sol.u`` of the rows, from W or by the impulse sweep, and from them the certificate of the problem.
 
-    W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.  Where rows
-    are tied W is not what they ask for.
+    W where there is one: beside a compliance of 1e-12 the sweep's rounding of 1e-11 m/s would count as 1e-5.  Where
+    rows are tied W is not what they ask for.
     """
     n_rows = rows_in_use(h)
     P = h.system
