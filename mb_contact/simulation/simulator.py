@@ -112,7 +112,6 @@ class Simulator(Readings):
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
         context.contact_step = step = self._make_contact_step()
-        # the other faces of the contact problem know the tree without its aggregates
         context.solver[[ONLY_ROWS, TIED]] = step.only_rows, step.ties_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
