@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import zipfile
 from email.parser import Parser
 from xml.etree import ElementTree
@@ -37,10 +38,15 @@ def manifest():
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel of a copy of the source tree, opened; built without network and outside the checkout."""
+def source(tmp_path_factory):
+    """A copy of the source tree, outside the checkout."""
+    return shutil.copytree(ROOT, tmp_path_factory.mktemp("tree") / "source", ignore=NOT_SOURCE)
+
+
+@pytest.fixture(scope="module")
+def wheel(source, tmp_path_factory):
+    """Its wheel, opened; built without network."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = shutil.copytree(ROOT, folder / "source", ignore=NOT_SOURCE)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
     command += ["--wheel-dir", str(folder), str(source)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -80,6 +86,17 @@ def test_the_wheel_has_both_executables(wheel):
     entry_points = read_one(wheel, ".dist-info/entry_points.txt")
     assert "mb-contact = mb_contact.cli:main" in entry_points
     assert "simulator_node = mb_contact.ros.main:main" in entry_points
+
+
+def test_the_sources_build_the_wheel_and_have_no_half_of_a_test_suite(source, wheel, tmp_path):
+    script = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", script], cwd=source, check=True, capture_output=True, timeout=300)
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as opened:
+        packed = {name.split("/", 1)[-1] for name in opened.getnames()}
+    modules = {name for name in wheel.namelist() if name.startswith("mb_contact/")}
+    assert modules | {"setup.py", "pyproject.toml", "package.xml", "CHANGELOG.md", "LICENSE"} <= packed
+    assert not [name for name in packed if name.startswith("test/")]
 
 
 def test_metadata_comes_from_package_xml(wheel, manifest):
