@@ -98,15 +98,13 @@ def _scene(c: Compiled, contacts: Contacts, shapes: Shapes, robots: list[Robot],
     m = c.m
     actuators, told = parts.actuators(c)
     closures, gears = parts.equalities(c)
-    ends = [{closure.link_a, closure.link_b} for closure in closures]
-    pins = any(pair in ends[:i] for i, pair in enumerate(ends))  # two points of an axis: rows that follow from others
     still = c.flags & {"GRAVITY"}
     if m.opt.timestep > MOST_STEP:
         c.left_out.append(f"the time step of {m.opt.timestep:g} s is taken as {MOST_STEP:g} s")
     return Scene(
         models=tuple(_model(c, contacts, robot, actuators, told, state) for robot in robots),
         primitives=shapes.primitives(), materials=contacts.materials(), pairs=contacts.pairs(),
-        loop_closures=closures, gears=gears, loops="embed" if pins else "multipliers",
+        loop_closures=closures, gears=gears, loops="embed" if closures else "multipliers",  # rods are light
         sensors=sensors(c), time_step=min(float(m.opt.timestep), MOST_STEP),
         gravity=(0.0, 0.0, 0.0) if still else tuple(m.opt.gravity.tolist()),
         integrator="rk4" if m.opt.integrator == RK4 else "semi_implicit_euler", path=path,
