@@ -26,6 +26,14 @@ from mb_contact.studies.sko.augmented import (
     grouped_system,
 )
 from mb_contact.studies.sko.composite import composite_inertias, mass_matrix, mass_matrix_terms
+from mb_contact.studies.sko.diagonal import (
+    diagonal_acceleration,
+    diagonal_coriolis,
+    diagonal_velocity,
+    mass_rate,
+    mass_root,
+    prescribed_dynamics,
+)
 from mb_contact.studies.sko.digraph import TreeDigraph
 from mb_contact.studies.sko.factors import (
     MassFactors,
@@ -73,6 +81,9 @@ __all__ = [
     "compliance_kernel",
     "composite_inertias",
     "constraint_map",
+    "diagonal_acceleration",
+    "diagonal_coriolis",
+    "diagonal_velocity",
     "eliminate_abm",
     "eliminate_crbm",
     "eliminate_modified_abm",
@@ -92,10 +103,13 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_terms",
     "mass_pattern",
+    "mass_rate",
+    "mass_root",
     "omega",
     "operational_compliance",
     "operational_inertia",
     "pickoff",
+    "prescribed_dynamics",
     "riccati",
     "rigid_tree",
     "segment_spo",
