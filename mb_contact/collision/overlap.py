@@ -14,17 +14,10 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.collision.coal_engine import TOLERANCE, _convex
 from mb_contact.collision.sizes import make_shape
+from mb_contact.core.collision.shapes import reach
+from mb_contact.core.handle import make_geoms_handle
 from mb_contact.model.hulls import convex_hull
-from mb_contact.types import (
-    SHAPE_CAPSULE,
-    SHAPE_CONE,
-    SHAPE_CYLINDER,
-    SHAPE_ELLIPSOID,
-    SHAPE_HEIGHT_FIELD,
-    SHAPE_PLANE,
-    SHAPE_SPHERE,
-    Geoms,
-)
+from mb_contact.types import SHAPE_HEIGHT_FIELD, SHAPE_PLANE, Geoms
 
 CORNERS = 1000  #: of a hull at most
 
@@ -83,21 +76,12 @@ def box_around(geoms: Geoms, g: int, R: Floats, p: Floats) -> tuple[Floats, Floa
 
     Infinite for a plane; the tightest box of every other shape.
     """
-    kind, size, axis = int(geoms.kind[g]), geoms.size[g], R[:, 2]
-    side = np.sqrt(np.maximum(0.0, 1.0 - axis**2))  # how far a unit disc across the axis reaches
-    if kind == SHAPE_PLANE:
+    if geoms.kind[g] == SHAPE_PLANE:
         return np.full(3, -np.inf), np.full(3, np.inf)
-    if kind == SHAPE_CONE:
-        disc, tip = p - size[1] * axis, p + size[1] * axis
-        return np.minimum(tip, disc - size[0] * side), np.maximum(tip, disc + size[0] * side)
-    points = geoms.vertices[geoms.first_vertex[g] : geoms.first_vertex[g + 1]]
-    if len(points) and kind != SHAPE_HEIGHT_FIELD:
-        turned = p + points @ R.T
-        return turned.min(axis=0), turned.max(axis=0)
-    reach = {
-        SHAPE_SPHERE: np.full(3, size[0]),
-        SHAPE_CAPSULE: size[0] + size[1] * np.abs(axis),
-        SHAPE_CYLINDER: size[1] * np.abs(axis) + size[0] * side,
-        SHAPE_ELLIPSOID: np.linalg.norm(R * size, axis=1),
-    }.get(kind, np.abs(R) @ size)
-    return p - reach, p + reach
+    if geoms.kind[g] == SHAPE_HEIGHT_FIELD:
+        half = np.abs(R) @ geoms.size[g]
+        return p - half, p + half
+    handle, axes = make_geoms_handle(geoms), np.zeros((g + 1, 3, 3))
+    axes[g] = R
+    below, above = ([reach(handle, axes, g, tuple(sign * x)) for x in np.eye(3)] for sign in (-1.0, 1.0))
+    return p - below, p + above
