@@ -21,16 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.lcp.lcp import impulses_of
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, lemke, make_lemke_work
 from mb_contact.core.tree.joints import integrate_joints
-from mb_contact.core.workspace import make_row_blocks
 from mb_contact.model.model import tree_poses
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import Scene
 from mb_contact.model.scene_yaml import load_scene
 from mb_contact.model.world import build_world
 from mb_contact.simulation.simulator import Simulator
+from mb_contact.solvers.blocks import polyhedral, row_layout
 from mb_contact.studies.drumwright.active_set import active_set_qp
 from mb_contact.studies.drumwright.friction_system import RANK_TOLERANCE, FrictionSystem
 from mb_contact.studies.drumwright.no_slip import no_slip_step
@@ -192,16 +192,12 @@ def _stewart_trinkle(grasp, contacts, scaled):
     system.begin_step(grasp.q, grasp.v, grasp.effort, contacts, DT, gravity=grasp.gravity)
     n = system.count
     system.choose((), 0.0, np.arange(3 * n))
-    blocks = make_row_blocks(n, DIRECTIONS)
-    blocks.count[0], blocks.rows[0] = n, 3 * n
-    blocks.start[:], blocks.dim[:], blocks.mu[:] = 3 * np.arange(n), 3, contacts.mu
-    size = int(lcp_size(blocks))
-    M, h, r = np.zeros((size, size)), np.zeros(size), np.zeros(3 * n)
+    layout, r = row_layout([3] * n, contacts.mu, DIRECTIONS), np.zeros(3 * n)
     start = time.perf_counter()
     W, e = system.condensed(RANK_TOLERANCE)
-    lcp_assemble(W, e, blocks, M, h)
-    z, residual, pivots, _ = regularised_lemke(M, h, size - n, np.trace(W) / len(W), scaled)
-    impulses_of(blocks, z, r)
+    M, h = polyhedral(W, e, layout)
+    z, residual, pivots, _ = regularised_lemke(M, h, len(h) - n, np.trace(W) / len(W), scaled)
+    impulses_of(layout, z, r)
     system.complete(r)
     return system.v_free + system.eq.dv, time.perf_counter() - start, pivots, residual
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from mb_contact.checks import as_matrix, as_vector
+from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
@@ -27,7 +27,7 @@ from mb_contact.core.solve.system import (
     make_system,
     make_system_handle,
 )
-from mb_contact.core.workspace import make_row_blocks
+from mb_contact.core.workspace import RowBlocks, make_row_blocks
 from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
@@ -169,11 +169,26 @@ def _islands(W, size):
 def _from_lemke(P, size, n_f):
     """Impulses of the polyhedral problem by Lemke's algorithm: a start where coupled rows lead steps astray."""
     rows, start = int(size.sum()), np.cumsum(size) - size
-    layout = make_row_blocks(len(size), n_f)
-    layout.count[0], layout.rows[0] = len(size), rows
-    layout.start[:], layout.dim[:] = start, size
-    layout.mu[:] = np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0)
-    M, h, r = np.zeros((lcp_size(layout),) * 2), np.zeros(lcp_size(layout)), np.zeros(rows)
-    lcp_assemble(P.W[:rows, :rows], P.q[:rows], layout, M, h)
+    layout = row_layout(size, np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0), n_f)
+    M, h = polyhedral(P.W[:rows, :rows], P.q[:rows], layout)
+    r = np.zeros(rows)
     impulses_of(layout, solve_lcp(M, h, "auto").z, r)
     return r
+
+
+def row_layout(dim: ArrayLike, mu: ArrayLike, n_f: int) -> RowBlocks:
+    """Layout of the rows of contacts (``dim`` 3) and limits (1) with coefficients ``mu`` and n_f directions."""
+    dim = np.asarray(dim, np.int64)
+    layout = make_row_blocks(max(len(dim), 1), n_f)
+    layout.count[0], layout.rows[0] = len(dim), dim.sum()
+    layout.dim[: len(dim)], layout.mu[: len(dim)] = dim, mu
+    layout.start[: len(dim)] = np.cumsum(dim) - dim
+    return layout
+
+
+def polyhedral(W: Floats, q: Floats, layout: RowBlocks) -> tuple[Floats, Floats]:
+    """M and h of the polyhedral problem as J14's Eq. 53 writes it."""
+    size = lcp_size(layout)
+    M, h = np.zeros((size, size)), np.zeros(size)
+    lcp_assemble(W, q, layout, M, h)
+    return M, h

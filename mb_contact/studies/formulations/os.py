@@ -27,12 +27,13 @@ from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.constraints.rows import row_impulses, row_velocities
-from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.lcp.lcp import impulses_of, lcp_size
 from mb_contact.core.tree.articulated import free_acceleration, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
-from mb_contact.core.workspace import RowBlocks, make_row_blocks
+from mb_contact.core.workspace import RowBlocks
 from mb_contact.errors import InputError
 from mb_contact.lazy import former_name
+from mb_contact.solvers.blocks import polyhedral, row_layout
 from mb_contact.studies.formulations.formulation import Formulation
 
 
@@ -94,13 +95,7 @@ class ContactProblem(NamedTuple):
             raise InputError(f"W must be {rows} x {rows} and mu have {len(self.dim)} entries, like q and dim")
         if self.directions < 4 or self.directions % 2:
             raise InputError(f"directions must be an even number from 4 on, got {self.directions}")
-        blocks = make_row_blocks(max(len(self.dim), 1), self.directions)
-        blocks.count[0] = len(self.dim)
-        blocks.rows[0] = rows
-        blocks.dim[: len(self.dim)] = self.dim
-        blocks.mu[: len(self.dim)] = self.mu
-        blocks.start[: len(self.dim)] = np.concatenate(([0], np.cumsum(self.dim)[:-1])) if len(self.dim) else 0
-        return blocks
+        return row_layout(self.dim, self.mu, self.directions)
 
     def lcp(self) -> tuple[Floats, Floats]:
         """Matrix M and constant h of Eq. 53, ready for any LCP solver.
@@ -110,13 +105,8 @@ class ContactProblem(NamedTuple):
         M : ndarray (size, size)
         h : ndarray (size,)
         """
-        blocks = self.blocks()
-        size = lcp_size(blocks)
-        M = np.zeros((size, size))
-        h = np.zeros(size)
         W, q = as_matrix(self.W, name="W", finite=False), as_vector(self.q, name="q", finite=False)
-        lcp_assemble(W, q, blocks, M, h)
-        return M, h
+        return polyhedral(W, q, self.blocks())
 
     def impulses_from(self, z: ArrayLike) -> Floats:
         """Impulses of the rows from a solution of the linear complementarity problem.
