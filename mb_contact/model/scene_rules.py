@@ -74,8 +74,7 @@ def _rules(scene):
 
 def _setting_rules(scene):
     for key, allowed in CHOICES.items():
-        value = getattr(scene, key)
-        yield value not in allowed, key, f"'{value}' is not available; available: {', '.join(allowed)}"
+        yield _choice_rule(key, getattr(scene, key), allowed)
     model, other = scene.friction_model, scene.studied
     chosen = f"formulation {scene.formulation} with solver {scene.solver}"
     known = ("coulomb_polyhedral",) if scene.solver != "ppm" and scene.solver != "active_set" else ()
@@ -116,6 +115,11 @@ def _numbers_rule(key, value, size=1, low=-np.inf, high=np.inf, optional=False):
     return broken and not (optional and value is None), key, f"must be {wanted}{bound}, got {value}"
 
 
+def _choice_rule(key, value, allowed):
+    """One of several words, as the reader says it."""
+    return value not in allowed, key, f"'{value}' is not known; available: {', '.join(allowed)}"
+
+
 def _pose_rules(pose, key):
     for name, size in (("position", 3), ("rpy", 3), ("quat_xyzw", 4)):
         yield _numbers_rule(f"{key}.{name}", getattr(pose, name), size, optional=True)
@@ -124,8 +128,7 @@ def _pose_rules(pose, key):
 
 
 def _base_rules(entry, key):
-    message = f"'{entry.base}' is not known; available: weld, free"
-    yield entry.base not in ("weld", "free"), f"{key}.base", message
+    yield _choice_rule(f"{key}.base", entry.base, ("weld", "free"))
     if entry.velocity is not None:
         message = "what is welded to the inertial frame has none; use base: free"
         yield entry.base == "weld", f"{key}.velocity", message
@@ -135,7 +138,7 @@ def _base_rules(entry, key):
 
 def _primitive_rules(primitive, key):
     shape, size, base = primitive.shape, list(primitive.size), primitive.base
-    yield shape not in SHAPE_SIZES, f"{key}.shape", f"'{shape}' is not a shape; allowed: {', '.join(SHAPE_SIZES)}"
+    yield _choice_rule(f"{key}.shape", shape, SHAPE_SIZES)
     wanted = SHAPE_SIZES[shape]
     form = f"[{', '.join(wanted)}]" if wanted else "none"
     yield len(size) != len(wanted), f"{key}.size", f"a {shape} has size {form}, got {size}"
@@ -148,9 +151,7 @@ def _primitive_rules(primitive, key):
     yield given != (shape == "mesh"), f"{key}.{place}", message
     yield _numbers_rule(f"{key}.scale", primitive.scale, size=3)
     yield not all(primitive.scale), f"{key}.scale", f"no factor may be zero, got {list(primitive.scale)}"
-    meshes = primitive.collision_meshes
-    message = f"'{meshes}' is not available; allowed: convex_hull, convex_pieces"
-    yield meshes not in ("convex_hull", "convex_pieces"), f"{key}.collision_meshes", message
+    yield _choice_rule(f"{key}.collision_meshes", primitive.collision_meshes, ("convex_hull", "convex_pieces"))
     yield from _height_rules(primitive, key)
     (low, high), vertices = HULL_VERTICES, primitive.hull_vertices
     message = f"must be from {low} to {high}, got {vertices}"
@@ -185,8 +186,7 @@ def _height_rules(primitive, key):
         yield _numbers_rule(f"{key}.grid[{i}]", row, size=len(heights.grid[0]))
     generator, owner, needed = heights.generator, given[0], ()
     if generator is not None:
-        message = f"'{generator}' is not known; available: {', '.join(TERRAINS)}"
-        yield generator not in TERRAINS, f"{key}.generator", message
+        yield _choice_rule(f"{key}.generator", generator, TERRAINS)
         owner, needed = f"generator {generator}", ("resolution", *TERRAINS[generator])
     for name in ("resolution", "amplitude", "wavelength"):
         value = getattr(heights, name)
@@ -265,7 +265,7 @@ def _model_rules(scene, model, key):
 
 
 def _actuator_rules(actuator, key):
-    yield actuator.kind not in ACTUATORS, f"{key}.kind", f"'{actuator.kind}' is none of {', '.join(ACTUATORS)}"
+    yield _choice_rule(f"{key}.kind", actuator.kind, ACTUATORS)
     for entry in fields(Actuator)[1:]:
         low = -np.inf if entry.name == "gear_ratio" else 0.0
         optional = entry.name in ("effort_limit", "series_stiffness")
@@ -287,8 +287,7 @@ def _actuator_rules(actuator, key):
 def _coupling_rules(scene):
     for i, closure in enumerate(scene.loop_closures):
         key, kind, length = f"loop_closures[{i}]", closure.kind, closure.length
-        message = f"'{kind}' is not known; available: {', '.join(CLOSURE_NAMES)}"
-        yield kind not in CLOSURE_NAMES, f"{key}.kind", message
+        yield _choice_rule(f"{key}.kind", kind, CLOSURE_NAMES)
         for end in ("pose_a", "pose_b"):
             yield from _pose_rules(getattr(closure, end) or Pose(), f"{key}.{end}")
         message = f"a closure of kind {kind} has no length; leave it out"
@@ -339,8 +338,7 @@ def _thread_rules(closure, key):
 def _motion_rules(motion, key):
     """Of a prescribed motion, beside what ``model/closures.py`` finds out about its joint or closure."""
     yield (motion.joint is None) == (motion.closure is None), key, "give either a joint or the name of a loop closure"
-    message = f"'{motion.interpolation}' is not known; available: {', '.join(INTERPOLATIONS)}"
-    yield motion.interpolation not in INTERPOLATIONS, f"{key}.interpolation", message
+    yield _choice_rule(f"{key}.interpolation", motion.interpolation, INTERPOLATIONS)
     of_joint = motion.joint is not None
     for name, wanted in (("positions", True), ("displacements", False), ("rotations", False), ("lengths", False)):
         values = getattr(motion, name)

@@ -105,15 +105,14 @@ def boolean(reader, node, key):
 described(boolean, type="boolean")
 
 
-def choice(*available, later=()):
-    """Reader of one word out of ``available``; those in ``later`` are known but cannot be used yet."""
+def choice(*available):
+    """Reader of one word out of ``available``."""
 
     def read(reader, node, key):
         value = text(reader, node, key)
         if value in available:
             return value
-        problem = "is not available yet" if value in later else "is not known"
-        raise reader.error(node, key, f"'{value}' {problem}; available: {', '.join(available)}")
+        raise reader.error(node, key, f"'{value}' is not known; available: {', '.join(available)}")
 
     return described(read, type="string", enum=list(available))
 

@@ -141,9 +141,9 @@ def test_a_scene_in_python_is_checked_too():
     ball = Primitive("ball", "sphere", (0.1,), base="free")
     with pytest.raises(SceneError, match=r"^scene: primitives\[0\].mass: a free body needs a mass"):
         build_world(Scene(primitives=(ball,)))
-    with pytest.raises(SceneError, match=r"primitives\[0\].shape: 'egg' is not a shape"):
+    with pytest.raises(SceneError, match=r"primitives\[0\].shape: 'egg' is not known"):
         build_world(Scene(primitives=(Primitive("ball", "egg"),)))
-    with pytest.raises(SceneError, match=r"primitives\[0\].base: 'loose' is not available"):
+    with pytest.raises(SceneError, match=r"primitives\[0\].base: 'loose' is not known"):
         build_world(Scene(primitives=(Primitive("ball", "sphere", (0.1,), base="loose"),)))
     with pytest.raises(SceneError, match="time_step: must be greater than zero"):
         build_world(Scene(time_step=-1.0))
@@ -159,11 +159,11 @@ IMPOSSIBLE = {
     "gravity: must be 3 finite numbers": {"gravity": (0.0, 0.0, NOT_A_NUMBER)},
     "contact_margin: must be a finite number of at least 0": {"contact_margin": -0.001},
     "push_out_velocity: must be a finite number of at least 0": {"push_out_velocity": NOT_A_NUMBER},
-    "formulation: 'cmc' is not available; available: os, nmc": {"formulation": "cmc"},
+    "formulation: 'cmc' is not known; available: os, nmc": {"formulation": "cmc"},
     "formulation: formulation rmc with solver auto has friction_model coulomb_polyhedral only": {
         "formulation": "rmc", "friction_model": "coulomb_cone"
     },
-    "friction_model: 'magic' is not available": {"friction_model": "magic"},
+    "friction_model: 'magic' is not known": {"friction_model": "magic"},
     "ground.height: must be a finite number": {"ground": Ground(NOT_A_NUMBER)},
     "materials.ice.friction: must be a finite number": {"materials": {"ice": Material(-1.0)}},
     "primitives.0..mass: a free body needs a mass": {"primitives": (replace(BALL, mass=np.inf),)},

@@ -380,7 +380,7 @@ def test_what_cannot_be_asked_is_refused_and_changes_nothing():
 @pytest.mark.parametrize(
     "kind, gains, scene, words",
     [
-        ("servo", {}, {}, "none of effort, velocity, position"), ("position", {}, {}, "needs it above zero"),
+        ("servo", {}, {}, "available: effort, velocity, position"), ("position", {}, {}, "needs it above zero"),
         ("velocity", {"damping": 1.0, "stiffness": 1.0}, {}, "a velocity actuator has none"),
         ("effort", {"damping": 1.0}, {}, "an? effort actuator has none"),
         ("position", {"stiffness": -1.0}, {}, "stiffness"), ("effort", {"series_damping": 1.0}, {}, "series_stiffness"),
