@@ -59,7 +59,7 @@ def tiles(directions: Floats) -> Tiles:
     place = np.empty(rows * columns, dtype=np.int64)
     place[index.ravel()] = np.arange(index.size)
     tiled = np.ascontiguousarray(directions.reshape(-1, 3)[index])
-    length = np.linalg.norm(tiled, axis=2)
+    length = np.sqrt(np.einsum("tri,tri->tr", tiled, tiled))
     unit = tiled / length[..., None]
     axis = unit.sum(axis=1)
     size = np.linalg.norm(axis, axis=1, keepdims=True)

@@ -409,9 +409,13 @@ class SimulatorNode:
         """Go on with another simulator, whose time is the same and whose objects and robots may be others."""
         self._inbox.expect(self.stamp())
         self._publish()  # of the world as it was, with what its interval has gathered
-        former, world = self.simulator.world, simulator.world
-        self._use(simulator)
-        joints, others = ((w.joint_names, w.follower_names) for w in (world, former))
+        former = self.simulator
+        try:
+            self._use(simulator)
+        except Exception:  # whatever it is, the former world goes on
+            self._use(former)
+            raise
+        joints, others = ((s.world.joint_names, s.world.follower_names) for s in (simulator, former))
         if joints != others:  # a state is told once, but one of other joints is another state
             self._publish(force=True)
         else:

@@ -5,12 +5,13 @@
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
-from mb_contact.collision.ray_scene import RayScene, Tiles, tiles
+from mb_contact.collision.ray_scene import RayScene, tiles
 from mb_contact.errors import CollisionError
 from mb_contact.model.model import Frame
 from mb_contact.model.scene import Pose
@@ -81,8 +82,9 @@ def image_directions(image: Image) -> Floats:
     """Directions of a camera's pixels in its optical frame, at depth 1: (height, width, 3)."""
     u = (np.arange(image.width) - 0.5 * (image.width - 1)) / image.focal_length
     v = (np.arange(image.height) - 0.5 * (image.height - 1)) / image.focal_length
-    right, down = np.meshgrid(u, v)
-    return np.stack([right, down, np.ones_like(right)], axis=-1)
+    directions = np.ones((image.height, image.width, 3))
+    directions[..., 0], directions[..., 1] = u, v[:, None]
+    return directions
 
 
 def scan_directions(scan: Scan) -> Floats:
@@ -91,12 +93,32 @@ def scan_directions(scan: Scan) -> Floats:
     return np.stack([np.cos(up) * np.cos(turn), np.cos(up) * np.sin(turn), np.sin(up)], axis=-1)
 
 
+class _Rays:
+    """The rays of a camera or lidar; those with the same image or scan share them, while one of them is there.
+
+    So a world that is built anew, for each body that comes or goes, has not to make them again.
+    """
+
+    _made: WeakValueDictionary[str, _Rays] = WeakValueDictionary()
+
+    def __init__(self, directions: Floats) -> None:
+        self.directions, self.tiles = directions, tiles(directions)
+
+    @classmethod
+    def of(cls, grid: Image | Scan) -> _Rays:
+        """Those of an image or a scan."""
+        rays = cls._made.get(repr(grid))
+        if rays is None:
+            rays = cls(image_directions(grid) if isinstance(grid, Image) else scan_directions(grid))
+            cls._made[repr(grid)] = rays
+        return rays
+
+
 class _View(NamedTuple):
     """A camera or lidar: its rays, and where they come from."""
 
     sensor: Any
-    rays: Tiles
-    directions: Floats
+    rays: _Rays
     frame: Frame  #: of the rays, on the body that carries the sensor
 
 
@@ -132,20 +154,17 @@ class Cameras:
         sensor, camera = view.sensor, view.sensor.kind == "camera"
         limits = (sensor.image or Image()) if camera else (sensor.scan or Scan())
         pose = view.frame.placed(R, p)
-        t, colours = self._scene.cast(view.rays, R, p, pose, sensor.link, camera and limits.colour)
+        t, colours = self._scene.cast(view.rays.tiles, R, p, pose, sensor.link, camera and limits.colour)
         t[t > limits.far], t[t < limits.near] = np.inf, -np.inf
         if not camera:
-            return ScanReading(t, view.directions)
-        return ImageReading(t, colours, view.directions)
+            return ScanReading(t, view.rays.directions)
+        return ImageReading(t, colours, view.rays.directions)
 
 
 def _view(sensor, frame):
     if sensor.kind == "lidar":
-        directions = scan_directions(sensor.scan or Scan())
-    else:
-        directions = image_directions(sensor.image or Image())
-        frame = Frame(frame.body, frame.R @ OPTICAL, frame.p)
-    return _View(sensor, tiles(directions), directions, frame)
+        return _View(sensor, _Rays.of(sensor.scan or Scan()), frame)
+    return _View(sensor, _Rays.of(sensor.image or Image()), Frame(frame.body, frame.R @ OPTICAL, frame.p))
 
 
 def mount(world: Any, sensor: Any) -> Frame:

@@ -221,6 +221,8 @@ class Simulator(Readings):
             The new scene is impossible.
         """
         new = Simulator(scene, warm_up=False)
+        if new.scene.sensors:
+            _ = new.sensors  # which may be impossible
         for key in ("time_step", "formulation", "friction_model", "integrator", "collision_scheme"):
             if getattr(new.scene, key) != getattr(self.scene, key):
                 raise InputError(f"rebuilt needs a scene with the same {key}")

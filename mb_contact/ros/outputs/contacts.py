@@ -38,7 +38,8 @@ class Wrenches:
         for name in filter(None, options.joint_wrench_joints):
             known = simulator.joint_wrenches.names
             if name not in known:
-                raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {', '.join(known)}")
+                have = ", ".join(known) or "none"
+                raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {have}")
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
             self._outputs.append(_MeanWrench(make, topic, prefix + simulator.joint_wrenches.child_link(name), take))
 

@@ -126,12 +126,14 @@ class SpawningServices(Group):
             len(name) > _LONGEST or not _NAME.search(name), codes.NAME_INVALID,
             f"'{shorten(name)}' is no name; begin with a letter, then letters, digits, _ - . /, {_LONGEST} at most",
         )
-        taken = set(self._entities.entities()) | set(self._control.simulator.world.frames) | {"world", "ground"}
+        simulator = self._control.simulator
+        mounted = (frame for sensor in simulator.sensors.names for frame in simulator.sensors.frames(sensor))
+        taken = {*self._entities.entities(), *simulator.world.frames, *mounted, "world", "ground"}
         if name not in taken:
             return name
         refuse_if(
             not request.allow_renaming, codes.NAME_NOT_UNIQUE,
-            f"there is a body '{name}' already; allow_renaming would help",
+            f"there is a body or a frame '{name}' already; allow_renaming would help",
         )
         number = 1
         while f"{name}_{number}" in taken:

@@ -103,16 +103,19 @@ class WorldServices(Group):
         self._begun()
 
     def _simulator(self, source, codes):
-        """The simulator of a world; on a thread of its own, since kernels may have to be compiled."""
+        """The simulator of a world and its sensors; on a thread of its own, since kernels may have to be compiled."""
         from mb_contact.simulation.simulator import Simulator
 
         try:
             if source.path is not None:
-                return simulator_of(source.path)
-            words = yaml.load(source.text, Loader=_LOADER)
-            message = "the resource is no YAML mapping of a scene"
-            refuse_if(not isinstance(words, dict), codes.UNSUPPORTED_FORMAT, message)
-            return Simulator(scene_of_text(yaml.safe_dump(confine_scene(words, self._files))))
+                simulator = simulator_of(source.path)
+            else:
+                words = yaml.load(source.text, Loader=_LOADER)
+                message = "the resource is no YAML mapping of a scene"
+                refuse_if(not isinstance(words, dict), codes.UNSUPPORTED_FORMAT, message)
+                simulator = Simulator(scene_of_text(yaml.safe_dump(confine_scene(words, self._files))))
+            getattr(simulator, "sensors", None)  # large images have millions of rays
+            return simulator
         except NotAllowed as error:
             raise Refusal(codes.MISSING_ASSETS, str(error)) from None
         except Refusal:

@@ -108,6 +108,29 @@ def test_another_world_is_seen_and_keeps_the_zeros(backend):
             peer.until(lambda: depth(images[-1]) == pytest.approx(3.0, abs=1e-5))
 
 
+def test_a_world_that_cannot_be_taken_up_leaves_the_former_one(backend, monkeypatch):
+    """Topics of the new world fail in the middle: the state, its joints and its sensors are those of before."""
+    box = Primitive("box", "box", (0.2, 0.2, 0.2), Pose((0.0, 0.0, 3.0)), "free", 2.0)
+    scene = Scene(primitives=(box,), sensors=(Sensor("imu", "imu", link="box", rate=100.0),))
+    with Session.of(backend) as ros:
+        peer = ros.peer()
+        with ros.running(mb.Simulator(scene), backend=backend) as node:
+            imus = peer.listen("sensors/imu", "sensor_msgs/msg/Imu")
+            peer.until(lambda: imus)
+            former, bind = node.simulator, node.outputs.bind
+
+            def fails(simulator, anew):
+                bind(simulator, anew)
+                if simulator is not former:
+                    raise mb.InputError("no more topics")
+
+            monkeypatch.setattr(node.outputs, "bind", fails)
+            with pytest.raises(mb.InputError, match="no more topics"):
+                node.ask(lambda: node.replace_simulator(former.rebuilt(dataclasses.replace(scene, sensors=()))))
+            assert node.simulator is former
+            peer.next_messages("sensors/imu", 3)
+
+
 def depth(image):
     """Of the middle of an image of 11 x 11."""
     return np.asarray(image.data).view(np.float32)[60]

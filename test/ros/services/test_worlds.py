@@ -41,6 +41,17 @@ def info(simulation, name):
     return int(found.category.category), found.description, list(found.tags)
 
 
+def test_nothing_is_spawned_under_the_name_of_a_sensor(bench):
+    """Two frames of one name would have two parents; the world stays as it is."""
+    simulation, _, _ = bench
+    before = simulation.entities()
+    answer = simulation.spawn("eye_optical", BALL)
+    assert code(answer) == 101 and "a body or a frame 'eye_optical'" in answer.result.error_message  # NAME_NOT_UNIQUE
+    assert simulation.entities() == before
+    assert simulation.spawn("imu", BALL, allow_renaming=True).entity_name == "imu_1"
+    assert simulation.entities() == [*before, "imu_1"]
+
+
 def test_what_entities_are(bench):
     simulation, _, _ = bench
     assert info(simulation, "box") == (0, "a parcel", ["parcel", "wooden"])
