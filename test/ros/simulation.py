@@ -84,6 +84,11 @@ class Simulation:
     def load(self, uri="", text=""):
         return self("load_world", **self.resource("world_resource", uri, text, simulation_release()))
 
+    def put(self, entity, state):
+        """Set the pose and the twist of an entity."""
+        flags = {} if simulation_release() == 1 else {"set_pose": True, "set_twist": True}
+        return self("set_entity_state", entity=entity, state=state, **flags)
+
     def entities(self, **filters):
         return list(self("get_entities", filters=message("EntityFilters", **filters)).entities)
 

@@ -14,7 +14,7 @@ import pytest
 
 import ros.contract as contract
 from mb_contact.ros.embedded.messages import message_class
-from mb_contact.ros.embedded.simulation_definitions import RELEASE_VARIABLE, simulation_release
+from mb_contact.ros.embedded.simulation_definitions import RELEASE_VARIABLE
 from paths import ROOT
 from ros.simulation import BALL, OK, SUCCEEDED, UNSUPPORTED, Simulation, Steps, code, message, points
 from ros.support import Session
@@ -90,8 +90,7 @@ def sets_state(simulation):
     state = message("EntityState")
     state.pose.position.z, state.pose.orientation.w = 7.0, 1.0
     name = simulation.entities()[-1]
-    flags = {"set_pose": True} if simulation_release() == 2 else {}
-    done = code(simulation("set_entity_state", entity=name, state=state, **flags)) == OK
+    done = code(simulation.put(name, state)) == OK
     return done and simulation.pose(name)[2] == 7.0
 
 

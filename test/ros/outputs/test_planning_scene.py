@@ -140,7 +140,7 @@ def test_a_planner_sees_the_scene_and_how_it_changes(scene):
     assert set(second.objects) == set(planner.objects)
     state = message("EntityState")
     state.pose.position.y, state.pose.orientation.w = 12.0, 1.0
-    assert code(simulation("set_entity_state", entity="wall", state=state)) == OK
+    assert code(simulation.put("wall", state)) == OK
     simulation("step_simulation", steps=1)
     wall = lambda: planner.objects["wall"]  # noqa: E731  welded shapes stand in the world's axes
     peer.until(lambda: reach(wall(), np.array([0.0, 1.0, 0.0])) == 12.5)

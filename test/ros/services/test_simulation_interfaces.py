@@ -315,13 +315,13 @@ def test_setting_a_state(world):
     state = message_class("simulation_interfaces/msg/EntityState")()
     state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 3.0, 2.0, 1.0
     state.twist.linear.x = 1.5
-    assert code(simulation("set_entity_state", entity="box", state=state)) == OK
+    assert code(simulation.put("box", state)) == OK
     simulation("step_simulation", steps=10)
     found = simulation("get_entity_state", entity="box").state
     assert found.pose.position.x == pytest.approx(3.015, abs=1e-12) and found.twist.linear.x == 1.5
     for entity, change, number in (("table", {}, FAILED), ("nothing", {}, NOT_FOUND), ("box", {"w": 0.0}, 101)):
         state.pose.orientation.w = change.get("w", 1.0)
-        assert code(simulation("set_entity_state", entity=entity, state=state)) == number
+        assert code(simulation.put(entity, state)) == number
     assert code(simulation("reset_simulation", scope=2)) == OK
 
 
