@@ -38,6 +38,7 @@ SIZES = (4, 8, 16, 20, 24, 28, 40, 64, 120, 400, 2000)  #: of random requests [b
 BROWSERS = 16  #: connections to the page at a time
 WINDOW, PATIENCE = 8, 20.0  #: requests that wait for an answer at a time; seconds to wait for one
 BATCH = 5  #: changed requests between two questions for the node's state; a service keeps ten of a client
+PAUSE = ("/mb_contact/pause", "std_srvs/srv/SetBool")
 STATE = ("/get_simulation_state", "simulation_interfaces/srv/GetSimulationState")
 FLOATS = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-320, 1e308, -1e308, 1.0, -1.0, 1e6)
 FAULT = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|in a callback")  #: what a bug looks like
@@ -142,7 +143,9 @@ class Attacker:
         from mb_contact.ros.embedded.messages import serialize
         from mb_contact.ros.embedded.services import pack
 
-        client, request, written, there = self.client(name, kind), f"{kind}_Request", 0, self.is_there()
+        client, request, written = self.client(name, kind), f"{kind}_Request", 0
+        question = PAUSE if "step" in name else STATE  # a pause ends steps that go on for ever
+        there = self.is_there(question)
         while written < count:
             data = bytearray(pack((7, written), serialize(hostile(request, self.chance), request)))
             for _ in range(self.chance.randint(1, 4)):
@@ -156,10 +159,10 @@ class Attacker:
                 continue
             written += 1
             if written % BATCH == 0:
-                there, before = self.is_there(), there
-                self.wait(STATE, before)
+                there, before = self.is_there(question), there
+                self.wait(question, before)
         self.sent += written
-        self.wait(STATE, there)
+        self.wait(question, there)
 
     def whole(self, name, kind, count):
         """Send so many requests with hostile values, and judge all answers."""
@@ -176,7 +179,7 @@ class Attacker:
     def judge(self, name, message, future):
         """Wait for an answer; one that tells of an exception is a fault."""
         for _ in range(int(PATIENCE) if name.endswith("step_simulation") else 0):
-            self.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True)  # ends what would take for ever
+            self.call(*PAUSE, data=True)  # ends what would take for ever
             if future.wait(1.0):  # it may have begun after the pause
                 break
         if not future.wait(PATIENCE):
@@ -189,10 +192,10 @@ class Attacker:
         if FAULT.search(text) and FAULT.search(OURS.sub("", text)):
             self.faults.append(f"{name}: {text[:300]} to {str(message)[:300]}")
 
-    def is_there(self):
-        """Ask the node for its state; the answer to come."""
-        client = self.client(*STATE)
-        return client.call_async(client.Request())
+    def is_there(self, question):
+        """Ask the node for its state, or to pause; the answer to come."""
+        client = self.client(*question)
+        return client.call_async(client.Request(data=True) if question == PAUSE else client.Request())
 
     def wait(self, service, future):
         """An answer, which has to come."""
@@ -231,8 +234,8 @@ def attack_services(attacker, arguments):
         half = max(1, arguments.count // 2)
         attacker.changed(name, kind, half)
         attacker.whole(name, kind, half)
-        attacker.wait(STATE, attacker.is_there())
-        attacker.call("/mb_contact/pause", "std_srvs/srv/SetBool", data=True)  # ends steps that others wait for
+        attacker.wait(STATE, attacker.is_there(STATE))
+        attacker.call(*PAUSE, data=True)  # ends steps that others wait for
         told(name, attacker.sent - before, time.monotonic() - begun)
 
 
