@@ -99,13 +99,13 @@ class _Rays:
     So a world that is built anew, for each body that comes or goes, has not to make them again.
     """
 
-    _made: WeakValueDictionary[str, _Rays] = WeakValueDictionary()
+    _made: "WeakValueDictionary[str, _Rays]" = WeakValueDictionary()
 
     def __init__(self, directions: Floats) -> None:
         self.directions, self.tiles = directions, tiles(directions)
 
     @classmethod
-    def of(cls, grid: Image | Scan) -> _Rays:
+    def of(cls, grid: Image | Scan) -> "_Rays":
         """Those of an image or a scan."""
         rays = cls._made.get(repr(grid))
         if rays is None:
