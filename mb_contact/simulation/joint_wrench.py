@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_choice
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows
@@ -216,3 +217,22 @@ def _joints_of(world):
 def _moved(force, shift):
     """A spatial force about a point that lies ``-shift`` from its own."""
     return np.concatenate((force[:3] + np.cross(shift, force[3:]), force[3:]))
+
+
+def add_loop_forces(context, dt, external):
+    """Forces of closures, and of gears of two joints, on bodies (n, 6); those of friction and drives are efforts."""
+    info = context.bilateral.info
+    rows, impulse, couplings = context.rows, context.solution.r, context.couplings
+    first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
+    gears = last - int(info[GEARS])
+    released = context.memory.released
+    loops = sum(CLOSURE_ROWS[kind] for kind in couplings.closures.kind[released < BEFORE])
+    acting = list(range(first, first + loops))
+    if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
+        acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
+    for g, ratio in enumerate(couplings.gears.ratio):
+        acting += [gears + g, last + g] if ratio else []
+    for r in acting:
+        for body, on in ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r])):
+            if body != WORLD:
+                external[body] += on * impulse[r] / dt

@@ -12,6 +12,7 @@ import numpy as np
 from mb_contact.checks import Floats
 from mb_contact.dynamics.jacobians import frame_pose
 from mb_contact.errors import SceneError
+from mb_contact.model.scene_parts import Pose
 from mb_contact.model.sensors import FACES, Pad
 from mb_contact.types import SHAPE_BOX
 
@@ -78,6 +79,33 @@ def wrench_about(touch: Touch, origin: Floats, R: Floats, dt: float) -> Floats:
     """Sum of contacts as a mean wrench over a step about a point of the world, in the axes R [N m, N]."""
     moment = np.cross(touch.points - origin, touch.impulses) + touch.moments
     return np.concatenate([moment.sum(axis=0) @ R, touch.impulses.sum(axis=0) @ R]) / dt
+
+
+def seen_from(pose: Pose | None, wrench: Floats) -> Floats:
+    """A wrench about the origin of a frame, in its axes, as one about that of a pose in it, in its axes.
+
+    Parameters
+    ----------
+    pose : Pose or None
+        The frame itself where there is none.
+    wrench : ndarray (6,)
+        Moment and force [N m, N].
+
+    Returns
+    -------
+    ndarray (6,)
+        Of the same forces.
+
+    Examples
+    --------
+    >>> at = mb.model.Pose((1.0, 0.0, 0.0))
+    >>> mb.simulation.pads.seen_from(at, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5.0]))
+    array([0., 5., 0., 0., 0., 5.])
+    """
+    if pose is None:
+        return wrench
+    R, force = pose.rotation(), wrench[3:]
+    return np.concatenate(((wrench[:3] - np.cross(pose.origin(), force)) @ R, force @ R))
 
 
 class PadFace:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mb_contact.checks import Floats, as_choice
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_forward_dynamics
 from mb_contact.dynamics.jacobians import acceleration, frame_pose, velocity
@@ -25,9 +24,9 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.model.scene import Pose
 from mb_contact.model.sensors import RAYS
 from mb_contact.simulation.cameras import OPTICAL, Cameras, noisy
-from mb_contact.simulation.joint_wrench import BEFORE
-from mb_contact.simulation.pads import PadFace, touches, wrench_about
-from mb_contact.types import CLOSURE_ROWS, OK, WORLD
+from mb_contact.simulation.joint_wrench import add_loop_forces
+from mb_contact.simulation.pads import PadFace, seen_from, touches, wrench_about
+from mb_contact.types import OK, WORLD
 
 TARED = ("force_torque", "contact", "tactile")  #: kinds whose zero can be set
 
@@ -351,7 +350,7 @@ class Sensors:
             for g, body in enumerate(context.world.geoms.body):
                 if body != WORLD:
                     self._external[body] += context.work.geom_impulse[g] / context.last.dt
-            self._add_loops(context.last.dt)
+            add_loop_forces(context, context.last.dt, self._external)
         tree, joints, k = context.world.tree, context.joints, context.joints.sprung
         d = tree.v_start[k]
         effort[d] -= joints.stiffness[d] * (context.q[tree.q_start[k]] - joints.rest[d])
@@ -361,54 +360,9 @@ class Sensors:
             raise DynamicsError("the accelerations of the present state are not finite")
         return v_dot
 
-    def _add_loops(self, dt):
-        """Forces of closures, and of gears that couple two joints; those of friction and drives are efforts."""
-        context, info = self._simulator.context, self._simulator.context.bilateral.info
-        rows, impulse, couplings = context.rows, context.solution.r, context.couplings
-        first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
-        gears = last - int(info[GEARS])
-        released = context.memory.released
-        loops = sum(CLOSURE_ROWS[kind] for kind in couplings.closures.kind[released < BEFORE])
-        acting = list(range(first, first + loops))
-        if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
-            acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
-        for g, ratio in enumerate(couplings.gears.ratio):
-            acting += [gears + g, last + g] if ratio else []
-        for r in acting:
-            for body, on in ((rows.body_a[r], rows.on_a[r]), (rows.body_b[r], rows.on_b[r])):
-                if body != WORLD:
-                    self._external[body] += on * impulse[r] / dt
-
     _READERS = MappingProxyType({
         "imu": _imu, "force_torque": _joint_wrench, "encoder": _encoder, "contact": _contact, "tactile": _tactile,
     })
-
-
-def seen_from(pose: Pose | None, wrench: Floats) -> Floats:
-    """A wrench about the origin of a frame, in its axes, as one about that of a pose in it, in its axes.
-
-    Parameters
-    ----------
-    pose : Pose or None
-        The frame itself where there is none.
-    wrench : ndarray (6,)
-        Moment and force [N m, N].
-
-    Returns
-    -------
-    ndarray (6,)
-        Of the same forces.
-
-    Examples
-    --------
-    >>> at = mb.model.Pose((1.0, 0.0, 0.0))
-    >>> mb.simulation.sensors.seen_from(at, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5.0]))
-    array([0., 5., 0., 0., 0., 5.])
-    """
-    if pose is None:
-        return wrench
-    R, force = pose.rotation(), wrench[3:]
-    return np.concatenate(((wrench[:3] - np.cross(pose.origin(), force)) @ R, force @ R))
 
 
 class Sensing:
