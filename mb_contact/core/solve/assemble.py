@@ -241,23 +241,32 @@ def assemble_by_rows(P, tree, kin, art, compliance, rows, gears, n_rows):
 
 
 @part
+def _terms(P, compliance, rows, b, i):
+    """Sum of the absolute terms of the compliance of row i, of block b."""
+    if P.face[0] == BY_ROWS:
+        return compliance_terms(compliance, rows, P.source[i])
+    return own_terms(P.bodies, b, i - P.blocks.start[b])
+
+
+@part
 def set_scales(P, compliance, rows):
     """Scales D from the diagonal of W that stands in D, and which rows nothing moves."""
     blocks = P.blocks
     D = blocks.D
-    largest = 0.0
-    for i in range(P.count[ROWS]):
-        largest = max(largest, D[i])
-        P.immobile[i] = 0
+    largest, best, of = 0.0, -1, 0
     for b in range(P.count[BLOCKS]):
-        n = blocks.start[b]
-        for i in range(n, blocks.start[b + 1]):
-            if D[i] > SUSPECT * largest:
+        for i in range(blocks.start[b], blocks.start[b + 1]):
+            P.immobile[i] = 0
+            if D[i] > largest:
+                largest, best, of = D[i], i, b
+    suspect = SUSPECT * largest
+    if best >= 0 and largest <= IMMOBILE * _terms(P, compliance, rows, of, best):
+        suspect = largest  # contacts within an embedded loop that leaves none of them a motion
+    for b in range(P.count[BLOCKS]):
+        for i in range(blocks.start[b], blocks.start[b + 1]):
+            if D[i] > suspect:
                 continue
-            if P.face[0] == BY_ROWS:
-                terms = compliance_terms(compliance, rows, P.source[i])
-            else:
-                terms = own_terms(P.bodies, b, i - n)
+            terms = _terms(P, compliance, rows, b, i)
             if D[i] <= max(IMMOBILE * terms, NOTHING * largest):
                 D[i] = max(FLOOR * terms, LEAST * largest)
                 P.immobile[i] = 1
