@@ -11,28 +11,33 @@ and two bodies k, l of one aggregate, or what hangs on them, share its velocitie
 
     Omega(k, l) = psi*(m, k) Upsilon(m) psi(m, l) + B*(k) D^-1 B(l).
 
-Its bodies on a path are essential, and numbered together before all that hangs on them, so that the recursion of the
-blocks finds Omega(k, l) done.
+Where several of its bodies are on paths they are essential, and numbered together before all that hangs on them, so
+that the recursion of the blocks finds Omega(k, l) done.
 """
 
 from mb_contact.core.jit import INTEGER, NOTHING, kernel, on_demand
 from mb_contact.core.tree.aggregates import arm
-from mb_contact.core.tree.path_compliance import block, scatter_compliances, unit_row
+from mb_contact.core.tree.path_compliance import block, scatter_compliances, scattered, unit_row
 from mb_contact.core.tree.spatial import (
     STILL,
+    ZERO,
     moved,
     packed,
     packed_product,
+    packed_shift,
+    put_packed,
     put_spatial,
     spatial,
     spatial_dot,
     spatial_sum,
+    transposed,
+    vector_sum,
 )
 
 
 @on_demand(INTEGER)
 def mark_aggregates(tree, art, touched, compliance):
-    """``mark_essential``; of the bodies of an aggregate those on a path that leaves it there are essential."""
+    """``mark_essential``; where several bodies of an aggregate are on paths, these are essential."""
     g = art.aggregates
     n = tree.parent.shape[0]
     for k in range(n):
@@ -50,9 +55,14 @@ def mark_aggregates(tree, art, touched, compliance):
         if i < 0 and (touched[k] != 0 or compliance.branches[k] > 1):
             count = _number(compliance, k, count)
         if i >= 0 and g.body[g.first_body[i]] == k:
+            paths = 0
             for e in range(g.first_body[i], g.first_body[i + 1]):
-                if compliance.on_path[g.body[e]] != 0:
-                    count = _number(compliance, g.body[e], count)
+                paths += compliance.on_path[g.body[e]]
+            for e in range(g.first_body[i], g.first_body[i + 1]):
+                m = g.body[e]
+                meets = paths > 1 or touched[m] != 0 or compliance.branches[m] > 1
+                if meets and compliance.on_path[m] != 0:
+                    count = _number(compliance, m, count)
     return count
 
 
@@ -88,7 +98,7 @@ def _scatter_body(kin, art, compliance, i, e):
     compliance.near[k] = -1
     if m >= 0:
         _edge(kin, g, i, e, psi)
-    _put_upsilon(g, i, e, m, psi, compliance.Upsilon, k)
+    _scatter_upsilon(kin, g, i, e, m, compliance.Upsilon, k)
     if m < 0:
         return
     fresh = compliance.essential[m] >= 0
@@ -117,30 +127,30 @@ def _edge(kin, g, i, e, psi):
 
 
 @kernel
-def _put_upsilon(g, i, e, m, psi, Upsilon, k):
-    """Upsilon(k) := psi* Upsilon(m) psi + B* D^-1 B, packed; the first term is zero on the inertial frame."""
-    for a in range(6):
-        for b in range(6):
-            g.X[a, b] = 0.0
+def _scatter_upsilon(kin, g, i, e, m, Upsilon, k):
+    """Upsilon(k) of body k on the base m, where w are the columns of Upsilon(m) U D^-1.
+
+    psi* Upsilon psi + B* D^-1 B = phi* Upsilon phi - sum (h f* + f h*) over the columns h of B*, with
+    f = phi* w - (D^-1 h + sum over all columns of D^-1 U . w times theirs) / 2.
+    """
+    l = arm(kin, m, k)
+    upper, coupling, lower = STILL, STILL + ZERO, STILL
     if m >= 0:
         x, y, z = packed(Upsilon, m)
-        for b in range(6):
-            w = packed_product(x, y, z, (psi[0, b], psi[1, b], psi[2, b], psi[3, b], psi[4, b], psi[5, b]))
-            for a in range(6):
-                for j in range(6):
-                    g.X[a, b] += psi[j, a] * w[j]
+        lower, coupling, upper = packed_shift(z, transposed(y), x, vector_sum(ZERO, -1.0, l))
+        coupling = transposed(coupling)
     for c in range(g.columns[i]):
-        for a in range(6):
-            for b in range(6):
-                g.X[a, b] += g.D_inv[i, c] * g.B[e, c, a] * g.B[e, c, b]
-    at = 0
-    for a in range(3):
-        for b in range(a, 3):
-            Upsilon[k, at] = 0.5 * (g.X[a, b] + g.X[b, a])
-            Upsilon[k, 15 + at] = 0.5 * (g.X[3 + a, 3 + b] + g.X[3 + b, 3 + a])
-            at += 1
-        for b in range(3):
-            Upsilon[k, 6 + 3 * a + b] = 0.5 * (g.X[a, 3 + b] + g.X[3 + b, a])
+        d = g.D_inv[i, c]
+        h = spatial(g.B[e], c)
+        f = spatial_sum(STILL, -0.5 * d, h)
+        if m >= 0:
+            w = packed_product(x, y, z, spatial_sum(STILL, d, spatial(g.U[i], c)))
+            f = spatial_sum(f, 1.0, moved(w, l))
+            for o in range(g.columns[i]):
+                part = g.D_inv[i, o] * spatial_dot(spatial(g.U[i], o), w)
+                f = spatial_sum(f, -0.5 * part, spatial(g.B[e], o))
+        upper, coupling, lower = scattered(upper, coupling, lower, h, f)
+    put_packed(Upsilon, k, upper, coupling, lower)
 
 
 @on_demand(NOTHING)

@@ -46,12 +46,12 @@ def scatter_compliances(tree, kin, art, compliance, start, end):
             h = spatial(kin.H, i)
             g = spatial_sum(STILL, art.D_inv[i], spatial(art.U, i))
             w = packed_product(a, b, c, g)
-            a, b, c = _scattered(a, b, c, h, spatial_sum(w, -0.5 * (spatial_dot(g, w) + art.D_inv[i]), h))
+            a, b, c = scattered(a, b, c, h, spatial_sum(w, -0.5 * (spatial_dot(g, w) + art.D_inv[i]), h))
         put_packed(compliance.Upsilon, k, a, b, c)
 
 
 @sweep
-def _scattered(a, b, c, h, f):
+def scattered(a, b, c, h, f):
     """Upsilon - h f* - f h*, by blocks."""
     a = _less_products(a, h[:3], f[:3])
     b = less_outer(b, h[:3], f[3:])
