@@ -8,7 +8,7 @@ python benchmarks/body_coordinates.py [--seconds 5] [--robots dual_arm,ur5,...]
 Robots of example-robot-data and the dual arm move freely from random speeds, without gravity (free fall would
 spin undamped fingers up), limits, damping and collisions.  Then those on a base follow a path by computed torque, with
 gravity, their limits and damping: the way of every joint, 0.3 sin(2 t + i) within its range, and how far body
-coordinates are off joint coordinates.
+coordinates are off joint coordinates.  At last J14's Figure 6: when the last of 12 links has parted between the two.
 """
 
 from __future__ import annotations
@@ -125,6 +125,31 @@ def run_driven(seconds: float, robots: list[str]) -> None:
                   + f"{np.abs(ways - joints).max():>10.1e}{np.sqrt(effort):>12.2f}", flush=True)  # fmt: skip
 
 
+def heights(chain, seconds: float, **settings) -> tuple[np.ndarray, float, float]:
+    """Heights (steps,) of a pendulum's last sphere [m], CPU seconds and the worst opening of a hinge."""
+    sim, z, opening = mb.Simulator(chain.scene(**settings)), [], 0.0
+    body, at = sim.world.geoms.body.max(), sim.world.geoms.p[np.argmax(sim.world.geoms.body)]
+    start = time.process_time()
+    for _ in range(round(seconds / chain.time_step)):
+        opening = max(opening, sim.step().certificate.closure_error)
+        z.append(sim.context.kin.p[body, 2] + sim.context.kin.R[body, 2] @ at)
+    return np.array(z), time.process_time() - start, opening
+
+
+def run_figure_6(seconds: float, links: int = 12) -> None:
+    """Print when joint and body coordinates have parted."""
+    print(f"\nJ14 Figure 6, {links} links, {seconds:g} s: times at which heights have parted [s], hinges [m], CPU [s]")
+    print(f"{'step [ms]':>9}{'by 1 mm':>10}{'by 10 mm':>10}{'by 100 mm':>10}{'opening':>10}{'joints':>8}{'bodies':>8}")
+    for dt in (1e-3, 5e-4, 2.5e-4):
+        chain = mb.pendulum(links, time_step=dt)
+        joints, cost, _ = heights(chain, seconds)
+        bodies, more, opening = heights(chain, seconds, coordinates="bodies")
+        apart = np.abs(joints - bodies)
+        when = [np.flatnonzero(apart > limit) for limit in (1e-3, 1e-2, 1e-1)]
+        times = "".join(f"{dt * (at[0] + 1):>10.4f}" if len(at) else f"{'never':>10}" for at in when)
+        print(f"{1e3 * dt:>9g}{times}{opening:>10.1e}{cost:>8.2f}{more:>8.2f}", flush=True)
+
+
 def run(seconds: float, robots: list[str]) -> int:
     """Measure and print."""
     print(f"moving freely for {seconds:g} s, steps of 1 ms; closure error: the worst so far of all hinges [m, rad]")
@@ -144,6 +169,7 @@ def run(seconds: float, robots: list[str]) -> int:
                   + "".join(f"{worst[t]:>10.1e}" for t in MOMENTS) + f"{energy:>11.2g}{cost:>11.0f}",
                   flush=True)  # fmt: skip
     run_driven(seconds, [name for name in robots if name in ON_A_BASE])
+    run_figure_6(min(seconds, 4.0))  # from 4.27 s on, folded on the floor, the chain of free bodies runs away
     return 0
 
 
