@@ -171,12 +171,12 @@ def prescribed_dynamics(
     InputError
         Sizes do not fit.
     """
-    T, theta_ddot = model.hinge_vector(T, "T"), model.hinge_vector(theta_ddot, "theta_ddot").copy()
+    forces, whole = model.hinge_vector(T, "T"), model.hinge_vector(theta_ddot, "theta_ddot").copy()
     given = as_vector(np.asarray(prescribed, dtype=np.float64), model.N, "prescribed") != 0.0
     if not np.isin(prescribed, (0, 1)).all():
         raise InputError("prescribed must be true or false for each degree of freedom")
-    a = model.a + model.H_full[given].T @ theta_ddot[given]
+    a = model.a + model.H_full[given].T @ whole[given]
     rows = [H[~given[own]] for H, own in zip(model.H, model.hinges)]
     free = SkoModel(model.phi, rows, model.M, a, model.b, model.names)
-    theta_ddot[~given] = forward_dynamics(free, T[~given])
-    return theta_ddot, model.inverse_dynamics(np.zeros(model.N), theta_ddot).T
+    whole[~given] = forward_dynamics(free, forces[~given])
+    return whole, model.inverse_dynamics(np.zeros(model.N), whole).T
