@@ -33,10 +33,7 @@ SCENE = ROOT / "config" / "dual_arm_lift.yaml"
 STEPS = 12  #: in which the pointer moves
 FRAME = "new Promise(requestAnimationFrame)"
 MARK = "[...document.querySelectorAll('canvas')].some((c) => getComputedStyle(c).cursor === 'pointer')"
-SIZE = """(() => {
-    const canvas = document.querySelector("canvas[data-engine^=three]");
-    return [canvas.width, canvas.height];
-})()"""
+RATIO = "((canvas) => canvas.width / canvas.height)(document.querySelector('canvas[data-engine^=three]'))"
 PLAYED = """new Promise((play, fail) => {
     const video = document.createElement("video");
     video.onloadeddata = () => play([video.videoWidth, video.videoHeight]);
@@ -171,7 +168,8 @@ def test_a_box_is_dragged_plotted_and_filmed_in_a_browser(session, browser, tmp_
     page.wait("Number(document.querySelector('button[onclick]').dataset.parts) > 1")  # a slow machine encodes late
     page.click("stop and save the video")
     video = base64.b64encode(saved(folder)).decode()
-    assert page.evaluate(PLAYED % video) == page.evaluate(SIZE)  # the browser plays what it has saved
+    width, height = page.evaluate(PLAYED % video)  # the browser plays what it has saved
+    assert width / height == pytest.approx(page.evaluate(RATIO), rel=0.02)  # a slow page draws fewer pixels at times
 
 
 def test_two_tabs_and_another_scene_while_one_of_them_drags(session, browser):
