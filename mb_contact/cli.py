@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from mb_contact.errors import DynamicsError, InputError, MbContactError, SolverError
 
 INTERRUPTED = 130
+PACKAGES = ("--package-path", {"action": "append", "default": [], "metavar": "DIR",
+                               "help": "folder of ROS packages, for package:// and xacro's $(find); again for more"})
 BACKENDS = ("auto", "rclpy", "embedded")
 
 
@@ -49,6 +51,7 @@ def _add_commands(commands):
     _command(
         commands, "run", _run, "run a scene as a ROS 2 node until Ctrl-C or --duration",
         *RUN_OPTIONS,
+        PACKAGES,
         (
             ("--view", {"action": "store_true", "help": "show the node in the browser too (needs viser)"}),
             ("--headless", {"action": "store_true", "help": "no view (the default)"}),
@@ -58,7 +61,7 @@ def _add_commands(commands):
         epilog="Everything from --ros-args on goes to ROS (-r, -p, --params-file).",
     )  # fmt: skip
     add_view_arguments(_command(
-        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node",
+        commands, "view", _view, "show a scene in the browser, simulated here or, with --follow, by a node", PACKAGES,
         epilog="Needs viser: pip install 'mb_contact[viewer]'. With --follow --ros-args ... goes to ROS,"
         " such as -p frame_prefix:=left/ where the node has one.",
     ))  # fmt: skip
@@ -100,12 +103,13 @@ def _add_commands(commands):
     _command(
         commands, "check", _check, "read a scene, build it, and say what is in it",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
+        PACKAGES,
     )
     _command(
         commands, "info", _info, "read a robot and print its tree, masses, sparsity, limits and warnings",
         ("urdf", {"metavar": "URDF", "help": "URDF or xacro file, a path or package://"}),
         ("--floating", {"action": "store_true", "help": "with a floating base"}),
-        ("--package-dir", {"action": "append", "default": [], "metavar": "DIR", "help": "folder of ROS packages"}),
+        PACKAGES,
         epilog="What load_urdf refuses by default but can load (meshes, inertias) is a warning here.",
     )  # fmt: skip
     _command(
@@ -119,6 +123,7 @@ def _add_commands(commands):
         commands, "export", _export, "write a scene as an MJCF model, for MuJoCo",
         ("scene", {"metavar": "SCENE", "help": "scene file (YAML) or URDF"}),
         ("model", {"metavar": "MODEL.xml", "help": "file to write; an existing one is replaced"}),
+        PACKAGES,
     )  # fmt: skip
     _command(
         commands, "lcp", _lcp, "solve w = M z + q, w >= 0, z >= 0, w z = 0, or contact on friction cones",
@@ -132,6 +137,7 @@ def _add_commands(commands):
     _command(
         commands, "compile", _compile, "compile kernels ahead: those of every step, of scenes, or of every feature",
         ("scenes", {"nargs": "*", "metavar": "SCENE", "help": "scene files (YAML) whose kernels are compiled too"}),
+        PACKAGES,
         ("--all", {"action": "store_true", "help": "every feature and every scene of the library"}),
         ("--into", {"metavar": "DIR", "help": "copy what was compiled into DIR, as a package carries it"}),
         epilog="Kernels are kept in ~/.cache/mb_contact, or where MB_CONTACT_CACHE_DIR says.",
@@ -292,7 +298,6 @@ def _info(arguments):
     model = load_urdf(
         arguments.urdf,
         floating=arguments.floating,
-        package_dirs=arguments.package_dir,
         collision_meshes="warn",
         inertia_errors="warn",
         massless="armature",
@@ -403,6 +408,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv, ros_args = split_ros_arguments(argv)
     arguments = build_parser().parse_args(argv)
     arguments.ros_args = ros_args
+    if getattr(arguments, "package_path", None):  # where every reader looks
+        folders = [os.path.abspath(folder) for folder in arguments.package_path]
+        os.environ["ROS_PACKAGE_PATH"] = os.pathsep.join([*folders, os.environ.get("ROS_PACKAGE_PATH", "")])
     try:
         code = arguments.run(arguments)
         sys.stdout.flush()

@@ -62,7 +62,7 @@ def find_resource(
     if not address.startswith("package://"):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
-    remedy = "source its workspace or pass package_dirs"
+    remedy = "source its workspace or pass package_dirs (mb-contact: --package-path)"
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")

@@ -237,7 +237,7 @@ class SceneModel:
     ``urdf`` is a path (relative to the scene file), a ``package://`` address or XML text;
     ``base`` is ``weld`` (the root link is fixed to the inertial frame) or ``free``; a free one may start
     with a ``velocity``, joints with ``velocities`` [rad/s, m/s].
-    ``collision_meshes``, ``inertia_errors``, ``mimic`` and ``massless`` are those of
+    ``collision_meshes``, ``inertia_errors``, ``mimic``, ``massless`` and ``xacro_args`` are those of
     :func:`~mb_contact.model.urdf.load_urdf`.
 
     Examples
@@ -261,6 +261,7 @@ class SceneModel:
     inertia_errors: str = "error"
     mimic: str = "eliminate"
     massless: str = "error"
+    xacro_args: dict[str, str] = field(default_factory=dict)
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
     flexible_links: dict[str, FlexibleLink] = field(default_factory=dict)  #: links that deform in modes, by name
 

@@ -194,6 +194,7 @@ _model = record(SceneModel, {
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("eliminate", "independent", "error"),
     "massless": choice("error", "merge", "armature"),
+    "xacro_args": named(text),
     "srdf": text,
     "flexible_links": named(_flexible_link),
 }, required=("urdf",))

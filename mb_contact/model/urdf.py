@@ -181,7 +181,7 @@ def _expand_xacro(path, arguments, package_dirs):
         try:
             return xacro.process_file(str(path), mappings=dict(arguments or {})).toprettyxml(indent="  ")
         except Exception as error:  # xacro raises its own types, SyntaxError, expat and OS errors
-            remedy = "; xacro_args gives arguments, as does: xacro FILE name:=value > robot.urdf"
+            remedy = "; xacro_args gives arguments, also beside a scene's urdf, or: xacro FILE name:=value > robot.urdf"
             remedy = remedy if "substitution argument" in str(error) else ""
             raise ModelError(f"{path}: xacro failed: {missing[0] if missing else error}{remedy}") from error
         finally:

@@ -219,6 +219,7 @@ class _Builder:
             inertia_errors=entry.inertia_errors,
             mimic=entry.mimic,
             massless=entry.massless,
+            xacro_args=entry.xacro_args,
             series_springs=[name for name, a in entry.actuators.items() if a.series_stiffness is not None],
             flexible_links=flexible_links(self.scene, entry, f"{key}.flexible_links"),
         )

@@ -12,6 +12,7 @@ import pytest
 import yourdfpy
 
 import mb_contact as mb
+from mb_contact.cli import main
 from mb_contact.errors import InputError, ModelError
 from mb_contact.model import find_resource, load_urdf
 from mb_contact.types import (
@@ -151,6 +152,9 @@ def test_xacro_with_arguments(tmp_path):
     file.write_text(XACRO)
     assert load_urdf(file).link_names == ("left_link",)
     assert load_urdf(file, xacro_args={"side": "right"}).link_names == ("right_link",)
+    scene = tmp_path / "scene.yaml"
+    scene.write_text("models: [{urdf: a.urdf.xacro, xacro_args: {side: right}}]", encoding="utf-8")
+    assert "right_link" in mb.build_world(mb.load_scene(scene)).frames
     file.write_text(XACRO.replace('<xacro:arg name="side" default="left"/>', ""))
     with pytest.raises(ModelError, match=r"Undefined substitution argument side; xacro_args gives arguments"):
         load_urdf(file)
@@ -177,6 +181,11 @@ def test_xacro_finds_packages_without_ros(tmp_path, monkeypatch):
     assert load_urdf(file, package_dirs=[tmp_path / "elsewhere"]).link_names == ("part",)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
     assert load_urdf(file).link_names == ("part",)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", "")
+    for command in ("info", "check"):
+        assert main([command, str(file), "--package-path", str(tmp_path / "elsewhere")]) == 0
+        monkeypatch.setenv("ROS_PACKAGE_PATH", "")
+        assert main([command, str(file)]) == 2
     monkeypatch.delenv("ROS_PACKAGE_PATH")
     (tmp_path / "elsewhere" / "parts").rename(tmp_path / "parts")
     assert load_urdf(file).link_names == ("part",)
