@@ -3,7 +3,8 @@
 
 """Hostile requests to every service of a node, its action, and the page of its view; the node has to stand as before.
 
-    python benchmarks/fuzz_node.py [--count 100000] [--service spawn_entity] [--seed 1] [--parts bytes,services,page]
+    python benchmarks/fuzz_node.py [--count 100000] [--service spawn] [--seed 1] [--parts bytes,services,page]
+                                   [--minutes 60]
 
 Over DDS half of the messages to a service are true requests with bytes changed, half have numbers that are NaN,
 infinite, negative or huge, and texts that are long, hostile, or names of files.  Cyclone DDS lets no bytes through that
@@ -104,9 +105,10 @@ def _limits(name):
 class Attacker:
     """Sends requests of all kinds to one service after the other."""
 
-    def __init__(self, environment, chance):
+    def __init__(self, environment, chance, minutes):
         from mb_contact.ros.embedded.backend import EmbeddedNode
 
+        self._until = time.monotonic() + 60.0 * minutes
         self.node, self.chance = EmbeddedNode("attacker", environment=environment), chance
         self.answers, self.done, self.faults, self.sent, self.refused = 0, 0, [], 0, 0
         self._clients, self._stop = {}, False
@@ -116,6 +118,10 @@ class Attacker:
     def _spin(self):
         while not self._stop:
             self.node.spin_once(0.05)
+
+    def goes_on(self):
+        """Whether there is time left to send more."""
+        return time.monotonic() < self._until
 
     def close(self):
         """Leave the graph."""
@@ -146,7 +152,7 @@ class Attacker:
         client, request, written = self.client(name, kind), f"{kind}_Request", 0
         question = PAUSE if "step" in name else STATE  # a pause ends steps that go on for ever
         there = self.is_there(question)
-        while written < count:
+        while written < count and self.goes_on():
             data = bytearray(pack((7, written), serialize(hostile(request, self.chance), request)))
             for _ in range(self.chance.randint(1, 4)):
                 data[self.chance.randrange(4, len(data))] = self.chance.randrange(256)
@@ -168,13 +174,14 @@ class Attacker:
         """Send so many requests with hostile values, and judge all answers."""
         client, request, waiting = self.client(name, kind), f"{kind}_Request", deque()
         for _ in range(count):
-            message = hostile(request, self.chance)
+            if not self.goes_on():
+                break
+            message, self.sent = hostile(request, self.chance), self.sent + 1
             waiting.append((message, client.call_async(message)))
             if len(waiting) >= WINDOW:
                 self.judge(name, *waiting.popleft())
         for message, future in waiting:
             self.judge(name, message, future)
-        self.sent += count
 
     def judge(self, name, message, future):
         """Wait for an answer; one that tells of an exception is a fault."""
@@ -226,7 +233,7 @@ def services():
 def attack_services(attacker, arguments):
     """Send to all services, one after the other; each finds the scene, whatever became of it before."""
     for name, kind in services().items():
-        if not re.search(arguments.service, name):
+        if not re.search(arguments.service, name) or not attacker.goes_on():
             continue
         if why_not := load(attacker):
             attacker.faults.append(f"before {name}: {why_not}")
@@ -236,12 +243,12 @@ def attack_services(attacker, arguments):
         attacker.whole(name, kind, half)
         attacker.wait(STATE, attacker.is_there(STATE))
         attacker.call(*PAUSE, data=True)  # ends steps that others wait for
-        told(name, attacker.sent - before, time.monotonic() - begun)
+        told(name, attacker.sent - before, time.monotonic() - begun, f", {len(attacker.faults)} faults so far")
 
 
-def told(what, sent, seconds):
+def told(what, sent, seconds, more=""):
     """Print a line of the table."""
-    print(f"{what:55s} {sent:8d} messages {seconds:8.1f} s {sent / seconds:8.0f} a second", flush=True)
+    print(f"{what:55s} {sent:8d} messages {seconds:8.1f} s {sent / seconds:8.0f} a second{more}", flush=True)
 
 
 def load(attacker):
@@ -284,7 +291,7 @@ def attack_node(arguments, chance):
         reader.start()
         if not up.wait(300.0):
             raise SystemExit("the node does not come up: " + "".join(log))
-        attacker = Attacker(dict(os.environ), chance)
+        attacker = Attacker(dict(os.environ), chance, arguments.minutes)
         try:
             attack_services(attacker, arguments)
             faults = attacker.faults + as_before(attacker)
@@ -421,6 +428,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100_000, help="messages to each service (default: 100000)")
     parser.add_argument("--service", default="", help="only services whose name this expression finds")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="of requests over DDS, all in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", default="bytes,services,page", help="which of them (default: all)")
     arguments = options_of(parser, argv, count=12, parts="bytes,services")
