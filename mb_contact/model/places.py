@@ -12,6 +12,7 @@ from mb_contact.model.scene_parts import Pose
 #: of an entity; the words of simulation_interfaces
 CATEGORIES = ("object", "robot", "human", "dynamic_object", "static_object")
 FLAT = 1e-12  #: [m^2] corners of a hull that span less area than this lie on a line
+NARROW = 1e-7  #: least width of a hull's corners, over their length
 
 
 @dataclass(frozen=True)
@@ -93,4 +94,4 @@ def is_hull(corners):
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 3:
         return False
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    return bool(spread[0] * spread[1] > FLAT)
+    return bool(spread[0] * spread[1] > FLAT and spread[1] > NARROW * spread[0])
