@@ -408,10 +408,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv, ros_args = split_ros_arguments(argv)
     arguments = build_parser().parse_args(argv)
     arguments.ros_args = ros_args
-    if getattr(arguments, "package_path", None):  # where every reader looks
-        folders = [os.path.abspath(folder) for folder in arguments.package_path]
-        os.environ["ROS_PACKAGE_PATH"] = os.pathsep.join([*folders, os.environ.get("ROS_PACKAGE_PATH", "")])
     try:
+        _look_in(getattr(arguments, "package_path", ()))
         code = arguments.run(arguments)
         sys.stdout.flush()
         return code
@@ -424,6 +422,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MbContactError, OSError) as error:
         print(f"mb-contact: error: {_one_line(error)}", file=sys.stderr)
         return 1 if isinstance(error, (DynamicsError, SolverError)) else 2
+
+
+def _look_in(folders):
+    """Packages are looked for in these folders first, by this process and its children."""
+    if folders:
+        from mb_contact.model.resources import PACKAGE_PATH
+
+        for folder in folders:
+            if not os.path.isdir(folder):
+                raise InputError(f"--package-path: there is no folder '{folder}'")
+        os.environ[PACKAGE_PATH] = os.pathsep.join(map(os.path.abspath, folders))
 
 
 def _one_line(error):

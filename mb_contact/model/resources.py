@@ -14,6 +14,9 @@ ON_PYPI = ("example-robot-data",)  #: packages of robots that scenes of this one
 WHEEL_SHARE = "cmeel.prefix/share"  #: where such wheels put them, below site-packages
 
 
+PACKAGE_PATH = "MB_CONTACT_PACKAGE_PATH"  #: environment variable of folders that hold packages, the first to count
+
+
 def find_resource(
     address: str | os.PathLike[str],
     package_dirs: Iterable[str | os.PathLike[str]] = (),
@@ -21,10 +24,10 @@ def find_resource(
 ) -> Path:
     """Path of an existing file or folder.
 
-    A ``package://name/rest`` address is looked for in the ament index, then along
-    ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``, then where wheels of
-    PyPI put the ``share`` folder of such packages; this package
-    itself is also found in its source checkout or beside an installed wheel.
+    A ``package://name/rest`` address is looked for along MB_CONTACT_PACKAGE_PATH (``--package-path`` of the commands),
+    in the ament index, along ROS_PACKAGE_PATH, then in ``package_dirs`` and the folders above ``start``, then where
+    wheels of PyPI put the ``share`` folder of such packages; this package itself is also found in its source checkout
+    or beside an installed wheel.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ def find_resource(
     if not address.startswith("package://"):
         raise FileNotFoundError(f"'{candidates[0]}' does not exist")
     looked = ", ".join(map(str, candidates)) or "AMENT_PREFIX_PATH and ROS_PACKAGE_PATH, which do not hold it"
-    remedy = "source its workspace or pass package_dirs (mb-contact: --package-path)"
+    remedy = "source its workspace or pass package_dirs (on the command line: --package-path)"
     if package in ON_PYPI:
         remedy += f", or pip install {package}"
     raise FileNotFoundError(f"'{address}' not found; looked at {looked}; {remedy}")
@@ -78,7 +81,7 @@ def exists(path):
 
 def _package_folders(package, package_dirs, start):
     """Folders that may be ``package``, in the order in which they count."""
-    folders = []
+    folders = _held(package, _split(PACKAGE_PATH))
     for prefix in _split("AMENT_PREFIX_PATH"):
         marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / package
         if marker.exists():
@@ -87,15 +90,22 @@ def _package_folders(package, package_dirs, start):
     if start is not None:
         here = Path(start).resolve()
         parents = [here, *here.parents]
-    for base in [*_split("ROS_PACKAGE_PATH"), *map(Path, package_dirs), *parents]:
-        if base.name == package and (base / "package.xml").exists():
-            folders.append(base)
-        if (base / package).is_dir():
-            folders.append(base / package)
+    folders += _held(package, [*_split("ROS_PACKAGE_PATH"), *map(Path, package_dirs), *parents])
     folders += [share / package for share in _wheel_shares() if (share / package).is_dir()]
     if package == OWN_PACKAGE:
         folders += _own_folders()
     return folders
+
+
+def _held(package, folders):
+    """Folders of the package among ``folders``, which are it or hold it."""
+    found = []
+    for base in folders:
+        if base.name == package and (base / "package.xml").exists():
+            found.append(base)
+        if (base / package).is_dir():
+            found.append(base / package)
+    return found
 
 
 def _wheel_shares():

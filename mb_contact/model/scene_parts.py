@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -261,7 +262,7 @@ class SceneModel:
     inertia_errors: str = "error"
     mimic: str = "eliminate"
     massless: str = "error"
-    xacro_args: dict[str, str] = field(default_factory=dict)
+    xacro_args: dict[str, Any] = field(default_factory=dict)
     srdf: str | None = None  #: address of an SRDF file with collision rules of this robot
     flexible_links: dict[str, FlexibleLink] = field(default_factory=dict)  #: links that deform in modes, by name
 

@@ -52,6 +52,7 @@ from mb_contact.model.yaml_reader import (
     describe_mapping,
     described,
     lengths,
+    literal,
     many,
     named,
     number,
@@ -194,7 +195,7 @@ _model = record(SceneModel, {
     "inertia_errors": choice("error", "warn"),
     "mimic": choice("eliminate", "independent", "error"),
     "massless": choice("error", "merge", "armature"),
-    "xacro_args": named(text),
+    "xacro_args": named(literal),
     "srdf": text,
     "flexible_links": named(_flexible_link),
 }, required=("urdf",))

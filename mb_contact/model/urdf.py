@@ -40,7 +40,7 @@ def load_urdf(
     inertia_errors: str = "error",
     mimic: str = "eliminate",
     massless: str = "error",
-    xacro_args: Mapping[str, str] | None = None,
+    xacro_args: Mapping[str, Any] | None = None,
     series_springs: Collection[str] = (),
     flexible_links: Mapping[str, FlexibleLink] | None = None,
 ) -> Model:
@@ -72,8 +72,8 @@ def load_urdf(
         zero, with a warning, so that its links are parts of the one that they hang on.  ``armature`` does the same, and
         where links without inertia among others, in a robot with mimic joints, make the mass matrix singular, for
         which the file is refused otherwise, gives their joints rotors: a hundredth of the inertia about the axis.
-    xacro_args : mapping of str to str, optional
-        Arguments of a xacro file.
+    xacro_args : mapping of str to str, number or bool, optional
+        Arguments of a xacro file; refused with other files.
     series_springs : collection of str
         Joints ``NAME`` behind which a link without mass and a joint ``NAME_spring`` of the same axis are put.
     flexible_links : mapping of str to FlexibleLink, optional
@@ -148,12 +148,20 @@ def _read(source, package_dirs, xacro_args):
         path = find_resource(str(source), package_dirs)
     except FileNotFoundError as error:
         raise ModelError(f"no URDF: {error}") from None
+    if xacro_args and path.suffix != ".xacro":
+        raise InputError(f"{path}: xacro_args are for files that end in .xacro; leave them out, or expand this one")
     if path.suffix == ".xacro":
         return _expand_xacro(path, xacro_args, package_dirs).encode(), f"{path} (expanded)", path.parent
     try:
         return path.read_bytes(), str(path), path.parent
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _texts(arguments):
+    """Values of a xacro file's arguments as a command line has them."""
+    given = (arguments or {}).items()
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given}
 
 
 def _expand_xacro(path, arguments, package_dirs):
@@ -179,7 +187,7 @@ def _expand_xacro(path, arguments, package_dirs):
         kept = {name: sys.modules[name] for name in ours if name in sys.modules}
         sys.modules.update(ours)
         try:
-            return xacro.process_file(str(path), mappings=dict(arguments or {})).toprettyxml(indent="  ")
+            return xacro.process_file(str(path), mappings=_texts(arguments)).toprettyxml(indent="  ")
         except Exception as error:  # xacro raises its own types, SyntaxError, expat and OS errors
             remedy = "; xacro_args gives arguments, also beside a scene's urdf, or: xacro FILE name:=value > robot.urdf"
             remedy = remedy if "substitution argument" in str(error) else ""

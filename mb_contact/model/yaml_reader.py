@@ -94,6 +94,14 @@ def text(reader, node, key):
 described(text, type="string", minLength=1)
 
 
+def literal(reader, node, key):
+    """Reader of a text, number or boolean as it is written."""
+    return reader.scalar(node, key, "a text, a number, true or false")
+
+
+described(literal, type=["string", "number", "boolean"])
+
+
 def boolean(reader, node, key):
     """Reader of true or false."""
     value = reader.scalar(node, key, "true or false").lower()

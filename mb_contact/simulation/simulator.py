@@ -359,8 +359,7 @@ class Simulator(Readings):
         Parameters
         ----------
         effort : array_like (joints,), optional
-            Efforts of ``world.joint_names``, in body coordinates of ``world.hinge_names`` [N m, N]; zero if left out,
-            clamped to the limits.
+            Of ``world.joint_names``, in body coordinates ``hinge_names`` [N m, N]; zero if left out, clamped to limits.
         time_step : float, optional
             Length of this step [s]; ``self.time_step`` if left out.
 

@@ -28,5 +28,5 @@ def test_efforts_differ_by_world_and_step_and_come_again_with_the_seed():
 
 
 def test_a_scene_that_does_not_exist_is_refused():
-    with pytest.raises(mb.InputError, match="the scenes: legged36"):
+    with pytest.raises(mb.InputError, match="there is no scene .biped.; choose one of legged36"):
         bench.run_bench("biped")

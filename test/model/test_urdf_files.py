@@ -153,8 +153,12 @@ def test_xacro_with_arguments(tmp_path):
     assert load_urdf(file).link_names == ("left_link",)
     assert load_urdf(file, xacro_args={"side": "right"}).link_names == ("right_link",)
     scene = tmp_path / "scene.yaml"
-    scene.write_text("models: [{urdf: a.urdf.xacro, xacro_args: {side: right}}]", encoding="utf-8")
-    assert "right_link" in mb.build_world(mb.load_scene(scene)).frames
+    for value, link_name in (("right", "right_link"), ('""', "_link"), ("2.0", "2.0_link"), ("true", "true_link")):
+        scene.write_text(f"models: [{{urdf: a.urdf.xacro, xacro_args: {{side: {value}}}}}]", encoding="utf-8")
+        assert link_name in mb.build_world(mb.load_scene(scene)).frames
+    assert load_urdf(file, xacro_args={"side": True}).link_names == ("true_link",)
+    with pytest.raises(InputError, match=r"xacro_args are for files that end in \.xacro"):
+        load_urdf(DUAL_ARM, xacro_args={"side": "right"})
     file.write_text(XACRO.replace('<xacro:arg name="side" default="left"/>', ""))
     with pytest.raises(ModelError, match=r"Undefined substitution argument side; xacro_args gives arguments"):
         load_urdf(file)
@@ -181,12 +185,13 @@ def test_xacro_finds_packages_without_ros(tmp_path, monkeypatch):
     assert load_urdf(file, package_dirs=[tmp_path / "elsewhere"]).link_names == ("part",)
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
     assert load_urdf(file).link_names == ("part",)
-    monkeypatch.setenv("ROS_PACKAGE_PATH", "")
-    for command in ("info", "check"):
-        assert main([command, str(file), "--package-path", str(tmp_path / "elsewhere")]) == 0
-        monkeypatch.setenv("ROS_PACKAGE_PATH", "")
-        assert main([command, str(file)]) == 2
     monkeypatch.delenv("ROS_PACKAGE_PATH")
+    for command in ("info", "check"):
+        monkeypatch.setenv("MB_CONTACT_PACKAGE_PATH", "")
+        assert main([command, str(file)]) == 2
+        assert main([command, str(file), "--package-path", str(tmp_path / "nowhere")]) == 2
+        assert main([command, str(file), "--package-path", str(tmp_path / "elsewhere")]) == 0
+    monkeypatch.delenv("MB_CONTACT_PACKAGE_PATH")
     (tmp_path / "elsewhere" / "parts").rename(tmp_path / "parts")
     assert load_urdf(file).link_names == ("part",)
 

@@ -12,7 +12,7 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.bench.legged import legged_scene
-from mb_contact.model.scene import Closure, Gear, JointProperties, Pose, Scene, SceneModel
+from mb_contact.model.scene import Closure, Gear, Ground, JointProperties, Pose, Scene, SceneModel
 from paths import ROOT
 from scenes.loop_cases import bar, four_bar, four_bar_joints, four_bar_motion, hinge
 
@@ -320,3 +320,33 @@ def test_springs_of_loops_are_as_of_joints():
     sim.step()
     other.step()
     np.testing.assert_allclose(sim.context.work.v_next, other.context.v, atol=1e-10)
+
+
+@pytest.mark.parametrize("feet", [3, 4, 8])
+def test_a_body_that_its_loop_holds_still_takes_no_impulses_of_contacts(feet):
+    """Crank and body turn about one axis, a pin holds the body, whose feet touch the floor: the crank swings freely."""
+    axis = '<axis xyz="0.1 0.98 0.17"/>'
+    inertial = '<inertial><origin xyz="0.05 0 0.1"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" '
+    inertial += 'ixy="0" ixz="0" iyz="0"/></inertial>'
+    places = [(0.03 * (i - feet / 2), 0.05 * (i % 3) - 0.05) for i in range(feet)]
+    sphere = '<collision><origin xyz="{} {} -0.02"/><geometry><sphere radius="0.02"/></geometry></collision>'
+    soles = "".join(sphere.format(*place) for place in places)
+    urdf = (
+        f'<robot name="r"><link name="base"/><link name="crank">{inertial}</link>'
+        f'<link name="body">{inertial}{soles}</link><joint name="a" type="continuous"><parent link="base"/>'
+        f'<child link="crank"/><origin xyz="0.1 0.2 0"/>{axis}</joint><joint name="b" type="continuous">'
+        f'<parent link="crank"/><child link="body"/>{axis}</joint></robot>'
+    )
+    pin = Closure("point", "body", "base", Pose((0.217, 0.0, 0.113)), Pose((0.317, 0.2, 0.113)))
+    model = SceneModel(urdf=urdf, joints={"a": 0.3, "b": -0.3})
+    scene = Scene(models=(model,), loop_closures=(pin,), ground=Ground(-0.04))
+    speeds = []
+    for case in (scene, replace(scene, ground=None)):
+        sim = embedded(case)
+        for _ in range(60):
+            certificate = sim.step().certificate
+            assert np.abs(sim.context.solution.r).max() < 1e-6 and certificate.residual < 1e-10
+        speeds.append(sim.v)
+        assert certificate.contacts == (feet if case.ground else 0)
+    np.testing.assert_allclose(speeds[0], speeds[1], atol=1e-9)
+    assert speeds[0][0] > 0.3

@@ -112,7 +112,7 @@ def test_step_reset_and_run_reach_the_node(followed):
     follower, node = followed
     follower.pause()
     wait_until(lambda: node.paused, "the pause")
-    before = node.simulator.step_count
+    before = node.ask(lambda: node.simulator.step_count)  # no step is under way any more
     follower.step()
     wait_until(lambda: node.simulator.step_count == before + 1, "the step")
     follower.reset()

@@ -250,7 +250,7 @@ def _end_phase(h, q, r, u, residuals):
 
 @kernel
 def apply_compliance(h, r, u):
-    """u = W r, by the impulse sweep, or by W itself where the rows are not those of a tree alone."""
+    """u = W r, by the impulse sweep, or by W itself where other formulations have made it."""
     n_rows = rows_in_use(h)
     if h.solver[ONLY_ROWS] != 0.0:
         for i in range(n_rows):

@@ -10,7 +10,8 @@ Every friction model poses the same rows; the models differ in the blocks that s
     Coulomb, viscous    CONTACT, and the tangents once more as soft EQUALITY: both forces act side by side
 
 An island is a set of trees that contacts, loops and gears couple.  The operator is posed by rows (Upsilon and Omega, as
-J14 section 8 has it) where that costs less than by bodies: few contacts on long chains.
+J14 section 8 has it) where that costs less than by bodies: few contacts on long chains.  One island whose contacts act
+on few bodies is posed by these (``nodes.py``).
 """
 
 import numpy as np

@@ -5,9 +5,9 @@
 
     u = W r + q,    W = J M^-1 J*,    and (r, u) of each block fulfil the law of its kind (``laws.py``).
 
-By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies, with the rows of loops
-and gears eliminated; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as many as
-its degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
+By rows W is a dense matrix; by nodes it is a small one between the velocities of touched bodies, with rows of loops and
+gears eliminated; by bodies it is J and M in pieces of six velocities: a free body is one piece, a robot as many as its
+degrees of freedom fill.  Impulses are in N s (N m s), velocities in m/s (rad/s).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Factors(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """One island by its touched nodes: W = A Omega A*, with the rows of loops and gears eliminated (``by_nodes.py``).
+    """One island by its touched nodes: W = A Omega A* (``by_nodes.py``), rows of loops and gears eliminated.
 
     A node is a body with six coordinates, its velocity, or a joint with one.  K coordinates (and eight to spare), D
     degrees of freedom, of which the ``pivot`` ones follow the ``free`` ones by the eliminated rows: v_p = X v_f + d.
@@ -151,7 +151,7 @@ class System(NamedTuple):
     r: Annotated[Reals, "R"]
     u: Annotated[Reals, "R"]
     island: Annotated[Integers, "B + 1"]  #: first block of an island
-    face: Annotated[Integers, 1]  #: BY_ROWS or BY_BODIES
+    face: Annotated[Integers, 1]  #: BY_ROWS, BY_BODIES or BY_NODES
     W: Annotated[Reals, "dense", "dense"]  #: by the numbers of ``source``; only BY_ROWS
     tied: Annotated[Integers, 1]  #: equality rows that are made to follow others (``dependent.py``), only BY_ROWS
     order: Annotated[Integers, "F"]  #: equality rows, island by island, those that follow last

@@ -39,7 +39,7 @@ from mb_contact.types import (
 )
 
 STEP, IMPACT, AGAIN = range(3)  #: what a problem is solved for
-NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed by bodies
+NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed otherwise
 TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 

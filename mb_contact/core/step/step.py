@@ -9,7 +9,7 @@
     find_contacts    manifolds
     smooth_dynamics  articulated sweep -> free velocity
     assemble         frames -> rows -> drafted blocks, q, warm start
-    assemble_problem blocks in islands, W by rows or by bodies (problem.py)
+    assemble_problem blocks in islands, W by rows, nodes or bodies (problem.py)
     solve            proximal Newton steps, island by island (problem.py, core/solve)
     settle           impulse sweep -> new velocity; again with a limit more if it passes one
     conclude         certificate, energy, warm start, report; new velocity and position -> their kinematics

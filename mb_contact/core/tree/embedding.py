@@ -28,20 +28,24 @@ from mb_contact.core.tree.closures import closure_geometry
 from mb_contact.core.tree.joints import integrate_joint
 from mb_contact.core.tree.kinematics import body_pose
 from mb_contact.core.tree.spatial import (
-    STILL,
+    ZERO,
     between,
+    linear,
     moved,
     put_spatial,
     spatial,
     spatial_dot,
     spatial_sum,
     vector,
+    vector_product,
+    vector_sum,
 )
 
 CLOSED = 1e-13  #: a Newton step, in rad or over the length of the links, that is rounding
 LOST = 1e-6  #: [m, rad] closure error of a loop that is not closed
 NEWTON_STEPS = 20
 STRIDE = 0.5  #: [rad, and over the length of the links] longest change of a coordinate in one Newton step
+HELD = 1e-13  #: of what its joints add up to: motion of a body that is rounding, since its loop holds the body still
 DEPENDENT = 1e-6  #: part of the largest pivot below which a row follows from those before
 
 
@@ -72,7 +76,11 @@ def aggregate_maps(tree, kin, g, i):
 
 @kernel
 def _body_maps(tree, kin, g, i, c):
-    """B and alpha of the bodies of aggregate i from Z and bias."""
+    """B and alpha of the bodies of aggregate i from Z and bias.
+
+    A body that its loop holds still must not move by rounding: its contacts would have a compliance of 1e-33 and take
+    impulses of 1e23 N s.
+    """
     for e in range(g.first_body[i], g.first_body[i + 1]):
         k = g.body[e]
         up = g.slot[tree.parent[k]] if tree.parent[k] != g.base[i] else -1
@@ -86,10 +94,21 @@ def _body_maps(tree, kin, g, i, c):
             x = spatial_sum(x, g.bias[first + j], spatial(kin.H, j))
         put_spatial(g.alpha, e, x)
         for a in range(c):
-            x = moved(spatial(g.B[up], a), l) if up >= 0 else STILL
+            w, v = ZERO, ZERO
+            turning = moving = 0.0  # the largest that is added
+            if up >= 0:
+                w, v = vector(g.B[up], a), linear(g.B[up], a)
+                across = vector_product(w, l)
+                turning, moving = _largest(w), max(_largest(v), _largest(across))
+                v = vector_sum(v, 1.0, across)
             for j in range(s, s + tree.nv[k]):
-                x = spatial_sum(x, g.Z[first + j, a], spatial(kin.H, j))
-            put_spatial(g.B[e], a, x)
+                h = spatial(kin.H, j)
+                z = g.Z[first + j, a]
+                turning, moving = max(turning, abs(z) * _largest(h[:3])), max(moving, abs(z) * _largest(h[3:]))
+                w, v = vector_sum(w, z, h[:3]), vector_sum(v, z, h[3:])
+            w = w if _largest(w) > HELD * turning else ZERO
+            v = v if _largest(v) > HELD * moving else ZERO
+            put_spatial(g.B[e], a, w + v)
 
 
 @kernel

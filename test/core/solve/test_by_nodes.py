@@ -87,10 +87,16 @@ def test_velocities_of_embedded_loops_are_those_by_rows(seed):
 
 
 def test_embedded_loops_that_are_not_solved_by_nodes_are_posed_by_rows():
-    sim, efforts = moving(limited_scene())
-    sim.newton_budget = 1
-    certificate = sim.step(-efforts).certificate
-    assert sim.context.system.face[0] == BY_ROWS and certificate.solver == "over_budget"
+    """With few Newton steps: some are too few by nodes and enough by rows, from the same velocities and impulses."""
+    sim, efforts = moving(limited_scene(), 2)
+    state = sim.save()
+    v, _, _ = step_by(sim, state, -efforts, True)
+    solved = []
+    for sim.newton_budget in range(1, 40):
+        found, certificate, face = step_by(sim, state, -efforts, False)
+        solved += [found] if face == BY_ROWS and certificate.residual <= 1e-10 else []
+    assert solved
+    np.testing.assert_allclose(solved, np.tile(v, (len(solved), 1)), atol=1e-8)
 
 
 def test_compliances_of_a_contact_are_those_of_the_nodes():
@@ -119,9 +125,11 @@ def test_a_gear_is_eliminated_with_the_loops():
     assert face == BY_NODES and sim.context.system.nodes.info[FOLLOWERS] == 19
     left, right = (sim.world.joint_v[sim.world.joint_names.index(f"{side}_hip_yaw")] for side in ("left", "right"))
     assert v[left] == pytest.approx(-0.5 * v[right], abs=1e-12) and abs(v[left]) > 1e-3
-    by_rows, _, _ = step_by(sim, sim.save(), efforts, True)
-    again, _, _ = step_by(sim, sim.save(), efforts, False)
-    assert certificate.loop_residual < 1e-12 and np.isfinite(by_rows).all() and np.isfinite(again).all()
+    state = sim.save()
+    by_rows, _, _ = step_by(sim, state, efforts, True)
+    again, _, _ = step_by(sim, state, efforts, False)
+    assert certificate.loop_residual < 1e-12
+    np.testing.assert_allclose(again, by_rows, atol=1e-8)
 
 
 def test_loops_that_contradict_each_other_say_so_and_stay_calm():
