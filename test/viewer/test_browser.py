@@ -84,9 +84,12 @@ def opened(browser, session):
 
 
 def picture(page, name):
-    """Keep a screenshot if somebody wants to look at it."""
+    """Keep a screenshot if somebody wants to look at it, without the page's warning of a missing graphics card."""
     folder = os.environ.get("MB_CONTACT_SCREENSHOTS")
     if folder:
+        page.evaluate("document.querySelectorAll('[class*=Notification-closeButton]').forEach((b) => b.click())")
+        page.wait("document.querySelector('[class*=Notification-closeButton]') === null")
+        page.evaluate(FRAME)
         page.screenshot(Path(folder) / f"{name}.png")
 
 

@@ -223,6 +223,9 @@ def start(c: Compiled, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
     if not names:
         return m.qpos0.copy(), np.zeros(m.nv)
     k = names.index(keyframe) if keyframe is not None else names.index("home") if "home" in names else 0
+    others = [c.called("key", i) for i in range(m.nkey) if i != k]
+    if others:
+        c.left_out.append(f"keyframes that it does not begin with: {', '.join(others)}")
     return m.key_qpos[k].copy(), m.key_qvel[k].copy()
 
 

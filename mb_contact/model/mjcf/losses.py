@@ -11,12 +11,13 @@ from mb_contact.model.mjcf.compiled import MESH, Compiled
 
 #: prefix of the arrays, name of their number, what it is called
 PARTS = (
-    ("tendon", "ntendon", "tendons"), ("cam", "ncam", "cameras"),
+    ("tendon", "ntendon", "tendons"), ("cam", "ncam", "cameras"), ("tex", "ntex", "textures"),
     ("flex", "nflex", "flexible bodies"), ("skin", "nskin", "skins"), ("plugin", "nplugin", "plugins"),
 )  # fmt: skip
 #: arrays that are zero where nothing is meant by them, and what they mean; some only newer releases have
 EXTRAS = (
     ("jnt_stiffnesspoly", "jnt", "springs that are not linear, of joints"),
+    ("jnt_margin", "jnt", "limits that act before they are reached, margins of joints"),
     ("dof_dampingpoly", "", "damping that is not linear"),
     ("jnt_springyield", "jnt", "plastic springs of joints"),
     ("body_gravcomp", "body", "gravity compensation of bodies"),
@@ -51,6 +52,8 @@ def losses(c: Compiled) -> Iterator[str]:
         yield f"mocap bodies stand where they begin: {', '.join(c.called('body', b) for b in mocap)}"
     if m.opt.density or m.opt.viscosity:
         yield f"the medium: density {m.opt.density:g} kg/m^3, viscosity {m.opt.viscosity:g} Pa s"
+    if np.any(m.opt.wind):
+        yield f"the wind: {' '.join(f'{speed:g}' for speed in m.opt.wind)} m/s"
     flags = [flag.lower() for flag in FLAGS if flag in c.flags]
     if flags:
         yield f"flags: {', '.join(flags)}"
