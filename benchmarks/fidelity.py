@@ -16,9 +16,11 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 from fidelity_engines import ENGINES
+from measurements import machine, versions
 from quick import options_of
 
 from mb_contact.bench.fidelity import CASES
@@ -45,6 +47,8 @@ SETTINGS = """# All settings of the fidelity suite
 Every figure under every setting; [fidelity](../fidelity.md) says what they are and was written together with this page,
 by the command that it names. Time step 1 ms unless the setting says otherwise.
 
+| | |
+|---|---|
 """
 ENERGY = """
 ## Energy
@@ -129,7 +133,9 @@ def page(outcomes, peers, missing):
 def settings_page(outcomes):
     """The whole of docs/measurements/fidelity.md."""
     sections = [markdown(case, outcomes[name]) for name, case in CASES.items() if outcomes.get(name)]
-    return SETTINGS + "\n".join(sections).rstrip() + "\n"
+    made = {"date": date.today().isoformat(), "machine": machine(), "versions": versions()}
+    head = SETTINGS + "".join(f"| {key} | {text} |\n" for key, text in made.items()) + "\n"
+    return head + "\n".join(sections).rstrip() + "\n"
 
 
 def main():

@@ -22,7 +22,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = (
     "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist", "--hide-scrollbars", "--in-process-gpu", "--remote-debugging-port=0",
-    "--window-size=800,500", "--lang=en-US",
+    f"--window-size={'1000,800' if os.environ.get('MB_CONTACT_SCREENSHOTS') else '800,500'}", "--lang=en-US",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
 )  # fmt: skip
 MISSING = "no Chromium or Chrome here: install one, or name it in MB_CONTACT_BROWSER"
