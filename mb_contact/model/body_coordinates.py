@@ -40,13 +40,18 @@ if TYPE_CHECKING:
     from mb_contact.model.world import World
 
 REFUSED = "a joint is no coordinate then, so it has no {}; leave that out, or use coordinates: joints"
+#: flows hold a limit's impulse as a force: a hinge that is stopped within a step goes on at half its speed meanwhile
+PASSED = (
+    "coordinates: bodies lets a hinge that runs into a limit pass it by up to half of a step's motion; "
+    "use integrator: semi_implicit_euler with collision_scheme: time_stepping to stop it there"
+)
 
 
 def in_body_coordinates(world: Any, scene: Any) -> World:
     """The same bodies, free, their joints as loop closures before those of the scene, and what acts in these.
 
     Left out, with a warning, are forces in joints of several degrees of freedom, limits more than one turn apart, and
-    with another formulation than OS everything but efforts.
+    with another formulation than OS everything but efforts.  Flows pass limits, with a warning too.
 
     Parameters
     ----------
@@ -74,13 +79,16 @@ def in_body_coordinates(world: Any, scene: Any) -> World:
     body_poses(tree, world.q0, kin)
     body_velocities(tree, kin, world.v0, kin.V)
     hinges, names, left = _hinges(world, scene.formulation == "os")
-    warning = (f"coordinates: bodies leaves out {', '.join(left)}",) if left else ()
+    warnings = [f"coordinates: bodies leaves out {', '.join(left)}"] if left else []
+    flows = scene.integrator != "semi_implicit_euler" or scene.collision_scheme == "event"
+    if flows and (np.isfinite(hinges.lower) | np.isfinite(hinges.upper)).any():
+        warnings.append(PASSED)
     return replace(
         world, tree=_free(tree), q0=_constant(np.column_stack([kin.p, [matrix_to_quat(R) for R in kin.R]]).ravel()),
         v0=_constant(kin.V.ravel()), couplings=_with_hinges(world, tree), joints=_no_forces(joints, 6 * n),
         joint_names=(), joint_q=_constant(np.zeros(0, np.int64)), joint_v=_constant(np.zeros(0, np.int64)),
         effort_limit=_constant(np.zeros(0)), objects={name: k for k, name in enumerate(world.body_names)},
-        warnings=world.warnings + warning, hinges=hinges, hinge_names=names,
+        warnings=(*world.warnings, *warnings), hinges=hinges, hinge_names=names,
     )  # fmt: skip
 
 

@@ -192,9 +192,9 @@ class StepContext:
         self.bilateral = make_bilateral_work(self.n, bilateral)
         self.system, self.draft = self._make_system(rows, blocks + bilateral)
         self.closing = make_closing_work(self.n, self.N, bilateral, gears, *self._layout[1:])
-        halves = 2 if self.scene.integrator == "semi_implicit_euler" else 1
+        flows = self.scene.integrator != "semi_implicit_euler" or self.scene.collision_scheme == "event"
         self.friction = _draft.make_friction(
-            FRICTION_MODELS[self.scene.friction_model], n_f, halves, world.viscous, surfaces, capacity
+            FRICTION_MODELS[self.scene.friction_model], n_f, 1 if flows else 2, world.viscous, surfaces, capacity
         )
         work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
         memory = allocate(

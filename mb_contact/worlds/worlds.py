@@ -374,9 +374,11 @@ class Worlds(WorldReadings):
         Raises
         ------
         InputError
-            Arrays of another shape, or not finite; nothing has changed.
+            Arrays of another shape, or not finite, or efforts with ``coordinates: bodies``; nothing has changed.
         """
         commanded, steps = self._store.arrays.effort, as_whole(steps, "steps")
+        if efforts is not None and self.world.hinge_names:
+            raise InputError("worlds have no efforts with coordinates: bodies; use a Simulator, or coordinates: joints")
         if efforts is not None:
             efforts = as_shape(efforts, commanded.shape, "efforts")
         chosen, job = self._chosen(mask), self._jobs.every

@@ -16,6 +16,10 @@ def arms(count=3, threads=1):
     return mb.Worlds(mb.pendulum(2).scene(), count, threads=threads)
 
 
+def bodies():
+    return mb.Worlds(mb.pendulum(1).scene(coordinates="bodies"), 2)
+
+
 def raises(time, world, q, v, effort, data):
     if world == 1 and time > 0.0015:
         raise ValueError("no law for this")
@@ -34,6 +38,7 @@ def short(q, v, effort):
     [
         (lambda worlds: worlds.step(np.zeros((2, 2))), r"efforts must have the shape \(3, 2\), got \(2, 2\)"),
         (lambda worlds: worlds.step([np.nan, 0.0]), r"efforts\[.*\] is nan; every entry must be finite"),
+        (lambda _: bodies().step(np.zeros((2, 0))), "worlds have no efforts with coordinates: bodies; use a Simulator"),
         (lambda worlds: worlds.step("full"), "efforts must hold numbers"),
         (lambda worlds: worlds.step([1.0, 0.0], steps=0), "steps must be a whole number of at least 1, got 0"),
         (lambda worlds: worlds.step([1.0, 0.0], mask=[3]), "by numbers from 0 to 2"),

@@ -156,9 +156,6 @@ def hinge_limits_missed(hinges, kin, v_next, dt):
         if below or above:
             hinges.speed[i] = max(abs(rate), 2.0 * hinges.speed[i])
             missed = True
-    if not missed:
-        for i in range(hinges.body.shape[0]):
-            hinges.speed[i] = 0.0
     return missed
 
 

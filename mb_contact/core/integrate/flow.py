@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from mb_contact.core.arrays import copy
+from mb_contact.core.arrays import copy, fill
 from mb_contact.core.constraints.bilateral import CLOSURE, COUNT
 from mb_contact.core.constraints.servo import (
     implicit_damping,
@@ -306,6 +306,7 @@ def free_velocity(h, f):
     for i in range(h.v.shape[0]):
         work.v_free[i] = f.v_end[i]
         work.speed[i] = abs(f.v_end[i])
+    fill(h.hinges.speed.shape[0], h.hinges.speed, 0.0)
     body_velocities(h.tree, h.kin, work.v_free, work.V_free)
     return OK
 

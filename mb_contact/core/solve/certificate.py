@@ -20,7 +20,8 @@ def certify(P, u, first_bilateral, residuals, loops):
     """Residuals of the impulses ``P.r`` with velocities u of the caller's rows.
 
     Rows of loops, gears and joint friction, from ``first_bilateral`` on, go to ``loops``: worst scaled residual and
-    worst velocity [m/s, rad/s].  A NaN or an infinity counts as infinitely bad.
+    worst velocity [m/s, rad/s], of soft rows beside that of their softness.  A NaN or an infinity counts as infinitely
+    bad.
     """
     for i in range(residuals.shape[0]):
         residuals[i] = 0.0
@@ -53,7 +54,8 @@ def certify(P, u, first_bilateral, residuals, loops):
                 gap, below = _friction(P, u, b, gap, below, residuals)
         if P.source[i] >= first_bilateral:
             loops[0] = max(loops[0], max(gap, below))
-            loops[1] = max(loops[1], abs(w) if kind == EQUALITY else 0.0)
+            soft = mu * z if P.immobile[i] == 0 else 0.0  # mu of an immobile row keeps its impulse at zero
+            loops[1] = max(loops[1], abs(w + soft) if kind == EQUALITY else 0.0)
             continue
         residuals[GAP] = max(residuals[GAP], gap)
         residuals[INFEASIBLE] = max(residuals[INFEASIBLE], below)

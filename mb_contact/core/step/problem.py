@@ -101,11 +101,17 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
 
 
 @kernel
+def _ask(P, q):
+    """Velocities q of the caller's rows, those of rows that are tied from the rows that they follow."""
+    set_velocities(P, q)
+    if P.tied[0] > 0:
+        tie_velocities(P)
+
+
+@kernel
 def start(h):
     """Velocities and warm impulses of the posed system from ``h.sol``."""
-    set_velocities(h.system, h.sol.q)
-    if h.system.tied[0] > 0:
-        tie_velocities(h.system)
+    _ask(h.system, h.sol.q)
     for i in range(h.system.count[ROWS]):
         h.system.r[i] = h.sol.r[h.system.source[i]]
 
@@ -114,7 +120,7 @@ def start(h):
 def start_phase(h, q, theta):
     """Velocities q of the posed system, normal impulses of at least theta, and a cold start: a phase of an impact."""
     P = h.system
-    set_velocities(P, q)
+    _ask(P, q)
     for b in range(P.count[BLOCKS]):
         i = P.blocks.start[b]
         if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL:
@@ -241,6 +247,8 @@ def _drop_push_out(h, P, island):
             h.sol.q[row] -= offset
             h.sol.pushed[row] = offset
             h.rows.offset[row] = 0.0
+    if P.tied[0] > 0:
+        tie_velocities(P)
     return found
 
 

@@ -20,6 +20,7 @@ state untouched.
 
 import numpy as np
 
+from mb_contact.core.arrays import fill
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
 from mb_contact.core.collision.geometry import aabbs, geometry_poses, shape_travel
@@ -87,6 +88,7 @@ def smooth_dynamics(h):
     for i in range(h.v.shape[0]):
         work.v_free[i] = h.v[i] + dt * work.v_dot[i]
         work.speed[i] = abs(work.v_free[i])
+    fill(h.hinges.speed.shape[0], h.hinges.speed, 0.0)
     body_velocities(tree, h.kin, work.v_free, work.V_free)
     return OK
 

@@ -16,6 +16,11 @@ from mb_contact.model.scene import JointProperties, Scene, SceneModel
 
 DT = 1e-3
 N = 5
+SLIDE = (
+    '<robot name="r"><link name="o"/><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+    'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="prismatic"><parent link="o"/><child link="a"/>'
+    '<axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="9" velocity="99"/></joint></robot>'
+)
 
 
 def robot(rng):
@@ -151,3 +156,47 @@ def test_a_limit_that_an_impulse_throws_a_hinge_against_is_found():
     bodies.step()
     np.testing.assert_allclose(bodies.hinges().velocities, tree.joint_velocities(), atol=1e-9)
     np.testing.assert_allclose(tree.joint_velocities(), [5.0, 3.0], atol=1e-9)  # to both limits in 1 ms
+
+
+def test_no_limit_is_within_reach_because_of_a_step_that_failed():
+    for integrator in ("semi_implicit_euler", "rk4"):
+        scene = Scene(models=(SceneModel(SLIDE),), coordinates="bodies", integrator=integrator)
+        sim = mb.Simulator(scene)
+        sim.context.hinges.speed[:] = 1e6
+        sim.step()
+        assert (sim.context.hinges.posed[:, :2] < 0).all()
+
+
+@pytest.mark.parametrize("v", [1.0, 4.0])
+def test_flows_pass_a_limit_by_half_of_a_step_s_motion_and_say_so(v):
+    """The impulse acts as a force over the step: a hinge at its limit goes on by the mean of v and 0 over dt."""
+    dt, start = 5e-3, SceneModel(SLIDE, joints={"j": 1.0}, velocities={"j": v})
+    scene = Scene(models=(start,), coordinates="bodies", gravity=(0.0, 0.0, 0.0), time_step=dt)
+    for settings in ({"integrator": "rk4"}, {"integrator": "midpoint"}, {"collision_scheme": "event"}):
+        sim = mb.Simulator(replace(scene, **settings))
+        sim.step()
+        assert sim.hinges().positions[0] - 1.0 == pytest.approx(0.5 * v * dt, rel=1e-6)
+        assert "pass it by up to half of a step's motion" in sim.world.warnings[-1]
+    sim = mb.Simulator(scene)
+    sim.step()
+    assert sim.hinges().positions[0] == pytest.approx(1.0, abs=1e-12) and not sim.world.warnings
+    free = SLIDE.replace('"prismatic"', '"continuous"')
+    assert not mb.build_world(replace(scene, models=(SceneModel(free),), integrator="rk4")).warnings
+
+
+@pytest.mark.parametrize("settings", [{"integrator": "rk4"}, {"collision_scheme": "event"}])
+def test_damping_and_rotors_in_flows_are_of_second_order(settings):
+    def apart(steps):
+        scenes = (replace(scene, coordinates=c, time_step=0.1 / steps) for c in ("joints", "bodies"))
+        tree, bodies = map(mb.Simulator, scenes)
+        for _ in range(steps):
+            tree.step([3.0])
+            bodies.step([3.0])
+        return abs(bodies.hinges().velocities[0] - tree.joint_velocities()[0])
+
+    damped = SceneModel(
+        SLIDE, velocities={"j": 2.0}, joint_properties={"j": JointProperties(damping=9.0, armature=0.5)}
+    )
+    scene = Scene(models=(damped,), **settings)
+    coarse, fine = apart(20), apart(40)
+    assert 1e-8 < coarse < 1e-2 and 3.5 < coarse / fine < 5.0

@@ -15,12 +15,13 @@ from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, UNILATERAL, mak
 pytestmark = pytest.mark.nojit
 
 
-def residuals(kind, mu, D, r, u, n_f=0, first_bilateral=99):
+def residuals(kind, mu, D, r, u, n_f=0, first_bilateral=99, immobile=0):
     """Residuals and loops of one block."""
     n = len(r)
     P = make_system(n, 1, 0, n, np.zeros(0, np.int64), np.zeros(0, np.int64))
     P.count[:], P.blocks.kind[0], P.blocks.n_f[0], P.blocks.start[1] = (1, n, 1), kind, n_f, n
     P.source[:], P.blocks.mu[:], P.blocks.D[:], P.r[:] = np.arange(n), mu, D, r
+    P.immobile[:] = immobile
     found, loops = np.full(4, np.nan), np.full(2, np.nan)
     certify(make_system_handle(P), np.array(u, float), first_bilateral, found, loops)
     return found, loops
@@ -71,6 +72,10 @@ def test_rows_of_loops_are_kept_apart():
     found, loops = residuals(EQUALITY, [0.0], [4.0], [2.0], [-1.0], first_bilateral=0)
     assert not found[:3].any() and found[WORST] == -1.0
     np.testing.assert_allclose(loops, [0.5, 1.0])
+    _, loops = residuals(EQUALITY, [0.5], [4.0], [2.0], [-0.9], first_bilateral=0)
+    np.testing.assert_allclose(loops, [0.05, 0.1])  # soft: what is beside -0.5 r
+    _, loops = residuals(EQUALITY, [4.0], [4.0], [2.0], [-1.0], first_bilateral=0, immobile=1)
+    assert loops[1] == 1.0  # an immobile row is not soft: its mu is its scale
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.core.step.problem import drop_all_push_out, start_phase
 from mb_contact.model.scene import Ground, Pose, Scene, SceneModel
 
 MASS, INERTIA, HEIGHT, FRONT = 2.0, 0.03, 0.4, 0.1  # [kg, kg m^2, m, m] centre above the ground, studs before it
@@ -68,3 +69,26 @@ def test_a_row_that_follows_is_the_combination_of_the_others():
         a = np.linalg.lstsq(P.W[np.ix_(leads, leads)], P.W[row, leads], rcond=None)[0]
         np.testing.assert_allclose(P.W[row, rows], a @ P.W[np.ix_(leads, rows)], atol=1e-6 * np.abs(W).max())
     np.testing.assert_allclose(sim.v, other.v, atol=1e-6)
+
+
+def test_velocities_follow_in_phases_of_impacts_and_without_push_out():
+    sim = mb.Simulator(sole(1e-6))
+    sim.step()
+    h, P = sim.context.handle, sim.context.system
+
+    def apart():
+        lead, last = slice(int(P.segment[0]), int(P.rank[0])), int(P.segment[1])
+        leads = P.source[P.order[lead]]
+        rows = [P.source[P.order[k]] for k in range(lead.stop, last)]
+        a = np.linalg.lstsq(P.W[np.ix_(leads, leads)], P.W[np.ix_(leads, rows)], rcond=None)[0]
+        return P.q[P.order[lead.stop : last]] - P.q[P.order[lead]] @ a
+
+    rng, size = np.random.default_rng(5), len(sim.context.solution.q)
+    start_phase(h, rng.normal(size=size), np.zeros(size))
+    assert P.tied[0] > 0
+    np.testing.assert_allclose(apart(), 0.0, atol=1e-6)
+    offset = sim.context.rows.offset
+    rows = P.source[: int(P.count[1])]
+    offset[rows] = -rng.uniform(0.5, 1.0, len(rows))  # a push-out along every row
+    assert drop_all_push_out(h) and not offset[rows].any()
+    np.testing.assert_allclose(apart(), 0.0, atol=1e-6)
