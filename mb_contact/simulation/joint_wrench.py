@@ -9,6 +9,8 @@ contacts and loop closures over dt, and external wrenches, on the links beyond t
 
     f_joint = sum over links l beyond  phi(joint, l) (M_l alpha_l + b_l - p_l / dt - f_ext_l)
 
+In body coordinates each sum is that of one body, and closures of joints are left in: all cancel but that of this one.
+
 Under other integrators, and from event to event, the state in the middle of the step stands for the one before it.
 """
 
@@ -18,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.checks import as_choice
-from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES
+from mb_contact.core.constraints.hinge import DAMPING
 from mb_contact.core.handle import make_tree_arrays, make_tree_handle
 from mb_contact.core.tree.evaluate import evaluate_inverse_dynamics
 from mb_contact.core.workspace import Rows
@@ -62,10 +65,14 @@ class JointWrenches:
         self._kin, self._alpha, self._force = arrays.kin, arrays.alpha, arrays.force
         self._handle = make_tree_handle(arrays)
         self._joints, self._still = _joints_of(world)
-        ends = dict(zip(world.couplings.closure_names, ((c.link_a, c.link_b) for c in scene.loop_closures)))
+        self._free = scene.coordinates == "bodies"
+        hinges = len(world.couplings.closure_names) - len(scene.loop_closures)  # closures of joints stand before others
+        own = world.couplings.closure_names[hinges:]
+        ends = dict(zip(own, ((c.link_a, c.link_b) for c in scene.loop_closures)))
         self._embedded = {name: pair for name, pair in ends.items() if name not in couplings.closure_names}
-        self._couplings, self._ends = couplings, [ends[name] for name in couplings.closure_names]
-        self._loops = {name: c for c, name in enumerate(couplings.closure_names)}
+        kept = couplings.closure_names[hinges:]
+        self._couplings, self._ends = couplings, [()] * hinges + [ends[name] for name in kept]
+        self._loops = {name: hinges + c for c, name in enumerate(kept)}
         self._cut = cache(self._make_cut)
 
     @property
@@ -192,7 +199,7 @@ class JointWrenches:
                 if spec.parent != link:
                     continue
                 stack.append(spec.child)
-                if link in rigid and spec.kind != "fixed":
+                if (link in rigid or self._free) and spec.kind != "fixed":  # the sums of free bodies are their own
                     hanging.append(world.frames[spec.child].body)
         for name, ends in self._embedded.items():
             if (ends[0] in links) != (ends[1] in links):
@@ -220,14 +227,17 @@ def _moved(force, shift):
 
 
 def add_loop_forces(context, dt, external):
-    """Forces of closures, and of gears of two joints, on bodies (n, 6); those of friction and drives are efforts."""
+    """Forces of closures, gears of two joints and hinges on bodies (n, 6); those of friction and drives are efforts."""
     info = context.bilateral.info
     rows, impulse, couplings = context.rows, context.solution.r, context.couplings
     first, last = int(info[FIRST]), int(info[FIRST] + info[COUNT])
-    gears = last - int(info[GEARS])
+    gears = last - int(info[GEARS]) - int(info[HINGES])  # worlds have gears or hinges
     released = context.memory.released
     loops = sum(CLOSURE_ROWS[kind] for kind in couplings.closures.kind[released < BEFORE])
     acting = list(range(first, first + loops))
+    posed = context.hinges.posed
+    if int(info[HINGES]) == np.count_nonzero(posed[:, DAMPING:] >= 0):  # not those of an impact
+        acting += posed[posed >= 0].tolist()
     if gears - first - loops == len(context.joints.rubbing):  # not those of an impact
         acting += (first + loops + np.flatnonzero(context.joints.rubbing < 0)).tolist()
     for g, ratio in enumerate(couplings.gears.ratio):

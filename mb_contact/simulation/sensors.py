@@ -133,7 +133,7 @@ class Sensors:
         if sensor.partner is not None:
             yield sensor.partner, touched
         for joint in sensor.joints:
-            yield joint, world.joint_names
+            yield joint, world.joint_names or world.hinge_names
 
     def _pad(self, sensor, key):
         try:
@@ -178,7 +178,7 @@ class Sensors:
         return self._sensors[as_choice(name, self._sensors, "sensor")]
 
     def joints(self, name: str) -> Any:
-        """Places of an encoder's joints among ``world.joint_names``.
+        """Places of an encoder's joints among ``world.joint_names``, in body coordinates among ``world.hinge_names``.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Sensors:
         -------
         list of int
         """
-        known = self._simulator.world.joint_names
+        known = self._simulator.world.joint_names or self._simulator.world.hinge_names
         return [known.index(joint) for joint in self._sensors[name].joints or known]
 
     def frames(self, name: str) -> dict[str, tuple[Floats, Floats]]:
@@ -304,6 +304,9 @@ class Sensors:
 
     def _encoder(self, sensor):
         rows = self.joints(sensor.name)
+        if self._simulator.world.hinge_names:
+            state = self._simulator.hinges()
+            return EncoderReading(state.positions[rows], state.velocities[rows])
         return EncoderReading(self._simulator.joint_positions()[rows], self._simulator.joint_velocities()[rows])
 
     def _tactile(self, sensor):

@@ -12,7 +12,19 @@ import pytest
 
 import mb_contact as mb
 from mb_contact.model.rotations import quat_to_matrix
-from mb_contact.model.scene import Closure, Gear, Ground, Material, ModelMaterials, Pose, Primitive, Scene, SceneModel
+from mb_contact.model.scene import (
+    Closure,
+    Gear,
+    Ground,
+    JointProperties,
+    Material,
+    ModelMaterials,
+    Pose,
+    Primitive,
+    Scene,
+    SceneModel,
+)
+from mb_contact.model.sensors import Sensor
 
 LINK = '<link name="{0}"><inertial><origin xyz="{1}"/><mass value="{2}"/><inertia ixx="{3}" iyy="{4}" izz="{5}" ' \
     'ixy="0.0001" ixz="0" iyz="-0.00005"/></inertial>{6}</link>'  # fmt: skip
@@ -294,3 +306,31 @@ def test_an_impact_goes_through_a_loop():
         np.testing.assert_allclose(sim.joint_wrench("hinge")[3:], [0.0, 0.0, expected], rtol=1e-3, atol=1e-3)
         struck = max(struck, impulse)
     assert struck > 1.0
+
+
+@pytest.mark.parametrize("kind", ["fixed", "prismatic"])
+def test_body_coordinates_have_the_wrenches_and_readings_of_joint_coordinates(kind):
+    """An arm with efforts, damping, a rotor, friction, a joint at its limit and a push, moving or on a thread."""
+    threaded = kind == "prismatic"
+    text = urdf(kind).replace("<limit", '<dynamics damping="0.2" friction="0.1"/><limit')
+    rates = {} if threaded else {"shoulder": 1.0, "elbow": -2.0}
+    rotor = {"shoulder": JointProperties(armature=0.1)}
+    model = SceneModel(text, joints={"knuckle": 3.0}, velocities=rates, joint_properties=rotor)
+    sensors = (Sensor("imu", "imu", link="finger"), Sensor("load", "force_torque", joint="sensor"),
+               Sensor("arm", "encoder"))  # fmt: skip
+    thread = Closure("distance", "tool", "world", pose_b=Pose((0.0, 0.0, 1.5)), name="thread")
+    scene = Scene(models=(model,), time_step=1e-6, sensors=sensors, loop_closures=(thread,) * threaded)
+    tree, bodies = sims = [mb.Simulator(dataclasses.replace(scene, coordinates=c)) for c in ("joints", "bodies")]
+    for sim in sims:
+        sim.solver_tolerance = 1e-15
+        sim.set_external_wrench("finger", [0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
+        sim.step([1.0, -2.0, *[2.0] * threaded, 90.0])
+    held = bodies.context.hinges.posed[:, :2]
+    assert (bodies.context.solution.r[held[held >= 0]] > 0.0).any()  # a limit acts
+    assert bodies.joint_wrenches.names == tree.joint_wrenches.names
+    for joint in tree.joint_wrenches.names:
+        expected = tree.joint_wrench(joint)
+        np.testing.assert_allclose(bodies.joint_wrench(joint), expected, atol=1e-4 * max(1.0, np.abs(expected).max()))
+    for name in ("imu", "load", "arm"):
+        for found, expected in zip(bodies.sensors.read(name), tree.sensors.read(name)):
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)

@@ -202,7 +202,8 @@ class _Encoder(Topic):
         return ""
 
     def describe(self, prototype, sensor, simulator):
-        names = [simulator.world.joint_names[i] for i in simulator.sensors.joints(sensor.name)]
+        known = simulator.world.joint_names or simulator.world.hinge_names
+        names = [known[i] for i in simulator.sensors.joints(sensor.name)]
         prototype.name, prototype.position, prototype.velocity = names, [0.0] * len(names), [0.0] * len(names)
 
     def fill(self, sample):
