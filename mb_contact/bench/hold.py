@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Grasps that are shaken: how far what is held creeps, here and in MuJoCo where it is installed.
+"""Grasps that are shaken: how far what is held creeps, here and in MuJoCo and Bullet where these are installed.
 
 A carriage swings by 5 cm at 0.5 Hz; two jaws on it press an object between them, each with its own force, a weak
 spring and a damper.  Gravity pulls along the jaws' faces.  Where Coulomb's law holds, nothing slips: a grasp ends where
@@ -9,8 +9,10 @@ it began.
 """
 
 import importlib.util
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,19 +157,60 @@ def hold_in_mujoco(grasp: Grasp, seconds: float, options: str) -> tuple[Creep, f
     return creep, spent
 
 
+def hold_in_bullet(grasp: Grasp, seconds: float) -> tuple[Creep, float]:
+    """Bullet's run of the same world: its creep, and wall seconds in steps."""
+    import pybullet
+    from pybullet_utils.bullet_client import BulletClient
+
+    scene, law, creep, spent, dt = scene_of(grasp), law_of(grasp), Creep(), 0.0, 0.001
+    p: Any = BulletClient(pybullet.DIRECT)
+    p.setGravity(*scene.gravity)
+    p.setPhysicsEngineParameter(fixedTimeStep=dt, numSolverIterations=500, solverResidualThreshold=0.0,
+                                enableConeFriction=1, contactSlop=0.0)  # fmt: skip
+    with tempfile.NamedTemporaryFile("w", suffix=".urdf") as file:
+        file.write(scene.models[0].urdf)
+        file.flush()
+        hand = p.loadURDF(file.name, [0.0, 0.0, 1.0], useFixedBase=True, flags=p.URDF_USE_INERTIA_FROM_FILE)
+    size = [0.5 * x for x in grasp.size]
+    box = dict(shapeType=p.GEOM_BOX, halfExtents=size)
+    round_one = dict(shapeType=p.GEOM_CYLINDER, radius=grasp.size[0], height=grasp.size[-1])
+    shape = p.createCollisionShape(**(box if grasp.shape == "box" else round_one))
+    held = p.createMultiBody(grasp.mass, shape, basePosition=[0.0, 0.0, 1.0])
+    for body, link in ((hand, 0), (hand, 1), (hand, 2), (held, -1)):  # coefficients are multiplied
+        p.changeDynamics(body, link, lateralFriction=FRICTION**0.5, linearDamping=0.0, angularDamping=0.0,
+                         jointDamping=0.0, maxJointVelocity=100.0)  # fmt: skip
+    p.setJointMotorControlArray(hand, range(3), p.VELOCITY_CONTROL, forces=[0.0] * 3)
+    for k in range(round(seconds / dt)):
+        q, v = np.array([state[:2] for state in p.getJointStates(hand, range(3))]).T
+        p.setJointMotorControlArray(hand, range(3), p.TORQUE_CONTROL, forces=law(k * dt, q, v).tolist())
+        start = time.perf_counter()
+        p.stepSimulation()
+        spent += time.perf_counter() - start
+        place = np.array(p.getBasePositionAndOrientation(held)[0])
+        creep.add((k + 1) * dt, place - np.array([p.getJointState(hand, 0)[0], 0.0, 0.0]))
+        if creep.most > LOST:
+            break
+    return creep, spent
+
+
 def run_bench(seconds: float = 60.0, only: str | None = None) -> int:
     """Measure and print; returns the exit code."""
-    peer = importlib.util.find_spec("mujoco") is not None
+    peer, bullet = (importlib.util.find_spec(name) is not None for name in ("mujoco", "pybullet"))
     print(f"{seconds:g} s at 1 ms, shaken by {SWING:g} m at {FREQUENCY:g} Hz, friction {FRICTION:g}; creep in m")
     if not peer:
-        print("MuJoCo is not installed (pip install mujoco): our side alone")
+        print("MuJoCo is not installed (pip install mujoco)")
     for name, grasp in GRASPS.items():
         if only is not None and name != only:
             continue
         creep, residual, spent = hold(grasp, seconds)
         print(f"{name}: {creep.most:.1e}, residual {residual:.0e}, {1e3 * spent / seconds:.1f} us a step", flush=True)
+        runs: dict[str, Callable[..., Any]] = {}
         for settings, options in PEERS.items() if peer else ():
-            theirs, their_time = hold_in_mujoco(grasp, seconds, options)
+            runs[f"MuJoCo, {settings}"] = partial(hold_in_mujoco, options=options)
+        if bullet:
+            runs["Bullet, 500 iterations"] = hold_in_bullet
+        for settings, run in runs.items():
+            theirs, their_time = run(grasp, seconds)
             what = "dropped" if theirs.most > LOST else f"{theirs.most:.1e}, {1e3 * their_time / seconds:.1f} us a step"
-            print(f"    MuJoCo, {settings}: {what}", flush=True)
+            print(f"    {settings}: {what}", flush=True)
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.bench.hold import GRASPS, LOST, SETTLED, Creep, hold
+from mb_contact.bench.hold import GRASPS, LOST, SETTLED, Creep, hold, hold_in_bullet
 
 
 @pytest.mark.long
@@ -29,3 +29,10 @@ def test_creep_counts_from_when_the_grasp_has_settled():
     for now, x in ((0.5, 9.0), (SETTLED, 1.0), (1.1, 1.2), (1.2, 1.1)):
         creep.add(now, np.array([x, 0.0, 0.0]))
     assert creep.most == pytest.approx(0.2) and creep.last == pytest.approx(0.1)
+
+
+def test_bullet_holds_the_same_cube():
+    """Its sequential impulses let it slide, by far less than it would fall: 1.6e-5 m in five seconds."""
+    pytest.importorskip("pybullet")
+    creep, _ = hold_in_bullet(GRASPS["cube of 0.5 kg"], SETTLED + 0.5)
+    assert 0.0 < creep.most < 1e-3
