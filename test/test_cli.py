@@ -206,7 +206,7 @@ def test_bench_step(capsys):
     lift.run(0.003)
     before = lift.simulator.save()
     times = measure_stages(lift.simulator, lift.effort(), 3)
-    assert all(value >= 0.0 for value in times.values()) and times["whole"] > times["solve"] > 0.0
+    assert all(value >= 0.0 for value in times.values()) and times["whole"] > times["solve"]
     assert sum(value for _, value in stage_rows(times)) == pytest.approx(times["step"])
     assert np.array_equal(lift.simulator.q, before.q) and np.array_equal(lift.simulator.v, before.v)
 

@@ -89,6 +89,7 @@ def test_a_paused_node_is_seen_as_it_is(followed):
 
 def test_frames_of_another_node_are_left_alone(followed):
     follower, node = followed
+    wait_until(lambda: all(client.service_is_ready() for client in follower._clients.values()), "the services")
     follower.pause()
     wait_until(lambda: node.paused, "the pause")
     foreign, seen = node.peer.publisher("/tf", "tf2_msgs/msg/TFMessage"), []
