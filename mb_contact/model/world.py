@@ -136,20 +136,25 @@ def build_world(scene: Scene) -> World:
     >>> world.objects, world.geometry_links
     ({'box': 0}, ('table', 'box'))
     """
+    return collect_parts(scene).world()
+
+
+def collect_parts(scene):
+    """The WorldBuilder of a Scene with all its parts, to which others may be added; raises as ``build_world``."""
     if not isinstance(scene, Scene):
         raise SceneError(f"build_world needs a Scene, got {type(scene).__name__}; use load_scene for a file")
     check_scene(scene)
-    builder = _Builder(scene)
+    builder = WorldBuilder(scene)
     for i, entry in enumerate(scene.models):
         builder.add_model(entry, f"models[{i}]")
     for i, primitive in enumerate(scene.primitives):
         builder.add_primitive(primitive, f"primitives[{i}]")
     if scene.ground is not None:
         builder.add_ground(scene.ground)
-    return builder.world()
+    return builder
 
 
-class _Builder:
+class WorldBuilder:
     """Collects the parts of a world in their final numbering."""
 
     def __init__(self, scene):
@@ -197,7 +202,7 @@ class _Builder:
         self.mimics.extend(model.mimics)
         self.body_names.extend(model.body_names)
         for link, frame in model.frames.items():
-            self._add_frame(link, moved_frame(frame, R, p, first), f"{key}.urdf")
+            self.add_frame(link, moved_frame(frame, R, p, first), f"{key}.urdf")
         self._add_geometries(model, entry, key, R, p, first)
         for k in np.flatnonzero(model.tree.joint_type == JOINT_FLOATING):
             self.objects[model.body_names[k]] = first + int(k)
@@ -330,15 +335,12 @@ class _Builder:
         hulls = scene_shapes(self.scene, primitive, key)
         body = WORLD
         if primitive.base == "free":
-            body = len(self.parents)
             inertia = primitive_inertia(self.scene, primitive, hulls, key)
-            self._append_tree(free_body(inertia), np.eye(3), np.zeros(3))
-            self.q0.extend([*p, *matrix_to_quat(R)])
-            self.v0.extend(np.zeros(6) if primitive.velocity is None else _six(primitive.velocity))
-            self.body_names.append(primitive.name)
-            self.objects[primitive.name] = body
+            velocity = np.zeros(6) if primitive.velocity is None else _six(primitive.velocity)
+            body = self.add_body(primitive.name, inertia, R, p, velocity, f"{key}.name")
             R, p = np.eye(3), np.zeros(3)
-        self._add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
+        else:
+            self.add_frame(primitive.name, Frame(body, R, p), f"{key}.name")
         for i, hull in enumerate(hulls):
             name = primitive.name if i == 0 else f"{primitive.name}_{i}"
             size, at = (primitive.kernel_size(), p) if hull is None else (hull.half, p + R @ hull.centre)
@@ -346,15 +348,31 @@ class _Builder:
                 Geometry(name, primitive.name, body, primitive.kind(), size, R, at, primitive.material, hull=hull)
             )
 
+    def add_body(self, name, inertia, R, p, velocity, key):
+        """Append a free body of a RigidInertia without geometries, and its frame; its number.
+
+        R, p : its pose, world [m]; velocity : (6,), angular first, of its origin, world axes [rad/s, m/s]; key : of its
+        name in the scene.
+        """
+        body = len(self.parents)
+        self._append_tree(free_body(inertia), np.eye(3), np.zeros(3))
+        self.q0.extend([*p, *matrix_to_quat(R)])
+        self.v0.extend(velocity)
+        self.body_names.append(name)
+        self.objects[name] = body
+        self.add_frame(name, Frame(body, np.eye(3), np.zeros(3)), key)
+        return body
+
     def add_ground(self, ground):
         """Append the half-space below the ground's height."""
         frame = Frame(WORLD, np.eye(3), np.array([0.0, 0.0, ground.height]))
-        self._add_frame("ground", frame, "ground")
+        self.add_frame("ground", frame, "ground")
         self.geometries.append(
             Geometry("ground", "ground", WORLD, SHAPE_PLANE, np.zeros(3), frame.R, frame.p, ground.material)
         )
 
-    def _add_frame(self, link, frame, key):
+    def add_frame(self, link, frame, key):
+        """Name a frame of a body; ``key`` is that of its name in the scene."""
         self.scene.refuse_if(
             link in self.frames, key,
             f"link '{link}' occurs twice in this scene; links of all robots and objects need "

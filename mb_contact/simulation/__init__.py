@@ -12,6 +12,7 @@ _DEFINED = {
     "results": ("Certificate", "Impact", "State", "Step", "SurfaceState"),
     "sensors": ("EncoderReading", "ImuReading", "Sensors"),
     "simulator": ("Simulator",),
+    "mixed_simulator": ("MixedSimulator", "MixedState"),
     "surface_simulator": ("SurfaceSimulator", "SurfaceTreeSimulator"),
 }
 

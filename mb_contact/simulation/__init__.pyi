@@ -5,6 +5,7 @@
 
 from mb_contact.simulation.cameras import ImageReading, ScanReading
 from mb_contact.simulation.initial import initial_penetrations
+from mb_contact.simulation.mixed_simulator import MixedSimulator, MixedState
 from mb_contact.simulation.pads import TactileReading
 from mb_contact.simulation.results import Certificate, Impact, State, Step, SurfaceState
 from mb_contact.simulation.sensors import EncoderReading, ImuReading, Sensors
@@ -17,6 +18,8 @@ __all__ = [
     "ImageReading",
     "Impact",
     "ImuReading",
+    "MixedSimulator",
+    "MixedState",
     "ScanReading",
     "Sensors",
     "Simulator",

@@ -26,6 +26,7 @@ class ContactStep:
     has_impacts = True  #: whether impacts can be resolved with the rows that the tree has
     any_integrator = True  #: False where the new velocity does not come from the rows' impulses alone
     integrator: Any = None  #: class of the integrator that the steps need, where it is not the scene's
+    every_collision = False  #: whether every collision has phases of its own, without restitution too
     only_rows = False  #: whether W has to be posed by rows
 
     def __init__(self, context):
@@ -49,7 +50,7 @@ class ContactStep:
         """
         status, integrator, impacts = None, self.context.integrator, None
         try:
-            status = _step.find_contacts(handle, candidates)
+            status = self.find_contacts(handle, candidates)
             if status == OK:
                 self._ahead.find(handle)
             impacts = self.context.impacts
@@ -67,6 +68,10 @@ class ContactStep:
         if status == OK and impacts is not None:
             impacts.publish()
         return status
+
+    def find_contacts(self, handle, candidates):
+        """Contacts of the candidate pairs; returns a status."""
+        return _step.find_contacts(handle, candidates)
 
     def impulses(self, handle):
         """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""

@@ -42,7 +42,7 @@ def needs_impacts(context):
     by_event = scene.collision_scheme == "event"
     if not (context.world.restitution > 0.0).any() and not by_event:
         # a step that holds its impulses would sink by v dt / 2 while they stop a fast approach
-        return possible and holds_impulses(scene)
+        return possible and (holds_impulses(scene) or context.contact_step.every_collision)
     if not possible:
         key = "collision_scheme" if by_event else "materials"
         raise scene.error(key, "impacts need the rows and the sweep of the usual steps; these have others")
@@ -67,7 +67,7 @@ class Impacts:
         self._threshold = STEP_THRESHOLD if scene.impact_threshold is None else float(scene.impact_threshold)
         self._sequential = scene.simultaneous_impacts == "sequential"
         self._refuse_gain = scene.energy_gain == "refuse"
-        self._every = holds_impulses(scene)
+        self._every = holds_impulses(scene) or context.contact_step.every_collision
         euler = (scene.integrator, scene.collision_scheme) == ("semi_implicit_euler", "time_stepping")
         self._lag = 0.5 if euler else 0.0  # of velocities behind positions [steps]
         self.rule = 1.0, float(self._every), self._threshold, self._lag  #: as ``StepArrays.impact`` has it
@@ -182,6 +182,10 @@ class Impacts:
             for dof, impulse in self._limits.items():
                 work.joint_effort[dof] += impulse / dt
             _times.clear_shift(work)
+
+    def published(self):
+        """Impulses of the step's impacts on the geometries, (g, 6), as they were added to the contacts'."""
+        return self._total
 
     def warm_up(self, handle):
         """Compile or load the kernels of an impact, with whatever contacts there are."""

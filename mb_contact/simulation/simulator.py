@@ -102,12 +102,14 @@ class Simulator(Readings):
     0.0
     """
 
+    _make_world, _make_impacts = staticmethod(build_world), Impacts
+
     def __init__(
         self, scene: Scene | str | Path, progress: Callable[[str], Any] | None = None, warm_up: bool = True
     ) -> None:
         progress = progress or (lambda _line: None)
         self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
-        self.world = build_world(self.scene)
+        self.world = self._make_world(self.scene)
         if warm_up and not is_compiled():
             compile_step(progress)
         self.context = context = StepContext(self.scene, self.world)
@@ -115,7 +117,7 @@ class Simulator(Readings):
         context.solver[[ONLY_ROWS, TIED]] = step.only_rows, step.ties_rows
         context.integrator = make_integrator(context)
         if needs_impacts(context):
-            context.impacts = self._make_impacts()
+            context.impacts = self._make_impacts(context)
             context.impact[:] = context.impacts.rule
         if self.scene.collision_scheme == "event":
             context.events = EventScheme(context)
@@ -131,10 +133,6 @@ class Simulator(Readings):
             return study("RobustPivotStep")(self.context)
         name = "PivotingStep" if self.scene.pivots else "FormulationStep"
         return (study(name) if self.scene.studied else ContactStep)(self.context)
-
-    def _make_impacts(self):
-        """The Impacts of a scene that needs some."""
-        return Impacts(self.context)
 
     def _warm_up(self, progress):
         """Compile or load every kernel, and run one step, before time starts."""

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from mb_contact.checks import Floats, as_vector
 from mb_contact.errors import InputError
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.simulation.mixed_simulator import MixedSimulator
 from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint, record_of
+from mb_contact.simulation.surface_step import cross
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
@@ -359,11 +361,6 @@ class SurfaceSimulator:
 SurfaceTreeSimulator = SurfaceSimulator
 
 
-def cross(a, b):
-    """a x b of two vectors; NumPy's takes ten times as long."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-
-
 def surface_digest(surfaces):
     """All numbers of surfaces, to tell them from others."""
     parts = [part.tobytes() for surface in surfaces for chart in range(len(surface.charts))
@@ -371,8 +368,10 @@ def surface_digest(surfaces):
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def surface_simulator(path: str | Path, progress: Callable[[str], Any] | None = None) -> SurfaceSimulator:
-    """The simulator of a scene file of surfaces, of either kind (P00 section 6).
+def surface_simulator(
+    path: str | Path, progress: Callable[[str], Any] | None = None
+) -> SurfaceSimulator | MixedSimulator:
+    """The simulator of a scene file of surfaces, of every kind (P00 section 6).
 
     Parameters
     ----------
@@ -383,7 +382,8 @@ def surface_simulator(path: str | Path, progress: Callable[[str], Any] | None = 
 
     Returns
     -------
-    SurfaceSimulator
+    SurfaceSimulator or MixedSimulator
+        The latter where the scene has ordinary objects too.
 
     Raises
     ------
@@ -395,4 +395,5 @@ def surface_simulator(path: str | Path, progress: Callable[[str], Any] | None = 
     >>> mb.surface_simulator("package://mb_contact/config/ball_in_dish.yaml").step().certificate.contacts  # it falls
     0
     """
-    return SurfaceSimulator(path, progress)
+    scene = load_surface_scene(path)
+    return (SurfaceSimulator if scene.ordinary is None else MixedSimulator)(scene, progress)

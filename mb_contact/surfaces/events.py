@@ -4,10 +4,13 @@
 """What happens at an event of a SurfaceTree: the next mode, and impulses through the whole tree."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from mb_contact.checks import as_vector
 from mb_contact.core.surfaces import layout as layout, steps as kernels
 from mb_contact.core.surfaces.watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
+from mb_contact.solvers.friction import solve_friction
 from mb_contact.surfaces.bodies import SurfaceEvent
 from mb_contact.surfaces.parts import MODES
 from mb_contact.surfaces.structure import TreeStructure
@@ -15,12 +18,64 @@ from mb_contact.types import WORLD
 
 EVENT_NAMES = ("none", "breaks", "sticks", "slips", "lands", "leaves", "stops", "releases")
 FIRST_SLIP = 1e-10  #: speed that a body starts to slip with, so that its friction has a direction [m/s]
+STILL = 1e-9  #: slip or speed of parting behind an impact, below which it is rounding of who solved it [m/s]
 LEAST_REBOUND = 1e-6  #: a rebound slower than this ends in contact [m/s]
 ROUNDING = 1e-12  #: impulses below this part of the largest pull nobody
 
 
 class TreeEvents(TreeStructure):
     """What a ``SurfaceTree`` does at events, which see."""
+
+    def strike(
+        self, name: str, angular_velocity: ArrayLike, velocity: ArrayLike, mode: str | None = None
+    ) -> None:
+        """Give a contact's body the velocity that an impact has left it with, where it is.
+
+        It slides, rolls or parts from its parent as it then moves relative to it; the change is an event.  The parent
+        is struck first, if at all.  What the velocity has along the normal of a contact that lasts is left out.
+
+        Parameters
+        ----------
+        name : str
+            Of the body.
+        angular_velocity, velocity : array_like (3,)
+            Absolute, the latter that of its centre of mass, world axes [rad/s, m/s].
+        mode : str, optional
+            What it does then, free, sliding or rolling, if that is known already.
+        """
+        j, was = self._contact(name), self._modes[self._contact(name)]
+        w, v = as_vector(angular_velocity, 3, "angular_velocity"), as_vector(velocity, 3, "velocity")
+        if was == layout.FREE:
+            self.v[self._slices(j)[1]] = *w, *v
+            return
+        q, mu = self.q[self._slices(j)[0]].copy(), self.contacts[j].coefficient()
+        slip, spin = self._relative(j, q, w, v)
+        if mode is None:
+            parts, slips = slip[2] > STILL and self.contacts[j].release, np.hypot(*slip[:2]) > STILL
+            stays = "sliding" if mu == 0.0 or (slips and np.isfinite(mu)) else "rolling"
+            mode = "free" if parts else stays
+        if mode == "free":
+            self._let_go(j)
+            self.v[self._slices(j)[1]] = *w, *v
+            self._record(kernels.BREAKS, j)
+        elif mode == "sliding":
+            self._set_mode(j, layout.SLIDING, q, self.pairs[j].rates(q) @ (*spin, *slip[:2]))
+        else:
+            self._set_mode(j, layout.ROLLING, q, spin)
+        if self._modes[j] not in (was, layout.FREE):
+            self._record(kernels.STICKS if was == layout.SLIDING else kernels.SLIPS, j)
+
+    def _relative(self, j, q, angular_velocity, velocity):
+        """Slip with the speed of parting (3,), and angular velocity (3,) of a body that moves so; axes of 1c."""
+        E, o = self._frame(j)
+        m, pair = self._parent[j], self.pairs[j]
+        spin, v = (np.zeros(3), np.zeros(3)) if m == WORLD else np.split(self.kin.V[m], 2)
+        _, origin = pair.pose(q)
+        point = pair.points(q)[0]
+        axes = E @ pair.surfaces[0].frame(q[:2], pair.charts[0])
+        arm = E @ (point - origin)
+        slip = velocity + np.cross(angular_velocity, arm) - v - np.cross(spin, E @ point)
+        return axes.T @ slip, axes.T @ (angular_velocity - spin)
 
     def _change(self, event, index):
         """From the state at an event of a contact or a degree of freedom into what it does next."""
@@ -230,5 +285,11 @@ def _collide(u, K, mu, restitution):
             return impulse, True, rebound
     speed = np.hypot(*u[:2])
     direction = np.array([-mu * u[0] / speed, -mu * u[1] / speed, 1.0]) if speed > 0.0 else np.array([0.0, 0.0, 1.0])
-    normal = -(1.0 + restitution) * u[2] / (K[2] @ direction)
-    return normal * direction, False, rebound
+    impulse = -(1.0 + restitution) * u[2] / (K[2] @ direction) * direction
+    after = u + K @ impulse
+    if mu > 0.0 and not (direction[:2] @ after[:2] <= 0.0 and abs(u[0] * after[1] - u[1] * after[0]) <= ROUNDING):
+        order = [2, 0, 1]  # the slip turns on the way, and friction opposes what is left of it: it gains no energy
+        wanted = u + (0.0, 0.0, restitution * u[2])
+        found = solve_friction(K[np.ix_(order, order)], wanted[order], [mu], tolerance=ROUNDING)
+        impulse = found.r[[1, 2, 0]]
+    return impulse, False, rebound

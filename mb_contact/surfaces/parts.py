@@ -218,8 +218,8 @@ def make_stages(tree, contacts, modes, stops, gravity):
     rows += [(layout.HOLDS, int(dof)) for dof, _, side in stops if side]
     r = len(rows)
     shapes = {"q": nq, "v": N, "q_start": nq, "v_start": N, "q_dot": (layout.MOST_STAGES, nq),
-              "v_dot": (layout.MOST_STAGES, N), "a": N, "external": (n, 6), "alpha": (n, 6), "force": (n, 6),
-              "effort": N, "total": N, "torque": N, "unit": (r, N), "value": r, "load": r, "grip": r,
+              "v_dot": (layout.MOST_STAGES, N), "a": N, "external": (n, 6), "carried": (n, 6), "alpha": (n, 6),
+              "force": (n, 6), "effort": N, "total": N, "torque": N, "unit": (r, N), "value": r, "load": r, "grip": r,
               "system": (r, r)}  # fmt: skip
     return layout.TreeStages(
         **{name: np.zeros(shape) for name, shape in shapes.items()}, gravity=gravity.copy(),

@@ -10,18 +10,25 @@ import numpy as np
 import yaml
 
 from mb_contact.errors import SceneError
-from mb_contact.model.scene import DEFAULT_RATES, Pose, Velocity
+from mb_contact.model.scene import DEFAULT_RATES, Pose, Scene, Velocity
+from mb_contact.model.scene_rules import check_scene
 from mb_contact.model.scene_yaml import RATES, SCENE_READERS, pose
 from mb_contact.model.yaml_reader import choice, described, many, named, number, open_scene, record, text, vector
 from mb_contact.surfaces.bodies import GRAVITY
 
 KEY = "surface_contact"  #: the key that makes a scene one of this kind: one body on one base
 TREE_KEY = "surface_contacts"  #: contacts in a tree
-ORDINARY = ("models", "primitives", "ground", "loop_closures")  #: keys of scenes whose contacts are impulses
+ORDINARY = ("models", "primitives", "ground")  #: keys of objects whose contacts are impulses
 APART = (
-    "ordinary objects cannot stand beside {}: the impulse of an ordinary contact may take a body off the surface that "
-    "its coordinates lie on, amid the step that is posed with them; make two scenes, or give the bodies shapes"
+    f"ordinary objects stand beside {TREE_KEY} only: write this contact as the one entry of {TREE_KEY}, its base under "
+    "'on', with the base's pose in that of its surface"
 )
+#: What a scene of both kinds may choose, and why nothing else.
+BOTH = {
+    "integrator": ("semi_implicit_euler",), "collision_scheme": ("time_stepping",), "formulation": ("os",),
+    "solver": ("auto",), "friction_model": ("coulomb_cone", "coulomb_polyhedral"), "coordinates": ("joints",),
+    "elimination": ("abm",), "loops": ("multipliers",), "drift_control": ("baumgarte",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class BodyPart:
     pose: Pose = field(default_factory=Pose)
     velocity: Velocity = field(default_factory=Velocity)
     start: str = "sliding"
+    material: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,7 @@ class Support:
 
     surface: Shape
     link: str | None = None
+    material: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,7 @@ class SurfaceScene:
     contacts: tuple
     model: ModelPart | None = None
     base: BasePart | None = None
+    ordinary: Scene | None = None  #: the objects beside them and how these touch, without the robot that carries them
     time_step: float = 0.001
     gravity: tuple = GRAVITY
     rates: dict = field(default_factory=lambda: dict(DEFAULT_RATES))
@@ -134,6 +144,7 @@ body_part = record(BodyPart, {
     "pose": pose,
     "velocity": _velocity,
     "start": choice("sliding", "rolling", "free"),
+    "material": text,
 }, required=("name", "surface", "mass"))  # fmt: skip
 
 
@@ -151,14 +162,17 @@ SETTINGS = {
     "gravity": vector(3),
     "rates": record(lambda **rates: {**DEFAULT_RATES, **rates}, dict.fromkeys(RATES, number(above=0.0))),
 }
+ALONE = (*SETTINGS, "model", KEY, TREE_KEY)  #: keys of a scene without ordinary objects
 _laws = {"friction": friction, "restitution": number(low=0.0, high=1.0)}
 READERS = {
     KEY: {**SETTINGS, KEY: record(dict, {"base": _base, "body": body_part, **_laws}, required=("base", "body"))},
     TREE_KEY: {
+        **{name: read for name, read in SCENE_READERS.items() if name != "preset"},
         **SETTINGS,
         "model": record(ModelPart, {"urdf": text, "joints": named(number()), "velocities": named(number())}, ("urdf",)),
         TREE_KEY: many(record(ContactPart, {
-            "on": record(Support, {"surface": shape, "link": text}, ("surface",)), "body": body_part, **_laws,
+            "on": record(Support, {"surface": shape, "link": text, "material": text}, ("surface",)), "body": body_part,
+            **_laws,
         }, ("on", "body"))),
     },
 }  # fmt: skip
@@ -185,12 +199,35 @@ def load_surface_scene(path):
     """
     reader, root = open_scene(path, SCENE_READERS)
     kind = _kind(root) or KEY
-    for name, node in root.value if isinstance(root, yaml.MappingNode) else ():
-        if name.value in ORDINARY:
-            raise reader.error(node, name.value, APART.format(kind))
-    values = reader.mapping(root, "", READERS[kind], (kind,))
-    contacts = values.pop(kind)
+    present = {name.value: node for name, node in root.value} if isinstance(root, yaml.MappingNode) else {}
+    objects = [name for name in ORDINARY if name in present]
+    if objects and kind == KEY:
+        raise reader.error(present[objects[0]], objects[0], APART)
+    readers = READERS[kind]
+    if not objects:  # what is said of objects has nothing to be said of
+        readers = {name: read for name, read in readers.items() if name in ALONE}
+    values = reader.mapping(root, "", readers, (kind,))
+    contacts, place = values.pop(kind), {"path": reader.path, "lines": reader.lines}
     if kind == KEY:
         values["base"] = base = contacts.pop("base")
         contacts = [ContactPart(Support(base.surface, base.name), **contacts)]
-    return SurfaceScene(tuple(contacts), **values, path=reader.path, lines=reader.lines)
+    elif objects:
+        own = {name: values[name] for name in ALONE if name in values}
+        shared = {name: value for name, value in values.items() if name != "model"}
+        values = {**own, "ordinary": ordinary_part(Scene(**shared, **place))}
+    return SurfaceScene(tuple(contacts), **values, **place)
+
+
+def ordinary_part(scene):
+    """The Scene of the objects beside surface contacts, checked.
+
+    Raises
+    ------
+    SceneError
+        It is impossible, or asks for what steps of both kinds cannot do.
+    """
+    check_scene(scene)
+    for name, allowed in BOTH.items():
+        message = f"beside {TREE_KEY} it must be {' or '.join(allowed)}, got '{getattr(scene, name)}'"
+        scene.refuse_if(getattr(scene, name) not in allowed, name, message)
+    return scene

@@ -3,6 +3,8 @@
 
 """A tree with contacts in time: fixed steps, and within them the instants of events."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,8 +30,14 @@ class TreeMotion(TreeEvents):
 
     _tableau = RK4  #: of the steps of ``_call``
 
-    def run(self, duration: float, step: float, effort: ArrayLike | None = None) -> None:
-        """Advance in equal RK4 steps with constant efforts; events are met.
+    def run(
+        self,
+        duration: float,
+        step: float,
+        effort: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> None:
+        """Advance in equal RK4 steps with constant efforts and wrenches; events are met.
 
         Parameters
         ----------
@@ -39,6 +47,9 @@ class TreeMotion(TreeEvents):
             Longest step [s].
         effort : array_like, optional
             Of the model's joints, or (N,) of all [N m, N]; zero by default.
+        wrenches : mapping of str to array_like (6,), optional
+            On links and bodies from outside, by name: moment about the link's origin of now, and force, world axes
+            [N m, N].
 
         Raises
         ------
@@ -50,7 +61,7 @@ class TreeMotion(TreeEvents):
         """
         if not (np.isfinite([duration, step]).all() and duration >= 0.0 and step > 0.0):
             raise InputError(f"duration must be 0 or more and step greater than zero, got {duration} and {step}")
-        self._load(effort)
+        self._load(effort, wrenches)
         self._tableau = RK4
         count = max(int(np.ceil(duration / step * (1.0 - 1e-12))), 1 if duration > 0.0 else 0)
         left, h, start = count, duration / max(count, 1), self.time

@@ -90,6 +90,17 @@ class TreeStructure:
         if isinstance(self.model, MovingBase):
             self.q[: self._own[0]], self.v[: self._own[1]] = self.time * self.model.rates, self.model.rates
 
+    def set_gravity(self, gravity: ArrayLike) -> None:
+        """Change gravity from now on.
+
+        Parameters
+        ----------
+        gravity : array_like (3,)
+            World [m/s^2].
+        """
+        self._gravity[:] = self._stages.gravity[:] = as_vector(gravity, 3, "gravity")
+        self._seen = None
+
     def _start(self, name, mode, q, v):
         """Bring a contact into a mode; one that cannot be leaves everything as it was."""
         j = self._contact(name)
@@ -114,8 +125,9 @@ class TreeStructure:
             mode, q, v = changes.get(j, (self._modes[j], self.q[at_q], self.v[at_v]))
             self._modes[j] = mode
             parts.append((q, v))
-        near = self._joints.near.copy()
+        near, external = self._joints.near.copy(), self._stages.external.copy()
         self._build()
+        self._stages.external[:] = external
         self.q, self.v = (np.concatenate(part) for part in zip(*parts))
         self._joints.near[:] = near
         self._stages.effort[: self._own[1]] = self._effort
@@ -163,7 +175,8 @@ class TreeStructure:
 
     def _key(self):
         """What the results of ``_observe`` depend on."""
-        return self.q.tobytes(), self.v.tobytes(), self._stages.effort.tobytes(), tuple(self._modes)
+        stages = self._stages
+        return tuple(array.tobytes() for array in (self.q, self.v, stages.effort, stages.external)), tuple(self._modes)
 
     def _inverse_mass(self):
         """Inverse of the mass matrix (N, N) at the present state."""
@@ -174,7 +187,8 @@ class TreeStructure:
         ))  # fmt: skip
         return out
 
-    def _load(self, effort):
+    def _load(self, effort, wrenches=None):
+        """Efforts, and wrenches by the names of links and bodies, of what comes next."""
         n, N = self._own[1], len(self.v)
         if effort is not None and np.size(effort) not in (n, N):
             raise InputError(f"effort must have {n} entries (the model's) or {N} (all); it has {np.size(effort)}")
@@ -182,6 +196,14 @@ class TreeStructure:
         self._stages.effort[:] = 0.0
         self._stages.effort[: len(effort)] = effort
         self._effort = effort[:n].copy()
+        pushed = {name: as_vector(wrench, 6, f"wrench on {name}") for name, wrench in (wrenches or {}).items()}
+        poses = {name: self.pose(name) for name in pushed}
+        self._stages.external[:] = 0.0
+        for name, (R, _) in poses.items():
+            frame, wrench = self._place(name), pushed[name]
+            if frame.body != WORLD:
+                self._stages.external[frame.body] += wrench
+                self._stages.external[frame.body, :3] += np.cross(R @ frame.R.T @ frame.p, wrench[3:])
 
     def _check(self, status, body):
         if status == OK:

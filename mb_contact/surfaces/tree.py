@@ -93,6 +93,11 @@ class SurfaceTree(TreeMotion):
     >>> tree.fly("ball", np.eye(3), (0.0, 0.0, 0.5))
     >>> tree.gap("ball"), tree.nearest("ball")[4], tree.mode_name("ball")
     (0.4, 0.4, 'free')
+    >>> tree.set_gravity((0.0, 0.0, -1.62))
+    >>> tree.strike("ball", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    >>> tree.run(0.1, step=1e-3, wrenches={"ball": (0.0, 0.0, 0.0, 0.0, 2.0, 1.62)})
+    >>> tree.velocity("ball")[1]
+    array([1. , 0.2, 0. ])
     >>> tree.set_time(1.0)
     >>> tree.run_adaptive(0.01) > 0
     True
@@ -255,16 +260,8 @@ class SurfaceTree(TreeMotion):
         angular_velocity : ndarray (3,)
             Axes of 1c [rad/s].
         """
-        j = self._contact(name)
-        E, o = self._frame(j)
-        m, pair = self._parent[j], self.pairs[j]
-        spin, v = (np.zeros(3), np.zeros(3)) if m == WORLD else np.split(self.kin.V[m], 2)
-        _, origin = pair.pose(q)
-        point = pair.points(q)[0]
-        axes = E @ pair.surfaces[0].frame(q[:2], pair.charts[0])
-        arm = E @ (point - origin)
-        slip = velocity + np.cross(angular_velocity, arm) - v - np.cross(spin, E @ point)
-        return (axes.T @ slip)[:2], axes.T @ (angular_velocity - spin)
+        slip, spin = self._relative(self._contact(name), q, angular_velocity, velocity)
+        return slip[:2], spin
 
     def first_touch(
         self, name: str, R: ArrayLike, p: ArrayLike, direction: ArrayLike | None = None

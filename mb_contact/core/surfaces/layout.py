@@ -127,7 +127,8 @@ class TreeStages(NamedTuple):
     q_dot: np.ndarray  #: (MOST_STAGES, nq)
     v_dot: np.ndarray  #: (MOST_STAGES, N)
     a: np.ndarray  #: (N,), acceleration
-    external: np.ndarray  #: (n, 6)
+    external: np.ndarray  #: (n, 6), wrenches on the bodies about their origins, world axes
+    carried: np.ndarray  #: (n, 6), sums of them over all that hangs on a body, scratch
     alpha: np.ndarray  #: (n, 6)
     force: np.ndarray  #: (n, 6), through the joints
     effort: np.ndarray  #: (N,)

@@ -14,7 +14,17 @@ from mb_contact.core.lcp.linear import lu_factor, lu_solve
 from mb_contact.core.surfaces.layout import DECELERATION, HOLDS, RUBS
 from mb_contact.core.tree.articulated import free_acceleration
 from mb_contact.core.tree.inverse_dynamics import inverse_dynamics
-from mb_contact.core.tree.spatial import body_vector, linear, vector_dot
+from mb_contact.core.tree.spatial import (
+    add_spatial,
+    body_vector,
+    gathered,
+    linear,
+    put_spatial,
+    spatial,
+    spatial_sum,
+    vector,
+    vector_dot,
+)
 from mb_contact.types import OK
 
 JAMMED = 21  #: a status: friction and sliding have no common solution (Painleve)
@@ -100,8 +110,18 @@ def _measure(tree, kin, joints, stages):
 
 @kernel
 def joint_forces(tree, kin, stages):
-    """Forces through the joints for the accelerations of now, into ``stages.force``."""
+    """Forces through the joints for the accelerations of now, into ``stages.force``; wrenches from outside are none."""
     inverse_dynamics(tree, kin, stages.gravity, stages.a, stages.alpha, stages.force, stages.torque)
+    external = stages.external
+    carried = stages.carried
+    n = tree.parent.shape[0]
+    for k in range(n):
+        put_spatial(carried, k, spatial(external, k))
+    for k in range(n - 1, -1, -1):
+        outside = spatial(carried, k)
+        put_spatial(stages.force, k, spatial_sum(spatial(stages.force, k), -1.0, outside))
+        if tree.parent[k] >= 0:
+            add_spatial(carried, tree.parent[k], gathered(outside, vector(kin.l, k)))
 
 
 @kernel

@@ -14,6 +14,7 @@ from mb_contact.core.surfaces.tree import tree_accelerations, tree_state
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
 from mb_contact.core.tree.kinematics import body_velocities
 from mb_contact.core.tree.spatial import (
+    STILL,
     ZERO,
     body_point,
     body_vector,
@@ -115,10 +116,12 @@ def inverse_mass(tree, kin, art, joints, work, stages, q, v, out):
         status, body = articulated_inertias(tree, kin, 0.0, art)
     if status != OK:
         return status, body
+    for k in range(stages.carried.shape[0]):
+        put_spatial(stages.carried, k, STILL)
     for i in range(v.shape[0]):
         fill(v.shape[0], stages.total, 0.0)
         stages.total[i] = 1.0
-        impulse_response(tree, kin, art, stages.external, stages.total, out[i])
+        impulse_response(tree, kin, art, stages.carried, stages.total, out[i])
     return OK, -1
 
 

@@ -126,8 +126,7 @@ class HingedBodies(Simulator):
     def _make_contact_step(self):
         return HingedStep(self.context, *self._hinges)
 
-    def _make_impacts(self):
-        return HingedImpacts(self.context)
+    _make_impacts = HingedImpacts
 
     def hinge_opening(self) -> float:
         """Farthest that a hinge is open [m]."""
