@@ -33,7 +33,7 @@ ALLOWED = {
     "model": BASE | {"core"},
     "dynamics": BASE | {"core", "model", "solvers"},
     "collision": BASE | {"core", "model", "solvers"},
-    "surfaces": BASE | {"core", "model", "solvers", "dynamics"},
+    "surfaces": BASE | {"core", "model", "dynamics"},
     "simulation": BELOW_SIMULATION | {"lazy", "surfaces"},
     "studies": BELOW_SIMULATION | {"lazy", "simulation"},
     "worlds": BELOW_SIMULATION | {"lazy", "simulation"},

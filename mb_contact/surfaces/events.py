@@ -10,7 +10,6 @@ from mb_contact.checks import as_vector
 from mb_contact.core.surfaces import layout as layout, steps as kernels
 from mb_contact.core.surfaces.watch import body_jacobian
 from mb_contact.model.rotations import matrix_to_quat
-from mb_contact.solvers.friction import solve_friction
 from mb_contact.surfaces.bodies import SurfaceEvent
 from mb_contact.surfaces.parts import MODES
 from mb_contact.surfaces.structure import TreeStructure
@@ -285,11 +284,5 @@ def _collide(u, K, mu, restitution):
             return impulse, True, rebound
     speed = np.hypot(*u[:2])
     direction = np.array([-mu * u[0] / speed, -mu * u[1] / speed, 1.0]) if speed > 0.0 else np.array([0.0, 0.0, 1.0])
-    impulse = -(1.0 + restitution) * u[2] / (K[2] @ direction) * direction
-    after = u + K @ impulse
-    if mu > 0.0 and not (direction[:2] @ after[:2] <= 0.0 and abs(u[0] * after[1] - u[1] * after[0]) <= ROUNDING):
-        order = [2, 0, 1]  # the slip turns on the way, and friction opposes what is left of it: it gains no energy
-        wanted = u + (0.0, 0.0, restitution * u[2])
-        found = solve_friction(K[np.ix_(order, order)], wanted[order], [mu], tolerance=ROUNDING)
-        impulse = found.r[[1, 2, 0]]
-    return impulse, False, rebound
+    normal = -(1.0 + restitution) * u[2] / (K[2] @ direction)
+    return normal * direction, False, rebound
