@@ -69,7 +69,7 @@ measurements: $(VENV)/.ready-test
 	$(BIN)/python benchmarks/measurements.py $(ARGS)
 
 wheel: $(VENV)/.ready-run
-	@$(PIP_INSTALL) "setuptools>=70.1"
+	@$(PIP_INSTALL) "setuptools>=70.1" "cmeel-eigen>=3.4,<4"
 	rm -rf build
 	MB_CONTACT_PRECOMPILE=1 $(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
 

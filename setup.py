@@ -37,8 +37,10 @@ GYM = ["gymnasium>=1.1"]
 MJCF = ["mujoco>=3.3"]
 # Wheels exist for x86-64 only; cameras and lidars that see no mesh work without it.
 CAMERAS = ['embreex>=4.4; platform_machine == "x86_64"']
+# Eigen's headers, to build mb_contact/collision/coal_narrow.cpp where there is a C++ compiler.
+COMPILER = ["cmeel-eigen>=3.4,<4"]
 DOCS = ["sphinx>=7.2.5", "myst-nb>=1.1", "numpydoc>=1.6", "furo>=2024.1"]
-TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + DOCS + [
+TEST = PLOT + VIEWER + GYM + MJCF + CAMERAS + COMPILER + DOCS + [
     "mypy>=1.11",
     "pytest>=7.4",
     "pytest-xdist>=3.2",  # --dist worksteal
@@ -117,7 +119,7 @@ setup(
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={"": ["py.typed", "*.pyi", "*.js"]},
+    package_data={"": ["py.typed", "*.pyi", "*.js", "*.cpp"]},
     data_files=shared_files(),
     python_requires=">=3.10",
     install_requires=REQUIRED,
@@ -128,6 +130,7 @@ setup(
         "gym": GYM,
         "mjcf": MJCF,  # import of MuJoCo's models
         "cameras": CAMERAS,  # and lidars: rays against meshes
+        "compiler": COMPILER,  # coal's narrow phase within the compiled step
         "docs": DOCS,
         "distributed": ["ray>=2.40"],
         "pieces": ["vhacdx>=0.0.8"],  # collision_meshes: convex_pieces

@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 import mb_contact
+from mb_contact.collision import coal_library
 from mb_contact.model.resources import find_resource
 from paths import ROOT
 
@@ -80,6 +81,10 @@ def test_the_wheel_has_every_module_and_nothing_else(wheel):
 def test_the_wheel_tells_type_checkers_that_it_is_annotated(wheel):
     stubs = {p.relative_to(ROOT).as_posix() for p in (ROOT / "mb_contact").rglob("*.pyi")}
     assert stubs | {"mb_contact/py.typed"} <= set(wheel.namelist())
+
+
+def test_the_wheel_has_what_its_library_is_built_from(wheel):
+    assert "mb_contact/collision/coal_narrow.cpp" in wheel.namelist()
 
 
 def test_the_wheel_has_both_executables(wheel):
@@ -177,6 +182,9 @@ def test_an_installed_wheel_compiles_nothing(tmp_path):
     assert answer.returncode == 0, answer.stderr
     (wheel,) = tmp_path.glob("*.whl")
     assert "linux" in wheel.name and wheel.stat().st_size < 60e6
+    if coal_library.library() is not None:
+        with zipfile.ZipFile(wheel) as opened:
+            assert any(name.startswith("mb_contact/kernels/coal/") for name in opened.namelist())
     environment, home = tmp_path / "environment", tmp_path / "home"
     home.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)

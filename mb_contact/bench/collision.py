@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.collision import ENGINES, make_buffers, make_contacts, make_narrow_phase
+from mb_contact.collision import ENGINES, coal_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core.collision.broadphase import candidate_pairs
 from mb_contact.core.collision.geometry import aabbs, geometry_poses
 from mb_contact.core.collision.manifolds import build_contacts
@@ -23,6 +23,7 @@ LINKS, OBJECTS, NEAR = 30, 10, 8
 MARGIN = 0.002
 GROWTH = (30, 100, 300, 1000)
 HEAD = "{}" + f" {'broad':>8} {'engine':>8} {'manifolds':>10} {'all':>8}" + "{}   "
+BINDING = "binding"  #: coal asked from Python, where "coal" is asked in machine code if that has been built
 TARGET = 40.0  #: of the whole detection with coal [us]
 
 
@@ -40,7 +41,8 @@ class Detection:
         )  # fmt: skip
         self.buffers, self.handle = make_buffers(self.geoms), make_geoms_handle(self.geoms)
         self.contacts = make_contacts(4 * len(pairs[:2000]) + 64)
-        self.narrow = make_narrow_phase(self.geoms, engine)
+        by_name = make_narrow_phase if engine != BINDING else lambda geoms, _: coal_engine.NarrowPhase(geoms)
+        self.narrow = by_name(self.geoms, engine)
 
     def broad(self, R: Floats, p: Floats) -> int:
         """Candidate pairs; returns their number."""
@@ -125,7 +127,7 @@ def run_bench(repeats: int = 30) -> int:
     """Print both tables; returns the exit code."""
     print(f"{LINKS} links and {OBJECTS} objects, {NEAR} near pairs; least of {repeats} timings [us]")
     print(HEAD.format("engine  ", "") + "near pairs, points")
-    for engine in [engine for engine in ENGINES if _available(engine)]:
+    for engine in [engine for engine in (*ENGINES, BINDING) if _available(engine)]:
         note = f"  (target {TARGET:g})" if engine == "coal" else ""
         print(_row(engine, *robot_and_objects(engine), repeats) + note)
     print("\ngrowth with the number of bodies, coal [us]")

@@ -30,8 +30,8 @@ from mb_contact.types import ASK_ENGINE
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 CONTROLLER = "package://mb_contact/examples/lift_controller.py"
 STAGES = {
-    "near": "broad phase, distances in closed form",
-    "engine": "narrow phase of other shapes (coal, from Python)",
+    "near": "broad phase, narrow phase",
+    "engine": "narrow phase that is asked from Python",
     "manifolds": "manifolds: contact points",
     "dynamics": "dynamics: articulated sweep, free velocity",
     "assembly": "assembly: rows of contacts and limits, q",
@@ -104,7 +104,7 @@ def measure_stages(sim: Simulator, effort: Floats, repeats: int) -> dict[str, fl
     Returns
     -------
     dict of str to float
-        Microseconds; ``whole`` is the compiled call (two around the engine), ``step`` the whole ``Simulator.step``.
+        Microseconds; ``whole`` is the compiled call (two around an engine), ``step`` the whole ``Simulator.step``.
     """
     state = sim.save()
     runs = []

@@ -7,11 +7,12 @@ The compiled part (:mod:`mb_contact.core`) finds near pairs and builds manifolds
 answers for the near pairs with a normal and a signed distance.  One step is
 
 1. ``geometry_poses``, ``aabbs``, ``candidate_pairs`` (compiled),
-2. ``NarrowPhase.query`` (Python around the engine, near pairs only),
+2. closed forms, and ``NarrowPhase.query`` for what has none (from compiled code by its ``address``, or from Python),
 3. ``build_contacts`` (compiled; planes are treated here, without the engine).
 
 An engine is a class with ``__init__(geoms)`` and
-``query(candidates, count, reach, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.
+``query(candidates, count, reach, geom_R, geom_p, witness)``, in a module of its own, listed in ``ENGINES``.  It follows
+the sizes of the geometries, which worlds may change.
 """
 
 import importlib
@@ -84,4 +85,7 @@ def make_narrow_phase(geoms: Geoms, engine: str = "coal") -> NarrowPhase:
         raise CollisionError(
             f"collision engine {engine!r} cannot be imported ({error}); pip install {PACKAGES[engine]}"
         ) from error
+    library = importlib.import_module(f"{__name__}.coal_library").library() if engine == "coal" else None
+    if library is not None:
+        return importlib.import_module(f"{__name__}.coal_compiled").NarrowPhase(geoms, library)
     return module.NarrowPhase(geoms)

@@ -3,7 +3,7 @@
 
 """Arrays of the collision pipeline, allocated once for a world."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -35,16 +35,19 @@ class CollisionBuffers(NamedTuple):
     asked_at: Annotated[Integers, "m"]  #: where they stand among the candidates
     asked_reach: Annotated[Reals, "m"]
     asked_witness: Annotated[Reals, "m", WITNESS_SIZE]
-    found: Annotated[Integers, 2]  #: candidates, and how many of them the engine is asked for
+    found: Annotated[Integers, 2]  #: candidates, and how many of them Python has to ask the engine for
+    engine: Annotated[Integers, 2]  #: addresses of one in machine code, zero where it lives in Python
     work: object  #: ManifoldWorkHandle
 
 
-def make_buffers(geoms: Geoms) -> CollisionBuffers:
+def make_buffers(geoms: Geoms, narrow: Any = None) -> CollisionBuffers:
     """Allocate the buffers of a world.
 
     Parameters
     ----------
     geoms : Geoms
+    narrow : NarrowPhase, optional
+        Which kernels call if it has an address; it has to live as long as the buffers.
 
     Returns
     -------
@@ -53,7 +56,8 @@ def make_buffers(geoms: Geoms) -> CollisionBuffers:
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0]
     work = make_manifold_work(_room(geoms))
-    return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), work=work)
+    engine = np.array(getattr(narrow, "address", (0, 0)), dtype=np.int64)
+    return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), engine=engine, work=work)
 
 
 def ask_engine(narrow, buffers: CollisionBuffers) -> None:

@@ -1,7 +1,9 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Narrow phase by coal, the maintained continuation of FCL.
+"""Narrow phase by coal, the maintained continuation of FCL, through its Python binding.
+
+``coal_compiled.py`` asks the same where its library has been built.
 
 The distance query is used for near and for penetrating pairs alike: it costs the same as
 the collision query with a security margin (0.4 to 3 us), is as exact, and needs no contact
@@ -16,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mb_contact.checks import Floats
+from mb_contact.collision.coal_compiled import TOLERANCE
 from mb_contact.collision.sizes import make_shape, order_key
 from mb_contact.types import Geoms
 
-#: coal's default of 1e-6 leaves errors of 1e-6 m at curved shapes; this costs 0.2 us more
-TOLERANCE = 1e-9
 PLANE = ()  #: in place of a pair that never reaches coal
 
 
@@ -40,6 +41,11 @@ class NarrowPhase:
 
     def __init__(self, geoms: Geoms) -> None:
         self._geoms = geoms
+        self._make()
+
+    def _make(self):
+        geoms = self._geoms
+        self._sizes = geoms.size.tobytes()
         self._shapes = [make_shape(coal, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
         self._transforms = [coal.Transform3s() for _ in self._shapes]
         #: made when a pair first comes near: a large world has half a million
@@ -76,6 +82,8 @@ class NarrowPhase:
             ``candidates[i]``.  Farther than its reach only the distance is written.  The rows
             of pairs with one are left alone.
         """
+        if self._sizes != self._geoms.size.tobytes():
+            self._make()
         if self._bound[0] is not geom_R or self._bound[1] is not geom_p or self._bound[2] is not witness:
             self._bind(geom_R, geom_p, witness)
         pairs, poses, normals, distances = self._pairs, self._poses, self._normals, self._distances

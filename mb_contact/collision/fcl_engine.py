@@ -39,8 +39,7 @@ class NarrowPhase:
 
     def __init__(self, geoms: Geoms) -> None:
         self._geoms = geoms
-        shapes = [make_shape(fcl, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
-        self._objects = [None if shape is None else fcl.CollisionObject(shape) for shape in shapes]
+        self._make()
         solver = fcl.GJKSolverType.GST_LIBCCD
         self._distance = fcl.DistanceRequest(
             enable_nearest_points=True, enable_signed_distance=False, gjk_solver_type=solver
@@ -57,6 +56,8 @@ class NarrowPhase:
         witness: Floats,
     ) -> None:
         """Fill the witness rows of the candidates that have neither plane nor height field; arguments as coal's."""
+        if self._sizes != self._geoms.size.tobytes():
+            self._make()
         fresh = set()
         rows = zip(candidates[:count].tolist(), reach[:count].tolist())
         for i, (row, far) in enumerate(rows):
@@ -73,6 +74,12 @@ class NarrowPhase:
             witness[i, 3] = distance
             if distance <= far:
                 witness[i, :3] = -normal if swapped else normal
+
+    def _make(self):
+        geoms = self._geoms
+        self._sizes = geoms.size.tobytes()
+        shapes = [make_shape(fcl, geoms, g, _convex) for g in range(geoms.kind.shape[0])]
+        self._objects = [None if shape is None else fcl.CollisionObject(shape) for shape in shapes]
 
     def _ask(self, a, b):
         """Signed distance, and the unit normal from b to a (zero where the engine knows none)."""

@@ -91,8 +91,8 @@ class StepContext:
         if self.parts:
             tree = tree._replace(root=merged_roots(tree, self.parts))
         self.tree = tree._replace(damping=total)  # kernels are compiled for arrays that they may not write
-        self.narrow, self._shaped = make_narrow_phase(world.geoms, scene.collision_engine), 0
-        self.buffers, self.geoms = make_buffers(world.geoms), make_geoms_handle(world.geoms)
+        self.narrow = make_narrow_phase(world.geoms, scene.collision_engine)
+        self.buffers, self.geoms = make_buffers(world.geoms, self.narrow), make_geoms_handle(world.geoms)
         self.kin = _workspace.make_kinematics(self.n, self.N, self.make_modal())
         self.art = _workspace.make_articulated(self.n, self.N, self.make_aggregates())
         self.compliance = _workspace.make_compliance(self.n)
@@ -111,7 +111,6 @@ class StepContext:
         self.memory = None
         self.time = 0.0  #: at its start [s]
         self.last = None  #: LastStep of the present state; None where it is not that after a step
-        self.shapes = 0  #: how often sizes of shapes have changed: engines are made anew
 
     @property
     def dt(self):
@@ -141,9 +140,7 @@ class StepContext:
         return int(self.buffers.found[NEAR])
 
     def ask_engine(self):
-        """Witnesses of the pairs that have no closed form."""
-        if self._shaped != self.shapes:
-            self.narrow, self._shaped = make_narrow_phase(self.world.geoms, self.scene.collision_engine), self.shapes
+        """Witnesses of the pairs that only an engine in Python has."""
         ask_engine(self.narrow, self.buffers)
 
     def loop_impulses(self):

@@ -34,15 +34,10 @@ class OtherPoses:
     def __init__(self, context, points):
         geoms = context.world.geoms
         self._context = context
-        self._make_narrow()
-        self.buffers = make_buffers(geoms)._replace(travel=context.buffers.travel)
+        self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
+        self.buffers = make_buffers(geoms, self._narrow)._replace(travel=context.buffers.travel)
         self.contacts = make_contacts(points)
         self.handle = make_poses_handle(PosesArrays(self.buffers, self.contacts))
-
-    def _make_narrow(self):
-        context = self._context
-        self._narrow = make_narrow_phase(context.world.geoms, context.scene.collision_engine)
-        self._shaped = context.shapes
 
     def query(self, count):
         """Witnesses of the first ``count`` candidates."""
@@ -50,9 +45,7 @@ class OtherPoses:
             self.ask_engine()
 
     def ask_engine(self):
-        """Witnesses of the pairs that have no closed form."""
-        if self._shaped != self._context.shapes:
-            self._make_narrow()
+        """Witnesses of the pairs that only an engine in Python has."""
         ask_engine(self._narrow, self.buffers)
 
     def find(self, count):

@@ -21,17 +21,22 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from mb_contact.collision import coal_library
 from mb_contact.core import kernel_files as files
 from mb_contact.core.integrate import whole
 from mb_contact.core.jit import DISABLE_JIT, ROOMS, STUDIES, source_digest
 from mb_contact.errors import InputError
 from mb_contact.model.resources import child_environment, find_resource
 from mb_contact.model.scene import CHOICES
+from mb_contact.types import SHAPE_CONE, SHAPE_CONVEX, SHAPE_CYLINDER, SHAPE_ELLIPSOID
 
 LIBRARY = "package://mb_contact/config"
 WORKER = "MB_CONTACT_COMPILES"  # in the environment of processes that compile: they start no further ones
 _PROGRAM = "import os; os.nice({}); from mb_contact.simulation.kernel_jobs import work; work()"
 
+WITHOUT_CLOSED_FORM = (SHAPE_CYLINDER, SHAPE_CONE, SHAPE_ELLIPSOID, SHAPE_CONVEX)
 _WIDTH = 24  #: of the progress bar
 
 
@@ -97,6 +102,8 @@ def compile_parts(context, progress):
         Gets lines of text.
     """
     scene = context.scene
+    if scene.collision_engine == "coal" and not DISABLE_JIT and WORKER not in os.environ:
+        _build_narrow_phase(context.world.geoms.kind, progress)
     parts = {
         f"the contact step of formulation {scene.formulation}": context.contact_step,
         f"the integrator {scene.integrator}": context.integrator,
@@ -107,6 +114,16 @@ def compile_parts(context, progress):
         progress(f"compiled too (first run only): {', '.join(missing)}")
         chosen = {key: getattr(scene, key) for key in CHOICES if getattr(scene, key) != CHOICES[key][0]}
         compile_jobs([[Job("choices", json.dumps(chosen), 60)]], progress)
+
+
+def _build_narrow_phase(kinds, progress):
+    """Build coal's narrow phase for processes to come where shapes have no closed form."""
+    if np.isin(kinds, WITHOUT_CLOSED_FORM).any() and coal_library.is_worth_a_try():
+        progress("the collision library's part is compiled (first run only)")
+        try:
+            coal_library.build()
+        except coal_library.NoLibrary as error:
+            progress(f"coal is asked from Python, which gives the same numbers: {error}")
 
 
 def compile_ahead(scenes, everything, into, progress):
@@ -140,6 +157,10 @@ def compile_ahead(scenes, everything, into, progress):
     well = compile_jobs(phases, progress, every=0.02)
     if everything:
         well = compile_wanted(progress) and well
+    try:
+        coal_library.build(into)
+    except coal_library.NoLibrary as error:
+        progress(f"coal is asked from Python, which gives the same numbers: {error}")
     if into:
         count, size = files.copy_into(into, _digests())
         progress(f"{count} files, {size / 1e6:.1f} MB in {into}")

@@ -81,7 +81,7 @@ class ThreadLane:
         scene_own = {"scene_mass": world.tree.mass.copy(), "scene_inertia": world.tree.inertia.copy()}
         self._lane = allocate(Lane, **own, **scene_own, joint_v=world.joint_v.copy(), joints=len(world.joint_v))
         self.handle = make_lane_handle(self._lane)
-        self._entry, self._shaped = None, None
+        self._entry = None
 
     def sizes(self, count):
         """Sizes of the store of ``count`` worlds, by their names there."""
@@ -109,15 +109,11 @@ class ThreadLane:
         at, context, failed, crowded = self._lane.at, self.context, [], []
         at[:] = 0
         at[WORLD], at[LAST] = first, last
-        self._shaped = None
         while True:
             status = self._call(self.handle, store.handle, values.handle, job.handle, controller)
             if status == NO_STEP_LEFT:
                 return failed, crowded
             w = int(job.arrays.worlds[at[WORLD]])
-            if len(values.arrays.size) and self._shaped != w:  # engines have shapes of their own
-                self._shaped = w
-                context.shapes += 1
             if status == STORE_TOO_SMALL:
                 crowded.append(int(at[WORLD]))
                 self._leave()

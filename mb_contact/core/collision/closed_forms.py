@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from mb_contact.core.collision.engine import ask_compiled_engine
 from mb_contact.core.collision.geometry import separation
 from mb_contact.core.collision.shapes import body_axis, opposite
 from mb_contact.core.jit import kernel
@@ -33,7 +34,7 @@ BESIDE = 1e-9  #: how far beside a face a corner may lie that counts as over it 
 
 @kernel
 def closed_witnesses(geoms, buffers):
-    """Witness rows of the candidates that have a closed form; the others go to ``asked``."""
+    """Witness rows of the candidates: by closed form, by an engine in machine code; the others go to ``asked``."""
     pairs, kind, count = geoms.pairs, geoms.kind, buffers.found[NEAR]
     asked = 0
     for i in range(count):
@@ -50,7 +51,7 @@ def closed_witnesses(geoms, buffers):
             buffers.asked_at[asked] = i
             buffers.asked_reach[asked] = buffers.reach[i]
             asked += 1
-    buffers.found[ASKED] = asked
+    buffers.found[ASKED] = ask_compiled_engine(geoms, buffers, asked) if asked > 0 else 0
 
 
 @kernel
