@@ -20,6 +20,8 @@ are held straight by PD control and carry their share of the grip.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +33,7 @@ HANDS = ("left", "right")
 FRAMES = ("left_tcp", "right_tcp")
 OUTWARD = np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])  #: from the box to each hand, world axes
 FINGER_SHARE = {"finger_1_joint": 0.5, "finger_2_joint": 0.25, "finger_3_joint": 0.25}  #: of the grip force
+_BELOW, _ABOVE = np.array([7, 2, 3]), np.array([5, 6, 1])  # entries (2,1), (0,2), (1,0) of a matrix, and mirrored
 FINGER_LEVER = 0.042  #: from a finger's joint to the middle of its pad [m]
 
 
@@ -101,27 +104,29 @@ class Reference:
         ]
         self.phases = [name for name, *_ in moves]
         self.times = np.cumsum([0.0] + [duration for _, duration, *_ in moves])
+        self._times = self.times.tolist()
         targets = [(start, 0.0, 0.0)] + [(hands, grip, load) for _, _, hands, grip, load in moves]
         self._targets = np.array([[*np.ravel(hands), grip, load] for hands, grip, load in targets])
+        self._changes = np.diff(self._targets, axis=0)
 
     @property
     def duration(self):
         """End of the last move [s]."""
-        return float(self.times[-1])
+        return self._times[-1]
 
     def index(self, time):
         """Number of the move that ``time`` lies in."""
-        return min(max(int(np.searchsorted(self.times, time, side="right")) - 1, 0), len(self.phases) - 1)
+        return min(max(bisect_right(self._times, time) - 1, 0), len(self.phases) - 1)
 
     def __call__(self, time):
         """Value, rate and acceleration (8,) at ``time`` [s]."""
         i = self.index(time)
-        T = self.times[i + 1] - self.times[i]
-        s = min(max((time - self.times[i]) / T, 0.0), 1.0)
-        change = self._targets[i + 1] - self._targets[i]
-        value = self._targets[i] + change * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-        rate = change * 30.0 * s**2 * (1.0 - s) ** 2 / T
-        return value, rate, change * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2
+        T = self._times[i + 1] - self._times[i]
+        s = min(max((time - self._times[i]) / T, 0.0), 1.0)
+        change = self._changes[i]
+        value = self._targets[i] + change * (s**3 * (10.0 - 15.0 * s + 6.0 * s**2))
+        rate = change * (30.0 * s**2 * (1.0 - s) ** 2 / T)
+        return value, rate, change * (60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / T**2)
 
 
 class HandPoses:
@@ -145,17 +150,20 @@ class HandPoses:
         self._fixed = _homogeneous(tree.R_joint[chains], tree.p_joint[chains], 1.0)
         self._sine = _homogeneous(tree.R_joint[chains] @ cross)
         self._cosine = _homogeneous(tree.R_joint[chains] @ cross @ cross)
-        self._end = _homogeneous(np.array([f.R for f in frames]), np.array([f.p for f in frames]), 1.0)
+        end = _homogeneous(np.array([f.R for f in frames]), np.array([f.p for f in frames]), 1.0)
+        # a power of two of them: neighbours are multiplied, all at once, until one is left
+        self._poses = np.tile(np.eye(4), (len(FRAMES), 1 << chains.shape[1].bit_length(), 1, 1))
+        self._poses[:, chains.shape[1]] = end
+        self._count = chains.shape[1]
 
     def __call__(self, position):
         """Positions (2, 3) and rotations (2, 3, 3) of the tool centre points in world axes."""
         angle = position[self._pick][:, :, None, None]
-        joints = self._fixed + np.sin(angle) * self._sine + (1.0 - np.cos(angle)) * self._cosine
-        pose = joints[:, 0]
-        for k in range(1, joints.shape[1]):
-            pose = pose @ joints[:, k]
-        pose = pose @ self._end
-        return pose[:, :3, 3], pose[:, :3, :3]
+        self._poses[:, : self._count] = self._fixed + np.sin(angle) * self._sine + (1.0 - np.cos(angle)) * self._cosine
+        pose = self._poses
+        while pose.shape[1] > 1:
+            pose = pose[:, ::2] @ pose[:, 1::2]
+        return pose[:, 0, :3, 3], pose[:, 0, :3, :3]
 
 
 def _homogeneous(R, p=0.0, one=0.0):
@@ -189,15 +197,16 @@ class TwoHands:
         self._posture = np.array(position, dtype=float)
         shares = [FINGER_SHARE.get(name.split("_", 1)[1], 0.0) for name in joint_names]
         self._finger_grip = np.array(shares) * task.grip * FINGER_LEVER
-        self._is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
-        self._posture_gains = np.tile([[task.posture_stiffness], [task.posture_damping]], len(joint_names))
+        is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
+        self._posture_gains = np.array([[task.posture_stiffness], [task.posture_damping]]) * ~is_finger
+        self._finger_gains = np.array([[task.finger_stiffness], [task.finger_damping]]) * is_finger
 
     def efforts(self, F, terms, position, velocity, grip):
         """Joint efforts for wrenches F (12,) on the hands, with posture, fingers and what the robot itself needs."""
         effort = terms.jacobian.T @ F + self._null_space(terms, position, velocity)
         effort += self._fingers(position, velocity, grip)
         effort += terms.nonlinear_effects + self._joint_damping * velocity
-        return np.clip(effort, -self._effort_limit, self._effort_limit)
+        return np.minimum(np.maximum(effort, -self._effort_limit), self._effort_limit)
 
     def damping(self, inertia, K):
         """D (12, 12) that damps every mode of K at this inertia by the task's ratio."""
@@ -211,15 +220,12 @@ class TwoHands:
         """Efforts that keep elbows and head in posture and do not accelerate the hands."""
         stiffness, damping = self._posture_gains
         posture = stiffness * (self._posture - position) - damping * velocity
-        posture[self._is_finger] = 0.0
         push = terms.jacobian @ np.linalg.solve(terms.mass_matrix, posture)
         return posture - terms.jacobian.T @ (terms.inertia @ push)
 
     def _fingers(self, position, velocity, grip):
-        task = self.task
-        effort = task.finger_stiffness * (self._posture - position) - task.finger_damping * velocity
-        effort[~self._is_finger] = 0.0
-        return effort + grip * self._finger_grip
+        stiffness, damping = self._finger_gains
+        return stiffness * (self._posture - position) - damping * velocity + grip * self._finger_grip
 
 
 class LiftController(TwoHands):
@@ -242,8 +248,8 @@ class LiftController(TwoHands):
         task = task or LiftTask()
         super().__init__(model, joint_names, position, task)
         self._K = self._stiffness()
-        self._load = np.zeros((2, 6))
-        self._load[:, 5] = 0.5 * task.box_mass * 9.81
+        self._load = np.zeros(12)
+        self._load[5::6] = 0.5 * task.box_mass * 9.81
         self._D = None
         self._updates = 0
         self._box = np.array(box, dtype=float)
@@ -281,30 +287,28 @@ class LiftController(TwoHands):
         if box is not None and value[7] == 1.0:
             self._check_grasp(value, box)
         error, twist = self._errors(position, terms.jacobian @ velocity, value, rate)
-        desired = np.zeros((2, 6))
-        desired[:, 3:] = acceleration[:6].reshape(2, 3)
-        F = terms.inertia @ (desired.ravel() - terms.bias) + self._damping(terms.inertia) @ twist
-        F += self._K @ error + value[7] * self._load.ravel()
+        desired = np.zeros(12)
+        desired.reshape(2, 6)[:, 3:] = acceleration[:6].reshape(2, 3)
+        F = terms.inertia @ (desired - terms.bias) + self._damping(terms.inertia) @ twist
+        F += self._K @ error + value[7] * self._load
         return self.efforts(F, terms, position, velocity, value[6])
 
     def _check_grasp(self, value, box):
-        behind = box - self._box - [0.0, 0.0, value[5] - self._box[2]]
-        if np.linalg.norm(behind) > self.task.lost:
-            distance = 1e3 * np.linalg.norm(behind)
-            raise LiftError(f"the box is lost: it is {distance:.0f} mm from its place between the hands")
+        x, y, _ = self._box.tolist()
+        distance = math.dist(box.tolist(), (x, y, value[5]))
+        if distance > self.task.lost:
+            raise LiftError(f"the box is lost: it is {1e3 * distance:.0f} mm from its place between the hands")
 
     def _errors(self, position, twist, value, rate):
         """Pose error (12,) and its rate (12,), angular first, world axes."""
         p, R = self.hand_poses(position)
         error = np.empty((2, 6))
-        turn = self._R_start @ R.transpose(0, 2, 1)
-        error[:, :3] = 0.5 * (
-            turn[:, [2, 0, 1], [1, 2, 0]] - turn[:, [1, 2, 0], [2, 0, 1]]
-        )  # sine, along the axis
+        turn = (self._R_start @ R.transpose(0, 2, 1)).reshape(2, 9)
+        error[:, :3] = 0.5 * (turn[:, _BELOW] - turn[:, _ABOVE])  # sine, along the axis
         error[:, 3:] = value[:6].reshape(2, 3) - p
-        desired = np.zeros((2, 6))
-        desired[:, 3:] = rate[:6].reshape(2, 3)
-        return error.ravel(), desired.ravel() - twist
+        difference = -twist
+        difference.reshape(2, 6)[:, 3:] += rate[:6].reshape(2, 3)
+        return error.ravel(), difference
 
     def _stiffness(self):
         """K (12, 12): softer along the pressing axes."""

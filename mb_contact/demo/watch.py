@@ -82,7 +82,7 @@ class WatchedSimulator(Simulator):
         p, quaternion = self.link_pose(self._item)
         hands = (self.link_pose(hand) for hand in self._hands)
         in_hands = [quat_to_matrix(orientation).T @ (p - origin) for origin, orientation in hands]
-        forces = [np.linalg.norm(self.contact_impulse(f)[3:]) / self.time_step for f in self.fingers]
+        forces = np.linalg.norm(self.contact_impulse(self.fingers)[:, 3:], axis=1) / self.time_step
         supports, deepest = self._support_forces(), self._penetration
         self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts(), supports, deepest))
         self._penetration = 0.0

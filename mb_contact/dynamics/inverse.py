@@ -6,9 +6,9 @@
 import numpy as np
 
 from mb_contact.checks import Floats
+from mb_contact.core.tree.operational import RANK_TOLERANCE, ROUNDING, regular_inverse
 
-ROUNDING = 1e-24  #: part of the largest entry on a compliance's diagonal below which an entry is rounding
-RANK_TOLERANCE = 1e-9  #: eigenvalues of the compliance below this part of the largest count as zero
+COMPILED = 60  #: rows up to which a compiled loop is faster than the blocks of a linear algebra library
 
 
 def invert_compliance(L: Floats) -> tuple[Floats, int]:
@@ -39,10 +39,15 @@ def invert_compliance(L: Floats) -> tuple[Floats, int]:
     (array([[2., 0.],
            [0., 0.]]), 1)
     """
+    n = len(L)
+    if L.shape == (n, n) and 0 < n <= COMPILED:
+        inverse, work = np.empty((n, n)), np.empty((n + 1, n))
+        if regular_inverse(np.ascontiguousarray(L, dtype=float), work[n], work[:n], inverse):
+            return inverse, n
     scaled, scale = unit_diagonal(L)
-    inverse = _regular_inverse(scaled)
-    if inverse is not None:
-        return inverse / scale, len(L)
+    regular = _regular_inverse(scaled) if n > COMPILED else None
+    if regular is not None:
+        return regular / scale, n
     values, vectors = np.linalg.eigh(scaled)
     keep = values > RANK_TOLERANCE * values.max(initial=0.0)
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T

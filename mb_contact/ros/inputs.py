@@ -13,7 +13,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox
 from mb_contact.ros.pushes import WRENCH, PushInbox
-from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
+from mb_contact.ros.qos import COMMAND, COMMAND_DEEP, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
 
@@ -72,6 +72,14 @@ class Inputs:
         with self.commands.changed:
             self.commands.changed.notify_all()
 
+    def copy_to(self, topic: str, keep: Callable[[bytes], Any]) -> None:
+        """Hand the CDR bytes of what comes in on a topic (its absolute name) to ``keep`` too, for recording."""
+        subscription = self._subscriptions[topic]
+        if hasattr(subscription, "tap"):
+            subscription.tap = keep
+        else:  # rclpy's own
+            self._owner.node.create_subscription(self.types[topic], topic, keep, COMMAND_DEEP, raw=True)
+
     def bind(self, simulator: AnySimulator) -> None:
         """Take what is for another simulator from now on."""
         world = simulator.world
@@ -85,6 +93,8 @@ class Inputs:
         """Hand on the targets that have come in."""
         simulator = self._owner.simulator
         asked = self.commands.take_targets()
+        if not any(asked.values()):
+            return
         groups = {}  # joints of which the same is asked
         for name in simulator.world.joint_names:
             fields = tuple(field for field, values in asked.items() if name in values)

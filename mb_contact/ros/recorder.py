@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.cdr import Template
 from mb_contact.ros.embedded.messages import message_class, serialize, type_store
 from mb_contact.ros.interventions import EVENTS, encode
-from mb_contact.ros.qos import STATE, QoS
+from mb_contact.ros.qos import STATE
 from mb_contact.ros.replay import APPLIED
 
-COMMAND_DEEP = QoS(depth=1000, reliable=False)  #: best effort, to take commands of either reliability
+_EVERY = 0.02  #: seconds between two times of writing: each time takes Python's lock from the physics
 _ARRAY = "std_msgs/msg/Float64MultiArray"
 _BULKY = ("operational_space/", "mass_matrix", "nonlinear_effects")
 _BULKY_TYPES = tuple(f"sensor_msgs/msg/{name}" for name in ("Image", "CameraInfo", "PointCloud2"))
@@ -54,7 +55,8 @@ class Recorder:
         self._clock = clock
         self._folder = self.path.with_name(f".{self.path.name}.part")
         self._connections = {}
-        self._queue = queue.SimpleQueue()
+        self._queue, self._closing = queue.SimpleQueue(), threading.Event()
+        self._applied_templates = {}  #: by bytes of efforts
         self._error = None
         self.count = 0
         if self.path.suffix != ".mcap":
@@ -96,8 +98,7 @@ class Recorder:
                 qos = getattr(publisher, "qos", STATE)
                 publisher.tap = self.add_topic(publisher.topic_name, publisher.type_name, qos)
         for topic, type_name in simulator_node.inputs.types.items():
-            record = self.add_topic(topic, type_name)
-            simulator_node.node.create_subscription(type_name, topic, record, COMMAND_DEEP, raw=True)
+            simulator_node.inputs.copy_to(topic, self.add_topic(topic, type_name))
         simulator_node.applied = self._applied(simulator_node.node)
         simulator_node.happened = self._happened(simulator_node.node)
         simulator_node.outputs.describe()
@@ -120,25 +121,37 @@ class Recorder:
 
         def record(stamp, effort):
             nonlocal last
-            if effort is not None and last is not None and np.array_equal(effort, last):
+            now = b"" if effort is None else effort.tobytes()
+            if now and now == last:
                 return
-            last = None if effort is None else effort.copy()
-            self._queue.put((connection, stamp, (stamp, last)))  # encoded by the writing thread
+            last = now
+            self._queue.put((connection, stamp, (stamp, now)))  # encoded by the writing thread
 
         return record
 
     def _work(self):
-        while True:
-            item = self._queue.get()
-            if item is None:
-                return
+        while (item := self._queue.get()) is not None:
             try:
                 connection, stamp, data = item
-                self._writer.write(connection, stamp, _applied_message(*data) if isinstance(data, tuple) else data)
+                self._writer.write(connection, stamp, self._applied_message(*data) if type(data) is tuple else data)
                 self.count += 1
             except Exception as error:  # a full disk must not end the simulation; close() reports it
                 self._error = error
                 return
+            if self._queue.empty():
+                self._closing.wait(_EVERY)
+
+    def _applied_message(self, stamp, effort):
+        """CDR bytes of (sec, nanosec, efforts); without efforts a reset."""
+        template = self._applied_templates.get(len(effort))
+        if template is None:
+            message = message_class(_ARRAY)()
+            message.layout.data_offset = 2
+            message.data = np.zeros(2 + len(effort) // 8)
+            template = self._applied_templates[len(effort)] = Template(message, _ARRAY)
+        data = template.view("data")
+        data[:2], data[2:] = divmod(stamp, 1_000_000_000), np.frombuffer(effort)
+        return bytes(template.data[: template.size])
 
     def close(self) -> None:
         """Finish the file.
@@ -151,6 +164,7 @@ class Recorder:
         if self._writer is None:
             return
         self._queue.put(None)
+        self._closing.set()
         self._thread.join()
         writer, self._writer = self._writer, None
         try:
@@ -164,14 +178,6 @@ class Recorder:
             raise CommunicationError(f"the recording '{self.path}' failed: {error}") from None
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _applied_message(stamp, effort):
-    """CDR bytes of (sec, nanosec, efforts); without efforts a reset."""
-    message = message_class(_ARRAY)()
-    message.layout.data_offset = 2
-    message.data = np.concatenate([divmod(stamp, 1_000_000_000), () if effort is None else effort])
-    return serialize(message, _ARRAY)
 
 
 def _offered(qos):

@@ -125,8 +125,10 @@ class AnySimulator(Protocol):
             There is no such link.
         """
 
-    def contact_impulse(self, link: str) -> Floats:
+    def contact_impulse(self, link: str | Sequence[str]) -> Floats:
         """Net contact impulse (6,) [N m s, N s] on a link in the last step, in its axes about its origin.
+
+        Of several links (links, 6).
 
         Raises
         ------

@@ -7,7 +7,7 @@ import numpy as np
 
 from mb_contact.checks import as_choice
 from mb_contact.core.tree.articulated import free_acceleration
-from mb_contact.core.tree.operational import joint_terms, make_operational_work, operational_terms
+from mb_contact.core.tree.operational import joint_terms, link_impulses, make_operational_work, operational_terms
 from mb_contact.dynamics import OperationalSpace, invert_compliance
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.dynamics.constrained import ConstraintResponse, DrivenRows, checked_constraints, constrain
@@ -24,9 +24,12 @@ class OperationalMonitor:
     def __init__(self, world, names):
         self._world = world
         self._names = tuple(names)
-        self._joints = world.joint_v
+        self._joints, count = world.joint_v, len(world.joint_v)
+        if count and np.array_equal(world.joint_v, world.joint_v[0] + np.arange(count)):  # faster than indices
+            self._joints = slice(int(world.joint_v[0]), int(world.joint_v[0]) + count)
         self._response = self._driven = None
         self._S = world.S
+        self._none = np.zeros(len(world.joints.rubbing), dtype=bool)  #: no joint is held
         picked = [world.frames[as_choice(name, world.frames, "frame")] for name in names]
         f = len(picked)
         self._work = make_operational_work(
@@ -45,7 +48,7 @@ class OperationalMonitor:
         """
         if not self._names:
             raise InputError("frames must name at least one frame")
-        held = context.held_joints() & (checked_constraints(constraints) == "held" and stepped)
+        held = context.held_joints() if checked_constraints(constraints) == "held" and stepped else self._none
         if constraints == "none" and context.parts:
             message = "the loops of this scene are embedded in its tree; "
             raise InputError(message + "set 'loops: multipliers' to leave them out")
@@ -57,7 +60,7 @@ class OperationalMonitor:
         carried = self._carried(context) if context.parts else None
         if carried is not None:
             bias += work.J @ carried
-        if constraints != "none" and (context.couplings.rows or held.any()):
+        if constraints != "none" and (context.couplings.rows or (held is not self._none and held.any())):
             if self._response is None:
                 moving = context.motions or context.couplings  # frames and offsets move, threads come off
                 couplings = context.couplings._replace(closures=context.closures, gears=moving.gears)
@@ -72,7 +75,7 @@ class OperationalMonitor:
             rows = self._response.at(context.q, held, carried)
             rows = rows._replace(bias=rows.bias + rates)
             compliance, bias = constrain(rows, work.J, compliance, bias)
-        J = work.J[:, self._joints] if self._S is None else (work.J @ self._S)[:, self._columns()]
+        J = work.J[:, self._joints].copy() if self._S is None else (work.J @ self._S)[:, self._columns()]
         return OperationalSpace(self._names, J, bias, compliance, *invert_compliance(compliance))
 
     def _carried(self, context):
@@ -88,7 +91,7 @@ class OperationalMonitor:
 
     def _columns(self):
         """Columns of S that belong to the robots' joints."""
-        return np.array([int(np.argmax(self._S[v] == 1.0)) for v in self._joints], np.int64)
+        return np.array([int(np.argmax(self._S[v] == 1.0)) for v in self._world.joint_v], np.int64)
 
     def joint_space(self, handle):
         """Mass matrix (joints, joints) and nonlinear effects (joints,) of the robots' joints."""
@@ -96,4 +99,24 @@ class OperationalMonitor:
         if self._S is not None:
             columns, M = self._columns(), self._S.T @ self._work.M @ self._S
             return M[columns[:, None], columns], (self._S.T @ self._work.effort)[columns]
-        return self._work.M[self._joints[:, None], self._joints], self._work.effort[self._joints]
+        M, effort = self._work.M[self._joints], self._work.effort[self._joints]
+        return M[:, self._joints].copy(), effort.copy()
+
+
+class LinkImpulses:
+    """Contact impulses of a world's links in the last step."""
+
+    def __init__(self, world, links):
+        picked = [world.frames[as_choice(link, world.frames, "link")] for link in links]
+        owned = [(g, i) for i, link in enumerate(links) for g in world.link_geometries.get(link, ())]
+        self._pairs, count = np.array(owned, np.int64).reshape(-1, 2), len(picked)
+        self._body = np.array([frame.body for frame in picked], np.int64)
+        self._R = np.array([frame.R for frame in picked], float).reshape(count, 3, 3)
+        self._p = np.array([frame.p for frame in picked], float).reshape(count, 3)
+        self._work = np.empty((count, 3, 3)), np.empty((count, 3))
+
+    def __call__(self, context):
+        """Angular first, in each link's axes about its origin (links, 6)."""
+        total = np.empty((len(self._body), 6))
+        link_impulses(context.handle, self._pairs, self._body, self._R, self._p, *self._work, total)
+        return total

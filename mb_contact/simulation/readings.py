@@ -18,12 +18,11 @@ from mb_contact.model.world import World
 from mb_contact.simulation.context import StepContext
 from mb_contact.simulation.hinges import Hinged
 from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
-from mb_contact.simulation.operational import OperationalMonitor
+from mb_contact.simulation.operational import LinkImpulses, OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
 from mb_contact.simulation.sensors import Sensing
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.threads import Threads
-from mb_contact.types import WORLD
 
 
 class Readings(Sensing, Threads, Hinged):
@@ -253,16 +252,16 @@ class Readings(Sensing, Threads, Hinged):
         world = self.world
         return slots(world)[world.body_names[world.objects[as_choice(name, world.objects, "free object")]]]
 
-    def contact_impulse(self, link: str) -> Floats:
-        """Net contact impulse on a link in the last step.
+    def contact_impulse(self, link: str | Sequence[str]) -> Floats:
+        """Net contact impulse on a link, or on each of several, in the last step.
 
         Parameters
         ----------
-        link : str
+        link : str or sequence of str
 
         Returns
         -------
-        ndarray (6,)
+        ndarray (6,) or (links, 6)
             Angular first, in link axes about its origin [N m s, N s].
 
         Raises
@@ -270,16 +269,13 @@ class Readings(Sensing, Threads, Hinged):
         InputError
             There is no such link.
         """
-        total = [0.0] * 6
-        for g in self.world.link_geometries.get(link, ()):
-            total = [x + y for x, y in zip(total, self.context.work.geom_impulse[g].tolist())]
-        if link in self.world.frames and not any(total):
-            return np.zeros(6)
-        (R, p), body = self._frame(link), self.world.frames[link].body
-        x, y, z = (p if body == WORLD else p - self.context.kin.p[body]).tolist()
-        mx, my, mz, fx, fy, fz = total  # plain floats: np.cross alone costs 20 us
-        moment = (mx - (y * fz - z * fy), my - (z * fx - x * fz), mz - (x * fy - y * fx))
-        return np.concatenate((np.dot(moment, R), np.dot((fx, fy, fz), R)))
+        links = (link,) if isinstance(link, str) else tuple(link)
+        impulses = self._link_impulses(links)(self.context)
+        return impulses[0] if isinstance(link, str) else impulses
+
+    @cached_property
+    def _link_impulses(self) -> Callable[[tuple[str, ...]], LinkImpulses]:
+        return cache(lambda links: LinkImpulses(self.world, links))
 
     @cached_property
     def joint_wrenches(self) -> JointWrenches:

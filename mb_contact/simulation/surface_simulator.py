@@ -4,7 +4,7 @@
 """A scene of smooth surfaces behind the interface of ``Simulator``: joints, efforts, and smooth bodies on links."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,20 +227,22 @@ class SurfaceSimulator:
         R, p = self.tree.pose(name)
         return p, matrix_to_quat(R)
 
-    def contact_impulse(self, link: str) -> Floats:
-        """Net contact impulse on a body or a link in the last step.
+    def contact_impulse(self, link: str | Sequence[str]) -> Floats:
+        """Net contact impulse on a body or a link, or on each of several, in the last step.
 
         That of a body is the change of its momentum less gravity, so landings are in it; a link feels the opposite of
         what all that stands on it has taken up.
 
         Parameters
         ----------
-        link : str
+        link : str or sequence of str
 
         Returns
         -------
-        ndarray (6,) [N m s, N s], angular first, in its axes about its origin
+        ndarray (6,) or (links, 6) [N m s, N s], angular first, in its axes about its origin
         """
+        if not isinstance(link, str):
+            return np.array([self.contact_impulse(name) for name in link]).reshape(-1, 6)
         R, p = self.tree.pose(link)
         own = link in self._impulses
         total = np.zeros(6)

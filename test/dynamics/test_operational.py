@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.dynamics.inverse import COMPILED
 from scenes.trees import FRAMES, RELATED, error, mixed
 
 
@@ -34,6 +35,28 @@ def test_condition_of_the_compliance_and_rank():
     values = np.linalg.eigvalsh(space.compliance / np.sqrt(np.outer(*2 * [np.diag(space.compliance)])))
     assert space.rank == 5
     assert space.condition == pytest.approx(values[-1] / values[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("n", (1, 2, 12, COMPILED, COMPILED + 1))
+def test_inverses_of_compliances(n):
+    """J M^-1 J* in mixed units, by the product with it, and its rank."""
+    rng = np.random.default_rng(n)
+    units = 10.0 ** rng.integers(-4, 5, n)
+    J = rng.normal(size=(n, n + 3)) * units[:, None]
+    L = J @ J.T
+    inverse, rank = mb.dynamics.invert_compliance(L)
+    assert rank == n
+    np.testing.assert_array_equal(inverse, inverse.T)
+    scaled = (inverse @ L) * units[:, None] / units
+    np.testing.assert_allclose(scaled, np.eye(n), atol=1e-9 * np.linalg.cond(L / np.outer(units, units)))
+    np.testing.assert_allclose(mb.dynamics.invert_compliance(np.asfortranarray(L))[0], inverse, rtol=1e-12)
+    if n > 2:
+        K = L.copy()
+        K[-1], K[:, -1] = K[0], K[:, 0]
+        K[-1, -1] = K[0, 0]
+        inverse, rank = mb.dynamics.invert_compliance(K)  # two equal rows: the pseudo-inverse
+        assert rank == n - 1
+        np.testing.assert_allclose(K @ inverse @ K / np.outer(units, units), K / np.outer(units, units), atol=1e-6 * n)
 
 
 def test_dual_arm_operational_compliance_equals_pinocchio(dual_arm, peer, states):

@@ -90,8 +90,8 @@ class FakeSimulator:
         return np.zeros(0), np.zeros(0)
 
     def contact_impulse(self, link):
-        force = 3.0 if link == "left_finger" else float(self.step_count)
-        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, force]) * self.time_step
+        forces = [3.0 if name == "left_finger" else float(self.step_count) for name in link]
+        return np.array([[0.0, 0.0, 0.0, 0.0, 0.0, force] for force in forces]) * self.time_step
 
     def link_pose(self, name):
         return np.array([0.5, 0.0, self.time]), np.array([0.0, 0.0, 0.0, 1.0])

@@ -13,6 +13,7 @@ from rosbags.highlevel import AnyReader
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded.messages import message_class, serialize
 from mb_contact.ros.recorder import Recorder
+from ros.fake_simulator import FakeSimulator
 from ros.support import Session
 
 STRING = "std_msgs/msg/String"
@@ -47,6 +48,21 @@ def test_a_lockstep_run_is_recorded_completely(tmp_path):
     assert len(bag["/contact_wrenches/left_finger"]) >= 101  # at its own rate, also in lockstep
     assert "/operational_space/inertia" not in bag  # bulky, only on request
     assert bag["/certificate"][0][1].values[0].key == "stamp"
+
+
+def test_a_recording_reads_no_topic_a_second_time(tmp_path):
+    """A reader of its own wakes another thread for every command, which then takes Python's lock from the physics."""
+    with Session() as ros, ros.running(FakeSimulator(2), lockstep=True) as running:
+        before = len(running.node.dds_readers())
+        recorder = Recorder(tmp_path / "run.mcap", running.stamp)
+        recorder.attach(running)
+        assert len(running.node.dds_readers()) == before
+        peer = ros.peer()
+        command = peer.joint_command(["joint_0"], [0.25])
+        peer.send_until(peer.publisher("joint_commands"), command, lambda: running.summary().accepted >= 3)
+        recorder.close()
+    heard = [message for _, message in read(tmp_path / "run.mcap")["/joint_commands"]]
+    assert len(heard) >= 3 and all(message.effort.tolist() == [0.25] for message in heard)
 
 
 def test_an_interrupted_run_leaves_a_readable_file(tmp_path):

@@ -598,6 +598,8 @@ def test_contact_impulses_add_up_to_those_of_the_links(dual_arm):
             np.testing.assert_allclose(R @ got[:3], moment, atol=slack)
             if force.any():
                 met.add(link)
+        several = dual_arm.contact_impulse(links)
+        np.testing.assert_array_equal(several, [dual_arm.contact_impulse(link) for link in links])
     assert "box" in met and len(met) >= 3
 
 

@@ -9,6 +9,7 @@ waiting is event-driven (a DDS wait set), never polling.
 
 import itertools
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_LOOKS = 4  #: at each reader at most, at a time
 
 
 class EmbeddedNode:
@@ -399,18 +401,20 @@ def taken(sources: Sequence[Any], order: Any) -> list[tuple[int, int, Any, bytes
 
     Signals wait meanwhile: the wheel crashes when a handler raises while it makes a sample's notice.
     """
-    batch = []
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    batch, count, looks, empty = [], len(sources), 0, 0
+    handled = threading.current_thread() is threading.main_thread()  # where Python calls the handlers of signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING) if handled else ()
     try:
-        for _ in range(4):
-            count = len(batch)
-            for source in sources:
+        # in turn, until all others are empty after the last that was not
+        while empty < count and looks < _LOOKS * count:
+            source = sources[looks % count]
+            samples: Any = ()
+            if looks < count or isinstance(source, Subscription):  # services need no order
                 samples = dds_raw.take(source.reader, source.depth)
-                batch += [(stamp, next(order), source, data, handle) for data, stamp, handle in samples]
-            if len(batch) == count:
-                break
-            sources = [source for source in sources if isinstance(source, Subscription)]  # services need no order
+            looks, empty = looks + 1, 1 if samples else empty + 1
+            batch += [(stamp, next(order), source, data, handle) for data, stamp, handle in samples]
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if handled:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     batch.sort(key=lambda item: item[:2])
     return batch

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.ros.embedded import dds_raw
+from mb_contact.ros.embedded.cdr import Decoder
 from mb_contact.ros.embedded.context import endpoint_qos, writer_qos
-from mb_contact.ros.embedded.messages import deserialize, serialize
+from mb_contact.ros.embedded.messages import serialize
 from mb_contact.ros.embedded.prepared import Prepared
 from mb_contact.ros.embedded.types import idl_struct
 from mb_contact.ros.qos import MOST
@@ -56,6 +57,8 @@ class Subscription:
         self.type_name = type_name
         self.depth = MOST if qos.keep_all else max(1, qos.depth)
         self._callback, self._raw = callback, raw
+        self._decode = Decoder(type_name)
+        self.tap = None  #: called with the CDR bytes of every message, for recording
         self.reader, self.condition = node.context.reader(
             f"rt{topic_name}", idl_struct(type_name), endpoint_qos(qos, type_name)
         )
@@ -66,4 +69,6 @@ class Subscription:
 
     def handle(self, data: Any, _writer_handle: Any) -> None:
         """Decode a sample and call back."""
-        self._callback(data if self._raw else deserialize(data, self.type_name))
+        if self.tap is not None:
+            self.tap(data)
+        self._callback(data if self._raw else self._decode(data))

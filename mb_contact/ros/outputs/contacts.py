@@ -31,27 +31,36 @@ class Wrenches:
     """
 
     def __init__(self, make: Any, simulator: Any, schedule: Schedule, options: NodeOptions) -> None:
-        self._outputs, prefix = [], options.frame_prefix
-        for link in simulator.scene.contact_wrench_links:
-            topic, take = f"contact_wrenches/{sanitise(link)}", partial(simulator.contact_impulse, link)
-            self._outputs.append(_MeanWrench(make, topic, prefix + link, take, schedule.time_step, always=True))
+        prefix, links = options.frame_prefix, tuple(simulator.scene.contact_wrench_links)
+        self._simulator, self._links, self._sums = simulator, links, np.zeros((len(links), 6))
+        self._contacts = [
+            _MeanWrench(make, f"contact_wrenches/{sanitise(link)}", prefix + link, total, schedule.time_step)
+            for link, total in zip(links, self._sums)
+        ]
+        self._joints: list[_MeanWrench] = []
         for name in filter(None, options.joint_wrench_joints):
             known = simulator.joint_wrenches.names
             if name not in known:
                 have = ", ".join(known) or "none"
                 raise CommunicationError(f"joint_wrench_joints: no joint '{name}'; the robots have {have}")
             topic, take = f"joint_wrenches/{sanitise(name)}", partial(simulator.joint_wrench, name)
-            self._outputs.append(_MeanWrench(make, topic, prefix + simulator.joint_wrenches.child_link(name), take))
+            frame = prefix + simulator.joint_wrenches.child_link(name)
+            self._joints.append(_MeanWrench(make, topic, frame, np.zeros(6), take=take))
+        self._outputs = [*self._contacts, *self._joints]
 
     def go_on(self, former: Wrenches) -> None:
         """Take over the sums of an interval that began in another world, where the topic is the same."""
         sums = {output.topic: (output.total, output.steps) for output in former._outputs}
         for output in self._outputs:
-            output.total, output.steps = sums.get(output.topic, (output.total, output.steps))
+            output.total[:], output.steps = sums.get(output.topic, (output.total, output.steps))
 
     def accumulate(self) -> None:
         """Add the wrenches of the step just taken."""
-        for output in self._outputs:
+        if self._links:
+            self._sums += self._simulator.contact_impulse(self._links)
+        for output in self._contacts:
+            output.steps += 1
+        for output in self._joints:
             output.accumulate()
 
     def clear(self) -> None:
@@ -67,20 +76,23 @@ class Wrenches:
 
 
 class _MeanWrench:
-    """One topic and the sum of what ``take()`` gives for each step of this interval, in ``unit`` [s] or none."""
+    """One topic and the ``total`` (6,) of the steps of this interval, in ``unit`` [s] or none.
+
+    With ``take`` only what it gives while somebody listens counts; else somebody adds to ``total`` at every step.
+    """
 
     TYPE = "geometry_msgs/msg/WrenchStamped"
     FIELDS = tuple(f"wrench.{part}.{axis}" for part in ("torque", "force") for axis in "xyz")
 
-    def __init__(self, make, topic, frame, take, unit=1.0, always=False):
+    def __init__(self, make, topic, frame, total, unit=1.0, take=None):
         prototype = make.message(self.TYPE)
         prototype.header.frame_id = frame
         self._message, self._publisher = make.prepared(self.TYPE, topic, prototype)
-        self.topic, self._take, self._unit, self._always = topic, take, unit, always
-        self.total, self.steps = np.zeros(6), 0
+        self.topic, self._take, self._unit = topic, take, unit
+        self.total, self.steps = total, 0
 
     def _due(self):
-        return self._always or wanted(self._publisher)
+        return self._take is None or wanted(self._publisher)
 
     def accumulate(self):
         if self._due():

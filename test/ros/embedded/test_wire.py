@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import array
+import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -13,9 +15,18 @@ import pytest
 from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded.cdr import Template
+from mb_contact.ros.embedded.backend import taken
+from mb_contact.ros.embedded.cdr import Decoder, Template, layout
 from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
-from mb_contact.ros.embedded.messages import deserialize, message_class, serialize, stamp_ns, type_hash
+from mb_contact.ros.embedded.messages import (
+    deserialize,
+    message_class,
+    serialize,
+    stamp_ns,
+    type_hash,
+    type_store,
+)
+from mb_contact.ros.embedded.topics import Subscription
 from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
@@ -51,6 +62,47 @@ def test_encoding_agrees_with_cyclones_own(message):
     assert bytes(template.data[: template.size]) == data and len(template.data) % 4 == 0
     longer = Template(message, name, data + bytes(range(1, 9)))  # as one of ROS 2's middlewares encodes
     assert longer.data == template.data and longer.size == template.size
+
+
+def values(message):
+    """All that is in a message, as nested lists."""
+    if dataclasses.is_dataclass(message):
+        return [values(getattr(message, field.name)) for field in dataclasses.fields(message)]
+    return [values(item) for item in message] if isinstance(message, (list, np.ndarray)) else message
+
+
+@pytest.mark.parametrize("message", samples(), ids=lambda m: type(m).__name__)
+def test_messages_of_a_known_shape_are_decoded_as_rosbags_does(message):
+    """Other numbers at the same places; every byte of them once."""
+    name = message.__msgtype__
+    data, decode, rng = serialize(message, name), Decoder(name), np.random.default_rng(1)
+    places, size = layout(message, name)
+    for _ in range(30):
+        assert decode(data).__msgtype__ == name
+        np.testing.assert_equal(values(decode(data)), values(deserialize(data, name)))
+        patched = bytearray(data)
+        for offset, dtype, count in places.values():
+            length = dtype.itemsize * (1 if count is None else count)
+            patched[offset : offset + length] = rng.bytes(length)
+        data = bytes(patched)
+    assert decode._fixed is not None and size == len(data)
+
+
+def test_messages_of_another_shape_are_decoded_as_themselves():
+    """The same length, other names; another encoding; a list that its owner has changed."""
+    first, second = (message_class(JOINT_STATE)(name=[name, "b"], effort=[1.0, 2.0]) for name in ("one", "two"))
+    decode, data = Decoder(JOINT_STATE), serialize(first, JOINT_STATE)
+    for _ in range(3):
+        decode(data).name.append("spoilt")
+    assert decode(data).name == ["one", "b"]
+    assert decode(serialize(second, JOINT_STATE)).name == ["two", "b"]
+    swapped = type_store().serialize_cdr(second, JOINT_STATE, little_endian=False)
+    for _ in range(3):
+        np.testing.assert_array_equal(decode(bytes(swapped)).effort, [1.0, 2.0])
+    for bad in (b"", data[:40], b"\x00\x07" + data[2:]):
+        with pytest.raises(CommunicationError, match="decode"):
+            decode(bad)
+    assert decode(data).name == ["one", "b"]
 
 
 def test_template_patches_reach_the_right_bytes():
@@ -259,3 +311,28 @@ def test_a_parameter_file_may_have_an_empty_section(tmp_path):
     file.write_text("/**:\n  parameters: {a: 1}\n", encoding="utf-8")
     with pytest.raises(CommunicationError, match="no 'ros__parameters' section"):
         read_parameter_file(file)
+
+
+class Arriving(Subscription):
+    """Samples by the look at which they have come."""
+
+    def __init__(self, name, samples):
+        self.name, self.samples, self.reader, self.depth = name, samples, self, 10
+
+
+def test_samples_are_taken_in_the_order_in_which_they_were_written(monkeypatch):
+    """What comes while other readers are looked at, written before what these have, is taken with it."""
+    looks = itertools.count()
+
+    def take(reader, _):
+        now = next(looks)
+        ready, reader.samples = [s for s in reader.samples if s[0] <= now], [s for s in reader.samples if s[0] > now]
+        return [(b"", stamp, 0) for _, stamp in ready]
+
+    monkeypatch.setattr(dds_raw, "take", take)
+    # (the look from which it is there, when it was written): 20 comes behind the look at it, 30 while 20 is taken
+    sources = [Arriving("a", [(2, 20)]), Arriving("b", [(0, 40)]), Arriving("c", [(3, 30)])]
+    batch = taken(sources, itertools.count())
+    assert [(stamp, source.name) for stamp, _, source, _, _ in batch] == [(20, "a"), (30, "c"), (40, "b")]
+    assert next(looks) == 8  # each once, then until two others were empty behind the last
+    assert taken([], itertools.count()) == []
