@@ -9,10 +9,12 @@ import re
 
 import pytest
 
+from mb_contact.collision import coal_library
 from mb_contact.core import kernel_files
 from mb_contact.errors import InputError
-from mb_contact.model.scene import CHOICES
+from mb_contact.model.scene import CHOICES, Pose, Primitive, Scene
 from mb_contact.simulation import kernel_jobs, warm_up
+from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.warm_up import Job, Progress, compile_ahead, compile_jobs, compile_wanted
 
 
@@ -91,3 +93,18 @@ def test_a_packages_kernels_are_for_a_level_of_cpus(monkeypatch, tmp_path):
     monkeypatch.setattr(kernel_files, "target", lambda: "znver4-01234567")
     with pytest.raises(InputError, match="for x86-64-v3; this process compiles for znver4"):
         compile_ahead([], False, tmp_path, print)
+
+
+@pytest.mark.parametrize("kind, size, built", [("cylinder", (0.1, 0.2), True), ("box", (0.1, 0.1, 0.1), False)])
+def test_coals_narrow_phase_is_built_where_shapes_have_no_closed_form(monkeypatch, kind, size, built):
+    """And a build that fails is told of, and stops nothing."""
+
+    def build():
+        raise coal_library.NoLibrary("the compiler is on holiday")
+
+    lines = []
+    monkeypatch.setattr(coal_library, "is_worth_a_try", lambda: True)
+    monkeypatch.setattr(coal_library, "build", build)
+    scene = Scene(primitives=(Primitive("thing", kind, size, Pose(), "free", 1.0),))
+    assert Simulator(scene, progress=lines.append).step().certificate.contacts == 0
+    assert any(line.endswith("the same numbers: the compiler is on holiday") for line in lines) == built
