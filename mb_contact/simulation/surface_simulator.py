@@ -230,8 +230,7 @@ class SurfaceSimulator:
     def contact_impulse(self, link: str | Sequence[str]) -> Floats:
         """Net contact impulse on a body or a link, or on each of several, in the last step.
 
-        That of a body is the change of its momentum less gravity, so landings are in it; a link feels the opposite of
-        what all that stands on it has taken up.
+        A body's is the change of its momentum less gravity, landings included; a link feels the opposite of all on it.
 
         Parameters
         ----------
