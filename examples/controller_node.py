@@ -135,8 +135,10 @@ class TaskNode:
         def store(message):
             data = np.asarray(message.data)
             self._stamps[name] = int(data[0]) * 1_000_000_000 + int(data[1])
-            shape = [dim.size for dim in message.layout.dim]
-            self._arrays[name] = data[message.layout.data_offset :].reshape(shape)
+            if name not in self._arrays:  # the shapes of a robot's arrays stay
+                self._arrays[name] = np.empty([dim.size for dim in message.layout.dim])
+            # a copy: where the middleware has put the numbers they need not be aligned, as products want them
+            self._arrays[name].reshape(-1)[:] = data[message.layout.data_offset :]
             self._answer()
 
         return store

@@ -13,7 +13,7 @@ from mb_contact.errors import MbContactError
 from mb_contact.ros.backend import spin_safely
 from mb_contact.ros.commands import CommandInbox
 from mb_contact.ros.pushes import WRENCH, PushInbox
-from mb_contact.ros.qos import COMMAND, COMMAND_DEEP, COMMAND_LOCKSTEP, STATE
+from mb_contact.ros.qos import COMMAND, COMMAND_LOCKSTEP, STATE
 from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
 
@@ -74,11 +74,7 @@ class Inputs:
 
     def copy_to(self, topic: str, keep: Callable[[bytes], Any]) -> None:
         """Hand the CDR bytes of what comes in on a topic (its absolute name) to ``keep`` too, for recording."""
-        subscription = self._subscriptions[topic]
-        if hasattr(subscription, "tap"):
-            subscription.tap = keep
-        else:  # rclpy's own
-            self._owner.node.create_subscription(self.types[topic], topic, keep, COMMAND_DEEP, raw=True)
+        self._subscriptions[topic].tap = keep
 
     def bind(self, simulator: AnySimulator) -> None:
         """Take what is for another simulator from now on."""

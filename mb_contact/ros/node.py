@@ -239,7 +239,8 @@ class SimulatorNode:
 
     def _advance(self):
         """Do one control period, or less when interrupted."""
-        self.inputs.take()
+        if self.paused or self._lockstep.given_up:  # else the wait for the answer takes what has come
+            self.inputs.take()
         self._serve_requests()
         if self.paused:
             if self.stepping:

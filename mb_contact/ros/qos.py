@@ -39,7 +39,6 @@ MOST = 1000  #: messages that wait in a reader which keeps all
 STATE = QoS(depth=10)  #: outputs of the simulator
 LATCHED = QoS(depth=1, latched=True)  #: robot_description
 COMMAND = QoS(depth=100, reliable=False)  #: commands in real time: the newest acts, and all that came in are taken
-COMMAND_DEEP = QoS(depth=1000, reliable=False)  #: of a recording that listens beside: commands of either reliability
 COMMAND_LOCKSTEP = QoS(depth=10, keep_all=True)  #: commands in lockstep: none may be lost
 SERVICE = QoS(depth=10)
 SENSOR = QoS(depth=5, reliable=False)  #: images and scans, as ROS has it for sensor data: a late one is of no use

@@ -30,7 +30,7 @@ try:
     from rclpy.serialization import serialize_message
     from rclpy.signals import SignalHandlerOptions
 
-    from mb_contact.ros.rclpy_turns import Turns
+    from mb_contact.ros.rclpy_turns import Port, Turns
 except ImportError as _error:
     raise CommunicationError(
         f"the rclpy backend needs a sourced ROS 2 ({_error}): source /opt/ros/<distro>/setup.bash, "
@@ -124,7 +124,7 @@ class RclpyNode(Node):
         self._log = None
         super().__init__(name, namespace=namespace or None, context=context)
         self._log, self._subscribed = RclpyLogger(super().get_logger()), set()
-        self._turns = Turns(self)
+        self._turns, self._ports = Turns(self), []
         self._closed = False
 
     def get_logger(self) -> Any:
@@ -194,8 +194,16 @@ class RclpyNode(Node):
             self._subscribed.add(self.resolve(topic))
             if first:  # parameters of a second one would have the same names
                 more.setdefault("qos_overriding_options", self._overridable(topic, "subscription"))
-            more |= {"event_callbacks": _silent("Subscription"), "callback_group": self._turns.group}
-        return super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
+            more = {"event_callbacks": _silent("Subscription"), "callback_group": self._turns.group} | more
+        subscription = super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
+        if isinstance(msg_type, str):
+            subscription.tap = None  # called with the CDR bytes of every message, for recording
+        return subscription
+
+    def create_port(self) -> Any:
+        """Return a :class:`Port`."""
+        self._ports.append(Port(self))
+        return self._ports[-1]
 
     def destroy_publisher(self, publisher: Any) -> Any:
         """Take a publisher off the graph."""
@@ -264,6 +272,8 @@ class RclpyNode(Node):
             return
         self._closed = True
         self._turns.shutdown()
+        for port in self._ports:
+            port.close()
         super().destroy_node()
         if self.context.ok():
             rclpy.shutdown(context=self.context)
@@ -276,6 +286,7 @@ class RclpyPublisher:
         self._publisher = publisher
         self.type_name = type_name
         self.tap = None
+        self.look_at, self.heard = 0.0, False  # as of the embedded one
 
     @property
     def of_rclpy(self) -> Any:

@@ -23,6 +23,7 @@ class Publisher:
         self.type_name = type_name
         self.qos = qos
         self.tap = None  #: called with the CDR bytes of every message, for recording
+        self.look_at, self.heard = 0.0, False  #: when to look for listeners again, and whether there were some
         self.dropped = 0  #: messages given up because a reliable reader hangs
         self.writer = node.context.writer(f"rt{topic_name}", idl_struct(type_name), writer_qos(qos, type_name))
 

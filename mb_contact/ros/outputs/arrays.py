@@ -3,6 +3,7 @@
 
 """The model as arrays: operational space, mass matrix, nonlinear effects."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,17 @@ import numpy as np
 _AXES = "axes=world;origin=frame;order=wx,wy,wz,vx,vy,vz"  #: key=value pairs, angular first
 
 
+LOOK_EVERY = 0.01  #: seconds between two looks for listeners: to ask takes longer than to publish a small message
+
+
 def wanted(publisher: Any) -> bool:
-    """Whether somebody listens to a publisher, or a recording does."""
-    return publisher.tap is not None or publisher.get_subscription_count() > 0
+    """Whether somebody listens to a publisher, or a recording does; who has come or gone is noticed 10 ms late."""
+    if publisher.tap is not None:
+        return True
+    now = time.monotonic()
+    if now >= publisher.look_at:
+        publisher.look_at, publisher.heard = now + LOOK_EVERY, publisher.get_subscription_count() > 0
+    return publisher.heard
 
 
 class ModelArrays:
