@@ -5,7 +5,7 @@
 
 Two threads: the physics runs in the thread that calls :meth:`SimulatorNode.run`; messages and services
 come in on an executor thread.  They share only the command inbox and a request slot.  In lockstep the
-physics thread waits for commands itself where the backend has ports (the embedded one).
+physics thread waits for commands itself.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from mb_contact.errors import CommunicationError
+from mb_contact.ros.embedded.cdr import Decoder
 from mb_contact.ros.embedded.prepared import Prepared
 from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import MOST, as_qos, policies
@@ -27,7 +28,7 @@ try:
     from rclpy.parameter import Parameter
     from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
     from rclpy.qos_overriding_options import QoSOverridingOptions
-    from rclpy.serialization import serialize_message
+    from rclpy.serialization import deserialize_message, serialize_message
     from rclpy.signals import SignalHandlerOptions
 
     from mb_contact.ros.rclpy_turns import Port, Turns
@@ -72,6 +73,10 @@ def _profile(qos):
         reliability=ReliabilityPolicy.RELIABLE if qos.reliable else ReliabilityPolicy.BEST_EFFORT,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if qos.latched else DurabilityPolicy.VOLATILE,
     )
+
+
+def _encoded(message):
+    return bytes(serialize_message(message))
 
 
 def _silent(role):
@@ -125,6 +130,7 @@ class RclpyNode(Node):
         super().__init__(name, namespace=namespace or None, context=context)
         self._log, self._subscribed = RclpyLogger(super().get_logger()), set()
         self._turns, self._ports = Turns(self), []
+        self.undecodable = 0  # messages that did not fit their type
         self._closed = False
 
     def get_logger(self) -> Any:
@@ -198,6 +204,8 @@ class RclpyNode(Node):
         subscription = super().create_subscription(_type(msg_type), topic, callback, _profile(qos_profile), **more)
         if isinstance(msg_type, str):
             subscription.tap = None  # called with the CDR bytes of every message, for recording
+            kind = _type(msg_type)
+            subscription.decode = Decoder(msg_type, lambda data: deserialize_message(data, kind), _encoded)
         return subscription
 
     def create_port(self) -> Any:
@@ -304,7 +312,7 @@ class RclpyPublisher:
         if self.tap is not None and isinstance(message, bytes):
             self.tap(message)
         elif self.tap is not None:
-            self.tap(bytes(serialize_message(message)))
+            self.tap(_encoded(message))
 
     def get_subscription_count(self) -> Any:
         """Return how many subscriptions are matched."""
@@ -312,7 +320,7 @@ class RclpyPublisher:
 
     def prepare(self, message: Any) -> Any:
         """Return a message of this shape that is kept and filled in place."""
-        return RclpyPrepared(self, message, bytes(serialize_message(message)))
+        return RclpyPrepared(self, message, _encoded(message))
 
 
 class RclpyPrepared(Prepared):

@@ -8,9 +8,12 @@ PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 keeps ROS 2's own pytest plugins out, which new
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from paths import ROOT
@@ -206,3 +209,66 @@ def test_timers_of_an_rclpy_node_go_by_simulated_time():
         assert follower.wait() == 0, follower.output()
         node.signal()
         assert node.wait() == 0, node.output()
+
+
+@pytest.mark.parametrize(
+    "name", ["JointState", "Float64MultiArray", "TFMessage", "DiagnosticStatus", "WrenchStamped", "Clock", "Bool"]
+)
+def test_messages_of_a_known_shape_are_rclpys_own(name):
+    """Read by places, they equal what rclpy makes of the same bytes, field types included."""
+    from rclpy.serialization import deserialize_message, serialize_message
+
+    from mb_contact.ros.embedded.cdr import Decoder, layout
+    from mb_contact.ros.rclpy_backend import message_class
+
+    packages = {"JointState": "sensor_msgs", "TFMessage": "tf2_msgs", "DiagnosticStatus": "diagnostic_msgs"}
+    packages |= {"WrenchStamped": "geometry_msgs", "Clock": "rosgraph_msgs"}
+    type_name = f"{packages.get(name, 'std_msgs')}/msg/{name}"
+    message = message_class(type_name)()
+    if name == "JointState":
+        message.name, message.position, message.header.frame_id = ["a", "b"], [1.0, 2.0], "run 1"
+    elif name == "Float64MultiArray":
+        message.data, dimension = [1.0] * 5, message_class("std_msgs/msg/MultiArrayDimension")
+        message.layout.dim = [dimension(label="rows", size=5, stride=5)]
+    elif name == "TFMessage":
+        message.transforms = [message_class("geometry_msgs/msg/TransformStamped")() for _ in range(2)]
+    elif name == "DiagnosticStatus":
+        message.values = [message_class("diagnostic_msgs/msg/KeyValue")(key="key", value="value")]
+    kind, rng = type(message), np.random.default_rng(2)
+    decode = Decoder(type_name, lambda data: deserialize_message(data, kind), lambda m: bytes(serialize_message(m)))
+    data = bytes(serialize_message(message))
+    places, _ = layout(message, type_name)
+    for _ in range(10):
+        got, want = decode(data), deserialize_message(data, kind)
+        assert got == want and repr(got) == repr(want)
+        patched = bytearray(data)
+        for offset, dtype, count in places.values():
+            values = rng.integers(0, 2, 1 if count is None else count).astype(dtype)  # a bool has one bit
+            patched[offset : offset + values.nbytes] = values.tobytes()
+        data = bytes(patched)
+    assert decode._fixed is not None
+    assert bytes(serialize_message(got)) == bytes(serialize_message(want))  # rclpy takes it as its own
+    if name == "JointState":
+        got.name = ["c"]  # the properties work
+        got.position = [3.0]
+        assert got.position[0] == 3.0 and decode(data).name == ["a", "b"]
+
+
+def test_malformed_bytes_are_counted_and_told_on_rclpy():
+    """What does not fit its type passes nobody by: the other messages of the same turn are handed over."""
+    from mb_contact.ros.rclpy_turns import taken
+
+    class Silent(SimpleNamespace):
+        def warning(self, text, **_):
+            told.append(text)
+
+    def of(data, stamp):
+        waiting = [(data, {"source_timestamp": stamp})]
+        handle = contextlib.nullcontext()
+        handle.take_message = lambda *_: waiting.pop() if waiting else None
+        more = {"msg_type": str, "raw": False, "tap": None, "topic_name": "t", "decode": int}
+        return SimpleNamespace(handle=handle, callback=data, **more)
+
+    told, node = [], SimpleNamespace(undecodable=0, get_logger=lambda: Silent())
+    batch = taken(node, [of(b"2", 20), of(b"x", 5), of(b"1", 10)])
+    assert batch == [(b"1", 1), (b"2", 2)] and node.undecodable == 1 and "cannot decode a str on t" in told[0]

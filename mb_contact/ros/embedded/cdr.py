@@ -8,6 +8,7 @@ numbers in an encoded template and writing the bytes costs about 4.  Decoding on
 whose names are those of the last 4.
 """
 
+import array
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mb_contact.ros.embedded.messages import deserialize, fields_of, message_class, serialize
+from mb_contact.ros.embedded.messages import deserialize, fields_of, serialize
 
 _SIZES = {"bool": 1, "byte": 1, "char": 1, "octet": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
 _SIZES |= {"int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
@@ -132,10 +133,16 @@ class Decoder:
     Parameters
     ----------
     type_name : str
+    decode, encode : callable, optional
+        From bytes to a message and back; of this backend by default.
     """
 
-    def __init__(self, type_name: str) -> None:
+    def __init__(
+        self, type_name: str, decode: Callable[[bytes], Any] | None = None, encode: Callable[[Any], bytes] | None = None
+    ) -> None:
         self._type_name = type_name
+        self._decode = decode or (lambda data: deserialize(data, type_name))
+        self._encode = encode or (lambda message: serialize(message, type_name))
         self._length = 0  #: bytes of the message before
         self._fixed: list[tuple[slice, bytes]] | None = None  #: what of a known shape is no number
         self._build: Callable[[bytes], Any] | None = None
@@ -155,7 +162,7 @@ class Decoder:
                     break
             else:
                 return self._build(data)  # type: ignore[misc]
-        message = deserialize(data, self._type_name)
+        message = self._decode(data)
         again, self._length, self._fixed = len(data) == self._length, len(data), None
         if again:  # shapes that change from message to message are not worth it
             self._learn(data, message)
@@ -163,53 +170,78 @@ class Decoder:
 
     def _learn(self, data, message):
         """Note where the numbers are, if encoding the message gives these bytes again: big-endian ones differ."""
-        encoded = serialize(message, self._type_name)
+        encoded = self._encode(message)
         if data[: len(encoded)] != encoded:
             return
-        places, _ = layout(message, self._type_name)
+        places, size = layout(message, self._type_name)
+        build = _builder(message, self._type_name, "", places)
+        if build is None:
+            return
         fixed, end = [], 0
         for offset, dtype, count in places.values():  # in the order of the bytes
             fixed.append((slice(end, offset), data[end:offset]))
             end = offset + dtype.itemsize * (1 if count is None else count)
-        fixed.append((slice(end, len(encoded)), data[end : len(encoded)]))
-        self._fixed = [(place, text) for place, text in fixed if text]
-        self._build = _builder(message, self._type_name, "", places)
+        fixed.append((slice(end, size), data[end:size]))
+        self._fixed, self._build = [(place, text) for place, text in fixed if text], build
 
 
 def _builder(message, type_name, prefix, places):
-    """The function from bytes to a message of the shape of this one."""
+    """The function from bytes to a message of the shape of this one; None where there is a field of a strange kind."""
     from rosbags.typesys.base import normalize_fieldname
 
-    parts = []
+    slots = getattr(message, "__slots__", ())  # of rclpy's messages, whose properties check what is assigned
+    parts = [(slot, partial(_constant, getattr(message, slot))) for slot in slots if not hasattr(message, slot[1:])]
     for name, descriptor in fields_of(type_name):
         name = normalize_fieldname(name)
-        parts.append((name, _reader(getattr(message, name), descriptor, f"{prefix}{name}", places)))
-    return partial(_built, message_class(type_name), parts)
+        read = _reader(getattr(message, name), descriptor, f"{prefix}{name}", places)
+        if read is None:
+            return None
+        parts.append((f"_{name}" if slots else name, read))
+    return partial(_built, type(message), parts)
 
 
 def _built(cls, parts, data):
     message = object.__new__(cls)
-    message.__dict__.update([(name, read(data)) for name, read in parts])  # past the coercion of what users assign
+    put = object.__setattr__  # past what checks and coerces that which users assign
+    for name, read in parts:
+        put(message, name, read(data))
     return message
 
 
+def _constant(value, _data):
+    return value
+
+
 def _reader(value, descriptor, path, places):
-    """The function from bytes to the value of a field."""
+    """The function from bytes to the value of a field; None for fields of a strange kind."""
     from rosbags.interfaces import Nodetype
 
     kind, detail = descriptor
     if kind == Nodetype.NAME:
         return _builder(value, detail, f"{path}.", places)
     if path in places:
-        offset, dtype, count = places[path]
-        if count is None:
-            unpack = struct.Struct(f"<{_LETTERS.get(detail[0], dtype.char)}").unpack_from
-            return lambda data: unpack(data, offset)[0]
-        return lambda data: np.frombuffer(data, dtype, count, offset)
+        return _number_reader(value, detail[0], *places[path])
     if kind == Nodetype.BASE:
-        return lambda data: value
+        return partial(_constant, value)
     if detail[0][0] == Nodetype.BASE:
         texts = tuple(value)
         return lambda data: list(texts)
     readers = [_reader(item, detail[0], f"{path}.{i}", places) for i, item in enumerate(value)]
-    return lambda data: [read(data) for read in readers]
+    return None if None in readers else lambda data: [read(data) for read in readers]
+
+
+def _number_reader(value, base, offset, dtype, count):
+    """The function from bytes to a number, an array or a list like this one."""
+    if count is None and isinstance(value, bytes):  # rclpy's byte
+        return lambda data: data[offset : offset + 1]
+    if count is None:
+        unpack = struct.Struct(f"<{_LETTERS.get(base, dtype.char)}").unpack_from
+        return lambda data: unpack(data, offset)[0]
+    if isinstance(value, array.array):  # rclpy's sequences
+        code, end = value.typecode, offset + dtype.itemsize * count
+        return lambda data: array.array(code, data[offset:end])
+    if not isinstance(value, np.ndarray):
+        return None
+    if value.flags.writeable:  # rclpy's arrays of fixed length
+        return lambda data: np.frombuffer(data, dtype, count, offset).copy()
+    return lambda data: np.frombuffer(data, dtype, count, offset)
