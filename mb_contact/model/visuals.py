@@ -112,6 +112,8 @@ def shape_visuals(world, most=None):
     """
     visuals, colours = [], {}
     for g, link in enumerate(world.geometry_links):
+        if g in world.anchors:
+            continue
         frame, kind = world.frames[link], int(world.geoms.kind[g])
         R, p = frame.R.T @ world.geoms.R[g], frame.R.T @ (world.geoms.p[g] - frame.p)
         vertices, triangles = shape_mesh(world.geoms, g, most)

@@ -97,6 +97,7 @@ class World:
     flexible: tuple[FlexibleBody, ...] = ()  #: links that deform in modes
     hinges: Hinges | None = None  #: of a world in body coordinates
     hinge_names: tuple[str, ...] = ()  #: the joints that they are
+    anchors: frozenset[int] = frozenset()  #: geometries without a shape, by which contacts found otherwise have rows
 
     def __repr__(self):
         n, N, g = len(self.tree.parent), len(self.v0), len(self.geometry_names)

@@ -69,7 +69,7 @@ class MixedSimulator(Simulator):
     'rolling'
     """
 
-    _make_impacts = SurfaceImpacts
+    _make_impacts, can_rebuild = SurfaceImpacts, False
 
     def __init__(self, scene: SurfaceScene | str | Path, progress: Callable[[str], Any] | None = None) -> None:
         self.surface_scene = scene = scene if isinstance(scene, SurfaceScene) else load_surface_scene(scene)
@@ -165,6 +165,10 @@ class MixedSimulator(Simulator):
             Always.
         """
         raise InputError("beside surface_contacts no body comes or goes: put it into the scene file")
+
+    def _touched(self, link):
+        world = self.world
+        return (*super()._touched(link), *(g for g in world.anchors if world.geometry_links[g] == link))
 
     def _follow(self):
         self.context.contact_step.follow()

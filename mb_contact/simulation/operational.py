@@ -108,7 +108,8 @@ class LinkImpulses:
 
     def __init__(self, world, links):
         picked = [world.frames[as_choice(link, world.frames, "link")] for link in links]
-        owned = [(g, i) for i, link in enumerate(links) for g in world.link_geometries.get(link, ())]
+        anchors = {link: [g for g in sorted(world.anchors) if world.geometry_links[g] == link] for link in links}
+        owned = [(g, i) for i, link in enumerate(links) for g in (*world.link_geometries.get(link, ()), *anchors[link])]
         self._pairs, count = np.array(owned, np.int64).reshape(-1, 2), len(picked)
         self._body = np.array([frame.body for frame in picked], np.int64)
         self._R = np.array([frame.R for frame in picked], float).reshape(count, 3, 3)

@@ -103,6 +103,7 @@ class Simulator(Readings):
     """
 
     _make_world, _make_impacts = staticmethod(build_world), Impacts
+    can_rebuild = True  #: whether ``rebuilt`` takes scenes with other bodies
 
     def __init__(
         self, scene: Scene | str | Path, progress: Callable[[str], Any] | None = None, warm_up: bool = True

@@ -36,8 +36,6 @@ class SurfaceImpacts(Impacts):
     """Impacts that keep the velocities of all bodies that they leave."""
 
     left = None  #: (n, 6), of the last impact of the step, at the bodies' origins where the step starts, world axes
-    changed = None  #: (n, 6), how much all of them changed the velocities
-    v_start = None  #: (N,), before the first of them
 
     def _pose(self, handle, eps, touch, dt, pair):
         return (
@@ -50,12 +48,16 @@ class SurfaceImpacts(Impacts):
 
     def resolve(self, handle):
         """As that of every scene; returns a status."""
-        self.left, before, self.v_start = None, self.context.kin.V.copy(), self.context.v.copy()
+        self.left = None
         status = super().resolve(handle)
-        if self.happened:
+        if self.events:  # the tree stops its joints at their limits itself
             self.left = self.context.kin.V.copy()
-            self.changed = self.left - before
         return status
+
+    def contacts(self):
+        """(pair, point, impulse on A) of all contacts in all impacts of the step."""
+        for event, pairs in zip(self.events, self.pairs):
+            yield from zip(pairs, event.points, event.compression + event.decompression)
 
     def moment(self):
         """When the first of them happened, from the start of the step [s]."""
@@ -123,7 +125,7 @@ class SurfaceContactStep(ContactStep):
             if changed[slot.q].any():
                 tree.fly(name, quat_to_matrix(x[3:]), x[:3], w, u)
             elif (context.v[slot.v] != v[slot.v]).any():
-                tree.strike(name, w, u + np.cross(w, tree.pose(name)[0] @ contact.body.com))
+                tree.set_velocity(name, w, u + np.cross(w, tree.pose(name)[0] @ contact.body.com))
 
     # --- the step -------------------------------------------------------------------------------
 
@@ -184,65 +186,71 @@ class SurfaceContactStep(ContactStep):
         return OK
 
     def _move_tree(self, origins):
-        """The tree's step, with what the ordinary contacts have done to its bodies."""
-        context, tree = self.context, self.tree
+        """The tree's step, with what the ordinary contacts have done to its bodies, whose origins (n, 3) were there."""
+        context, tree, impacts = self.context, self.tree, self.context.impacts
         tree.set_gravity(context.gravity)
-        wrenches = self._held(origins) / context.dt + context.work.external
-        names = context.world.body_names
-        pushed = {names[k]: wrenches[k] for k in (*self._bodies, *self._moved) if wrenches[k].any()}
-        effort = None if self._robot is None else context.work.effort[self._robot.v]
+        contacts, work = context.contacts, context.work
+        count = int(contacts.count[0])
+        rows = list(zip(contacts.pair[:count], contacts.point[:count], work.contact_impulse[:count]))
+        held, _ = self._split(rows, work.geom_impulse - impacts.published(), origins)
+        pushed = self._named(held / context.dt + work.external)
+        effort = None if self._robot is None else work.effort[self._robot.v]
         done = 0.0
-        if context.impacts.left is not None:
-            done = min(context.impacts.moment(), context.dt)
+        if impacts.left is not None:
+            done = min(impacts.moment(), context.dt)
+            struck, reactions = self._split(impacts.contacts(), impacts.published(), origins)
             modes = self._rehearse()
             tree.run(done, context.dt, effort, pushed)
-            self._strike(modes)
+            tree.strike(self._named(struck), reactions, modes)
         tree.run(context.dt - done, context.dt, effort, pushed)
+
+    def _named(self, wrenches):
+        """Those of ``wrenches`` (n, 6) that act on bodies of the tree, by the names of these."""
+        names = self.context.world.body_names
+        return {names[k]: wrenches[k] for k in (*self._bodies, *self._moved) if wrenches[k].any()}
 
     def _rehearse(self):
         """What each surface contact does behind the impacts, where these were solved: at the start of the step."""
-        tree, before = self.tree, self.tree.save()
-        for name, velocity in self._velocities(self.context.impacts.left):
-            tree.strike(name, *velocity)
-        modes = [tree.mode_name(name) for name in self._names]
+        tree, before, left = self.tree, self.tree.save(), self.context.impacts.left
+        if self._robot is not None:
+            after = self.context.impacts.v_after[self._robot.v]
+            tree.v[: len(after)] = after
+        for name, k, contact in zip(self._names, self._moved, tree.contacts):
+            w, v = np.split(left[k], 2)
+            tree.set_velocity(name, w, v + np.cross(w, tree.pose(name)[0] @ contact.body.com))
+        modes = {name: tree.mode_name(name) for name in self._names}
         tree.restore(before)
         return modes
 
-    def _strike(self, modes):
-        """The change of velocity by the impacts, after which the contacts are in ``modes``."""
-        now = np.zeros((self.context.n, 6))
-        for name, k in zip(self._names, self._moved):
-            now[k] = np.concatenate(self.tree.velocity(name))
-        for (name, velocity), mode in zip(self._velocities(now + self.context.impacts.changed), modes):
-            self.tree.strike(name, *velocity, mode)
+    def _split(self, contacts, shapes, origins):
+        """Impulses of ordinary contacts on all bodies, and those of the surface contacts.
 
-    def _velocities(self, bodies):
-        """(name, (angular velocity, velocity of its centre of mass)) of each surface body from ``bodies`` (n, 6).
+        Parameters
+        ----------
+        contacts : iterable of (pair, point (3,), impulse (3,) on A)
+            All of them.
+        shapes : (g, 6)
+            Their sums on the geometries, about the bodies' origins.
+        origins : (n, 3)
 
-        The robot takes its own behind the impacts first.
+        Returns
+        -------
+        ordinary : (n, 6)
+            Exactly zero where none touches.
+        reactions : dict of str to (3,)
+            On the body of each surface contact.
         """
-        tree, impacts = self.tree, self.context.impacts
-        if self._robot is not None:
-            change = (impacts.v_after - impacts.v_start)[self._robot.v]
-            tree.v[: len(change)] += change
-        for name, k, contact in zip(self._names, self._moved, tree.contacts):
-            w, v = np.split(bodies[k], 2)
-            R, _ = tree.pose(name)
-            yield name, (w, v + np.cross(w, R @ contact.body.com))
-
-    def _held(self, origins):
-        """Impulses (n, 6) of the step's ordinary contacts on all bodies about their origins (n, 3)."""
-        context = self.context
-        contacts, pairs = context.contacts, context.world.geoms.pairs
-        count, touched = int(contacts.count[0]), np.zeros(context.n, bool)
-        shapes = context.work.geom_impulse - context.impacts.published()
-        held, own = np.zeros((context.n, 6)), np.isin(contacts.pair[:count], self._rows)
-        np.add.at(held, self._shapes[self._moving], shapes[self._moving])
-        for i in range(count):
-            for g, sign in zip(pairs[contacts.pair[i]], (1.0, -1.0)):
-                k, force = self._shapes[g], sign * context.work.contact_impulse[i]
-                if k >= 0 and own[i]:
-                    held[k] -= *cross(contacts.point[i] - origins[k], force), *force
+        total, touched, reactions = np.zeros_like(origins, shape=(len(origins), 6)), np.zeros(len(origins), bool), {}
+        np.add.at(total, self._shapes[self._moving], shapes[self._moving])
+        for pair, point, impulse in contacts:
+            own = np.flatnonzero(self._rows == pair)
+            if len(own):
+                name = self._names[own[0]]
+                reactions[name] = reactions.get(name, 0.0) + impulse
+            for g, sign in zip(self.context.world.geoms.pairs[pair], (1.0, -1.0)):
+                k, force = self._shapes[g], sign * impulse
+                if k >= 0 and len(own):
+                    total[k] -= *cross(point - origins[k], force), *force
                 elif k >= 0:
                     touched[k] = True
-        return np.where(touched[:, None], held, 0.0)
+        return np.where(touched[:, None], total, 0.0), reactions

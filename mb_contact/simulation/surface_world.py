@@ -48,16 +48,11 @@ def shared_scene(scene):
     models = ordinary.models
     if part is not None:
         models += (SceneModel(part.urdf, joints=part.joints, velocities=part.velocities),)
-    below = {c.body.name: base_name(c) if _has_base(c) else c.on.link for c in scene.contacts}
+    below = {c.body.name: c.base_name() if _has_base(c) else c.on.link for c in scene.contacts}
     neighbours = tuple((name, link) for name, link in below.items() if link is not None)
     filters = ordinary.collision_filters
     filters = replace(filters, disable=(*filters.disable, *neighbours))
     return replace(ordinary, models=models, collision_filters=filters)
-
-
-def base_name(part):
-    """Link of the shape of a surface that stands in the world."""
-    return f"{part.body.name}_base"
 
 
 def _has_base(part):
@@ -152,7 +147,7 @@ def _anchor(shell):
 def _add_base(builder, part, key):
     """The shape of a surface that stands in the world."""
     kind, size, R, p, hull = _shape(part.on.surface, None)
-    name = base_name(part)
+    name = part.base_name()
     builder.add_frame(name, Frame(WORLD, np.eye(3), np.zeros(3)), key)
     builder.geometries.append(Geometry(name, name, WORLD, kind, size, R, p, part.on.material, hull=hull))
 
@@ -187,14 +182,16 @@ def _with_laws(world, tree, ends):
     restitution[rows], side[rows] = [contact.restitution for contact in tree.contacts], -1
     for array in (mu, restitution, side):
         array.setflags(write=False)
-    links = list(world.geometry_links)
+    links, numbers = list(world.geometry_links), {}
     for (_, anchor), contact in zip(ends, tree.contacts):
         links[anchor] = contact.parent or "world"
-    numbers = {}
+    anchors = frozenset(np.flatnonzero(np.abs(world.geoms.p).max(axis=1) >= FAR).tolist())
     for i, link in enumerate(links):
-        numbers.setdefault(link, []).append(i)
+        if i not in anchors:
+            numbers.setdefault(link, []).append(i)
     world = replace(
         world, geoms=world.geoms._replace(mu=mu), restitution=restitution, surfaces=world.surfaces._replace(side=side),
         geometry_links=tuple(links), link_geometries={link: tuple(rows) for link, rows in numbers.items()},
+        anchors=anchors,
     )  # fmt: skip
     return world, rows

@@ -3,6 +3,8 @@
 
 """What happens at an event of a SurfaceTree: the next mode, and impulses through the whole tree."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -25,13 +27,11 @@ ROUNDING = 1e-12  #: impulses below this part of the largest pull nobody
 class TreeEvents(TreeStructure):
     """What a ``SurfaceTree`` does at events, which see."""
 
-    def strike(
-        self, name: str, angular_velocity: ArrayLike, velocity: ArrayLike, mode: str | None = None
-    ) -> None:
-        """Give a contact's body the velocity that an impact has left it with, where it is.
+    def set_velocity(self, name: str, angular_velocity: ArrayLike, velocity: ArrayLike) -> None:
+        """Give a contact's body another velocity where it is.
 
-        It slides, rolls or parts from its parent as it then moves relative to it; the change is an event.  The parent
-        is struck first, if at all.  What the velocity has along the normal of a contact that lasts is left out.
+        It slides, rolls or parts from its parent as it then moves relative to it; the change is an event.  What the
+        velocity has along the normal of a contact that lasts is left out.
 
         Parameters
         ----------
@@ -39,8 +39,6 @@ class TreeEvents(TreeStructure):
             Of the body.
         angular_velocity, velocity : array_like (3,)
             Absolute, the latter that of its centre of mass, world axes [rad/s, m/s].
-        mode : str, optional
-            What it does then, free, sliding or rolling, if that is known already.
         """
         j, was = self._contact(name), self._modes[self._contact(name)]
         w, v = as_vector(angular_velocity, 3, "angular_velocity"), as_vector(velocity, 3, "velocity")
@@ -49,20 +47,79 @@ class TreeEvents(TreeStructure):
             return
         q, mu = self.q[self._slices(j)[0]].copy(), self.contacts[j].coefficient()
         slip, spin = self._relative(j, q, w, v)
-        if mode is None:
-            parts, slips = slip[2] > STILL and self.contacts[j].release, np.hypot(*slip[:2]) > STILL
-            stays = "sliding" if mu == 0.0 or (slips and np.isfinite(mu)) else "rolling"
-            mode = "free" if parts else stays
-        if mode == "free":
+        if slip[2] > STILL and self.contacts[j].release:
             self._let_go(j)
             self.v[self._slices(j)[1]] = *w, *v
-            self._record(kernels.BREAKS, j)
-        elif mode == "sliding":
+        elif mu == 0.0 or (np.hypot(*slip[:2]) > STILL and np.isfinite(mu)):
             self._set_mode(j, layout.SLIDING, q, self.pairs[j].rates(q) @ (*spin, *slip[:2]))
         else:
             self._set_mode(j, layout.ROLLING, q, spin)
-        if self._modes[j] not in (was, layout.FREE):
-            self._record(kernels.STICKS if was == layout.SLIDING else kernels.SLIPS, j)
+        self._tell(j, was)
+
+    def strike(
+        self,
+        impulses: Mapping[str, ArrayLike],
+        reactions: Mapping[str, ArrayLike] | None = None,
+        modes: Mapping[str, str] | None = None,
+    ) -> None:
+        """Impulses from outside on links and bodies, which go through the whole tree; changes are events.
+
+        A contact that keeps its mode takes the impulse that it needs.  One that slides from then on, or parts, is given
+        its own beforehand, from a problem with friction that who calls has solved.
+
+        Parameters
+        ----------
+        impulses : mapping of str to array_like (6,)
+            By name: about the link's origin, world axes [N m s, N s].
+        reactions : mapping of str to array_like (3,), optional
+            By the contact's body: impulse of the parent on it at the contact point, world axes [N s]; zero by default.
+        modes : mapping of str to str, optional
+            What the contacts do from then on: free, sliding or rolling; by default what they do.
+        """
+        reactions, modes, was = reactions or {}, modes or {}, list(self._modes)
+        wanted = [MODES.index(modes.get(contact.name, MODES[mode])) for contact, mode in zip(self.contacts, was)]
+        wrenches = self._body_wrenches(impulses)
+        for j, mode in enumerate(wanted):
+            if mode != layout.ROLLING and was[j] != layout.FREE:
+                reaction = as_vector(reactions.get(self.contacts[j].name, np.zeros(3)), 3, "reaction")
+                self._react(j, wrenches, reaction, mode == layout.SLIDING)
+        for j, mode in enumerate(wanted):
+            if mode == layout.FREE and was[j] != mode:
+                self._let_go(j)
+            elif mode == layout.SLIDING and was[j] == layout.ROLLING:
+                q, w = (array[at].copy() for array, at in zip((self.q, self.v), self._slices(j)))
+                self._set_mode(j, layout.SLIDING, q, self.pairs[j].rates(q) @ (*w, 0.0, 0.0))
+
+        def along():
+            rows, total = np.zeros((len(self.v), 6)), np.zeros(len(self.v))
+            for k in np.flatnonzero(wrenches.any(axis=1)):
+                body_jacobian(self.tree, self.kin, self._stages, int(k), rows)
+                total += rows @ wrenches[k]
+            return total[None]
+
+        self._impulse(along, lambda *_: np.ones(1), loosens=False)
+        for j, mode in enumerate(wanted):
+            if mode == layout.ROLLING and was[j] == layout.SLIDING:
+                self._stick(j)
+            self._tell(j, was[j])
+
+    def _react(self, j, wrenches, impulse, slides):
+        """Add the impulse of the parent on the body of contact j, without its normal part where it goes on to slide."""
+        self._observe()
+        (E, o), normal = self._frame(j), self._normal(j)
+        point = o + E @ self._joints.normal[j, :3]
+        if slides:
+            impulse = impulse - normal * (normal @ impulse)
+        for k, sign in ((self._body[j], 1.0), (self._parent[j], -1.0)):
+            if k != WORLD:
+                wrenches[k] += sign * np.concatenate((np.cross(point - self.kin.p[k], impulse), impulse))
+
+    def _tell(self, j, was):
+        """Write down that contact j does something else than it did, behind an impact."""
+        now = self._modes[j]
+        if now != was:
+            event = {layout.FREE: kernels.BREAKS, layout.ROLLING: kernels.STICKS, layout.SLIDING: kernels.SLIPS}[now]
+            self._record(event, j)
 
     def _relative(self, j, q, angular_velocity, velocity):
         """Slip with the speed of parting (3,), and angular velocity (3,) of a body that moves so; axes of 1c."""
@@ -198,11 +255,11 @@ class TreeEvents(TreeStructure):
         rows[:, 3:] += np.cross(rows[:, :3], point - self.kin.p[k])
         return rows
 
-    def _impulse(self, rows, law, m=WORLD, axes=None):
+    def _impulse(self, rows, law, m=WORLD, axes=None, loosens=True):
         """Change the velocities by impulses p along ``rows()`` (r, N) obeying ``law(u, K)``, and at limits that stop.
 
-        Body m feels ``-axes @ p``.  A contact that would have to pull lets go, a limit that would have to pull is none;
-        then it is done again.
+        Body m feels ``-axes @ p``.  A contact that would have to pull lets go where it ``loosens``, a limit that would
+        have to pull is none; then it is done again.
         """
         while True:
             inverse = self._inverse_mass()
@@ -220,7 +277,7 @@ class TreeEvents(TreeStructure):
                 self._release(away)
                 self._record(kernels.RELEASES, away)
                 continue
-            loose = self._loose(change, m, np.zeros(3) if axes is None else -axes @ p)
+            loose = self._loose(change, m, np.zeros(3) if axes is None else -axes @ p) if loosens else None
             if loose is None:
                 self.v[:] += change
                 self.v[[stop[0] for stop in stopped]] = 0.0

@@ -97,6 +97,10 @@ class ContactPart:
     friction: float = 0.0
     restitution: float = 0.0
 
+    def base_name(self):
+        """Link of the shape of a surface that stands in the world, among ordinary objects."""
+        return f"{self.body.name}_base"
+
 
 @dataclass(frozen=True)
 class SurfaceScene:

@@ -196,14 +196,18 @@ class TreeStructure:
         self._stages.effort[:] = 0.0
         self._stages.effort[: len(effort)] = effort
         self._effort = effort[:n].copy()
-        pushed = {name: as_vector(wrench, 6, f"wrench on {name}") for name, wrench in (wrenches or {}).items()}
-        poses = {name: self.pose(name) for name in pushed}
-        self._stages.external[:] = 0.0
-        for name, (R, _) in poses.items():
-            frame, wrench = self._place(name), pushed[name]
+        self._stages.external[:] = self._body_wrenches(wrenches or {})
+
+    def _body_wrenches(self, given):
+        """Sums (n, 6) on the bodies about their origins of wrenches about those of links and bodies, by name."""
+        out = np.zeros_like(self._stages.external)
+        for name, wrench in given.items():
+            frame, wrench = self._place(name), as_vector(wrench, 6, f"wrench on {name}")
             if frame.body != WORLD:
-                self._stages.external[frame.body] += wrench
-                self._stages.external[frame.body, :3] += np.cross(R @ frame.R.T @ frame.p, wrench[3:])
+                arm = self.pose(name)[0] @ frame.R.T @ frame.p
+                out[frame.body] += wrench
+                out[frame.body, :3] += np.cross(arm, wrench[3:])
+        return out
 
     def _check(self, status, body):
         if status == OK:

@@ -94,7 +94,8 @@ class SurfaceTree(TreeMotion):
     >>> tree.gap("ball"), tree.nearest("ball")[4], tree.mode_name("ball")
     (0.4, 0.4, 'free')
     >>> tree.set_gravity((0.0, 0.0, -1.62))
-    >>> tree.strike("ball", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    >>> tree.set_velocity("ball", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    >>> tree.strike({"ball": (0.0, 0.0, 0.0, 0.0, 0.0, -0.1)})
     >>> tree.run(0.1, step=1e-3, wrenches={"ball": (0.0, 0.0, 0.0, 0.0, 2.0, 1.62)})
     >>> tree.velocity("ball")[1]
     array([1. , 0.2, 0. ])

@@ -121,17 +121,37 @@ def _marker_mesh(marker):
 
 
 def surface_drawing(simulator: Any) -> Drawing:
-    """Drawing of a simulator of smooth surfaces: every chart as a grid, a robot by its visuals."""
-    parts, missing = [], []
-    for i, (link, surface, opacity) in enumerate(_surfaces(simulator)):
-        colour = STILL if link == "world" else PALETTE[i % len(PALETTE)]
-        parts += [Part(link, points, triangles, colour, opacity) for points, triangles in _grids(surface)]
+    """Drawing of a simulator of smooth surfaces: every chart as a grid, a robot by its visuals, others as ever."""
+    parts, missing = _grids_of(simulator), []
+    if isinstance(simulator.world, World):
+        return _among_others(simulator, parts)
     for model in simulator.world.robot_models:
         visuals, without = read_visuals(model.urdf, simulator.scene.path.parent)
         parts += [Part(v.link, v.vertices, v.triangles, v.colour[:3], v.colour[3]) for v in visuals]
         missing += without
     moving = tuple(dict.fromkeys(part.link for part in parts if part.link != "world"))
     return Drawing(parts, [], [], moving, {}, missing)
+
+
+def _among_others(simulator, grids):
+    """Drawing of a simulator of both kinds: its surfaces as ``grids`` of Parts, all else as in every scene."""
+    drawing = scene_drawing(simulator.scene, simulator.world)
+    drawn = {end for part in simulator.surface_scene.contacts for end in (part.body.name, part.base_name())}
+    others = [part for part in drawing.visuals if part.link not in drawn]
+    moving = dict.fromkeys((*drawing.moving, *(part.link for part in grids if part.link != "world")))
+    return drawing._replace(
+        visuals=grids + others, planes=[plane for plane in drawing.planes if plane.link not in drawn],
+        moving=tuple(moving),
+    )  # fmt: skip
+
+
+def _grids_of(simulator):
+    """Parts of all surfaces of a simulator of them."""
+    parts = []
+    for i, (link, surface, opacity) in enumerate(_surfaces(simulator)):
+        colour = STILL if link == "world" else PALETTE[i % len(PALETTE)]
+        parts += [Part(link, points, triangles, colour, opacity) for points, triangles in _grids(surface)]
+    return parts
 
 
 def _surfaces(simulator):

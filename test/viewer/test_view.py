@@ -184,6 +184,19 @@ def test_smooth_surfaces_are_drawn_through_their_contact_points(name):
             assert near < 0.0
 
 
+def test_surfaces_among_ordinary_objects_are_drawn_once_each():
+    from mb_contact.simulation.surface_simulator import surface_simulator
+
+    simulator = surface_simulator(ROOT / "config" / "egg_and_boxes.yaml")
+    drawing = surface_drawing(simulator)
+    links = [part.link for part in drawing.visuals]
+    assert set(links) == {"egg", "world", "lower", "middle", "upper", "ball"} and links.count("lower") == 1
+    assert links.count("egg") == 2 and not drawing.planes  # its charts
+    assert set(drawing.moving) == {"egg", "lower", "middle", "upper", "ball"}
+    assert max(np.abs(part.vertices).max() for part in drawing.visuals if part.link != "world") < 1.0
+    assert drawing.friction["egg", "world"] == 0.5 and drawing.friction["egg", "lower"] == pytest.approx(0.4)
+
+
 def spacing(part):
     """Longest side of a part's triangles."""
     corners = part.vertices[part.triangles]

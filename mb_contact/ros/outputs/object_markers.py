@@ -54,7 +54,8 @@ class ObjectMarkers:
         world = self._world
         of_robots = {link for model in getattr(world, "robot_models", ()) for link in model.link_names}
         links = getattr(world, "geometry_links", ())
-        return [i for i, link in enumerate(links) if link not in of_robots]
+        anchors = getattr(world, "anchors", ())
+        return [i for i, link in enumerate(links) if link not in of_robots and i not in anchors]
 
     def _markers(self, number):
         """The markers of one geometry: a capsule takes three."""

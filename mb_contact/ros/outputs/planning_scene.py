@@ -153,7 +153,7 @@ def _objects(world):
             roots.update(dict.fromkeys(model.link_names, model.link_names[0]))
     found: dict[str, list[int]] = {}
     for g, link in enumerate(getattr(world, "geometry_links", ())):
-        if link not in robots:
+        if link not in robots and g not in world.anchors:
             found.setdefault(roots.get(link, link), []).append(g)
     return found
 

@@ -15,7 +15,6 @@ from mb_contact.ros.services.files import AllowedFiles
 from mb_contact.ros.services.frames import in_world, pose_of
 from mb_contact.ros.services.patterns import Pattern
 from mb_contact.ros.services.resources import ENDINGS, entries, object_of, source_of, with_entry, without
-from mb_contact.simulation.interface import SceneSimulator
 
 _NAME = Pattern(r"^[A-Za-z][A-Za-z0-9_./-]*$")
 _LONGEST = 255  #: name [characters]
@@ -49,7 +48,7 @@ class SpawningServices(Group):
     @property
     def can_rebuild(self) -> bool:
         """Whether bodies can be added to this simulator and taken away."""
-        return isinstance(self._control.simulator, SceneSimulator)
+        return getattr(self._control.simulator, "can_rebuild", False)
 
     def _check_rebuild(self):
         self._refuse_inactive()
