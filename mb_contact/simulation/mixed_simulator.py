@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from mb_contact.errors import DynamicsError, InputError
-from mb_contact.simulation.results import State
+from mb_contact.simulation.results import State, check_fingerprint
 from mb_contact.simulation.simulator import Simulator
 from mb_contact.simulation.surface_step import SurfaceContactStep, SurfaceImpacts
-from mb_contact.simulation.surface_world import shared_scene, shared_world
+from mb_contact.simulation.surface_world import shared_scene, shared_world, tree_fingerprint
 from mb_contact.surfaces.scene_build import build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 
@@ -30,6 +30,7 @@ class MixedState(NamedTuple):
 
     ordinary: State
     surfaces: Any  #: TreeState
+    scene: tuple = ()  #: (what, value) pairs of the surfaces that a simulator has to share to go on from here
 
 
 class MixedSimulator(Simulator):
@@ -100,7 +101,7 @@ class MixedSimulator(Simulator):
         -------
         MixedState
         """
-        return MixedState(super().save(), self.tree.save())
+        return MixedState(super().save(), self.tree.save(), tree_fingerprint(self.tree))
 
     def restore(self, state: MixedState) -> None:
         """Continue from a saved state of the same scene.
@@ -114,8 +115,7 @@ class MixedSimulator(Simulator):
         InputError
             Not a MixedState, or one of another scene; nothing has changed.
         """
-        if not isinstance(state, MixedState):
-            raise InputError(f"restore needs a MixedState from save, got {type(state).__name__}")
+        check_fingerprint(state, MixedState, tree_fingerprint(self.tree))
         super().restore(state.ordinary)
         self.tree.restore(state.surfaces)
 
@@ -165,10 +165,6 @@ class MixedSimulator(Simulator):
             Always.
         """
         raise InputError("beside surface_contacts no body comes or goes: put it into the scene file")
-
-    def _touched(self, link):
-        world = self.world
-        return (*super()._touched(link), *(g for g in world.anchors if world.geometry_links[g] == link))
 
     def _follow(self):
         self.context.contact_step.follow()

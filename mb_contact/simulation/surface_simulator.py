@@ -3,7 +3,6 @@
 
 """A scene of smooth surfaces behind the interface of ``Simulator``: joints, efforts, and smooth bodies on links."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from mb_contact.model.rotations import matrix_to_quat
 from mb_contact.simulation.mixed_simulator import MixedSimulator
 from mb_contact.simulation.results import Certificate, Step, SurfaceState, check_fingerprint, record_of
 from mb_contact.simulation.surface_step import cross
+from mb_contact.simulation.surface_world import tree_fingerprint
 from mb_contact.surfaces.scene_build import build_motion, build_tree, start
 from mb_contact.surfaces.scene_file import SurfaceScene, load_surface_scene
 from mb_contact.types import SLIP, STICK
@@ -155,16 +155,11 @@ class SurfaceSimulator:
 
     def _fingerprint(self):
         tree, scene = self.tree, self.surface_scene
-        laws = [(c.name, c.parent, c.friction, c.release) for c in tree.contacts]
         carrier = [] if tree.model is None else [np.ascontiguousarray(part).tobytes() for part in tree.model.tree]
-        masses = [(c.body.mass, np.asarray(c.body.inertia).tobytes(), np.asarray(c.body.com).tobytes())
-                  for c in tree.contacts]  # fmt: skip
         return (
             ("kind of scene", "contacts in a tree" if scene.base is None else "one body on a base"),
             ("joints", self.world.joint_names), ("robot or base", (*carrier, scene.base and scene.base.velocity)),
-            ("restitution", ", ".join(f"{c.restitution:g}" for c in tree.contacts)),
-            ("contacts", tuple(laws)), ("masses", tuple(masses)), ("gravity", tuple(scene.gravity)),
-            ("surfaces", surface_digest([surface for pair in tree.pairs for surface in pair.surfaces])),
+            ("gravity", tuple(scene.gravity)), *tree_fingerprint(tree),
         )  # fmt: skip
 
     def energy(self) -> float:
@@ -360,13 +355,6 @@ class SurfaceSimulator:
 
 #: The former name of the simulator of contacts in a tree.
 SurfaceTreeSimulator = SurfaceSimulator
-
-
-def surface_digest(surfaces):
-    """All numbers of surfaces, to tell them from others."""
-    parts = [part.tobytes() for surface in surfaces for chart in range(len(surface.charts))
-             for part in surface.pack(chart)]  # fmt: skip
-    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def surface_simulator(

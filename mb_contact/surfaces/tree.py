@@ -95,10 +95,10 @@ class SurfaceTree(TreeMotion):
     (0.4, 0.4, 'free')
     >>> tree.set_gravity((0.0, 0.0, -1.62))
     >>> tree.set_velocity("ball", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-    >>> tree.strike({"ball": (0.0, 0.0, 0.0, 0.0, 0.0, -0.1)})
+    >>> tree.strike({"ball": (0.0, 0.0, 0.0, 0.0, 0.1, 0.0)})
     >>> tree.run(0.1, step=1e-3, wrenches={"ball": (0.0, 0.0, 0.0, 0.0, 2.0, 1.62)})
     >>> tree.velocity("ball")[1]
-    array([1. , 0.2, 0. ])
+    array([1. , 0.3, 0. ])
     >>> tree.set_time(1.0)
     >>> tree.run_adaptive(0.01) > 0
     True

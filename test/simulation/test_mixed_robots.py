@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact.model.rotations import quat_to_matrix
 
 PUSHER = """
 time_step: {h}
@@ -148,6 +149,9 @@ def test_efforts_and_joints_of_the_carrier_reach_the_tree(tmp_path):
         alone.step([0.4, -0.2])
     np.testing.assert_array_equal(sim.joint_positions(), alone.joint_positions())
     np.testing.assert_array_equal(sim.link_pose("ball")[0], alone.link_pose("ball")[0])
+    forces = [quat_to_matrix(sim.link_pose(link)[1]) @ sim.contact_impulse(link)[3:] for link in ("ball", "plate")]
+    np.testing.assert_allclose(forces[0], -forces[1], atol=1e-15)
+    assert forces[0][2] > 0.8 * 0.5 * 9.81 * 0.001
     sim.set_joints(["shoulder"], positions=[1.0], velocities=[0.0])
     assert sim.tree.q[0] == 1.0 and abs(sim.tree.gap("ball")) < 1e-13  # the ball has gone with the dish
     sim.set_external_wrench("ball", (0, 0, 0, 0, 0, 50.0), duration=0.02)
