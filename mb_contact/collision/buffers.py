@@ -27,6 +27,7 @@ class CollisionBuffers(NamedTuple):
     upper: Annotated[Reals, "g", 3]
     order: Annotated[Integers, "g"]  #: the geometries along an axis, as the broad phase last found them
     axis: Annotated[Integers, 1]
+    resting: Annotated[Integers, "g"]  #: 1 for those of the world and of trees that sleep
     travel: Annotated[Reals, "g", 4]  #: way of each geometry in a step, centre and turn [m]
     candidates: Annotated[Integers, "m"]  #: rows of Geoms.pairs
     reach: Annotated[Reals, "m"]  #: gap up to which candidates[i] makes contacts [m]
@@ -56,8 +57,9 @@ def make_buffers(geoms: Geoms, narrow: Any = None) -> CollisionBuffers:
     g = geoms.kind.shape[0]
     m = geoms.pairs.shape[0]
     work = make_manifold_work(_room(geoms))
+    order, resting = np.arange(g, dtype=np.int64), (np.asarray(geoms.body) < 0).astype(np.int64)
     engine = np.array(getattr(narrow, "address", (0, 0)), dtype=np.int64)
-    return allocate(CollisionBuffers, g=g, m=m, order=np.arange(g, dtype=np.int64), engine=engine, work=work)
+    return allocate(CollisionBuffers, g=g, m=m, order=order, resting=resting, engine=engine, work=work)
 
 
 def ask_engine(narrow, buffers: CollisionBuffers) -> None:

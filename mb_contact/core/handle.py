@@ -16,6 +16,7 @@ from mb_contact.core.workspace import (
     Memory,
     RowBlocks,
     Rows,
+    Sleep,
     Solution,
     StepWork,
     flexible_aggregates,
@@ -79,6 +80,8 @@ class StepArrays(NamedTuple):
     loop: LoopWork
     bil: object  #: constraints.bilateral.BilateralWork
     closing: object  #: step.closing.ClosingWork
+    sleep: Sleep
+    kept: Contacts  #: contacts of what sleeps
 
 
 StepArraysHandleType, StepArraysHandle, make_step_handle = handle(StepArrays)

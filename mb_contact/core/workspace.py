@@ -17,6 +17,10 @@ KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
 GAINED, PUSHED_OUT, UNLAWFUL, REMOVED = range(4)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
+#: of Sleep.rule: 1 where trees may sleep, way that counts as rest [m, rad] and the time that it has to last [s]
+MAY_SLEEP, DISTANCE, TIME = range(3)
+SLEEPERS, COMPLETE = range(2)  #: of Sleep.count
+AWAKE, DROWSY, ASLEEP = range(3)  #: of Sleep.state
 POINT, NORMAL, IMPULSE = 0, 3, 6  #: columns of StepWork.report: three each,
 GAP, SLIDING, STATE, PAIR, FEATURE, COLUMNS = range(9, 15)  #: and one each
 #: entries of StepWork.record: those of ``results.Certificate`` in their order, work [J] and landed contacts; the report
@@ -238,6 +242,28 @@ class Memory(NamedTuple):
     joint: Annotated[Reals, "N", JOINT_ROWS]  #: of the rows of each degree of freedom
     loop: Annotated[Reals, "m"]  #: of the bilateral rows
     released: Annotated[Integers, "closures"]  #: 1 where a thread came off with the last step, 2 where before
+
+
+class Sleep(NamedTuple):
+    """Which trees sleep, and what wakes them (``core/step/sleep.py``); T trees of n bodies."""
+
+    rule: Annotated[Reals, 3]  #: MAY_SLEEP, DISTANCE, TIME
+    count: Annotated[Integers, 2]  #: trees that sleep; 1 where all do, and did in the whole last step
+    state: Annotated[Integers, "T"]  #: AWAKE, DROWSY or ASLEEP
+    group: Annotated[Integers, "T"]  #: of those asleep, the tree after which their island is called
+    never: Annotated[Integers, "T"]  #: 1 where a tree moves as told
+    moved: Annotated[Integers, "T"]  #: scratch
+    still: Annotated[Reals, "T"]  #: for how long none of its coordinates has left its anchor [s]
+    of_q: Annotated[Integers, "nq"]  #: tree of a coordinate
+    of_v: Annotated[Integers, "N"]
+    anchor: Annotated[Reals, "nq"]
+    q: Annotated[Reals, "nq"]  #: behind the last step in which the tree was not asleep, as what follows
+    v: Annotated[Reals, "N"]
+    effort: Annotated[Reals, "N"]
+    target: Annotated[Reals, "N"]
+    target_rate: Annotated[Reals, "N"]
+    external: Annotated[Reals, "n", 6]
+    frame: Annotated[Reals, 4]  #: gravity and length of that step
 
 
 class Frames(NamedTuple):

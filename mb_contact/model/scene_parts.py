@@ -279,6 +279,17 @@ TERRAINS = MappingProxyType({
 
 
 @dataclass(frozen=True)
+class Rest:
+    """What counts as rest, behind which bodies sleep: no coordinate moves farther than ``distance`` for a ``time``.
+
+    With a distance of zero only what a step leaves as it is, bit for bit, sleeps.
+    """
+
+    distance: float = 1e-12  #: [m, rad]
+    time: float = 0.1  #: [s]
+
+
+@dataclass(frozen=True)
 class Heights:
     """Heights of a height field [m]: from a file, a grid or a generator, one of the three.
 

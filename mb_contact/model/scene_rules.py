@@ -19,6 +19,7 @@ from mb_contact.model.scene import (
     Actuator,
     JointProperties,
     Pose,
+    Rest,
 )
 from mb_contact.model.scene_parts import ACTUATORS, HULL_VERTICES, INTERPOLATIONS, SHAPE_SIZES, TERRAINS
 from mb_contact.model.sensors import sensor_rules
@@ -96,10 +97,24 @@ def _setting_rules(scene):
     yield _numbers_rule("impact_threshold", scene.impact_threshold, low=0.0, optional=True)
     tolerance = scene.integrator_tolerance
     yield _numbers_rule("integrator_tolerance", tolerance, low=LEAST_TOLERANCE, high=MOST_TOLERANCE)
+    if scene.sleep:
+        yield from _sleep_rules(scene)
     n_f = scene.friction_directions
     even = isinstance(n_f, (int, np.integer)) and n_f % 2 == 0 and FEWEST_DIRECTIONS <= n_f <= MOST_DIRECTIONS
     message = f"must be an even whole number from {FEWEST_DIRECTIONS} to {MOST_DIRECTIONS}, got {n_f}"
     yield not even, "friction_directions", message
+
+
+def _sleep_rules(scene):
+    """Bodies sleep in the steps of one compiled call, whose every input is known."""
+    if isinstance(scene.sleep, Rest):
+        yield _numbers_rule("sleep.distance", scene.sleep.distance, low=0.0, high=1e-6)
+        yield _numbers_rule("sleep.time", scene.sleep.time, low=np.finfo(float).tiny)
+    usual = {"integrator": "semi_implicit_euler", "collision_scheme": "time_stepping", "formulation": "os"}
+    usual |= {"solver": "auto", "coordinates": "joints", "elimination": "abm", "loops": "multipliers"}
+    for key, value in {**usual, "drift_control": "baumgarte"}.items():
+        message = f"bodies sleep with {key}: {value} alone; set that, or sleep: false"
+        yield getattr(scene, key) != value, "sleep", message
 
 
 def _numbers_rule(key, value, size=1, low=-np.inf, high=np.inf, optional=False):

@@ -39,6 +39,7 @@ from mb_contact.model.scene import (
     Motion,
     Pose,
     Primitive,
+    Rest,
     Scene,
     SceneModel,
     Velocity,
@@ -303,6 +304,16 @@ _named_pose = record(NamedPose, {
     "hull": many(vector(3)),
 }, required=("name", "pose"))
 
+_rest = record(Rest, {"distance": number(low=0.0, high=1e-6), "time": number(above=0.0, high=60.0)})
+
+
+def _sleep(reader, node, key):
+    """Reader of true, false or what counts as rest."""
+    return (_rest if isinstance(node, yaml.MappingNode) else boolean)(reader, node, key)
+
+
+described(_sleep, anyOf=[boolean, _rest])
+
 SCENE_READERS = {
     "preset": choice(*PRESETS),
     "models": many(_model),
@@ -339,6 +350,7 @@ SCENE_READERS = {
     "impact_threshold": number(low=0.0),
     "simultaneous_impacts": choice(*CHOICES["simultaneous_impacts"]),
     "energy_gain": choice(*CHOICES["energy_gain"]),
+    "sleep": _sleep,
     "operational_frames": many(text),
     "contact_wrench_links": many(text),
     "description": text,

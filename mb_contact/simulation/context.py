@@ -19,6 +19,7 @@ from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregat
 from mb_contact.model.model import tree_poses
 from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
+from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.wrenches import ExternalWrenches
 from mb_contact.types import SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
 
@@ -107,6 +108,8 @@ class StepContext:
 
             self.motions = DrivenMotions(self)
         self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
+        self.sleepers, self.kept = Sleepers(self, self._layout[0]), None
+        self.sleep = self.sleepers.arrays
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
         self.time = 0.0  #: at its start [s]
@@ -197,13 +200,16 @@ class StepContext:
         memory = allocate(
             _workspace.Memory, c=capacity, N=self.N, m=bilateral, closures=len(couplings.closures.kind)
         )
+        kept = make_contacts(capacity)
         if self.memory is not None:
+            for new, old in zip(kept, self.kept):
+                new[: min(len(new), len(old))] = old[: len(new)]
             for name in ("energy", "falling", "joint_effort", "geom_impulse", "external"):
                 getattr(work, name)[:] = getattr(self.work, name)
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]
             memory = memory._replace(released=self.memory.released)
-        self.memory, self.work = memory, work
+        self.memory, self.work, self.kept = memory, work, kept
         moving, released = self.motions or couplings, memory.released.view()
         released.setflags(write=False)  # for kernels, which are compiled for arrays that they may not write
         self.closures = moving.closures._replace(released=released)

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice, as_positive
 from mb_contact.core.constraints.bilateral import FIRST
@@ -116,6 +117,17 @@ class Readings(Sensing, Threads, Hinged):
     @solver_tolerance.setter
     def solver_tolerance(self, residual: float) -> None:
         self.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
+
+    @property
+    def asleep(self) -> NDArray[np.bool_]:
+        """Which bodies sleep: steps leave them as they are until something acts on them (docs/contact.md).
+
+        Returns
+        -------
+        ndarray (n,)
+            In the order of ``world.body_names``; none under a scene with ``sleep: false``.
+        """
+        return self.context.sleepers.bodies()
 
     @property
     def last_formulation(self) -> Any:

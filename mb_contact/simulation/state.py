@@ -134,6 +134,7 @@ class SimulationState:
             wrenches=context.wrenches.save(),
             motions=None if context.motions is None else context.motions.save(),
             scene=self._fingerprint(),
+            sleep=context.sleepers.save(),
             **{name: array.copy() for name, array in self._arrays().items()},
             **{name: getattr(self, name) for name in NUMBERS},
         )
@@ -173,6 +174,7 @@ class SimulationState:
         context.wrenches.restore(state.wrenches)
         self.context.last = None
         self.refresh(state.motions)
+        context.sleepers.restore(state.sleep)
         for name in NUMBERS:
             setattr(self, name, getattr(state, name))
 
@@ -180,6 +182,7 @@ class SimulationState:
         """Drop warm starts, and what the last step has left to read."""
         memory, work = self.context.memory, self.context.work
         self.context.last = None
+        self.context.sleepers.wake()
         for array in (memory.count, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
             array[:] = 0
 
@@ -192,6 +195,7 @@ class SimulationState:
             self.context.motions.restore(motions)
         elif self.context.motions is not None:
             self.context.motions.place(self.time)
+        self.context.sleepers.wake()
         asked = self.context.v.copy()
         _closing.refresh(self.context.handle)
         if self.context.parts and not np.allclose(asked, self.context.v, rtol=0.0, atol=FITTING):

@@ -16,7 +16,7 @@ OTHER_AXIS = 1.5  #: times as far must the shapes be apart along another axis to
 
 
 @kernel
-def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, candidates, reach):
+def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, resting, candidates, reach):
     """Rows of ``geoms.pairs`` that may be within the margin or come that near in the step, in ascending order.
 
     A pair passes if its inflated boxes overlap, which 2 ns tell, and neither the line of centres nor a face
@@ -35,6 +35,8 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, ca
         Of ``shape_travel``.
     order, axis : int64 (g,), (1,), in, out
         The geometries in any order, and any axis; the next call is quicker for them.
+    resting : int64 (g,)
+        1 for geometries of the world and of trees that sleep: no pair of two such ones passes.
     candidates : int64 (m,), out
         The rows; room for all m pairs.
     reach : (m,), out
@@ -49,11 +51,13 @@ def candidate_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, ca
     pairs, margin = geoms.pairs, geoms.margin[0]
     if geoms.first_row.shape[0] > 0:
         choose_axis(geom_p, axis)
-        count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis[0], candidates)
+        count = swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis[0], resting, candidates)
     else:
         for row in range(pairs.shape[0]):
             a, b = pairs[row, 0], pairs[row, 1]
-            if boxes_overlap(lower, upper, a, b) and is_near(geoms, geom_R, geom_p, travel, a, b):
+            if resting[a] + resting[b] == 2 or not boxes_overlap(lower, upper, a, b):
+                continue
+            if is_near(geoms, geom_R, geom_p, travel, a, b):
                 candidates[count] = row
                 count += 1
     for i in range(count):
@@ -82,7 +86,7 @@ def _extent(geom_p, i):
 
 
 @kernel
-def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, candidates):
+def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, resting, candidates):
     """The same rows by sort and sweep along an axis: only geometries whose boxes overlap there are compared.
 
     ``order`` (g,) is sorted anew by insertion, which takes a few moves where little has changed since the last
@@ -104,7 +108,7 @@ def swept_pairs(geoms, geom_R, geom_p, lower, upper, travel, order, axis, candid
             b = order[j]
             if lower[b, axis] > end:
                 break
-            if not boxes_overlap(lower, upper, a, b):
+            if resting[a] + resting[b] == 2 or not boxes_overlap(lower, upper, a, b):
                 continue
             row = find_row(geoms.pairs, geoms.first_row, min(a, b), max(a, b))
             if row >= 0 and is_near(geoms, geom_R, geom_p, travel, a, b):

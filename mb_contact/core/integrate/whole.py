@@ -16,9 +16,11 @@ from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.step.closing import keep_state
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, solve
 from mb_contact.core.step.report import summarise
+from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
 from mb_contact.core.workspace import (
     CONTACTS,
@@ -26,6 +28,7 @@ from mb_contact.core.workspace import (
     ENERGY_REMOVED,
     KINETIC,
     LIMITS,
+    MAY_SLEEP,
     POTENTIAL,
     PUSHED_OUT,
     RELEASED,
@@ -34,7 +37,7 @@ from mb_contact.core.workspace import (
     UNLAWFUL,
     WORK,
 )
-from mb_contact.types import ASK_ENGINE, IN_PARTS, LIMIT_MISSED, OK
+from mb_contact.types import ASK_ENGINE, IN_PARTS, LIMIT_MISSED, OK, TOO_MANY_CONTACTS
 
 TURN = 1.0  #: of a joint within a step above which a state can run away [rad]
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
@@ -52,12 +55,18 @@ def euler_step(h, answered):
         False to begin the step.  Behind ASK_ENGINE, with its witnesses in ``buffers.witness``, True; and
         behind those statuses that ask for larger workspaces as it was.
     """
+    may_sleep = h.sleep.rule[MAY_SLEEP] != 0.0
+    if may_sleep and not answered and stays(h):
+        keep_state(h)
+        return OK
     kinetic, potential, falling = h.work.energy[KINETIC], h.work.energy[POTENTIAL], h.work.falling[0]
     status = detect(h, answered)
     if status == OK:
         status = smooth_dynamics(h)
     if status == OK and h.impact[HAPPEN] != 0.0 and step_collides(h):
-        return IN_PARTS
+        status = IN_PARTS
+    if status == IN_PARTS and may_sleep:
+        wake_all(h)
     if status == OK:
         status = find_impulses(h)
     while status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
@@ -68,6 +77,8 @@ def euler_step(h, answered):
         status = conclude(h)
     if status == OK:
         account(h, LAG, False, kinetic, potential, falling, 0.0)
+        if may_sleep:
+            watch_rest(h)
     return status
 
 
@@ -83,12 +94,18 @@ def long_euler_step(h, answered):
 @kernel
 def detect(h, answered):
     """Contacts of the state, behind the engine if it was asked; a status."""
-    if not answered:
-        if turns_fast(h):
-            return IN_PARTS
-        if find_near(h) > 0:
+    if not answered and turns_fast(h):
+        return IN_PARTS
+    again = not answered
+    while True:
+        if again and find_near(h) > 0:
             return ASK_ENGINE
-    status = find_contacts(h, h.buffers.found[NEAR])
+        status = find_contacts(h, h.buffers.found[NEAR])
+        again = status == OK and has_sleepers(h) and wake_touched(h)
+        if not again:
+            break
+    if status == OK and has_sleepers(h) and not merge_kept(h):
+        status = TOO_MANY_CONTACTS
     if status == OK and fast_pairs(h, h.buffers.asked) > 0:
         return IN_PARTS
     return status
@@ -110,6 +127,8 @@ def find_impulses(h):
     while status == LIMIT_MISSED:  # every further round has at least one limit more
         assemble(h)
         status = assemble_problem(h)
+        if status == OK and h.sleep.rule[MAY_SLEEP] != 0.0:
+            fall_asleep(h)
         if status == OK:
             status = solve(h, STEP)
         if status == OK:

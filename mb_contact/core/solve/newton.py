@@ -232,6 +232,17 @@ def _room(P, b0, b1):
 
 
 @kernel
+def start_solves(P, island, c0, c1, tolerance, unchanged):
+    """Whether the impulses in P.r solve an island as they are, or even so that ``solve_island`` would keep them."""
+    b0 = P.island[island]
+    b1 = P.nodes.info[LEFT] if P.face[0] == BY_NODES else P.island[island + 1]
+    now = _evaluate(P, b0, b1, c0, c1, P.r)
+    if unchanged:
+        return now <= TIGHT * tolerance
+    return now <= _attainable(P, P.blocks.start[b0], P.blocks.start[b1], tolerance)
+
+
+@kernel
 def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 

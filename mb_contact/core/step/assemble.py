@@ -17,6 +17,7 @@ from mb_contact.core.handle import DRIFT_RATE, DRIFT_STEP, DRIVEN, DT, FACE_GAP,
 from mb_contact.core.jit import kernel
 from mb_contact.core.solve.draft import HALVES, draft_contacts
 from mb_contact.core.step.problem import rows_in_use
+from mb_contact.core.step.sleep import has_sleepers, hold_frames, hold_impulses
 from mb_contact.types import RUB, UPPER
 
 
@@ -28,6 +29,8 @@ def assemble(h):
     push_speed = h.settings[PUSH_SPEED]
     contact_frames(h.geoms, h.contacts, h.kin, h.memory, h.settings[SLIP_SPEED], h.frames)
     turn_frames(h.friction.surfaces, h.geoms, h.contacts, h.kin, h.frames, h.friction.mu)
+    if has_sleepers(h):
+        hold_frames(h)
     contact_rows(h.geoms, h.contacts, h.kin, h.frames, dt, push_rate, push_speed, h.rows, h.blocks)
     limit_rows(
         h.tree, h.joints.velocity_limit, h.kin, h.q, h.work.speed, dt, push_rate, push_speed, h.rows, h.blocks
@@ -55,6 +58,8 @@ def assemble(h):
         h.sol.q[i] += h.rows.offset[i]
         h.sol.r[i] = 0.0
     warm_impulses(h.contacts, h.frames, h.memory, h.friction.extra, h.friction.surfaces, h.sol.r)
+    if has_sleepers(h):
+        hold_impulses(h)
     for i in range(3 * h.contacts.count[0], n_rows):
         dof = h.rows.dof[i]
         if dof >= 0 and h.rows.bound[i] < RUB:

@@ -26,6 +26,7 @@ from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
+from mb_contact.core.step.sleep import has_sleepers, sleeps
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
     OK,
@@ -153,7 +154,10 @@ def solve(h, purpose):
     budget = int(h.solver[BUDGET])
     tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
     polish = purpose != STEP or h.solver[TWICE] == 0.0
-    if P.face[0] == BY_NODES:
+    some = has_sleepers(h)
+    if P.face[0] == BY_NODES and some and sleeps(h, 0):
+        stage = SOLVER_WARM
+    elif P.face[0] == BY_NODES:
         for i in range(P.count[ROWS]):
             P.nodes.warm[i] = P.r[i]
         for _ in range(2):  # from the last impulses, and from zero
@@ -170,6 +174,9 @@ def solve(h, purpose):
         elif not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
     for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
+        if some and sleeps(h, i):
+            stage = max(stage, SOLVER_WARM)
+            continue
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
             rays = attempt < 2 and purpose != IMPACT

@@ -47,6 +47,7 @@ from mb_contact.core.step.closing import closure_error, keep_state, refresh_clos
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
 from mb_contact.core.step.problem import rows_in_use
 from mb_contact.core.step.report import remember, report
+from mb_contact.core.step.sleep import has_sleepers, hold_coordinates, hold_velocities
 from mb_contact.core.tree.articulated import articulated_inertias, free_acceleration, impulse_response
 from mb_contact.core.tree.joints import integrate_joints
 from mb_contact.core.tree.kinematics import body_velocities
@@ -121,8 +122,9 @@ def begin_step(h):
     shape_travel(h.geoms, h.kin.p, h.kin.V, b.geom_p, h.settings[DT], b.travel)
     aabbs(h.geoms, b.geom_R, b.geom_p, b.travel, b.lower, b.upper)
     b.found[NEAR] = candidate_pairs(
-        h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.candidates, b.reach
-    )
+        h.geoms, b.geom_R, b.geom_p, b.lower, b.upper, b.travel, b.order, b.axis, b.resting, b.candidates,
+        b.reach,
+    )  # fmt: skip
 
 
 @kernel
@@ -154,6 +156,8 @@ def advance(h):
         integrate_joints(h.tree, h.work.dv, 1.0, h.q)
     else:
         integrate_joints(h.tree, h.v, h.settings[DT], h.q)
+    if has_sleepers(h):
+        hold_coordinates(h)
     return refresh_closed(h)
 
 
@@ -191,6 +195,8 @@ def settle(h):
     status = apply_impulses(h)
     if status != OK:
         return status
+    if has_sleepers(h):
+        hold_velocities(h)
     hinges = h.hinges.body.shape[0] > 0 and hinge_limits_missed(h.hinges, h.kin, h.work.v_next, h.settings[DT])
     return LIMIT_MISSED if limits_missed(h) or hinges else OK
 

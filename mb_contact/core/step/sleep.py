@@ -1,0 +1,354 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trees at rest that steps leave as they are, until something that acts on them changes (docs/contact.md).
+
+A tree is drowsy once none of its coordinates has moved by more than a distance for a time.  An island of drowsy trees
+falls asleep in the first step whose problem the impulses of the last step solve within the solver's tolerance.  From
+then on it keeps coordinates, velocities, contacts and impulses: no shapes of it are compared, and nothing of it is
+solved.  The rows of a step go on to hold it, with the kept impulses, so that the certificate is that of all contacts.
+Where all trees sleep a step does nothing at all.
+
+A group of trees that fell asleep as one island wakes as one: by a contact with a tree that is awake, by an effort, a
+target or an external force that is another than when it fell asleep, by coordinates or velocities that somebody has
+written; by another gravity or length of the step all wake.
+"""
+
+from mb_contact.core.arrays import copy, fill
+from mb_contact.core.handle import DT, TOLERANCE
+from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
+from mb_contact.core.solve.draft import leader_of
+from mb_contact.core.solve.newton import start_solves
+from mb_contact.core.solve.system import BLOCKS, BY_NODES, ISLANDS
+from mb_contact.core.tree.spatial import put_vector, vector, vector_product
+from mb_contact.core.workspace import (
+    ASLEEP,
+    AWAKE,
+    COMPLETE,
+    DISTANCE,
+    DROWSY,
+    ENERGY_GAINED,
+    ENERGY_REMOVED,
+    LANDED,
+    LANDINGS,
+    NEWTON_STEPS,
+    RELEASED,
+    SLEEPERS,
+    TIME,
+    WORK,
+)
+
+SAME = 1e-9  #: part of an effort or a wrench by which it may change and still be the same,
+NO_FORCE = 1e-3  #: of at least so much [N, N m]
+
+
+@kernel
+def has_sleepers(h):
+    """Whether any tree sleeps."""
+    return h.sleep.count[SLEEPERS] > 0
+
+
+@kernel
+def tree_of(h, k):
+    """Tree of body k, -1 for the world."""
+    return h.draft.tree[k] if k >= 0 else -1
+
+
+@kernel
+def rests(h, i):
+    """Whether contact i is one of trees that sleep, or of such a one and the world."""
+    pair = h.geoms.pairs[h.contacts.pair[i]]
+    return h.buffers.resting[pair[0]] + h.buffers.resting[pair[1]] == 2
+
+
+# --- falling asleep -------------------------------------------------------------------------------
+
+
+@on_demand(NOTHING)
+def watch_rest(h):
+    """After a step: which trees have moved, which are drowsy, and what acted on those that are not asleep."""
+    s, dt = h.sleep, h.settings[DT]
+    exact = s.rule[DISTANCE] == 0.0
+    copy(s.moved.shape[0], s.never, s.moved)
+    for i in range(h.q.shape[0]):
+        if not abs(h.q[i] - s.anchor[i]) <= s.rule[DISTANCE]:
+            s.moved[s.of_q[i]] = 1
+    for i in range(h.v.shape[0]):
+        if exact and h.v[i] != s.v[i]:
+            s.moved[s.of_v[i]] = 1
+    for i in range(h.q.shape[0]):
+        if s.moved[s.of_q[i]] == 1:
+            s.anchor[i] = h.q[i]
+    for t in range(s.state.shape[0]):
+        if s.state[t] != ASLEEP:
+            s.still[t] = 0.0 if s.moved[t] == 1 else s.still[t] + dt
+            s.state[t] = DROWSY if s.moved[t] == 0 and s.still[t] >= s.rule[TIME] else AWAKE
+    _keep_inputs(h)
+    if has_sleepers(h):
+        _keep_contacts(h)
+    s.count[COMPLETE] = 1 if s.count[SLEEPERS] == s.state.shape[0] else 0
+
+
+@kernel
+def _keep_inputs(h):
+    """State and forces of the trees that are not asleep, for ``_wake_changed``."""
+    s = h.sleep
+    for i in range(h.q.shape[0]):
+        if s.state[s.of_q[i]] != ASLEEP:
+            s.q[i] = h.q[i]
+    for i in range(h.v.shape[0]):
+        if s.state[s.of_v[i]] != ASLEEP:
+            s.v[i], s.effort[i] = h.v[i], h.effort[i]
+            s.target[i], s.target_rate[i] = h.joints.target[i], h.joints.target_rate[i]
+    for k in range(s.external.shape[0]):
+        if s.state[h.draft.tree[k]] != ASLEEP:
+            for a in range(6):
+                s.external[k, a] = h.work.external[k, a]
+    copy(3, h.gravity, s.frame)
+    s.frame[3] = h.settings[DT]
+
+
+@kernel
+def _keep_contacts(h):
+    """The contacts of all that sleeps, for the steps that do not look for them."""
+    kept = h.kept
+    kept.count[0] = 0
+    for i in range(h.contacts.count[0]):
+        if rests(h, i):
+            _copy_contact(h.contacts, i, kept, kept.count[0])
+            kept.count[0] += 1
+
+
+@kernel
+def _copy_contact(source, i, target, j):
+    """Contact i of one table as contact j of another."""
+    target.pair[j], target.feature[j], target.gap[j] = source.pair[i], source.feature[i], source.gap[i]
+    put_vector(target.point, j, vector(source.point, i))
+    put_vector(target.normal, j, vector(source.normal, i))
+    put_vector(target.spread, j, vector(source.spread, i))
+
+
+@on_demand(NOTHING)
+def fall_asleep(h):
+    """Behind ``assemble_problem``: islands of drowsy trees whose last impulses solve the step's problem sleep now."""
+    s, P, draft = h.sleep, h.system, h.draft
+    exact = s.rule[DISTANCE] == 0.0
+    for t in range(s.state.shape[0]):
+        if s.state[t] == DROWSY and draft.number[leader_of(draft.leader, t)] < 0:
+            _sleep(h, t, t)
+    for i in range(P.count[ISLANDS] if P.count[BLOCKS] > 0 else 0):
+        drowsy, leader = True, -1
+        for t in range(s.state.shape[0]):
+            if draft.number[leader_of(draft.leader, t)] == i:
+                drowsy, leader = drowsy and s.state[t] == DROWSY, leader_of(draft.leader, t)
+        if not drowsy or leader < 0:
+            continue
+        first, last = 0, 0
+        if P.face[0] != BY_NODES:
+            first, last = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+        if start_solves(P, i, first, last, h.solver[TOLERANCE], exact):
+            for t in range(s.state.shape[0]):
+                if leader_of(draft.leader, t) == leader:
+                    _sleep(h, t, leader)
+    _mark_resting(h)
+
+
+@kernel
+def _sleep(h, t, group):
+    """Tree t sleeps, as one of a group."""
+    h.sleep.state[t], h.sleep.group[t] = ASLEEP, group
+    h.sleep.count[SLEEPERS] += 1
+
+
+@kernel
+def _mark_resting(h):
+    """Which geometries are of the world or of trees that sleep."""
+    for g in range(h.geoms.body.shape[0]):
+        t = tree_of(h, h.geoms.body[g])
+        h.buffers.resting[g] = 1 if t < 0 or h.sleep.state[t] == ASLEEP else 0
+
+
+# --- waking ---------------------------------------------------------------------------------------
+
+
+@on_demand(NOTHING)
+def wake_all(h):
+    """No tree sleeps, and each has to be still anew."""
+    s = h.sleep
+    fill(s.state.shape[0], s.state, AWAKE)
+    fill(s.state.shape[0], s.still, 0.0)
+    s.count[SLEEPERS] = s.count[COMPLETE] = 0
+    _mark_resting(h)
+
+
+@kernel
+def _wake(h, t):
+    """Tree t is awake, and with it, if it slept, its group."""
+    s = h.sleep
+    group = s.group[t] if s.state[t] == ASLEEP else -1
+    s.still[t] = 0.0
+    s.state[t] = AWAKE if group < 0 else ASLEEP
+    for j in range(s.state.shape[0] if group >= 0 else 0):
+        if s.state[j] == ASLEEP and s.group[j] == group:
+            s.state[j], s.still[j] = AWAKE, 0.0
+            s.count[SLEEPERS] -= 1
+    s.count[COMPLETE] = 0
+
+
+@kernel
+def _differs(now, then, exact):
+    """Whether a force is another than it was."""
+    return now != then if exact else not abs(now - then) <= SAME * max(abs(then), NO_FORCE)
+
+
+@kernel
+def _wake_changed(h):
+    """Wake what somebody has moved, and what other forces act on than in the step before."""
+    s = h.sleep
+    exact = s.rule[DISTANCE] == 0.0
+    if h.settings[DT] != s.frame[3] or h.gravity[0] != s.frame[0] or h.gravity[1] != s.frame[1] or (
+        h.gravity[2] != s.frame[2]
+    ):  # fmt: skip
+        wake_all(h)
+        return
+    woken = False
+    for i in range(h.q.shape[0]):
+        t = s.of_q[i]
+        if s.state[t] != AWAKE and h.q[i] != s.q[i]:
+            _wake(h, t)
+            woken = True
+    for i in range(h.v.shape[0]):
+        t = s.of_v[i]
+        if s.state[t] == AWAKE:
+            continue
+        other = h.v[i] != s.v[i] or _differs(h.effort[i], s.effort[i], exact)
+        if other or h.joints.target[i] != s.target[i] or h.joints.target_rate[i] != s.target_rate[i]:
+            _wake(h, t)
+            woken = True
+    for k in range(s.external.shape[0]):
+        t = h.draft.tree[k]
+        for a in range(6 if s.state[t] != AWAKE else 0):
+            if _differs(h.work.external[k, a], s.external[k, a], exact):
+                _wake(h, t)
+                woken = True
+                break
+    if woken:
+        _mark_resting(h)
+
+
+@on_demand(TRUTH)
+def wake_touched(h):
+    """Wake what a tree that is awake touches, or nearly so, of those that sleep; whether there was any."""
+    s = h.sleep
+    woken = False
+    for i in range(h.contacts.count[0]):
+        pair = h.geoms.pairs[h.contacts.pair[i]]
+        if h.buffers.resting[pair[0]] + h.buffers.resting[pair[1]] != 1:
+            continue
+        a, b = tree_of(h, h.geoms.body[pair[0]]), tree_of(h, h.geoms.body[pair[1]])
+        if a < 0 or b < 0:
+            continue
+        t = a if s.state[a] == ASLEEP else b
+        if s.state[t] == ASLEEP:
+            _wake(h, t)
+            woken = True
+    if woken:
+        _mark_resting(h)
+    return woken
+
+
+# --- asleep ---------------------------------------------------------------------------------------
+
+
+@on_demand(TRUTH)
+def stays(h):
+    """Before a step: wake what has changed.  Where all trees sleep on, the step is done: True, with its numbers."""
+    s, out = h.sleep, h.work.record
+    _wake_changed(h)
+    if s.count[COMPLETE] == 0:
+        return False
+    fill(h.work.work_terms.shape[0], h.work.work_terms, 0.0)
+    for i in (WORK, NEWTON_STEPS, LANDINGS, ENERGY_GAINED, ENERGY_REMOVED, RELEASED):
+        out[i] = 0.0
+    h.work.info[LANDED] = 0
+    return True
+
+
+@on_demand(TRUTH)
+def merge_kept(h):
+    """The kept contacts of what sleeps, in the order of their pairs among those that were found; a status."""
+    kept, contacts = h.kept, h.contacts
+    count = 0
+    for i in range(kept.count[0]):  # what has woken is looked for anew
+        pair = h.geoms.pairs[kept.pair[i]]
+        if h.buffers.resting[pair[0]] + h.buffers.resting[pair[1]] == 2:
+            _copy_contact(kept, i, kept, count)
+            count += 1
+    kept.count[0] = count
+    found = contacts.count[0]
+    if found + count > contacts.pair.shape[0]:
+        return False
+    at, i, j = found + count - 1, found - 1, count - 1
+    while j >= 0:
+        if i >= 0 and contacts.pair[i] > kept.pair[j]:
+            _copy_contact(contacts, i, contacts, at)
+            i -= 1
+        else:
+            _copy_contact(kept, j, contacts, at)
+            j -= 1
+        at -= 1
+    contacts.count[0] = found + count
+    return True
+
+
+@on_demand(NOTHING)
+def hold_frames(h):
+    """Frames of contacts that sleep are those of the last step, bit for bit."""
+    for i in range(h.contacts.count[0]):
+        j = h.frames.known[i]
+        if j >= 0 and rests(h, i) and h.friction.mu[i, 0] == h.friction.mu[i, 1]:
+            t = vector(h.memory.tangent, j)
+            put_vector(h.frames.t1, i, t)
+            put_vector(h.frames.t2, i, vector_product(vector(h.contacts.normal, i), t))
+
+
+@on_demand(NOTHING)
+def hold_impulses(h):
+    """Impulses of contacts that sleep are those of the last step, bit for bit."""
+    for i in range(h.contacts.count[0]):
+        j = h.frames.known[i]
+        if j < 0 or not rests(h, i):
+            continue
+        for a in range(3):
+            h.sol.r[3 * i + a] = h.memory.impulse[j, a]
+        pair, at = h.contacts.pair[i], h.friction.extra[i]
+        if at >= 0 and h.friction.surfaces.torsional[pair] > 0.0:
+            h.sol.r[at] = h.memory.moment[j, 0]
+            at += 1
+        if at >= 0 and h.friction.surfaces.rolling[pair] > 0.0:
+            h.sol.r[at], h.sol.r[at + 1] = h.memory.moment[j, 1], h.memory.moment[j, 2]
+
+
+@kernel
+def sleeps(h, island):
+    """Whether an island of the posed problem sleeps: all its trees do, or none."""
+    P = h.system
+    row = P.source[P.blocks.start[P.island[island]]]
+    t = tree_of(h, max(h.rows.body_a[row], h.rows.body_b[row]))
+    return t >= 0 and h.sleep.state[t] == ASLEEP
+
+
+@kernel
+def hold_velocities(h):
+    """What sleeps keeps its velocities, whatever rounding the sweeps have left."""
+    for i in range(h.v.shape[0]):
+        if h.sleep.state[h.sleep.of_v[i]] == ASLEEP:
+            h.work.v_next[i] = h.v[i]
+
+
+@kernel
+def hold_coordinates(h):
+    """What sleeps keeps its coordinates."""
+    for i in range(h.q.shape[0]):
+        if h.sleep.state[h.sleep.of_q[i]] == ASLEEP:
+            h.q[i] = h.work.q_start[i]

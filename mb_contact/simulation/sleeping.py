@@ -1,0 +1,94 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which trees of a simulation may sleep, and the arrays that say which do (``core/step/sleep.py``)."""
+
+import numpy as np
+
+from mb_contact.core.declare import allocate
+from mb_contact.core.workspace import ASLEEP, AWAKE, COMPLETE, DISTANCE, MAY_SLEEP, SLEEPERS, TIME, Sleep
+from mb_contact.model.scene_parts import Rest
+from mb_contact.types import JOINT_NQ
+
+#: arrays of Sleep that are part of a simulation's state
+CHANGING = (
+    "count", "state", "group", "still", "anchor", "q", "v", "effort", "target", "target_rate", "external", "frame",
+)  # fmt: skip
+
+
+class Sleepers:
+    """The arrays of a context's sleeping trees.
+
+    Parameters
+    ----------
+    context : StepContext
+    tree_of : ndarray of int (n,)
+        Tree of each body.
+
+    Attributes
+    ----------
+    arrays : Sleep
+    """
+
+    def __init__(self, context, tree_of):
+        tree, self._context, self._tree_of = context.tree, context, tree_of
+        nq = np.array(JOINT_NQ)[tree.joint_type]
+        of_q, of_v = np.zeros(len(context.q), np.int64), np.zeros(context.N, np.int64)
+        for k, t in enumerate(tree_of):
+            of_q[tree.q_start[k] : tree.q_start[k] + nq[k]] = t
+            of_v[tree.v_start[k] : tree.v_start[k] + tree.nv[k]] = t
+        trees = int(tree_of.max(initial=-1)) + 1
+        self.arrays = allocate(Sleep, T=trees, n=context.n, N=context.N, nq=len(context.q), of_q=of_q, of_v=of_v)
+        rest = context.scene.sleep
+        if rest and trees:
+            rest = Rest() if rest is True else rest
+            rule = self.arrays.rule
+            rule[MAY_SLEEP], rule[DISTANCE], rule[TIME] = 1.0, rest.distance, rest.time
+        self.arrays.never[:] = [self._is_driven(t) for t in range(trees)]
+
+    def _is_driven(self, t):
+        """Whether a motion of the scene acts on tree t: on a joint of it, or on any loop."""
+        motions, closures = self._context.motions, self._context.couplings.closures
+        if motions is None:
+            return False
+        bodies = np.concatenate([closures.body_a, closures.body_b])
+        return bool(motions.drives[self.arrays.of_v == t].any() or (self._tree_of[bodies[bodies >= 0]] == t).any())
+
+    def bodies(self):
+        """Which bodies (n,) sleep."""
+        return self.arrays.state[self._tree_of] == ASLEEP
+
+    def wake(self):
+        """Wake all, for whatever else has changed."""
+        arrays = self.arrays
+        arrays.state[:], arrays.still[:], arrays.count[:] = AWAKE, 0.0, 0
+        self._mark()
+
+    def _changing(self):
+        """Arrays of the state, and the kept contacts."""
+        return (*(getattr(self.arrays, name) for name in CHANGING), *self._context.kept)
+
+    def save(self):
+        """What ``restore`` takes: copies; nothing where trees may not sleep."""
+        return tuple(array.copy() for array in self._changing()) if self.arrays.rule[MAY_SLEEP] else ()
+
+    def restore(self, saved):
+        """Go on with what ``save`` has returned; nothing sleeps in a state that has none of it."""
+        if not saved or not self.arrays.rule[MAY_SLEEP]:
+            self.wake()
+            return
+        for target, source in zip(self._changing(), saved):
+            target[:] = source
+        self.arrays.count[COMPLETE] = 0  # the workspaces of the last step are those of another state
+        self._mark()
+
+    def _mark(self):
+        """Geometries of the world and of what sleeps."""
+        body = np.asarray(self._context.world.geoms.body)
+        asleep = np.append(self.bodies(), True)  # the world is -1
+        self._context.buffers.resting[:] = asleep[body]
+
+    @property
+    def count(self):
+        """Trees that sleep."""
+        return int(self.arrays.count[SLEEPERS])
