@@ -272,8 +272,8 @@ class State(NamedTuple):
     saturation: Floats
     wrenches: tuple = ()
     motions: dict | None = None  #: where driven joints and closures are led, and how fast
-    sleep: tuple = ()  #: what sleeps, for how long what is awake has been still, and contacts of what sleeps
     scene: tuple = ()  #: (what, value) pairs that a simulator has to share to go on from here
+    sleep: tuple = ()  #: what sleeps, for how long what is awake has been still, and contacts of what sleeps
 
 
 def check_fingerprint(state, kind, ours):

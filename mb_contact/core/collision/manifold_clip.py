@@ -218,16 +218,19 @@ def clip_polygon(work, count, corners, tol):
         e = between(outer, r + 1 if r + 1 < corners else 0, outer, r)
         length = math.sqrt(e[0] * e[0] + e[1] * e[1])
         if length > tol and count > 0:
-            count = cut_polygon(work, count, r, -e[1] / length, e[0] / length, tol)
+            count = cut_polygon(work, count, corners, r, -e[1] / length, e[0] / length, tol)
     return count
 
 
 @kernel
-def cut_polygon(work, count, r, a, b, tol):
-    """Keep what is on the inner side, a x + b y >= 0 from corner r of the outline on; returns the corners left."""
+def cut_polygon(work, count, corners, r, a, b, tol):
+    """Keep what is on the inner side, a x + b y >= 0 from corner r of the outline on; returns the corners left.
+
+    Where two edges of the face meet its corner has the name of the one that starts there.
+    """
     polygon, name, edge = work.polygon, work.name, work.edge
     x, y = polygon[2, r, 0], polygon[2, r, 1]
-    on_face = EDGE_OF_FACE + name[2, r]
+    on_face, before = EDGE_OF_FACE + name[2, r], EDGE_OF_FACE + name[2, r - 1 if r > 0 else corners - 1]
     kept = 0
     for i in range(count):
         j = i + 1 if i + 1 < count else 0
@@ -243,7 +246,8 @@ def cut_polygon(work, count, r, a, b, tol):
             t = min(1.0, max(0.0, here / (here - there)))
             put_vector(polygon[1], kept, vector_sum(vector(polygon[0], i), t, between(polygon[0], j, polygon[0], i)))
             cut = edge[0, i]
-            name[1, kept] = OF_FACE + max(cut, on_face) if cut >= EDGE_OF_FACE else CUT + (cut << 10) + name[2, r]
+            corner = on_face if cut == before else cut
+            name[1, kept] = OF_FACE + corner if cut >= EDGE_OF_FACE else CUT + (cut << 10) + name[2, r]
             edge[1, kept] = on_face if inside else cut
             kept += 1
     for i in range(kept):
