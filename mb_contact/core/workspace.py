@@ -253,6 +253,9 @@ class Sleep(NamedTuple):
     group: Annotated[Integers, "T"]  #: of those asleep, the tree after which their island is called
     never: Annotated[Integers, "T"]  #: 1 where a tree moves as told
     moved: Annotated[Integers, "T"]  #: scratch
+    ready: Annotated[Integers, "T"]  #: of islands: 1 for those that fall asleep in this step,
+    quiet: Annotated[Integers, "T"]  #: and for those that are solved more exactly
+    slow: Annotated[Reals, "T"]  #: for how long all its velocities have been small [s]
     still: Annotated[Reals, "T"]  #: for how long none of its coordinates has left its anchor [s]
     of_q: Annotated[Integers, "nq"]  #: tree of a coordinate
     of_v: Annotated[Integers, "N"]

@@ -285,7 +285,7 @@ class Rest:
     With a distance of zero only what a step leaves as it is, bit for bit, sleeps.
     """
 
-    distance: float = 1e-13  #: [m, rad]
+    distance: float = 1e-12  #: [m, rad]
     time: float = 0.1  #: [s]
 
 

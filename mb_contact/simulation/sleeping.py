@@ -12,7 +12,8 @@ from mb_contact.types import JOINT_NQ
 
 #: arrays of Sleep that are part of a simulation's state
 CHANGING = (
-    "count", "state", "group", "still", "anchor", "q", "v", "effort", "target", "target_rate", "external", "frame",
+    "count", "state", "group", "still", "slow", "anchor", "q", "v", "effort", "target", "target_rate", "external",
+    "frame",
 )  # fmt: skip
 
 
@@ -61,7 +62,8 @@ class Sleepers:
     def wake(self):
         """Wake all, for whatever else has changed."""
         arrays = self.arrays
-        arrays.state[:], arrays.still[:], arrays.count[:] = AWAKE, 0.0, 0
+        arrays.state[:], arrays.count[:] = AWAKE, 0
+        arrays.still[:] = arrays.slow[:] = 0.0
         self._mark()
 
     def _changing(self):

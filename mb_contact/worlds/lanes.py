@@ -10,6 +10,7 @@ from mb_contact.core.declare import allocate
 from mb_contact.core.handle import MEASURED, PROJECTION
 from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END
 from mb_contact.core.jit import entry_for
+from mb_contact.core.workspace import MAY_SLEEP
 from mb_contact.core.worlds import run as _run
 from mb_contact.core.worlds.store import (
     LAST,
@@ -68,6 +69,7 @@ class ThreadLane:
     def __init__(self, scene, progress=None):
         self._sim = Simulator(scene, progress, warm_up=False)
         self.context = context = self._sim.context
+        context.sleep.rule[MAY_SLEEP] = 0.0  # workspaces are those of whatever world came last
         context.drift[MEASURED] = float(context.drift[PROJECTION] > 0.0)
         self.state = SimulationState(context)
         self._stepper = Stepper(self.state)

@@ -36,6 +36,7 @@ APART = -2  #: the shapes are more than the margin apart
 NO_FACE = -1  #: the normal is not that of a face
 ALIKE = 0.98  #: cosine of two normals that may stand for each other
 ROUNDING = 1e-13  #: by which rounding may make one separation more than another [m]
+LEVEL = 1e-9  #: by which rounding may put one of two shapes that lie on the same ground above the other [m]
 UNKNOWN = -1e100  #: below it the engine's distance is none
 STEPS = 300  #: most evaluations of an ascent from one start
 STILL = 1e-11  #: sideways distance of the two farthest points that ends the ascent [m]
@@ -130,7 +131,7 @@ def x_is_reference(geoms, geom_p, x, y, fx, fy):
     if abs(ax - ay) > 1e-9 * (ax + ay):
         return ax > ay
     for i in (2, 0, 1):
-        if geom_p[x, i] != geom_p[y, i]:
+        if abs(geom_p[x, i] - geom_p[y, i]) > LEVEL:
             return geom_p[x, i] < geom_p[y, i]
     return True
 

@@ -26,7 +26,7 @@ from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
 from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
-from mb_contact.core.step.sleep import has_sleepers, sleeps
+from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
     OK,
@@ -41,6 +41,8 @@ from mb_contact.types import (
 
 STEP, IMPACT, AGAIN = range(3)  #: what a problem is solved for
 NODES_BUDGET = 60  # Newton steps by nodes, then the problem is posed otherwise
+QUIET = 1e-3  # part of the tolerance that an island at rest is solved to, in so many Newton steps:
+QUIET_BUDGET = 40
 TIGHTER = 0.1  # tolerance of a phase of an impact beside that of a step
 
 
@@ -177,6 +179,13 @@ def solve(h, purpose):
         if some and sleeps(h, i):
             stage = max(stage, SOLVER_WARM)
             continue
+        if purpose == STEP and trembles(h, i):
+            c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+            status, steps, left = solve_island(P, i, c0, c1, QUIET * tolerance, QUIET_BUDGET, False, polish)
+            total += steps
+            if left <= tolerance and status != TOO_LARGE:
+                stage = max(stage, SOLVER_NEWTON)
+                continue
         for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
             c0 = P.bodies.first_piece[i]
             rays = attempt < 2 and purpose != IMPACT

@@ -31,6 +31,7 @@ from mb_contact.core.workspace import (
     ENERGY_REMOVED,
     LANDED,
     LANDINGS,
+    MAY_SLEEP,
     NEWTON_STEPS,
     RELEASED,
     SLEEPERS,
@@ -38,6 +39,7 @@ from mb_contact.core.workspace import (
     WORK,
 )
 
+SLOW = 1e-6  #: velocity below which an island may tremble [m/s, rad/s]
 SAME = 1e-9  #: part of an effort or a wrench by which it may change and still be the same,
 NO_FORCE = 1e-3  #: of at least so much [N, N m]
 
@@ -73,9 +75,13 @@ def watch_rest(h):
     for i in range(h.q.shape[0]):
         if not abs(h.q[i] - s.anchor[i]) <= s.rule[DISTANCE]:
             s.moved[s.of_q[i]] = 1
+    for t in range(s.state.shape[0]):
+        s.slow[t] += dt
     for i in range(h.v.shape[0]):
         if exact and h.v[i] != s.v[i]:
             s.moved[s.of_v[i]] = 1
+        if not abs(h.v[i]) <= SLOW:
+            s.slow[s.of_v[i]] = 0.0
     for i in range(h.q.shape[0]):
         if s.moved[s.of_q[i]] == 1:
             s.anchor[i] = h.q[i]
@@ -130,27 +136,53 @@ def _copy_contact(source, i, target, j):
 
 @on_demand(NOTHING)
 def fall_asleep(h):
-    """Behind ``assemble_problem``: islands of drowsy trees whose last impulses solve the step's problem sleep now."""
+    """Behind ``assemble_problem``: islands of drowsy trees whose last impulses solve the step's problem sleep now.
+
+    ``sleep.quiet`` says of the others which have long been slow: they are solved more exactly, because what is left of
+    a residual makes heaps tremble by 1e-10 m.
+    """
     s, P, draft = h.sleep, h.system, h.draft
     exact = s.rule[DISTANCE] == 0.0
+    islands = P.count[ISLANDS] if P.count[BLOCKS] > 0 else 0
+    fill(islands, s.ready, 1)
+    fill(islands, s.quiet, 0 if exact else 1)
     for t in range(s.state.shape[0]):
-        if s.state[t] == DROWSY and draft.number[leader_of(draft.leader, t)] < 0:
+        i = _island_of(h, t)
+        if i >= 0:
+            s.ready[i] = s.ready[i] if s.state[t] == DROWSY else 0
+            s.quiet[i] = s.quiet[i] if s.slow[t] >= s.rule[TIME] else 0
+        elif s.state[t] == DROWSY:
             _sleep(h, t, t)
-    for i in range(P.count[ISLANDS] if P.count[BLOCKS] > 0 else 0):
-        drowsy, leader = True, -1
-        for t in range(s.state.shape[0]):
-            if draft.number[leader_of(draft.leader, t)] == i:
-                drowsy, leader = drowsy and s.state[t] == DROWSY, leader_of(draft.leader, t)
-        if not drowsy or leader < 0:
-            continue
-        first, last = 0, 0
-        if P.face[0] != BY_NODES:
-            first, last = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
-        if start_solves(P, i, first, last, h.solver[TOLERANCE], exact):
-            for t in range(s.state.shape[0]):
-                if leader_of(draft.leader, t) == leader:
-                    _sleep(h, t, leader)
+    for i in range(islands):
+        if s.ready[i] != 0 and not _is_solved(h, i, exact):
+            s.ready[i] = 0
+    for t in range(s.state.shape[0]):
+        i = _island_of(h, t)
+        if i >= 0 and s.ready[i] != 0:
+            _sleep(h, t, leader_of(draft.leader, t))
     _mark_resting(h)
+
+
+@kernel
+def _island_of(h, t):
+    """Island of tree t in the posed problem, -1 where no row acts on it."""
+    return h.draft.number[leader_of(h.draft.leader, t)] if h.system.count[BLOCKS] > 0 else -1
+
+
+@kernel
+def _is_solved(h, i, unchanged):
+    """Whether the last impulses solve island i of the step's problem."""
+    P = h.system
+    if P.face[0] == BY_NODES:
+        return start_solves(P, i, 0, 0, h.solver[TOLERANCE], unchanged)
+    first, last = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+    return start_solves(P, i, first, last, h.solver[TOLERANCE], unchanged)
+
+
+@kernel
+def trembles(h, i):
+    """Whether island i has long been slow, and its impulses do not stay as they are."""
+    return h.sleep.rule[MAY_SLEEP] != 0.0 and h.sleep.quiet[i] != 0 and not _is_solved(h, i, True)
 
 
 @kernel

@@ -354,3 +354,23 @@ def test_curved_shapes_that_just_touch_have_their_true_normal(other, depth):
         assert len(found.gap) == 1
         np.testing.assert_allclose(found.gap, [-depth], atol=1e-9)
         np.testing.assert_allclose(found.normal[0], n, atol=1e-6)
+
+
+def test_points_of_one_pair_have_identities_of_their_own():
+    """Boxes turned on each other: cut edges and corners of either face; warm starts go by identity."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        turn = rotation([0, 0, 1], rng.uniform(0.0, np.pi))
+        p = np.array([*rng.uniform(-0.1, 0.1, 2), 0.1])
+        upper = Shape("box", tuple(rng.uniform(0.03, 0.12, 2)) + (0.05,), p, turn)
+        found = World([Shape("box", (0.1, 0.08, 0.05), np.zeros(3)), upper]).contacts_of()
+        assert len(found.feature) >= 3
+        assert len(set(found.feature.tolist())) == len(found.feature)
+
+
+@pytest.mark.parametrize("above", [-1e-13, 1e-13])
+def test_rounding_does_not_choose_the_reference_of_boxes_side_by_side(above):
+    places = np.array([[0.0, 0.0, 0.05], [0.1, 0.02, 0.05 + above]])
+    found = World([Shape("box", (0.05, 0.05, 0.05), p) for p in places]).contacts_of()
+    level = World([Shape("box", (0.05, 0.05, 0.05), p) for p in places - [[0, 0, 0], [0, 0, above]]]).contacts_of()
+    assert found.feature.tolist() == level.feature.tolist() and len(level.feature) == 4
