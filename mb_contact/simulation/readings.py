@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mb_contact.checks import Floats, as_choice, as_positive
 from mb_contact.core.constraints.bilateral import FIRST
@@ -22,11 +21,12 @@ from mb_contact.simulation.joint_wrench import JointWrenches, LoopForces
 from mb_contact.simulation.operational import LinkImpulses, OperationalMonitor
 from mb_contact.simulation.rebuild import Slots, slots
 from mb_contact.simulation.sensors import Sensing
+from mb_contact.simulation.sleeping import Resting
 from mb_contact.simulation.state import SimulationState
 from mb_contact.simulation.threads import Threads
 
 
-class Readings(Sensing, Threads, Hinged):
+class Readings(Sensing, Threads, Hinged, Resting):
     """The part of a Simulator that reads its context and state, and changes neither.
 
     Attributes
@@ -117,17 +117,6 @@ class Readings(Sensing, Threads, Hinged):
     @solver_tolerance.setter
     def solver_tolerance(self, residual: float) -> None:
         self.context.solver[TOLERANCE] = as_positive(residual, "solver_tolerance")
-
-    @property
-    def asleep(self) -> NDArray[np.bool_]:
-        """Which bodies sleep: steps leave them as they are until something acts on them (docs/contact.md).
-
-        Returns
-        -------
-        ndarray (n,)
-            In the order of ``world.body_names``; none under a scene with ``sleep: false``.
-        """
-        return self.context.sleepers.bodies()
 
     @property
     def last_formulation(self) -> Any:

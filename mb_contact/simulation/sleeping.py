@@ -3,7 +3,10 @@
 
 """Which trees of a simulation may sleep, and the arrays that say which do (``core/step/sleep.py``)."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mb_contact.core.declare import allocate
 from mb_contact.core.workspace import ASLEEP, AWAKE, COMPLETE, DISTANCE, MAY_SLEEP, SLEEPERS, TIME, Sleep
@@ -94,3 +97,32 @@ class Sleepers:
     def count(self):
         """Trees that sleep."""
         return int(self.arrays.count[SLEEPERS])
+
+
+class Resting:
+    """The part of a Simulator that reads what sleeps."""
+
+    context: Any
+
+    @property
+    def asleep(self) -> NDArray[np.bool_]:
+        """Which bodies sleep: steps leave them as they are until something acts on them (docs/contact.md).
+
+        Returns
+        -------
+        ndarray (n,)
+            In the order of ``world.body_names``; none under a scene with ``sleep: false``.
+
+        Examples
+        --------
+        >>> box = mb.model.Primitive("box", "box", (0.1,) * 3, mb.model.Pose((0.0, 0.0, 0.05)), base="free", mass=1.0)
+        >>> sim = mb.Simulator(mb.Scene(primitives=(box,), ground=mb.model.Ground(), sleep=True))
+        >>> _ = [sim.step() for _ in range(200)]
+        >>> sim.asleep, sim.step().certificate.iterations
+        (array([ True]), 0)
+        >>> sim.set_external_wrench("box", [0, 0, 0, 9.0, 0, 0])
+        >>> _ = sim.step()
+        >>> sim.asleep
+        array([False])
+        """
+        return self.context.sleepers.bodies()

@@ -50,6 +50,7 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
     An infinite ``slip_speed`` means a fixed frame: the world's x axis (y where the normal is near x) across the normal.
     """
     V = kin.V
+    j = -1
     for i in range(contacts.count[0]):
         pair = contacts.pair[i]
         a = geoms.body[geoms.pairs[pair, 0]]
@@ -58,7 +59,7 @@ def contact_frames(geoms, contacts, kin, memory, slip_speed, frames):
         point = vector(contacts.point, i)
         slip = vector_sum(point_velocity(V, kin.p, a, point), -1.0, point_velocity(V, kin.p, b, point))
         t, size = tangential(slip, n)
-        j = find_previous(memory.count[0], memory.pair, memory.feature, pair, contacts.feature[i])
+        j = _find_onwards(memory, pair, contacts.feature[i], j + 1)
         frames.known[i] = j
         frames.aligned[i] = 1 if size > slip_speed else 0
         if frames.aligned[i] == 0:
@@ -105,6 +106,17 @@ def relative_velocity(geoms, contacts, origin, V, i):
 def find_previous(count, pairs, features, pair, feature):
     for j in range(count):
         if pairs[j] == pair and features[j] == feature:
+            return j
+    return -1
+
+
+@kernel
+def _find_onwards(memory, pair, feature, first):
+    """As ``find_previous`` of the memory, from ``first`` on and then from the start: most contacts stand there."""
+    count = memory.count[0]
+    for k in range(count):
+        j = first + k if first + k < count else first + k - count
+        if memory.pair[j] == pair and memory.feature[j] == feature:
             return j
     return -1
 

@@ -82,7 +82,7 @@ def _apply(P, b0, b1, c0, c1, x, y):
 
 
 @kernel
-def _evaluate(P, b0, b1, c0, c1, r):
+def evaluate(P, b0, b1, c0, c1, r):
     """Take the impulses r of an island into P.r, their velocities into P.u; returns the residual."""
     first, last, u, q = P.blocks.start[b0], P.blocks.start[b1], P.u, P.q
     _copy(first, last, r, P.r)
@@ -107,7 +107,7 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 
 
 @kernel
-def _attainable(P, first, last, tolerance):
+def attainable(P, first, last, tolerance):
     """The tolerance, less in S than in D, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
     largest, least, r, D, S = 0.0, 1.0, P.r, P.blocks.D, P.blocks.S
     for i in range(first, last):
@@ -168,7 +168,7 @@ def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
         now = residual(P.blocks, r, u, b0, b1)
         if now > (CLOSER if refined else CLOSE):
             return now
-    return _evaluate(P, b0, b1, c0, c1, r)
+    return evaluate(P, b0, b1, c0, c1, r)
 
 
 @kernel
@@ -232,17 +232,6 @@ def _room(P, b0, b1):
 
 
 @kernel
-def start_solves(P, island, c0, c1, tolerance, unchanged):
-    """Whether the impulses in P.r solve an island as they are, or even so that ``solve_island`` would keep them."""
-    b0 = P.island[island]
-    b1 = P.nodes.info[LEFT] if P.face[0] == BY_NODES else P.island[island + 1]
-    now = _evaluate(P, b0, b1, c0, c1, P.r)
-    if unchanged:
-        return now <= TIGHT * tolerance
-    return now <= _attainable(P, P.blocks.start[b0], P.blocks.start[b1], tolerance)
-
-
-@kernel
 def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
@@ -257,7 +246,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     b1 = P.nodes.info[LEFT] if by_nodes else P.island[island + 1]
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
-    now = _evaluate(P, b0, b1, c0, c1, P.r)
+    now = evaluate(P, b0, b1, c0, c1, P.r)
     if now <= TIGHT * tolerance:
         return SOLVED, 0, now
     warm = False
@@ -265,7 +254,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         warm = warm or P.r[i] != 0.0
     from_zero = residual(P.blocks, k.zero, P.q, b0, b1) <= now
     if from_zero:
-        now = _evaluate(P, b0, b1, c0, c1, k.zero)
+        now = evaluate(P, b0, b1, c0, c1, k.zero)
         if now <= TIGHT * tolerance:
             return SOLVED, 0, now
     used = 0
@@ -274,7 +263,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if used < 0:
             return TOO_LARGE, 0, now
     best = now
-    enough = _attainable(P, first, last, tolerance)
+    enough = attainable(P, first, last, tolerance)
     _copy(first, last, P.r, k.best)
     _copy(first, last, P.r, k.anchor)
     steps = 0
@@ -285,15 +274,15 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if probe <= (1.0 if now <= enough else 0.1) * now:
             now = probe
             best = _keep_best(P, first, last, now, np.inf)
-            enough = _attainable(P, first, last, tolerance)
+            enough = attainable(P, first, last, tolerance)
             _copy(first, last, P.r, k.anchor)
         else:
-            now = _evaluate(P, b0, b1, c0, c1, k.best)
+            now = evaluate(P, b0, b1, c0, c1, k.best)
     for _ in range(2 if warm and b1 - b0 >= SWEPT and not by_nodes else 0):
         if best > enough:
             sweep_blocks(P, b0, b1, FIRST_SWEEPS)
             _copy(first, last, P.r, k.anchor)
-            now = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            now = evaluate(P, b0, b1, c0, c1, k.anchor)
             best = _keep_best(P, first, last, now, best)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
     rho = RHO
@@ -314,7 +303,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             rho = RHO
             floor = 0.0
             _copy(first, last, k.zero, k.anchor)
-            at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
             since = 0
             before = before_that = np.inf
             failures = shown = sweeps = 0
@@ -323,7 +312,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
             _copy(first, last, P.r, k.anchor)
-            now = at_anchor = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            now = at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
             sweeps = 0
         else:
             now = _newton_step(P, b0, b1, c0, c1, eps, rho, used)
@@ -331,7 +320,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             since += 1
         if now < best:
             best = _keep_best(P, first, last, now, best)
-            enough = _attainable(P, first, last, tolerance)
+            enough = attainable(P, first, last, tolerance)
         if since == 0:
             continue
         near = np.inf
@@ -342,7 +331,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
             shown += 1
             if shown == RAYS:
-                _evaluate(P, b0, b1, c0, c1, k.best)
+                evaluate(P, b0, b1, c0, c1, k.best)
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
             part = first_part if since == 1 else (0.3 if since <= 4 else 1.0)
@@ -353,7 +342,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
                 room = _room(P, b0, b1)
                 for i in range(first, last):
                     k.rest[i] = P.r[i] + room * (P.r[i] - k.anchor[i])
-                now = _evaluate(P, b0, b1, c0, c1, k.rest)
+                now = evaluate(P, b0, b1, c0, c1, k.rest)
                 best = _keep_best(P, first, last, now, best)
         elif since >= PATIENCE or circle or not now < np.inf:
             rho = OTHER_RHO if rho == RHO else RHO
@@ -361,7 +350,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
             eps = min(5.0 * eps, MOST_EPS)
             failures += 1
             sweeps = STUCK_SWEEPS * min(failures - 1, MOST_SWEEPS)
-            at_anchor = _evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
+            at_anchor = evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
             since = 0
             before = before_that = np.inf
             continue
@@ -378,7 +367,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if accepted % 4 == 0:
             floor *= 0.3
     if now != best:
-        best = _evaluate(P, b0, b1, c0, c1, k.best)
+        best = evaluate(P, b0, b1, c0, c1, k.best)
     if polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
         _copy(first, last, P.r, k.anchor)
         steps += 1
@@ -386,7 +375,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
         if now < best:
             best = now
         else:
-            best = _evaluate(P, b0, b1, c0, c1, k.anchor)
+            best = evaluate(P, b0, b1, c0, c1, k.anchor)
     return (SOLVED if best <= enough else OVER_BUDGET), steps, best
 
 

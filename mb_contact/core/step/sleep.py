@@ -17,8 +17,9 @@ written; by another gravity or length of the step all wake.
 from mb_contact.core.arrays import copy, fill
 from mb_contact.core.handle import DT, TOLERANCE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
+from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.draft import leader_of
-from mb_contact.core.solve.newton import start_solves
+from mb_contact.core.solve.newton import TIGHT, attainable, evaluate
 from mb_contact.core.solve.system import BLOCKS, BY_NODES, ISLANDS
 from mb_contact.core.tree.spatial import put_vector, vector, vector_product
 from mb_contact.core.workspace import (
@@ -171,12 +172,17 @@ def _island_of(h, t):
 
 @kernel
 def _is_solved(h, i, unchanged):
-    """Whether the last impulses solve island i of the step's problem."""
+    """Whether the last impulses solve island i of the step's problem, or even so that a solver would keep them."""
     P = h.system
-    if P.face[0] == BY_NODES:
-        return start_solves(P, i, 0, 0, h.solver[TOLERANCE], unchanged)
-    first, last = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
-    return start_solves(P, i, first, last, h.solver[TOLERANCE], unchanged)
+    nodes = P.face[0] == BY_NODES
+    b0, b1 = P.island[i], P.nodes.info[LEFT] if nodes else P.island[i + 1]
+    c0, c1 = 0, 0
+    if not nodes:
+        c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
+    now = evaluate(P, b0, b1, c0, c1, P.r)
+    if unchanged:
+        return now <= TIGHT * h.solver[TOLERANCE]
+    return now <= attainable(P, P.blocks.start[b0], P.blocks.start[b1], h.solver[TOLERANCE])
 
 
 @kernel
