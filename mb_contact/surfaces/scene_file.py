@@ -171,7 +171,7 @@ _laws = {"friction": friction, "restitution": number(low=0.0, high=1.0)}
 READERS = {
     KEY: {**SETTINGS, KEY: record(dict, {"base": _base, "body": body_part, **_laws}, required=("base", "body"))},
     TREE_KEY: {
-        **{name: read for name, read in SCENE_READERS.items() if name != "preset"},
+        **{name: read for name, read in SCENE_READERS.items() if name not in ("preset", "sleep")},
         **SETTINGS,
         "model": record(ModelPart, {"urdf": text, "joints": named(number()), "velocities": named(number())}, ("urdf",)),
         TREE_KEY: many(record(ContactPart, {
