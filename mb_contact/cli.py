@@ -282,11 +282,14 @@ def _check(arguments):
     from mb_contact.surfaces.scene_file import is_surface_scene
 
     if is_surface_scene(arguments.scene):
-        print("\n".join(describe_surface_scene(arguments.scene)))
-        return 0
-    lines, world = describe_scene(arguments.scene)
+        from mb_contact.simulation.surface_world import describe_others
+
+        others, world = describe_others(arguments.scene)
+        lines = describe_surface_scene(arguments.scene) + others
+    else:
+        lines, world = describe_scene(arguments.scene)
     print("\n".join(lines))
-    for a, b, depth in initial_penetrations(world):
+    for a, b, depth in initial_penetrations(world) if world else ():
         print(f"warning: {a} and {b} penetrate by {1000.0 * depth:.1f} mm at the start; move one, or disable the pair")
     return 0
 

@@ -18,7 +18,8 @@ from mb_contact.model.inertia import RigidInertia
 from mb_contact.model.model import Frame, Geometry
 from mb_contact.model.scene_parts import SceneModel
 from mb_contact.model.world import collect_parts
-from mb_contact.surfaces.scene_file import TREE_KEY
+from mb_contact.surfaces.scene_build import build_tree
+from mb_contact.surfaces.scene_file import TREE_KEY, load_surface_scene
 from mb_contact.types import JOINT_NQ, SHAPE_CONVEX, SHAPE_ELLIPSOID, SHAPE_PLANE, SHAPE_SPHERE, WORLD
 
 FAR = 1e6  #: where anchors are, each in a shell of its own about its body [m]
@@ -92,6 +93,29 @@ def shared_world(scene, ordinary, tree):
         if _has_base(part):
             _add_base(builder, part, f"{key}.on")
     return _with_laws(builder.world(), tree, ends)
+
+
+def describe_others(path):
+    """Lines about the ordinary objects of a scene file of surfaces, and its World; none, and None, where it has none.
+
+    Raises
+    ------
+    SceneError
+        As ``shared_world``.
+    """
+    scene = load_surface_scene(path)
+    if scene.ordinary is None:
+        return [], None
+    tree = build_tree(scene)
+    world, _ = shared_world(scene, shared_scene(scene), tree)
+    robots = [model.name for model in world.robot_models[: len(scene.ordinary.models)]]
+    own = {contact.name for contact in tree.contacts}
+    shapes = len(world.geometry_names) - len(world.anchors)
+    return [
+        f"robots     {', '.join(robots) or 'none'}",
+        f"objects    {', '.join(name for name in world.objects if name not in own) or 'none'}",
+        f"           {shapes} collision shapes, {len(world.geoms.pairs)} pairs that may touch",
+    ], world
 
 
 def refuse_couplings(scene, tree):

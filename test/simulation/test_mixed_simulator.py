@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
+from mb_contact import cli
 from mb_contact.errors import InputError, SceneError
 from mb_contact.simulation import MixedSimulator, SurfaceSimulator
 from mb_contact.surfaces.scene_file import load_surface_scene
@@ -251,3 +252,24 @@ def write(folder, text):
     file = folder / "scene.yaml"
     file.write_text(text, encoding="utf-8")
     return file
+
+
+def test_commands_take_a_scene_of_both_kinds(capsys):
+    scene = "package://mb_contact/config/egg_and_boxes.yaml"
+    assert cli.main(["check", scene]) == 0
+    out = capsys.readouterr().out
+    assert "egg on the world" in out and "objects    lower, middle, upper, ball" in out and "warning" not in out
+    assert cli.main(["run", scene, "--duration", "0.02", "--as-fast-as-possible", "--backend", "embedded"]) == 0
+    assert "simulated 0.020 s" in capsys.readouterr().err
+
+
+def test_the_egg_among_boxes_gains_no_energy_and_sinks_nowhere():
+    sim = mb.surface_simulator("package://mb_contact/config/egg_and_boxes.yaml")
+    energies, deepest = [sim.energy()], 0.0
+    for _ in range(600):
+        deepest = max(deepest, sim.step().certificate.penetration)
+        energies.append(sim.energy())
+    assert np.diff(energies).max() < 1e-12 and energies[-1] < 0.7 * energies[0] and deepest < 1e-4
+    kinds = [event.kind for event in sim.tree.events]
+    assert kinds[:2] == ["breaks", "lands"] and sim.tree.mode_name("egg") == "rolling"
+    assert abs(sim.tree.gap("egg")) < 1e-14 and sim.link_pose("lower")[0][0] > 0.05
