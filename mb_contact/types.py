@@ -101,10 +101,11 @@ CONTACT_STATE_NAMES = ("separate", "stick", "slip")
 SOLVER_NONE = 0  #: no row in this step
 SOLVER_WARM = 1  #: the impulses of the last step solve it
 SOLVER_NEWTON = 2  #: Newton steps
-SOLVER_NO_PUSH_OUT = 3  #: a ray shows that push-out velocities jam an island: solved without them
-SOLVER_OVER_BUDGET = 4  #: the best impulses of the allowed Newton steps; the certificate says how good they are
+SOLVER_LEVELLED = 3  #: Newton steps, and push-out of less than a nanometre a step was left out to come to an end
+SOLVER_NO_PUSH_OUT = 4  #: a ray shows that push-out velocities jam an island: solved without them
+SOLVER_OVER_BUDGET = 5  #: the best impulses of the allowed Newton steps; the certificate says how good they are
 
-SOLVER_NAMES = ("none", "warm_start", "newton", "no_push_out", "over_budget")
+SOLVER_NAMES = ("none", "warm_start", "newton", "levelled", "no_push_out", "over_budget")
 
 
 class Tree(NamedTuple):

@@ -65,7 +65,7 @@ class Certificate(NamedTuple):
     infeasibility: float  #: largest negative part of any velocity, slack or normal impulse
     cone_violation: float  #: largest friction impulse beyond the pyramid or the cone [N s]
     penetration: float  #: deepest penetration at the start of the step [m]
-    solver: str  #: how the step was solved: warm_start, newton, no_push_out or over_budget (docs/contact.md)
+    solver: str  #: how the step was solved: warm_start, newton, levelled, no_push_out or over_budget (docs/contact.md)
     iterations: int  #: Newton steps of the last solve of the step's problem, which flows solve twice
     contacts: int  #: contact points
     energy: float  #: mechanical energy after the step [J]

@@ -44,6 +44,7 @@ from mb_contact.core.tree.spatial import cross, rotate
 
 IMMOBILE = 1e-12  #: part of the terms of a row's compliance that counts as rounding: nothing moves along the row
 NOTHING = 1e-22  #: of the largest compliance: axes that are perpendicular but for the rounding of pi / 2
+TILTED = 1e-15  #: of a contact's compliance across: normals that meet the one axis within what meshes know of them
 SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more closely
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
@@ -268,7 +269,8 @@ def set_scales(P, compliance, rows):
             if D[i] > suspect:
                 continue
             terms = _terms(P, compliance, rows, b, i)
-            if D[i] <= max(IMMOBILE * terms, NOTHING * largest):
+            across = max(D[i + 1], D[i + 2]) if blocks.kind[b] == CONTACT and i == blocks.start[b] else 0.0
+            if D[i] <= max(IMMOBILE * terms, NOTHING * largest, TILTED * across):
                 D[i] = max(FLOOR * terms, LEAST * largest)
                 P.immobile[i] = 1
                 if blocks.kind[b] == EQUALITY:

@@ -52,7 +52,8 @@ ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-FAR = 1e3  #: times the tolerance: above it, smaller islands begin anew at a quarter of the budget, else at half
+RESTART = 100  #: Newton steps after which smaller islands begin anew where their residual is above
+FAR = 1e3  #: times the tolerance, else after twice as many
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -295,7 +296,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     failures = 0
     shown = 0  # times that a ray showed itself
     sweeps = 0
-    restart = max(budget // 4, 1) if warm and not from_zero and b1 - b0 < SWEPT else -1
+    restart = RESTART if warm and not from_zero and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
         if steps == (restart if best > FAR * enough else 2 * restart):  # last impulses may jam contacts in their states
             restart = -1
@@ -380,14 +381,24 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
 
 
 @kernel
+def first_share(budget):
+    """Newton steps after which an island begins anew from its best impulses: half of the budget, if that is many."""
+    return min(budget, max((budget + 1) // 2, RESTART))
+
+
+@kernel
 def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
     for i in range(P.count[ISLANDS]):
-        status, steps, now = solve_island(
-            P, i, P.bodies.first_piece[i], P.bodies.first_piece[i + 1], tolerance, budget, True, True
-        )
+        c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
+        for half in range(2):  # where steps go in circles, the best impulses are another start
+            part = budget - used if half == 1 else first_share(budget)
+            status, steps, now = solve_island(P, i, c0, c1, tolerance, part, True, True)
+            used += steps
+            if status != OVER_BUDGET or used >= budget:
+                break
         P.report[i, 0] = status
-        P.report[i, 1] = steps
+        P.report[i, 1] = used
         P.report[i, 2] = now
 
 

@@ -24,12 +24,13 @@ from mb_contact.core.solve.assemble import (
 from mb_contact.core.solve.dependent import tie_rows, tie_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
-from mb_contact.core.solve.newton import NO_MOTION, SOLVED, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, first_share, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE
 from mb_contact.types import (
     OK,
+    SOLVER_LEVELLED,
     SOLVER_NEWTON,
     SOLVER_NO_PUSH_OUT,
     SOLVER_NONE,
@@ -186,25 +187,11 @@ def solve(h, purpose):
             if left <= tolerance and status != TOO_LARGE:
                 stage = max(stage, SOLVER_NEWTON)
                 continue
-        for attempt in range(3):  # as it is; where a ray shows, from zero; without push-out
-            c0 = P.bodies.first_piece[i]
-            rays = attempt < 2 and purpose != IMPACT
-            status, steps, _ = solve_island(P, i, c0, P.bodies.first_piece[i + 1], tolerance, budget, rays, polish)
-            total += steps
-            if status != NO_MOTION:
-                break
-            if attempt == 1:
-                _keep_ray(h, P, i)
-                if not _drop_push_out(h, P, i):
-                    break
-                stage = max(stage, SOLVER_NO_PUSH_OUT)
-            for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
-                P.r[row] = 0.0
-        stage = max(stage, SOLVER_NEWTON if steps > 0 else SOLVER_WARM)
+        status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, tolerance, budget, polish)
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
-        if status != SOLVED:
-            stage = SOLVER_OVER_BUDGET
+        total += steps
+        stage = max(stage, way)
     for i in range(rows_in_use(h)):
         h.sol.r[i] = 0.0
     for i in range(P.count[ROWS]):
@@ -212,6 +199,42 @@ def solve(h, purpose):
     h.work.info[STAGE] = stage
     h.work.info[ITERATIONS] = total
     return OK
+
+
+@kernel
+def _solve_apart(h, P, island, impact, tolerance, budget, polish):
+    """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
+
+    Where half of the budget is spent, the rest begins from the best impulses, and penetrations of which a
+    step takes out no nanometre are none: gaps are not known better, and they may leave contacts that all stick no
+    common motion.  Where a ray shows, from the impulses at hand and from zero, push-out is dropped.
+    """
+    c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
+    part = budget if impact else first_share(budget)
+    way, total, first, from_zero, jammed = SOLVER_NONE, 0, not impact, False, False
+    while True:
+        status, steps, _ = solve_island(P, island, c0, c1, tolerance, part, not (impact or jammed), polish)
+        total += steps
+        if status == OVER_BUDGET and first:
+            first, left = False, budget - part
+            if _drop_push_out(h, P, island, TOUCHING_JAMMED / h.settings[DT]):
+                way, left = SOLVER_LEVELLED, max(left, part)
+            part = left
+            if part > 0:
+                continue
+        if status != NO_MOTION:
+            break
+        if from_zero:
+            _keep_ray(h, P, island)
+            if not _drop_push_out(h, P, island, np.inf):
+                break
+            way, jammed, first = SOLVER_NO_PUSH_OUT, True, False
+        from_zero, part = True, budget
+        for row in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
+            P.r[row] = 0.0
+    if status != SOLVED:
+        return status, total, SOLVER_OVER_BUDGET
+    return status, total, max(way, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
 
 
 @on_demand(TRUTH)
@@ -237,14 +260,14 @@ def drop_all_push_out(h):
     """Take the push-out velocities out of the posed problem; False where there are none."""
     found = False
     for i in range(h.system.count[ISLANDS]):
-        if _drop_push_out(h, h.system, i):
+        if _drop_push_out(h, h.system, i, np.inf):
             found = True
     return found
 
 
 @on_demand(TRUTH)
-def _drop_push_out(h, P, island):
-    """Take the push-out velocities out of the problem of an island; False where there are none.
+def _drop_push_out(h, P, island, most):
+    """Take push-out velocities up to ``most`` out of the problem of an island; False where there are none.
 
     A body squeezed between two others cannot leave both of them; without push-out standing still is admissible.
     It is so for all contacts that touch only if gaps below TOUCHING_JAMMED are none here.
@@ -257,7 +280,7 @@ def _drop_push_out(h, P, island):
         row = P.source[i]
         offset = h.rows.offset[row]
         normal = row < 3 * h.contacts.count[0] and row % 3 == 0
-        if row < h.bil.info[FIRST] and (offset < 0.0 or (normal and 0.0 < offset < least)):
+        if row < h.bil.info[FIRST] and (-most <= offset < 0.0 or (normal and 0.0 < offset < least)):
             found = found or offset < 0.0
             P.q[i] -= offset
             h.sol.q[row] -= offset

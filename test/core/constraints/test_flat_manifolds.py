@@ -136,6 +136,6 @@ def test_a_held_box_is_solved_in_few_newton_steps(model, left, residual):
     run = Lift(replace(mb.load_scene(CONFIG / "dual_arm_lift.yaml"), friction_model=model))
     certificates = [run.simulator.step(run.effort()).certificate for _ in range(10800)]
     assert sum(c.iterations <= 2 for c in certificates) > 0.8 * len(certificates)
-    assert {c.solver for c in certificates} <= {"none", "warm_start", "newton", "over_budget"}
+    assert {c.solver for c in certificates} <= {"none", "warm_start", "newton", "levelled", "over_budget"}
     assert sum(c.solver == "over_budget" for c in certificates) <= left
     assert max(c.residual for c in certificates) <= residual

@@ -7,6 +7,7 @@ test/data/contact_steps.npz holds, for problem kkk of ``count``, with its scene 
 contact with rows normal, t1, t2; 1 unilateral; 2 equality; 3 box |r| <= ``bound``), ``start`` (first row of each
 block, and the end), ``mu``, ``bound``, ``q``, J by its rows (``J_data``, ``J_indices``, ``J_indptr``), ``nodes`` (first
 velocity of each tree or free body, and the end), ``M`` (their mass matrices), ``warm`` (impulses of the step before).
+robot_a1_d/072 is symmetric: from zero Newton steps go in circles, whatever the rounding, until they begin anew.
 
 What a linear program says about a problem:  Motions v with u = J v + q in the dual cones, u_n >= mu |u_t|, guarantee a
 solution.  A ray (impulses d within the cones, J* d = 0, d.q < 0) exists only where there are none, because d.u >= 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mb_contact as mb
-from mb_contact.model.scene import Ground, Pose, Primitive, Scene
+from mb_contact.model.scene import Ground, Pose, Primitive, Scene, SceneModel
 from paths import CONFIG
 
 
@@ -58,6 +58,54 @@ def test_a_small_budget_ends_a_step_with_an_honest_certificate():
     assert certificate.solver == "over_budget" and certificate.residual > 1e-10
     assert certificate.iterations <= 3  # one by nodes, one from zero, one by bodies
     assert np.isfinite(sim.q).all()
+
+
+STOOL = """<robot name="stool"><link name="seat"><inertial><origin xyz="0 0 0.3"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial>{feet}</link></robot>"""
+FOOT = '<collision><origin xyz="{} {} {}"/><geometry><sphere radius="0.05"/></geometry></collision>'
+FEET = ((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2), (0.1, 0.25))
+
+
+def stool(folder, deepest):
+    """On five feet that have sunk unequally, so that no rigid motion pushes each of them out at its own velocity."""
+    depths = deepest * np.array([1.0, 0.2, 0.7, 0.4, 0.9])
+    path = folder / "stool.urdf"
+    feet = "".join(FOOT.format(*place, 0.05 - depth) for place, depth in zip(FEET, depths))
+    path.write_text(STOOL.format(feet=feet))
+    return mb.Simulator(Scene(models=(SceneModel(str(path), base="free"),), ground=Ground()))
+
+
+def test_push_out_of_nanometres_is_left_out_where_the_solver_comes_to_no_end(tmp_path):
+    """Then the stool stands still; with push-out it moves, and push-out of micrometres is never left out."""
+    for budget, names, still in ((4, {"levelled"}, True), (400, {"newton"}, False)):
+        sim = stool(tmp_path, 8e-10)
+        sim.newton_budget = budget
+        certificates = [sim.step().certificate for _ in range(3)]
+        assert {c.solver for c in certificates} == names
+        assert max(c.residual for c in certificates) <= 1e-10 and {c.ray for c in certificates} == {0.0}
+        assert (np.abs(sim.v).max() <= 1e-12) == still and np.abs(sim.v).max() <= 0.2 * 8e-10 / sim.time_step
+    sim = stool(tmp_path, 1e-6)
+    sim.newton_budget = 4
+    assert sim.step().certificate.solver == "over_budget"
+
+
+TURNTABLE = """<robot name="turntable"><link name="post"/><link name="plate"><inertial><origin xyz="0.05 0 0"/>
+<mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.02"/></geometry></collision></link><joint name="turn" type="continuous">
+<parent link="post"/><child link="plate"/><axis xyz="{} 0 1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-10, 8e-9])
+def test_contacts_along_the_axis_of_a_hinge_do_not_brake_it(tmp_path, tilt):
+    """The plate is 10 mm deep in the ground, which it cannot leave: over 1e8 N s of a tilt that is rounding held it."""
+    path = tmp_path / "turntable.urdf"
+    path.write_text(TURNTABLE.format(tilt))
+    sim = mb.Simulator(Scene(models=(SceneModel(str(path)),), ground=Ground()))
+    sim.set_state(sim.q, np.ones(1))
+    for _ in range(3):
+        certificate = sim.step().certificate
+        assert certificate.contacts == 4 and certificate.residual <= 1e-10 and certificate.solver == "warm_start"
+    assert sim.v[0] == pytest.approx(1.0, abs=1e-7)
 
 
 def test_the_solver_is_asked_for_the_tolerance_that_was_set():
