@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mb_contact.checks import Floats
-from mb_contact.model.rotations import quat_to_matrix
 from mb_contact.model.scene import Scene
 from mb_contact.simulation.results import Step
 from mb_contact.simulation.simulator import Simulator
@@ -80,8 +79,7 @@ class WatchedSimulator(Simulator):
 
     def _sample(self):
         p, quaternion = self.link_pose(self._item)
-        hands = (self.link_pose(hand) for hand in self._hands)
-        in_hands = [quat_to_matrix(orientation).T @ (p - origin) for origin, orientation in hands]
+        in_hands = [R.T @ (p - origin) for R, origin in map(self._frame, self._hands)]
         forces = np.linalg.norm(self.contact_impulse(self.fingers)[:, 3:], axis=1) / self.time_step
         supports, deepest = self._support_forces(), self._penetration
         self.samples.append((self.time, p, quaternion, in_hands, forces, self.joint_efforts(), supports, deepest))

@@ -121,10 +121,13 @@ class Template:
         encoded = encoded[: self.size]  # rmw_fastrtps_dynamic_cpp leaves bytes behind the end
         self.data = bytearray(encoded.ljust((self.size + 3) & ~3, b"\0"))
 
-    def view(self, path: str) -> Any:
-        """Return a writable NumPy view (always an array, of one entry for a single number)."""
-        offset, dtype, count = self._places[path]
-        return np.frombuffer(self.data, dtype, 1 if count is None else count, offset)
+    def view(self, path: str, count: int | None = None) -> Any:
+        """Return a writable NumPy view (always an array, of one entry for a single number).
+
+        ``count``: of so many numbers, where those that follow are of the same type, as the x, y and z of vectors.
+        """
+        offset, dtype, length = self._places[path]
+        return np.frombuffer(self.data, dtype, count or (1 if length is None else length), offset)
 
 
 class Decoder:

@@ -16,9 +16,9 @@ class Prepared:
         self._template = Template(message, publisher.type_name, encoded)
         self._views = {}
 
-    def array(self, path: str) -> Any:
-        """Return a writable view of an array or sequence of numbers, e.g. ``position``."""
-        return self._template.view(path)
+    def array(self, path: str, count: int | None = None) -> Any:
+        """Return a writable view of a sequence of numbers, e.g. ``position``, or of ``count`` from a place on."""
+        return self._template.view(path, count)
 
     def set(self, path: str, value: Any) -> None:
         """Set a single number, e.g. ``wrench.force.x``."""
