@@ -21,6 +21,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 
 SLICE = 0.1  #: longest wait before the executor is asked in any case [s]
+POLL = 0.0005  #: longest wait while coroutines are to go on: without any, Python's lock would hardly be free [s]
 
 
 class TakenHere(CallbackGroup):
@@ -66,7 +67,7 @@ class Turns:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             remaining = SLICE if deadline is None else min(SLICE, max(0.0, deadline - time.monotonic()))
-            topics, woken, others = self._wait(0.0 if self.coroutines else remaining)
+            topics, woken, others = self._wait(min(remaining, POLL) if self.coroutines else remaining)
             batch = taken(self._node, topics)
             for callback, message in batch:
                 callback(message)
