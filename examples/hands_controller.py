@@ -6,8 +6,7 @@
 Poses are (position (3,), rotation (3, 3)).
 """
 
-from __future__ import annotations
-
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +31,7 @@ class HandsTask:
     finger_damping: float = 0.12
 
 
-class SeenObjectController(TwoHands):
+class SeenObjectController(TwoHands, ABC):
     """A law that moves the hands along poses over time; a task gives it ``_hand_targets``.
 
     Parameters
@@ -54,9 +53,9 @@ class SeenObjectController(TwoHands):
         self._clock, self._time, self._updates = 0.0, None, 0
         self.done = False
 
+    @abstractmethod
     def _hand_targets(self, clock):
         """Poses of both hands that are wanted so long after the phase began."""
-        raise NotImplementedError
 
     def _look(self, time, position):
         """Take a state; the time since the last one [s]."""

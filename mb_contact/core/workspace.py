@@ -242,6 +242,7 @@ class Memory(NamedTuple):
     joint: Annotated[Reals, "N", JOINT_ROWS]  #: of the rows of each degree of freedom
     loop: Annotated[Reals, "m"]  #: of the bilateral rows
     released: Annotated[Integers, "closures"]  #: 1 where a thread came off with the last step, 2 where before
+    unsettled: Annotated[Integers, 1]  #: 1 where the impulses may have stopped what the next ones would start again
 
 
 class Sleep(NamedTuple):

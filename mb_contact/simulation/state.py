@@ -78,14 +78,16 @@ class SimulationState:
         return kinetic + potential
 
     def finish_step(self, start, work):
-        """Count a step from the LastStep ``start`` that did ``work`` [J]."""
+        """Count a step from the LastStep ``start`` that did ``work`` [J]; the time at its end."""
         self.step_count += 1
-        if start.dt == self.time_step:
-            self.even_steps += 1
-        else:
-            self.even_steps, self.time_before = 0, self.time + start.dt
-        self.context.last, self.derived = start, {}
         self.work_done += work
+        self.context.last, self.derived = start, {}
+        length = self.time_step
+        if start.dt != length:
+            self.even_steps, self.time_before = 0, self.time + start.dt
+            return self.time_before
+        self.even_steps += 1
+        return self.time_before + self.even_steps * length
 
     def reset(self):
         """Back to the scene's initial state; time, gravity, warm starts and external wrenches too."""
@@ -183,7 +185,7 @@ class SimulationState:
         memory, work = self.context.memory, self.context.work
         self.context.last = None
         self.context.sleepers.wake()
-        for array in (memory.count, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
+        for array in (memory.count, memory.unsettled, memory.joint, memory.loop, work.joint_effort, work.geom_impulse):
             array[:] = 0
 
     def refresh(self, motions=None):

@@ -43,7 +43,8 @@ class Stepper:
         self._state, self._context = state, state.context
         context = self._context
         self._projects = context.drift[PROJECTION] > 0.0 and context.couplings.rows > 0
-        self._in_one_call = context.events is None and not self._projects
+        self._in_one_call = context.events is None and not self._projects and type(context.contact_step) is ContactStep
+        self._last = None  # LastStep of a step in one call: those of one length start from the same arrays
 
     def step(self, dt, command):
         """Advance by dt [s] under commanded efforts (joints,), None for none; the Step.
@@ -56,12 +57,12 @@ class Stepper:
         state, context = self._state, self._context
         start = self._advance(dt, command)
         record = context.work.record
-        numbers = record[: HEAD + COLUMNS * int(record[POINTS])].copy()
-        state.finish_step(start, numbers.item(WORK))
+        numbers = record[: HEAD + COLUMNS * int(record.item(POINTS))].copy()
+        time = state.finish_step(start, numbers.item(WORK))
         numbers[BALANCE] = numbers.item(ENERGY) - state.energy_start - state.work_done
         events = () if context.impacts is None else tuple(context.impacts.events)
-        result = Step(state.time, numbers, context.contact_step.solver_names, context.pair_links, events)
-        if numbers[LANDINGS]:
+        result = Step(time, numbers, context.contact_step.solver_names, context.pair_links, events)
+        if numbers.item(LANDINGS):
             result.events += (self._landing(dt, result.certificate),)
         return result
 
@@ -71,15 +72,14 @@ class Stepper:
         After any failure all is as it was.
         """
         context, wrenches = self._context, self._context.wrenches
-        effort, length = context.effort.copy(), context.settings.item(DT)
-        saturation = context.joints.saturation.copy()
+        effort, length = context.effort.tobytes(), context.settings.item(DT)
+        saturation = context.joints.saturation.copy() if len(context.joints.servos) else 0.0
         driven = None if context.motions is None else context.motions.save()
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
         try:
             context.effort.fill(0.0)
-            context.hinge_effort.fill(0.0)
-            if command is not None and len(context.hinges.body):
-                command_hinges(context, command, context.effort)
+            if len(context.hinges.body):
+                command_hinges(context, 0.0 if command is None else command, context.effort)
             elif command is not None:
                 context.effort[context.world.joint_v] = command
             context.settings[DT] = dt
@@ -89,7 +89,7 @@ class Stepper:
                 wrenches.apply(context.kin, self._state.time + 0.5 * dt, context.work.external)
             return self._step_whole(dt) or self._step_in_parts(dt)
         except BaseException:
-            context.effort[:], context.settings[DT] = effort, length
+            context.effort[:], context.settings[DT] = np.frombuffer(effort), length
             context.joints.saturation[:] = saturation
             if driven is not None:
                 context.motions.restore(driven)
@@ -100,13 +100,12 @@ class Stepper:
 
     def in_one_call(self):
         """Whether the scene's steps are one compiled call, but for what happens in some of them."""
-        context = self._context
-        return self._in_one_call and type(context.contact_step) is ContactStep
+        return self._in_one_call
 
     def _step_whole(self, dt):
         """One compiled call, and one more each time that the engine is asked; None where the step needs more."""
         context = self._context
-        if not self.in_one_call():
+        if not self._in_one_call:
             return None
         if context.impacts is not None:
             context.impacts.begin(self._state.time)
@@ -126,8 +125,10 @@ class Stepper:
             else:
                 raise self._error(status)
             status = integrator.step(handle, stage)
-        work = context.work
-        return LastStep(work.q_start, work.v_start, work.gravity_start, dt)
+        work, last = context.work, self._last
+        if last is None or last.q is not work.q_start or last.dt != dt:
+            last = self._last = LastStep(work.q_start, work.v_start, work.gravity_start, dt)
+        return last
 
     def _step_in_parts(self, dt):
         """As ``_step_whole``, with all that a step may need."""

@@ -90,6 +90,17 @@ def test_a_stack_of_ten_boxes_stands_for_ten_seconds():
     assert np.abs(forces - forces[-1]).max() <= 1e-3 * GRAVITY
 
 
+@pytest.mark.parametrize("scene", ["box_on_table", "box_stack"])
+def test_what_rests_takes_hardly_any_newton_steps(scene):
+    """Impulses that have stopped a motion of 1e-13 m/s would start it again: every second step took one."""
+    sim = mb.Simulator(f"package://mb_contact/config/{scene}.yaml")
+    for _ in range(500):
+        sim.step()
+    certificates = [sim.step().certificate for _ in range(200)]
+    assert sum(certificate.iterations for certificate in certificates) <= 50
+    assert max(certificate.residual for certificate in certificates) <= 1e-13
+
+
 def test_a_rolling_capsule_rolls_on_at_its_speed():
     speed, radius = 0.5, 0.03
     velocity = Velocity((0.0, speed / radius, 0.0), (speed, 0.0, 0.0))
@@ -115,7 +126,7 @@ def test_a_mesh_stands_as_its_box_does(tmp_path):
 def test_the_engine_of_a_scene_is_chosen(engine):
     top = body("top", "box", (0.1, 0.1, 0.1), (0.01, 0.0, 0.15))
     sim, forces = simulate([body("a", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.05)), top], 0.3, collision_engine=engine)
-    assert type(sim.context.narrow).__module__ == f"mb_contact.collision.{engine}_engine"
+    assert type(sim.context.narrow).__module__.startswith(f"mb_contact.collision.{engine}_")
     assert np.abs(sim.link_pose("top")[0] - [0.01, 0.0, 0.15]).max() <= DRIFT
     np.testing.assert_allclose(forces[-1].sum(axis=0), [0.0, 0.0, 0.8 * GRAVITY], atol=1e-3 * 0.8 * GRAVITY)
 

@@ -26,6 +26,7 @@ from mb_contact.core.tree.spatial import (
 )
 
 TOUCHING = 1e-12  #: [m, rad] penetration that is rounding: touching, without push-out
+REACHED = 4e-15  #: [m, rad] and a gap that is
 
 
 @kernel
@@ -34,10 +35,11 @@ def gap_velocity(gap, dt, push_rate, push_speed):
 
     Push-out is ``min(push_rate |g| / dt, push_speed)``: all of ``|g| / dt`` would inject energy.  A penetration of at
     most ``TOUCHING`` asks for none: its velocity would lie below the solver's tolerance, and a body held by friction
-    between two walls would be pushed along by it.
+    between two walls would be pushed along by it.  A gap of at most ``REACHED`` is none: closing it would set what
+    rests in motion in every other step.
     """
     if gap >= 0.0:
-        return gap / dt
+        return gap / dt if gap > REACHED else 0.0
     return -min(-push_rate * gap / dt, push_speed) if gap < -TOUCHING else 0.0
 
 

@@ -39,6 +39,8 @@ NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
 FIRST_EPS = 1e-3
 NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
+GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
+MISSED = 3.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
 LEAST_EPS = 1e-9
@@ -50,6 +52,7 @@ OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
 ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
+SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
 RESTART = 100  #: Newton steps after which smaller islands begin anew where their residual is above
@@ -143,6 +146,32 @@ def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
     last = P.blocks.start[b1]
     _anchored(P, first, last, eps)
     linearise(P.blocks, P.r, k.w, eps, rho, b0, b1, k.c, k.G)
+    return _take_step(P, b0, b1, c0, c1, eps, used)
+
+
+@kernel
+def _guess(P, b0, b1, c0, c1, used):
+    """The step that keeps the states of the velocities before, anchored where P.r is; the residual behind it.
+
+    Contacts that stick, slip or open mostly do so in the next step too, but W r + q with the last impulses r is off by
+    all that the other forces have changed.
+    """
+    k, first, last = P.work, P.blocks.start[b0], P.blocks.start[b1]
+    eps = FIRST_EPS if P.face[0] == BY_BODIES else GUESS_EPS
+    linearise(P.blocks, P.r, k.before, eps, RHO, b0, b1, k.c, k.G)
+    for i in range(first, last):
+        k.du[i] = P.u[i] - k.before[i]
+    _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.dr)
+    _copy(first, last, k.dr, k.c)
+    return _take_step(P, b0, b1, c0, c1, eps, used)
+
+
+@kernel
+def _take_step(P, b0, b1, c0, c1, eps, used):
+    """The step dr = c - G W dr of P.r, P.u after it; the residual, infinite where singular."""
+    k = P.work
+    first = P.blocks.start[b0]
+    last = P.blocks.start[b1]
     if P.face[0] == BY_ROWS:
         good = factor_rows(P.blocks, P.W, P.source, b0, b1, k.G, P.factors)
     elif P.face[0] == BY_NODES:
@@ -233,12 +262,13 @@ def _room(P, b0, b1):
 
 
 @kernel
-def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
+def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
-    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``budget`` a number of Newton steps, ``rays``
-    whether a ray ends the search, ``polish`` whether a solution gets one more Newton step: by nodes only where the
-    start was near it, because a machine in motion starts its next step from afar.  Returns (status, Newton steps,
+    ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``taken`` the part of it up to which the
+    impulses at the start are taken as they are, ``known`` whether work.before is, ``budget`` a number of Newton steps,
+    ``rays`` whether a ray ends the search, ``polish`` whether a solution gets one more Newton step: by nodes only where
+    the start was near it, because a machine in motion starts its next step from afar.  Returns (status, Newton steps,
     residual).
     """
     k = P.work
@@ -248,7 +278,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     first = P.blocks.start[b0]
     last = P.blocks.start[b1]
     now = evaluate(P, b0, b1, c0, c1, P.r)
-    if now <= TIGHT * tolerance:
+    if now <= taken * tolerance:
         return SOLVED, 0, now
     warm = False
     for i in range(first, last):
@@ -256,7 +286,7 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     from_zero = residual(P.blocks, k.zero, P.q, b0, b1) <= now
     if from_zero:
         now = evaluate(P, b0, b1, c0, c1, k.zero)
-        if now <= TIGHT * tolerance:
+        if now <= taken * tolerance:
             return SOLVED, 0, now
     used = 0
     if P.face[0] == BY_BODIES:
@@ -269,13 +299,19 @@ def solve_island(P, island, c0, c1, tolerance, budget, rays, polish):
     _copy(first, last, P.r, k.anchor)
     steps = 0
     near_by = now < PROBE_FROM
-    if near_by and budget > 0:
+    known = known and not near_by
+    if (known or near_by) and budget > 0:
         steps = 1
-        probe = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
-        if probe <= (1.0 if now <= enough else 0.1) * now:
-            now = probe
-            best = _keep_best(P, first, last, now, np.inf)
-            enough = attainable(P, first, last, tolerance)
+        if known:
+            now = _guess(P, b0, b1, c0, c1, used)
+            worst = MISSED * best if by_nodes else best
+        else:
+            now = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+            worst = best if best <= enough else 0.1 * best
+        if now < worst:
+            if now < best:
+                best = _keep_best(P, first, last, now, best)
+                enough = attainable(P, first, last, tolerance)
             _copy(first, last, P.r, k.anchor)
         else:
             now = evaluate(P, b0, b1, c0, c1, k.best)
@@ -393,7 +429,7 @@ def solve(P, tolerance, budget):
         c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
         for half in range(2):  # where steps go in circles, the best impulses are another start
             part = budget - used if half == 1 else first_share(budget)
-            status, steps, now = solve_island(P, i, c0, c1, tolerance, part, True, True)
+            status, steps, now = solve_island(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
             used += steps
             if status != OVER_BUDGET or used >= budget:
                 break

@@ -131,6 +131,7 @@ class Vectors(NamedTuple):
     du: Annotated[Reals, "R"]
     w: Annotated[Reals, "R"]  #: velocities of the anchored problem
     rest: Annotated[Reals, "R"]
+    before: Annotated[Reals, "R"]  #: velocities of the rows at the start of the step, with their offsets
     anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
     best: Annotated[Reals, "R"]
     zero: Annotated[Reals, "R"]

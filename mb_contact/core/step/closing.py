@@ -30,7 +30,7 @@ from mb_contact.core.constraints.rows import row_impulses
 from mb_contact.core.constraints.spring import spring_energy
 from mb_contact.core.jit import REAL, kernel, on_demand
 from mb_contact.core.solve.assemble import set_velocities
-from mb_contact.core.solve.newton import solve_island
+from mb_contact.core.solve.newton import TIGHT, solve_island
 from mb_contact.core.solve.system import ISLANDS, ROWS, make_system, make_system_handle
 from mb_contact.core.step.problem import assemble_system
 from mb_contact.core.tree.articulated import articulated_inertias, impulse_response
@@ -159,7 +159,7 @@ def newton_step(h):
     for i in range(P.count[ISLANDS]):
         for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
             P.r[row] = 0.0
-        solve_island(P, i, 0, 0, TOLERANCE, BUDGET, True, True)
+        solve_island(P, i, 0, 0, TOLERANCE, TIGHT, False, BUDGET, True, True)
     for i in range(P.count[ROWS]):
         c.r[P.source[i]] = P.r[i]
     partner_impulses(c.r, c.bil)

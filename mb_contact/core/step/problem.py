@@ -11,6 +11,8 @@ compiles what a kernel calls into that kernel once more, and the solver is the l
 import numpy as np
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
+from mb_contact.core.constraints.gear import combine_velocities
+from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.handle import BUDGET, DT, ONLY_ROWS, TIED, TOLERANCE, TWICE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.assemble import (
@@ -24,7 +26,16 @@ from mb_contact.core.solve.assemble import (
 from mb_contact.core.solve.dependent import tie_rows, tie_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
-from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, first_share, solve_island
+from mb_contact.core.solve.newton import (
+    NO_MOTION,
+    OVER_BUDGET,
+    SETTLED,
+    SOLVED,
+    TIGHT,
+    TOO_LARGE,
+    first_share,
+    solve_island,
+)
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE
@@ -115,9 +126,14 @@ def _ask(P, q):
 @kernel
 def start(h):
     """Velocities and warm impulses of the posed system from ``h.sol``."""
-    _ask(h.system, h.sol.q)
-    for i in range(h.system.count[ROWS]):
-        h.system.r[i] = h.sol.r[h.system.source[i]]
+    P, before = h.system, h.sol.before
+    _ask(P, h.sol.q)
+    row_velocities(h.rows, rows_in_use(h), h.kin.V, before)
+    combine_velocities(before, h.bil)
+    for i in range(P.count[ROWS]):
+        row = P.source[i]
+        P.r[i] = h.sol.r[row]
+        P.work.before[i] = before[row] + h.rows.offset[row]
 
 
 @kernel
@@ -157,6 +173,8 @@ def solve(h, purpose):
     budget = int(h.solver[BUDGET])
     tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
     polish = purpose != STEP or h.solver[TWICE] == 0.0
+    known = purpose == STEP
+    taken = SETTLED if purpose == STEP and h.memory.unsettled[0] != 0 else TIGHT
     some = has_sleepers(h)
     if P.face[0] == BY_NODES and some and sleeps(h, 0):
         stage = SOLVER_WARM
@@ -164,7 +182,9 @@ def solve(h, purpose):
         for i in range(P.count[ROWS]):
             P.nodes.warm[i] = P.r[i]
         for _ in range(2):  # from the last impulses, and from zero
-            status, steps, _ = solve_island(P, 0, 0, 0, tolerance, min(budget, NODES_BUDGET), False, polish)
+            status, steps, _ = solve_island(
+                P, 0, 0, 0, tolerance, taken, known, min(budget, NODES_BUDGET), False, polish
+            )
             total += steps
             if status == SOLVED:
                 break
@@ -182,12 +202,14 @@ def solve(h, purpose):
             continue
         if purpose == STEP and trembles(h, i):
             c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
-            status, steps, left = solve_island(P, i, c0, c1, QUIET * tolerance, QUIET_BUDGET, False, polish)
+            status, steps, left = solve_island(
+                P, i, c0, c1, QUIET * tolerance, TIGHT, known, QUIET_BUDGET, False, polish
+            )
             total += steps
             if left <= tolerance and status != TOO_LARGE:
                 stage = max(stage, SOLVER_NEWTON)
                 continue
-        status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, tolerance, budget, polish)
+        status, steps, way = _solve_apart(h, P, i, purpose == IMPACT, tolerance, taken, known, budget, polish)
         if status == TOO_LARGE:
             return SYSTEM_TOO_SMALL
         total += steps
@@ -202,7 +224,7 @@ def solve(h, purpose):
 
 
 @kernel
-def _solve_apart(h, P, island, impact, tolerance, budget, polish):
+def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
     Where half of the budget is spent, the rest begins from the best impulses, and penetrations of which a
@@ -213,8 +235,9 @@ def _solve_apart(h, P, island, impact, tolerance, budget, polish):
     part = budget if impact else first_share(budget)
     way, total, first, from_zero, jammed = SOLVER_NONE, 0, not impact, False, False
     while True:
-        status, steps, _ = solve_island(P, island, c0, c1, tolerance, part, not (impact or jammed), polish)
-        total += steps
+        rays = not (impact or jammed)
+        status, steps, _ = solve_island(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
+        total, known = total + steps, False
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
             if _drop_push_out(h, P, island, TOUCHING_JAMMED / h.settings[DT]):

@@ -61,6 +61,7 @@ def remember(h):
     memory = h.memory
     c = h.contacts.count[0]
     memory.count[0] = c
+    memory.unsettled[0] = 1 if memory.unsettled[0] == 0 and h.work.info[ITERATIONS] > 0 else 0
     for i in range(c):
         memory.pair[i] = h.contacts.pair[i]
         memory.feature[i] = h.contacts.feature[i]

@@ -188,7 +188,7 @@ def load_world(h, lane, store, values, w):
             h.joints.target_rate[i] = store.target_rate[w, i]
             h.joints.saturation[i] = store.saturation[w, i]
     memory = h.memory
-    memory.count[0] = store.count[w]
+    memory.count[0], memory.unsettled[0] = store.count[w], store.unsettled[w]
     for i in range(store.count[w]):
         memory.pair[i], memory.feature[i] = store.pair[w, i], store.feature[w, i]
         for a in range(3):
@@ -243,7 +243,7 @@ def store_world(h, lane, store, w):
     if store.target.shape[1] > 0:
         for i in range(h.v.shape[0]):
             store.saturation[w, i] = h.joints.saturation[i]
-    store.count[w] = count
+    store.count[w], store.unsettled[w] = count, memory.unsettled[0]
     for i in range(count):
         store.pair[w, i], store.feature[w, i] = memory.pair[i], memory.feature[i]
         for a in range(3):

@@ -29,7 +29,7 @@ class Store(NamedTuple):
     target: Annotated[Reals, "w", "servos"]  #: of JointForces; "servos" is N, or 0 where there are none
     target_rate: Annotated[Reals, "w", "servos"]
     saturation: Annotated[Reals, "w", "servos"]
-    count: Annotated[Integers, "w"]  #: contacts of the last step; the next six are those of Memory
+    count: Annotated[Integers, "w"]  #: contacts of the last step; the next seven are those of Memory
     pair: Annotated[Integers, "w", "c"]
     feature: Annotated[Integers, "w", "c"]
     tangent: Annotated[Reals, "w", "c", 3]
@@ -37,6 +37,7 @@ class Store(NamedTuple):
     moment: Annotated[Reals, "w", "c", 3]
     joint: Annotated[Reals, "w", "N", JOINT_ROWS]
     loop: Annotated[Reals, "w", "m"]
+    unsettled: Annotated[Integers, "w"]
     R: Annotated[Reals, "w", "n", 3, 3]  #: poses of the bodies
     p: Annotated[Reals, "w", "n", 3]
     geom_impulse: Annotated[Reals, "w", "g", 6]

@@ -21,7 +21,7 @@ from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
 from mb_contact.core.solve.assemble import FLOOR, scale_normals, spread_scales
 from mb_contact.core.solve.certificate import certify
-from mb_contact.core.solve.newton import SOLVED, solve_island
+from mb_contact.core.solve.newton import SOLVED, TIGHT, solve_island
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
@@ -148,7 +148,7 @@ def solve_mixed(h, g, m):
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.blocks.rows[0], g, m)
-    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], int(h.solver[BUDGET]), False, True)
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], TIGHT, False, int(h.solver[BUDGET]), False, True)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]

@@ -52,6 +52,18 @@ def test_velocities_are_those_by_rows(seed):
     assert certificate.loop_velocity < 1e-12 and certificate.contacts == 20
 
 
+def test_the_states_of_the_velocities_before_are_those_of_most_steps():
+    """Feet that shuffle: half of the steps take three Newton steps or fewer; from W r + q alone it was eight."""
+    sim, efforts = moving()
+    taken, waves = [], np.flatnonzero(efforts)
+    for k in range(60):
+        efforts[waves] += 0.05 * np.sin(0.1 * k + waves)
+        certificate = sim.step(efforts).certificate
+        assert certificate.residual <= 1e-10 and certificate.contacts >= 16
+        taken.append(certificate.iterations)
+    assert np.median(taken) <= 4
+
+
 def limited_scene():
     """The machine with embedded loops, knees that can hardly move."""
     scene = legged_scene()
