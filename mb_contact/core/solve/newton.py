@@ -7,8 +7,8 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 
     u + eps S (r - r_k) and r fulfil the laws,
 
-and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step is one
-linearisation (``laws.py``), one factorisation and substitution (``by_rows.py``, ``by_nodes.py``, ``by_bodies.py``).
+and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step
+(``newton_step.py``) is one linearisation, one factorisation and one substitution.
 Where steps go round in circles eps rises, the states are chosen with another weight rho, and block Gauss-Seidel sweeps
 move the start (by nodes there are none: the problem is posed by bodies then).  Large islands with impulses of a last
 step begin with such sweeps: they take a tenth to a third of the Newton steps away from heaps that settle.
@@ -24,33 +24,36 @@ the ray it jams, and a solution may exist all the same: few do (4 of 32 captured
 
 import numpy as np
 
-from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand, sweep
-from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
-from mb_contact.core.solve.by_bodies import apply_bodies, scatter
-from mb_contact.core.solve.by_nodes import LEFT, apply_nodes, factor_nodes, substitute_nodes
-from mb_contact.core.solve.by_rows import apply_rows, factor_rows, substitute_rows
+from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand
+from mb_contact.core.solve.body_factors import order_pieces
+from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.gauss_seidel import sweep_blocks
-from mb_contact.core.solve.laws import RHO, apart_from_cones, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, UNILATERAL
+from mb_contact.core.solve.laws import RHO, apart_from_cones, residual
+from mb_contact.core.solve.newton_step import (
+    FIRST_EPS,
+    NEAR_EPS,
+    anchored_velocities,
+    apply_operator,
+    attainable,
+    copy_rows,
+    evaluate,
+    first_step,
+    newton_step,
+)
+from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
-FIRST_EPS = 1e-3
 NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
-GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
 MISSED = 3.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
-NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
 LEAST_EPS = 1e-9
-CLOSE = 1e-5  #: residual from which velocities are those of the impulses, not those that the factors' solution gives,
-CLOSER = 1e-8  #: and behind a refined step
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 12  #: steps on one anchored problem
-ROUNDING = 4e-15  #: of the largest impulse: what a residual cannot fall below
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
@@ -67,155 +70,13 @@ RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
 
 
-@sweep
-def _copy(first, last, source, target):
-    """Entries first <= i < last of one array into another."""
-    for i in range(first, last):
-        target[i] = source[i]
-
-
-@kernel
-def _apply(P, b0, b1, c0, c1, x, y):
-    """y = W x of an island."""
-    if P.face[0] == BY_ROWS:
-        apply_rows(P.W, P.source, P.blocks.start[b0], P.blocks.start[b1], x, y)
-    elif P.face[0] == BY_NODES:
-        apply_nodes(P, b0, b1, x, y)
-    else:
-        apply_bodies(P.blocks.start, P.bodies, P.work, b0, b1, c0, c1, x, y)
-
-
-@kernel
-def evaluate(P, b0, b1, c0, c1, r):
-    """Take the impulses r of an island into P.r, their velocities into P.u; returns the residual."""
-    first, last, u, q = P.blocks.start[b0], P.blocks.start[b1], P.u, P.q
-    _copy(first, last, r, P.r)
-    _apply(P, b0, b1, c0, c1, r, u)
-    for i in range(first, last):
-        u[i] += q[i]
-    return residual(P.blocks, P.r, u, b0, b1)
-
-
-@kernel
-def _substitute(P, b0, b1, c0, c1, c, dr):
-    """dr = (1 + G W)^-1 c with the factors at hand; may overwrite work.du, f and v."""
-    if P.face[0] == BY_ROWS:
-        substitute_rows(P.factors, P.blocks.start[b0], P.blocks.start[b1], c, dr)
-        return
-    if P.face[0] == BY_NODES:
-        substitute_nodes(P, b0, b1, c, P.work.du)
-    else:
-        substitute_bodies(P.blocks.start, P.bodies, P.factors, b0, b1, c0, c1, c, P.work.v)
-        scatter(P.blocks.start, P.bodies, b0, b1, P.work.v, P.work.du)
-    _respond(P.blocks, P.work.G, b0, b1, c, P.work.du, dr)
-
-
-@kernel
-def attainable(P, first, last, tolerance):
-    """The tolerance, less in S than in D, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
-    largest, least, r, D, S = 0.0, 1.0, P.r, P.blocks.D, P.blocks.S
-    for i in range(first, last):
-        largest = max(largest, D[i] * r[i] * r[i])
-        least = min(least, D[i] / S[i])
-    return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
-
-
-@kernel
-def _respond(blocks, G, b0, b1, c, du, dr):
-    """dr = c - G du."""
-    for b in range(b0, b1):
-        n = blocks.start[b]
-        if blocks.kind[b] == CONTACT and blocks.start[b + 1] == n + 3:
-            x, y, z = du[n], du[n + 1], du[n + 2]
-            dr[n] = c[n] - G[n, 0] * x
-            dr[n + 1] = c[n + 1] - G[n + 1, 0] * x - G[n + 1, 1] * y - G[n + 1, 2] * z
-            dr[n + 2] = c[n + 2] - G[n + 2, 0] * x - G[n + 2, 1] * y - G[n + 2, 2] * z
-            continue
-        for i in range(n, blocks.start[b + 1]):
-            at, size = friction_group(blocks, b, i)
-            dr[i] = c[i] - G[i, 0] * du[n] - G[i, 1] * du[at]
-            if size == 2:
-                dr[i] -= G[i, 2] * du[at + 1]
-
-
-@kernel
-def _newton_step(P, b0, b1, c0, c1, eps, rho, used):
-    """One step of P.r on the problem anchored at work.anchor, P.u after it; the residual, infinite where singular."""
-    k = P.work
-    first = P.blocks.start[b0]
-    last = P.blocks.start[b1]
-    _anchored(P, first, last, eps)
-    linearise(P.blocks, P.r, k.w, eps, rho, b0, b1, k.c, k.G)
-    return _take_step(P, b0, b1, c0, c1, eps, used)
-
-
-@kernel
-def _guess(P, b0, b1, c0, c1, used):
-    """The step that keeps the states of the velocities before, anchored where P.r is; the residual behind it.
-
-    Contacts that stick, slip or open mostly do so in the next step too, but W r + q with the last impulses r is off by
-    all that the other forces have changed.
-    """
-    k, first, last = P.work, P.blocks.start[b0], P.blocks.start[b1]
-    eps = FIRST_EPS if P.face[0] == BY_BODIES else GUESS_EPS
-    linearise(P.blocks, P.r, k.before, eps, RHO, b0, b1, k.c, k.G)
-    for i in range(first, last):
-        k.du[i] = P.u[i] - k.before[i]
-    _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.dr)
-    _copy(first, last, k.dr, k.c)
-    return _take_step(P, b0, b1, c0, c1, eps, used)
-
-
-@kernel
-def _take_step(P, b0, b1, c0, c1, eps, used):
-    """The step dr = c - G W dr of P.r, P.u after it; the residual, infinite where singular."""
-    k = P.work
-    first = P.blocks.start[b0]
-    last = P.blocks.start[b1]
-    if P.face[0] == BY_ROWS:
-        good = factor_rows(P.blocks, P.W, P.source, b0, b1, k.G, P.factors)
-    elif P.face[0] == BY_NODES:
-        good = factor_nodes(P, b0, b1)
-    else:
-        good = factor_bodies(P.blocks, P.bodies, k.G, P.factors, used, b0, b1, c0, c1)
-    if not good:
-        return np.inf
-    r, u, dr, du, rest = P.r, P.u, k.dr, k.du, k.rest
-    _substitute(P, b0, b1, c0, c1, k.c, dr)
-    refined = eps < NEAR_EPS
-    if refined:
-        _apply(P, b0, b1, c0, c1, dr, du)
-        _respond(P.blocks, k.G, b0, b1, k.c, du, rest)
-        for i in range(first, last):
-            rest[i] -= dr[i]
-            r[i] += dr[i]
-            u[i] += du[i]
-        _substitute(P, b0, b1, c0, c1, rest, dr)
-    for i in range(first, last):
-        r[i] += dr[i]
-        u[i] += du[i]
-    if P.face[0] != BY_ROWS:
-        now = residual(P.blocks, r, u, b0, b1)
-        if now > (CLOSER if refined else CLOSE):
-            return now
-    return evaluate(P, b0, b1, c0, c1, r)
-
-
 @kernel
 def _keep_best(P, first, last, now, best):
     """Keep the impulses of residual ``now`` in work.best where they are better; the least residual."""
     if not now < best:
         return best
-    _copy(first, last, P.r, P.work.best)
+    copy_rows(first, last, P.r, P.work.best)
     return now
-
-
-@kernel
-def _anchored(P, first, last, eps):
-    """work.w = u + eps S (r - r_k)."""
-    w, u, S, r, anchor = P.work.w, P.u, P.blocks.S, P.r, P.work.anchor
-    for i in range(first, last):
-        w[i] = u[i] + eps * S[i] * (r[i] - anchor[i])
 
 
 @on_demand(TRUTH)
@@ -226,7 +87,7 @@ def _is_ray(P, b0, b1, c0, c1):
     last = P.blocks.start[b1]
     for i in range(first, last):
         d[i] = P.r[i] - P.work.anchor[i]
-    _apply(P, b0, b1, c0, c1, d, P.work.du)
+    apply_operator(P, b0, b1, c0, c1, d, P.work.du)
     moved = 0.0
     size = 0.0
     against = 0.0
@@ -295,30 +156,30 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             return TOO_LARGE, 0, now
     best = now
     enough = attainable(P, first, last, tolerance)
-    _copy(first, last, P.r, k.best)
-    _copy(first, last, P.r, k.anchor)
+    copy_rows(first, last, P.r, k.best)
+    copy_rows(first, last, P.r, k.anchor)
     steps = 0
     near_by = now < PROBE_FROM
     known = known and not near_by
     if (known or near_by) and budget > 0:
         steps = 1
         if known:
-            now = _guess(P, b0, b1, c0, c1, used)
+            now = first_step(P, b0, b1, c0, c1, used)
             worst = MISSED * best if by_nodes else best
         else:
-            now = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+            now = newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
             worst = best if best <= enough else 0.1 * best
         if now < worst:
             if now < best:
                 best = _keep_best(P, first, last, now, best)
                 enough = attainable(P, first, last, tolerance)
-            _copy(first, last, P.r, k.anchor)
+            copy_rows(first, last, P.r, k.anchor)
         else:
             now = evaluate(P, b0, b1, c0, c1, k.best)
     for _ in range(2 if warm and b1 - b0 >= SWEPT and not by_nodes else 0):
         if best > enough:
             sweep_blocks(P, b0, b1, FIRST_SWEEPS)
-            _copy(first, last, P.r, k.anchor)
+            copy_rows(first, last, P.r, k.anchor)
             now = evaluate(P, b0, b1, c0, c1, k.anchor)
             best = _keep_best(P, first, last, now, best)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
@@ -339,7 +200,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             eps = FIRST_EPS
             rho = RHO
             floor = 0.0
-            _copy(first, last, k.zero, k.anchor)
+            copy_rows(first, last, k.zero, k.anchor)
             at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
             since = 0
             before = before_that = np.inf
@@ -348,11 +209,11 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             break  # sweeps need another face
         if sweeps > 0:
             sweep_blocks(P, b0, b1, sweeps)
-            _copy(first, last, P.r, k.anchor)
+            copy_rows(first, last, P.r, k.anchor)
             now = at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
             sweeps = 0
         else:
-            now = _newton_step(P, b0, b1, c0, c1, eps, rho, used)
+            now = newton_step(P, b0, b1, c0, c1, eps, rho, used)
             steps += 1
             since += 1
         if now < best:
@@ -362,7 +223,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             continue
         near = np.inf
         if now >= 0.9 * at_anchor:
-            _anchored(P, first, last, eps)
+            anchored_velocities(P, first, last, eps)
             near = residual(P.blocks, P.r, k.w, b0, b1)
         circle = since > 3 and abs(now - before_that) < CIRCLE * now
         if rays and near <= 0.1 * at_anchor and 0.9 <= now / at_anchor < 1.5 and _is_ray(P, b0, b1, c0, c1):
@@ -395,7 +256,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             before_that = before
             before = now
             continue
-        _copy(first, last, P.r, k.anchor)
+        copy_rows(first, last, P.r, k.anchor)
         at_anchor = now
         since = 0
         before = before_that = np.inf
@@ -406,9 +267,9 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     if now != best:
         best = evaluate(P, b0, b1, c0, c1, k.best)
     if polish and (near_by or not by_nodes) and TIGHT * tolerance < best <= enough:
-        _copy(first, last, P.r, k.anchor)
+        copy_rows(first, last, P.r, k.anchor)
         steps += 1
-        now = _newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
+        now = newton_step(P, b0, b1, c0, c1, PROBE_EPS, RHO, used)
         if now < best:
             best = now
         else:
@@ -442,4 +303,4 @@ def solve(P, tolerance, budget):
 def apply_to_all(P, x, y):
     """y = W x of all rows, for study."""
     for i in range(P.count[ISLANDS]):
-        _apply(P, P.island[i], P.island[i + 1], P.bodies.first_piece[i], P.bodies.first_piece[i + 1], x, y)
+        apply_operator(P, P.island[i], P.island[i + 1], P.bodies.first_piece[i], P.bodies.first_piece[i + 1], x, y)

@@ -19,7 +19,8 @@ from mb_contact.core.handle import DT, TOLERANCE
 from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.solve.by_nodes import LEFT
 from mb_contact.core.solve.draft import leader_of
-from mb_contact.core.solve.newton import TIGHT, attainable, evaluate
+from mb_contact.core.solve.newton import TIGHT
+from mb_contact.core.solve.newton_step import attainable, evaluate
 from mb_contact.core.solve.system import BLOCKS, BY_NODES, ISLANDS
 from mb_contact.core.tree.spatial import put_vector, vector, vector_product
 from mb_contact.core.workspace import (
