@@ -47,7 +47,7 @@ OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
 NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
-MISSED = 3.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
+MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first
 LEAST_EPS = 1e-9
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
@@ -183,6 +183,8 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             now = evaluate(P, b0, b1, c0, c1, k.anchor)
             best = _keep_best(P, first, last, now, best)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
+    if by_nodes and known and now < PROBE_FROM:
+        eps = NEAR_EPS
     rho = RHO
     floor = 0.0
     at_anchor = now

@@ -20,6 +20,7 @@ from mb_contact.core.solve.system import BY_BODIES, BY_NODES, BY_ROWS, CONTACT
 
 FIRST_EPS = 1e-3  #: weight of the first anchored problem
 GUESS_EPS = 1e-6  #: of the first step, which keeps the states of the velocities before; FIRST_EPS by bodies
+STILL = 1e-9  #: velocity of a row that stands still [m/s, rad/s]
 NEAR_EPS = 1e-6  #: least eps while the anchored problem is not solved
 CLOSE = 1e-5  #: residual from which velocities are those of the impulses, not those that the factors' solution gives,
 CLOSER = 1e-8  #: and behind a refined step
@@ -113,13 +114,17 @@ def first_step(P, b0, b1, c0, c1, used):
     """The step that keeps the states of the velocities before, anchored where P.r is; the residual behind it.
 
     Contacts that stick, slip or open mostly do so in the next step too, but W r + q with the last impulses r is off by
-    all that the other forces have changed.
+    all that the other forces have changed.  Only a block without an impulse that stands still has no state.
     """
-    k, first, last = P.work, P.blocks.start[b0], P.blocks.start[b1]
+    k, r, first, last = P.work, P.r, P.blocks.start[b0], P.blocks.start[b1]
     eps = FIRST_EPS if P.face[0] == BY_BODIES else GUESS_EPS
-    linearise(P.blocks, P.r, k.before, eps, RHO, b0, b1, k.c, k.G)
+    for b in range(b0, b1):
+        n = P.blocks.start[b]
+        has_state = r[n] != 0.0 or abs(k.before[n]) > STILL
+        copy_rows(n, P.blocks.start[b + 1], k.before if has_state else P.u, k.w)
+    linearise(P.blocks, r, k.w, eps, RHO, b0, b1, k.c, k.G)
     for i in range(first, last):
-        k.du[i] = P.u[i] - k.before[i]
+        k.du[i] = P.u[i] - k.w[i]
     _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.dr)
     copy_rows(first, last, k.dr, k.c)
     return _take_step(P, b0, b1, c0, c1, eps, used)

@@ -40,12 +40,12 @@ def _judge_ray(h, n_rows):
     partner_impulses(h.sol.ray, h.bil)
     row_impulses(h.rows, n_rows, h.sol.ray, h.work.impulse)
     impulse_response(h.tree, h.kin, h.art, h.work.impulse, h.work.joint_impulse, h.work.dv)
-    row_velocities(h.rows, n_rows, h.art.alpha, h.sol.before)
-    combine_velocities(h.sol.before, h.bil)
+    row_velocities(h.rows, n_rows, h.art.alpha, h.sol.u)
+    combine_velocities(h.sol.u, h.bil)
     P = h.system
     for i in range(P.count[ROWS]):
         row = P.source[i]
-        h.sol.proof[MOTION] = max(h.sol.proof[MOTION], abs(h.sol.before[row]) / np.sqrt(P.blocks.D[i]))
+        h.sol.proof[MOTION] = max(h.sol.proof[MOTION], abs(h.sol.u[row]) / np.sqrt(P.blocks.D[i]))
         h.sol.proof[GAIN] += h.sol.ray[row] * (h.sol.q[row] + h.sol.pushed[row])
     for b in range(P.count[BLOCKS]):
         h.sol.proof[MOTION] = max(h.sol.proof[MOTION], _outside(h, P, b))

@@ -4,8 +4,6 @@
 """What a step's impulses do: on shapes and joints, and the work of each force (D15 §5's energy, booked apart)."""
 
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS
-from mb_contact.core.constraints.gear import combine_velocities
-from mb_contact.core.constraints.rows import row_velocities
 from mb_contact.core.jit import kernel, part
 from mb_contact.core.tree.spatial import cross
 from mb_contact.core.workspace import (
@@ -70,8 +68,9 @@ def add_impulse(contacts, impulse, i, origin, k, sign, total, g):
 def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, ahead, work):
     """Joint efforts and the work of efforts, damping, contacts, limits, external wrenches and loops in this step.
 
-    At fixed configuration the kinetic energy changes by exactly impulse times mean velocity; ``alpha`` is the bodies'
-    velocity jump of the impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.
+    At fixed configuration the kinetic energy changes by exactly impulse times mean velocity, that of the rows at the
+    start (``sol.before``, as the problem was posed) and behind the step; ``alpha`` is the bodies' velocity jump of the
+    impulses, ``ahead`` (c, 3) what the ``contacts`` move at the end of a flow beyond their rows.
     """
     for i in range(work.work_terms.shape[0]):
         work.work_terms[i] = 0.0
@@ -82,8 +81,6 @@ def balance_energy(joints, dt, v, kin, alpha, rows, blocks, sol, bil, contacts, 
         work.work_terms[EFFORTS] += work.effort[i] * mean
         work.work_terms[DAMPING] += passive * mean
     n_rows = bil.info[FIRST] + bil.info[COUNT] + bil.info[GEARS]
-    row_velocities(rows, n_rows, kin.V, sol.before)
-    combine_velocities(sol.before, bil)
     for r in range(blocks.rows[0]):
         mean = 0.5 * (sol.before[r] + sol.u[r] - rows.offset[r])
         if r < 3 * contacts:

@@ -58,7 +58,7 @@ def pose_hinged(h, g):
 def eliminate_hinges(h, g):
     """Hinges out of the posed contact problem by a band factor; returns a status."""
     pose_hinged(h, g)
-    return _factor_out(h, g, h.sol.q, h.sol.before)
+    return _factor_out(h, g, h.sol.q, h.sol.u)
 
 
 @kernel
