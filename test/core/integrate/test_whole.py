@@ -8,6 +8,7 @@ import pytest
 import trimesh
 
 import mb_contact as mb
+from mb_contact.collision import coal_library
 from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.core.kernel_dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
@@ -19,6 +20,12 @@ ARM = (
     'izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/>'
     '<child link="beam"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="1" velocity="99"/></joint></robot>'
 )
+
+
+@pytest.fixture(autouse=True)
+def engine_in_python(monkeypatch):
+    """Steps ask for the engine: coal's narrow phase is not taken from its compiled library."""
+    monkeypatch.setattr(coal_library, "library", lambda: None)
 
 
 @pytest.fixture(scope="module")
