@@ -103,6 +103,7 @@ def test_frames_of_another_node_are_left_alone(followed):
     frames_until(follower, lambda frame: seen.append(frame.poses["box"][0][0]) or seen[-1] == 7.0)
     assert not {5.0, 6.0} & set(seen)
     follower.run()
+    wait_until(lambda: not node.paused, "the run")  # or the next test takes this pause for its own
 
 
 def box_mass(simulator):
@@ -111,6 +112,7 @@ def box_mass(simulator):
 
 def test_step_reset_and_run_reach_the_node(followed):
     follower, node = followed
+    wait_until(lambda: all(client.service_is_ready() for client in follower._clients.values()), "the services")
     follower.pause()
     wait_until(lambda: node.paused, "the pause")
     before = node.ask(lambda: node.simulator.step_count)  # no step is under way any more
