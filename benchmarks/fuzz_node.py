@@ -318,7 +318,7 @@ def attack_bytes(arguments, chance):
     node.get_logger().sink = lambda level, text, *_: faults.append(text) if FAULT.search(OURS.sub("", text)) else None
     runs = threading.Thread(target=victim.run, daemon=True)
     runs.start()
-    for source in [source for source in node._sources if isinstance(source, Service)]:
+    for source in [source for source in node._waiter.sources if isinstance(source, Service)]:
         if not re.search(arguments.service, source.srv_name):
             continue
         begun, before = time.monotonic(), sent

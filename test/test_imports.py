@@ -172,7 +172,7 @@ def test_the_rooms_of_core_import_one_way():
 # --- files ------------------------------------------------------------------------------------------------
 
 #: Libraries' private names that have no public one.
-LIBRARIES = {"os._exit", "sys._getframe", "reader._ref", "writer._ref"}
+LIBRARIES = {"os._exit", "sys._getframe", "reader._ref", "writer._ref", "waitset._ref"}
 #: of Numba's compiler, which has no public names for what becomes of compiled code; for core/ alone
 NUMBA = {
     "_Utils", "_code", "_create_empty_module", "_data_layout", "_defn", "_ee", "_engine", "_ensure_finalized",

@@ -92,7 +92,7 @@ def test_node_leaves_the_graph_at_once():
         peer = ros.peer()
         peer.listen("joint_states")
         peer.next_messages("joint_states")
-        subscription = peer.node._sources[-1]
+        subscription = peer.node._waiter.sources[-1]
         node.signal(signal.SIGINT)
         clean_end(node)
         wait_until(lambda: subscription.get_publisher_count() == 0, "farewell", timeout=5.0)  # lease: 10 s

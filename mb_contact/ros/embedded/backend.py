@@ -4,18 +4,13 @@
 """A ROS 2 node without ROS 2: rclpy's calls on Eclipse Cyclone DDS from its PyPI wheel.
 
 Any ROS 2 machine in reach sees an ordinary node.  Messages move as encoded bytes;
-waiting is event-driven (a DDS wait set), never polling.
+waiting is event-driven (a DDS wait set), after a moment of looking (``waiting.py``).
 """
 
-import itertools
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from cyclonedds.core import GuardCondition, WaitSet
 
 from mb_contact.errors import CommunicationError
 from mb_contact.ros.embedded import dds_raw
@@ -27,13 +22,12 @@ from mb_contact.ros.embedded.parameters import Parameters, ParameterServices
 from mb_contact.ros.embedded.parts import Clock, Logger, Timer
 from mb_contact.ros.embedded.services import Client, Service
 from mb_contact.ros.embedded.topics import Publisher, Subscription
+from mb_contact.ros.embedded.waiting import Waiter
 from mb_contact.ros.names import NodeNames, parse_ros_arguments
 from mb_contact.ros.parameters import Description
 from mb_contact.ros.qos import QoS, as_qos, overridden, policies
 
 _SLICE = 0.1  #: longest uninterrupted wait [s]: Python runs signal handlers only in between
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-_LOOKS = 4  #: at each reader at most, at a time
 
 
 class EmbeddedNode:
@@ -68,19 +62,16 @@ class EmbeddedNode:
         self._parameters = Parameters(self._names, arguments)
         self._logger = Logger(self._names.full.strip("/").replace("/", "."))
         self._clock = Clock()
-        self._publishers, self._sources, self._timers = [], [], []
+        self._publishers, self._timers = [], []
         self._retired = []  #: subscriptions to be closed by the thread that spins
         self._ready = deque()
         self._ports = []
         self._coroutines = []  #: of services, with what takes their answers
-        self._order = itertools.count()
         self._closed = False
         self.undecodable = 0  #: messages that did not fit their type
         self._clock_source = None
         self.context = acquire_context(environment)
-        self._waitset = WaitSet(self.context.participant)
-        self._guard = GuardCondition(self.context.participant)
-        self._waitset.attach(self._guard)
+        self._waiter = Waiter(self.context.participant)
         self._silent = True  # announced once, when all is there
         self._rosout = RosOut(self, self._logger)
         self._parameter_services = ParameterServices(self, self._parameters)
@@ -231,7 +222,7 @@ class EmbeddedNode:
 
     def foreign_clients(self) -> list[str]:
         """Services that clients of another DDS vendor call in vain."""
-        return [s.srv_name for s in self._sources if isinstance(s, Service) and s.has_foreign_client()]
+        return [s.srv_name for s in self._waiter.sources if isinstance(s, Service) and s.has_foreign_client()]
 
     def create_timer(self, timer_period_sec: float, callback: Callable[..., Any]) -> Any:
         """Call ``callback()`` every so many seconds of the node's clock while the node is spun."""
@@ -241,8 +232,7 @@ class EmbeddedNode:
         return timer
 
     def _add(self, source):
-        self._waitset.attach(source.condition)
-        self._sources = [*self._sources, source]  # a new list: another thread may be walking the old one
+        self._waiter.attach(source)
         self._announce()
         self.wake()
         return source
@@ -252,12 +242,12 @@ class EmbeddedNode:
         return [source.reader for source in self._all_sources()]
 
     def _all_sources(self):
-        return [*self._sources, *(source for port in self._ports for source in port.sources)]
+        return [source for waiter in (self._waiter, *self._ports) for source in waiter.sources]
 
     def dds_writers(self) -> Any:
         """The DDS writers of this node, for the discovery message."""
         writers = [publisher.writer for publisher in self._publishers]
-        return writers + [source.writer for source in self._sources if hasattr(source, "writer")]
+        return writers + [source.writer for source in self._waiter.sources if hasattr(source, "writer")]
 
     def destroy_publisher(self, publisher: Any) -> None:
         """Take a publisher off the graph; nobody may use it any more."""
@@ -273,9 +263,8 @@ class EmbeddedNode:
     def _retire(self):
         while self._retired:
             source = self._retired.pop(0)
-            self._sources = [other for other in self._sources if other is not source]
             self._ready = deque(item for item in self._ready if item[2] is not source)
-            self._waitset.detach(source.condition)
+            self._waiter.detach(source)
             self.context.close(source.reader, source.condition)
             self._announce()
 
@@ -289,15 +278,15 @@ class EmbeddedNode:
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
         self._retire()
         if self._coroutines:  # they are not kept waiting
-            self._collect()
+            self._ready.extend(self._waiter.samples(0.0)[0])
         while not self._ready and not self._closed and not self._coroutines:
             if self._fire_timers():
                 return
             remaining = _SLICE if deadline is None else min(_SLICE, deadline - time.monotonic())
             if self._timers:
                 remaining = min(remaining, min(timer.seconds() for timer in self._timers))
-            woken = self._waitset.wait(dds_raw.nanoseconds(remaining)) and self._guard.take()
-            self._collect()
+            samples, woken = self._waiter.samples(remaining)
+            self._ready.extend(samples)
             if woken or (deadline is not None and time.monotonic() >= deadline):
                 break
         while self._ready:
@@ -323,10 +312,7 @@ class EmbeddedNode:
     def wake(self) -> None:
         """Make a waiting :meth:`spin_once` return, from any thread."""
         if not self._closed:
-            self._guard.set(True)
-
-    def _collect(self):
-        self._ready.extend(taken(self._sources, self._order))
+            self._waiter.wake()
 
     def dispatch(self, handle: Callable[..., Any], *arguments: Any) -> None:
         """Call back; a message that does not fit its type is counted and told."""
@@ -349,17 +335,18 @@ class EmbeddedNode:
         if self._closed:
             return
         self._closed = True
-        self._guard.set(True)
+        self._waiter.wake()
         read = [entity for source in self._all_sources() for entity in (source.condition, source.reader)]
-        waiting = [entity for port in self._ports for entity in (port.waitset, port.guard)]
-        entities = [self._waitset, self._guard, *waiting, *read, *self.dds_writers()]
-        self._ports, self._sources, self._publishers, self._timers = [], [], [], []
+        entities = [*read, *self.dds_writers()]
+        for waiter in (self._waiter, *self._ports):
+            waiter.close()
+        self._ports, self._waiter.sources, self._publishers, self._timers = [], [], [], []
         for entity in entities:
             dds_raw.delete(entity)
         self.context.release(self)
 
 
-class Port:
+class Port(Waiter):
     """Subscriptions that one thread waits for by itself: from the network to it without the thread that spins the node.
 
     Parameters
@@ -368,9 +355,8 @@ class Port:
     """
 
     def __init__(self, node: EmbeddedNode) -> None:
-        self._node, self._order, self.sources = node, itertools.count(), []
-        self.waitset, self.guard = WaitSet(node.context.participant), GuardCondition(node.context.participant)
-        self.waitset.attach(self.guard)
+        super().__init__(node.context.participant)
+        self._node = node
 
     def get_logger(self) -> Any:
         """Return the node's logger."""
@@ -379,42 +365,10 @@ class Port:
     def create_subscription(self, msg_type: Any, topic: str, callback: Callable[..., Any], qos_profile: Any) -> Any:
         """As of the node; the callback is called by :meth:`spin_once`."""
         source = self._node.subscription(msg_type, topic, callback, qos_profile)
-        self.sources = [*self.sources, source]
-        self.waitset.attach(source.condition)
+        self.attach(source)
         return source
 
     def spin_once(self, timeout_sec: float) -> None:
         """Wait for messages at most ``timeout_sec`` seconds, or until :meth:`wake`, and hand them over."""
-        if timeout_sec > 0.0:
-            self.waitset.wait(dds_raw.nanoseconds(timeout_sec))
-            self.guard.take()
-        for _, _, source, data, handle in taken(self.sources, self._order):
+        for _, _, source, data, handle in self.samples(timeout_sec)[0]:
             self._node.dispatch(source.handle, data, handle)
-
-    def wake(self) -> None:
-        """Make a waiting :meth:`spin_once` return, from any thread."""
-        self.guard.set(True)
-
-
-def taken(sources: Sequence[Any], order: Any) -> list[tuple[int, int, Any, bytes, int]]:
-    """Take everything there is, repeatedly: what was written before a taken sample is then taken too.
-
-    Signals wait meanwhile: the wheel crashes when a handler raises while it makes a sample's notice.
-    """
-    batch, count, looks, empty = [], len(sources), 0, 0
-    handled = threading.current_thread() is threading.main_thread()  # where Python calls the handlers of signals
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING) if handled else ()
-    try:
-        # in turn, until all others are empty after the last that was not
-        while empty < count and looks < _LOOKS * count:
-            source = sources[looks % count]
-            samples: Any = ()
-            if looks < count or isinstance(source, Subscription):  # services need no order
-                samples = dds_raw.take(source.reader, source.depth)
-            looks, empty = looks + 1, 1 if samples else empty + 1
-            batch += [(stamp, next(order), source, data, handle) for data, stamp, handle in samples]
-    finally:
-        if handled:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    batch.sort(key=lambda item: item[:2])
-    return batch

@@ -8,13 +8,14 @@ Cyclone against the declared type.  Where a wheel lacks these entry points, the 
 functions go through its public IdlStruct classes, ten times slower.
 """
 
+import ctypes
 from typing import Any
 
 from mb_contact.errors import CommunicationError
 
 try:
     from cyclonedds import _clayer
-    from cyclonedds.core import InstanceState, SampleState, ViewState
+    from cyclonedds.core import InstanceState, SampleState, ViewState, WaitSet
     from cyclonedds.util import duration
 except ImportError as _error:  # pragma: no cover - exercised by a test in a child process
     raise CommunicationError(
@@ -24,6 +25,7 @@ except ImportError as _error:  # pragma: no cover - exercised by a test in a chi
 
 _write = getattr(_clayer, "ddspy_write", None)
 _take = getattr(_clayer, "ddspy_take", None)
+_wait = getattr(WaitSet, "_waitset_wait", None)
 ANY_STATE = SampleState.Any | ViewState.Any | InstanceState.Any
 TIMEOUT = -10  #: DDS_RETCODE_TIMEOUT: a reliable reader does not keep up
 
@@ -70,6 +72,36 @@ def take(reader: Any, limit: int) -> Any:
     return [
         (data, info.source_timestamp, info.publication_handle) for data, info in samples if info.valid_data
     ]
+
+
+def attach(waitset: Any, condition: Any) -> int:
+    """Attach a condition; returns the number by which :func:`wait` tells of it."""
+    waitset.attach(condition)
+    return next(ctypes.addressof(cookie) for other, cookie in waitset.attached if other is condition)
+
+
+def wait(waitset: Any, seconds: float, room: Any) -> list[int]:
+    """Wait at most so long for conditions (1 microsecond where the time is zero); the numbers of those that hold.
+
+    Parameters
+    ----------
+    waitset : cyclonedds.core.WaitSet
+    seconds : float
+    room : ctypes array of c_void_p
+        For their numbers; the others are told of at the next wait.
+
+    Raises
+    ------
+    CommunicationError
+        The wait set is closed.
+    """
+    if _wait is None:  # whichever holds: all are looked at
+        told = waitset.attached if waitset.wait(nanoseconds(seconds)) else ()
+        return [ctypes.addressof(cookie) for _, cookie in told]
+    count = _wait(waitset, waitset._ref, room, len(room), int(1e9 * seconds) if seconds > 0.0 else 0)
+    if count < 0:
+        raise CommunicationError(f"Cyclone DDS does not wait (code {count})")
+    return room[: min(count, len(room))] if count else []
 
 
 def matched_readers(writer: Any) -> Any:

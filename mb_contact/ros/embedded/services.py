@@ -50,6 +50,8 @@ def unpack(data: Any) -> Any:
 class _Endpoint:
     """The reader and writer of a service or a client."""
 
+    ordered = False  #: among the samples of topics
+
     def __init__(self, node, service_type, name, is_service):
         self.srv_name = node.resolve(name)
         request, response = f"{service_type}_Request", f"{service_type}_Response"

@@ -51,6 +51,8 @@ class Publisher:
 class Subscription:
     """One reader and its callback."""
 
+    ordered = True  #: its samples are handed over in the order in which all were written
+
     def __init__(
         self, node: Any, type_name: str, topic_name: str, callback: Callable[..., Any], qos: Any, raw: bool
     ) -> None:

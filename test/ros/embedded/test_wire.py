@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import itertools
 import json
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from rosbags.typesys import Stores, get_typestore
 
 from mb_contact.errors import CommunicationError
-from mb_contact.ros.embedded.backend import taken
 from mb_contact.ros.embedded.cdr import Decoder, Template, layout
 from mb_contact.ros.embedded.discovery import domain_configuration, domain_id
 from mb_contact.ros.embedded.messages import (
@@ -26,7 +24,6 @@ from mb_contact.ros.embedded.messages import (
     type_hash,
     type_store,
 )
-from mb_contact.ros.embedded.topics import Subscription
 from mb_contact.ros.embedded.types import dds_type_name, idl_struct
 from mb_contact.ros.names import NodeNames, RosArguments, parse_ros_arguments, sanitise
 from mb_contact.ros.qos import QoS
@@ -311,28 +308,3 @@ def test_a_parameter_file_may_have_an_empty_section(tmp_path):
     file.write_text("/**:\n  parameters: {a: 1}\n", encoding="utf-8")
     with pytest.raises(CommunicationError, match="no 'ros__parameters' section"):
         read_parameter_file(file)
-
-
-class Arriving(Subscription):
-    """Samples by the look at which they have come."""
-
-    def __init__(self, name, samples):
-        self.name, self.samples, self.reader, self.depth = name, samples, self, 10
-
-
-def test_samples_are_taken_in_the_order_in_which_they_were_written(monkeypatch):
-    """What comes while other readers are looked at, written before what these have, is taken with it."""
-    looks = itertools.count()
-
-    def take(reader, _):
-        now = next(looks)
-        ready, reader.samples = [s for s in reader.samples if s[0] <= now], [s for s in reader.samples if s[0] > now]
-        return [(b"", stamp, 0) for _, stamp in ready]
-
-    monkeypatch.setattr(dds_raw, "take", take)
-    # (the look from which it is there, when it was written): 20 comes behind the look at it, 30 while 20 is taken
-    sources = [Arriving("a", [(2, 20)]), Arriving("b", [(0, 40)]), Arriving("c", [(3, 30)])]
-    batch = taken(sources, itertools.count())
-    assert [(stamp, source.name) for stamp, _, source, _, _ in batch] == [(20, "a"), (30, "c"), (40, "b")]
-    assert next(looks) == 8  # each once, then until two others were empty behind the last
-    assert taken([], itertools.count()) == []
