@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from mb_contact.model.scene import ABSURD_FRICTION
+from mb_contact.model.scene import ABSURD_FRICTION, MOST_FRICTION
 from mb_contact.model.scene_parts import DEFAULT_FRICTION
 from mb_contact.types import FrictionParameters
 
@@ -114,7 +114,7 @@ def pair_frictions(scene, geometries, pairs):
     def sane(entry, owner):
         worst = max(_along_across(entry))
         if worst > ABSURD_FRICTION:
-            warnings[f"friction {worst:g} of {owner} is above {ABSURD_FRICTION:g}; used as given"] = None
+            warnings[f"friction {worst:g} of {owner} {doubt(worst)}"] = None
         return math.sqrt(math.prod(_along_across(entry)))
 
     def own(shape):
@@ -129,7 +129,14 @@ def pair_frictions(scene, geometries, pairs):
         return sane(entry, f"the pair {' and '.join(entry.materials)}")
 
     listed = {frozenset(entry.materials): entry for entry in scene.pairs}
-    return _of_kinds(geometries, pairs, combined), tuple(warnings)
+    return np.minimum(_of_kinds(geometries, pairs, combined), MOST_FRICTION), tuple(warnings)
+
+
+def doubt(friction):
+    """What is doubtful about a coefficient above ABSURD_FRICTION, and what becomes of it."""
+    if friction > MOST_FRICTION:
+        return f"is above {MOST_FRICTION:g}, the most that a pair has"
+    return f"is above {ABSURD_FRICTION:g}; used as given"
 
 
 def _unnamed(shape):
@@ -186,6 +193,8 @@ def pair_surfaces(scene, geometries, pairs, frames):
         surfaces.side[i] = side
         direction = np.array(friction.direction, dtype=np.float64)
         surfaces.direction[i] = frames[geometries[pair[side]].link].R @ (direction / np.linalg.norm(direction))
+    for coefficients in (surfaces.along, surfaces.across):
+        np.minimum(coefficients, MOST_FRICTION, out=coefficients)
     return surfaces
 
 

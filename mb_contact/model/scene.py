@@ -43,6 +43,9 @@ CLOSURE_DRIFT_RATE = 0.2  #: part of a closure error removed per step
 PUSH_OUT_RATE = 0.2  #: part of a penetration removed per step, below the push-out velocity
 PUSH_OUT_VELOCITY = 0.1  #: [m/s] greatest push-out velocity, unless the scene says another
 ABSURD_FRICTION = 10.0  #: above this a coefficient is used but warned about
+#: of a pair.  Files write 1e14 for wheels that shall not slip: nothing bounds what their contacts press against each
+#: other sideways then, and two wheels of one axle fight over micrometres between their points with 1e4 N s a step
+MOST_FRICTION = 1e3
 
 #: What a scene may choose in this version.
 CHOICES = MappingProxyType({

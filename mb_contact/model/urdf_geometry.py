@@ -12,6 +12,7 @@ import numpy as np
 from mb_contact.checks import as_number
 from mb_contact.model.hulls import MOST_VERTICES, Hull
 from mb_contact.model.meshes import convex_bodies
+from mb_contact.model.pairs import doubt
 from mb_contact.model.resources import find_resource
 from mb_contact.model.scene import ABSURD_FRICTION
 from mb_contact.model.scene_parts import kernel_size
@@ -247,7 +248,7 @@ class GeometryReader(ElementReader):
             f"{name} is {value:g}; a friction coefficient is at least 0 and finite",
         )
         if value > ABSURD_FRICTION:
-            self.warn(element, f"{name} of {value:g} is above {ABSURD_FRICTION:g}; used as given")
+            self.warn(element, f"{name} of {value:g} {doubt(value)}")
         return value
 
     # --- spelling -----------------------------------------------------------------------

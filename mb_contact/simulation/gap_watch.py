@@ -11,7 +11,7 @@ from mb_contact.simulation.other_poses import OtherPoses
 
 
 class GapWatch:
-    """A narrow phase of its own on the end of the integrator's flow.
+    """The narrow phase on the end of the integrator's flow.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 
 """Contacts at poses that are not the state's: where a flow ends, or at the moment at which two shapes will touch."""
 
-from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
+from mb_contact.collision import ask_engine, make_buffers, make_contacts
 from mb_contact.core.integrate.kept_contacts import (
     PosesArrays,
     end_contacts,
@@ -13,7 +13,7 @@ from mb_contact.core.integrate.kept_contacts import (
 
 
 class OtherPoses:
-    """A narrow phase of its own, with its buffers and contacts.
+    """The narrow phase of the step, which keeps nothing between two queries, with buffers and contacts of its own.
 
     Parameters
     ----------
@@ -34,8 +34,7 @@ class OtherPoses:
     def __init__(self, context, points):
         geoms = context.world.geoms
         self._context = context
-        self._narrow = make_narrow_phase(geoms, context.scene.collision_engine)
-        self.buffers = make_buffers(geoms, self._narrow)._replace(travel=context.buffers.travel)
+        self.buffers = make_buffers(geoms, context.narrow)._replace(travel=context.buffers.travel)
         self.contacts = make_contacts(points)
         self.handle = make_poses_handle(PosesArrays(self.buffers, self.contacts))
 
@@ -46,7 +45,7 @@ class OtherPoses:
 
     def ask_engine(self):
         """Witnesses of the pairs that only an engine in Python has."""
-        ask_engine(self._narrow, self.buffers)
+        ask_engine(self._context.narrow, self.buffers)
 
     def find(self, count):
         """Contacts of the first ``count`` candidates, whose witnesses ``query`` has found."""

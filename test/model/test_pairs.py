@@ -57,6 +57,19 @@ def test_one_shape_or_none_has_no_pairs():
         assert geometry_pairs(CollisionFilters(), geometries, set()).shape == (0, 2)
 
 
+def test_a_pair_has_friction_of_1000_at_most():
+    """Coefficients of 1e14 in files mean that nothing slips."""
+    geometries = [
+        SimpleNamespace(body=i, link=f"link_{i}", material=None, friction=mu) for i, mu in enumerate((1e14, 0.5))
+    ]
+    assert pair_frictions(Scene(), geometries, [(0, 1)])[0].tolist() == [1000.0]
+    for geometry in geometries:
+        geometry.material = "glue"
+    mu, warnings = pair_frictions(Scene(materials={"glue": Material(2e3)}), geometries, [(0, 1)])
+    assert mu.tolist() == [1000.0]
+    assert warnings == ("friction 2000 of material glue is above 1000, the most that a pair has",)
+
+
 def test_materials_give_each_pair_what_they_give_it_alone():
     rng = np.random.default_rng(5)
     geometries = shapes(rng, 30)

@@ -68,6 +68,7 @@ def test_a_material_of_the_scene_counts_more_than_the_file():
     [
         (one_ball(drake=12), ":2: link 'base': <drake:mu_dynamic> of 12 is above 10; used as given"),
         (one_ball(gazebo=100), ":3: link 'base': <mu1> of 100 is above 10; used as given"),
+        (one_ball(gazebo=1e14), r":3: link 'base': <mu1> of 1e\+14 is above 1000, the most that a pair has"),
         (robot(link("base") + "\n<gazebo reference='hand'><mu1>1</mu1></gazebo>"), ":3: .* 'hand', which is no link"),
         (robot(link("base") + "\n<gazebo reference='base'><mu1>1</mu1><mu2>2</mu2></gazebo>"), "<mu2> differs from"),
     ],

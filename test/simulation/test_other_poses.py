@@ -48,6 +48,19 @@ def test_witnesses_are_those_of_the_step_itself(engine):
 
 
 @pytest.mark.parametrize("engine", ["coal", "fcl"])
+def test_the_step_s_shapes_are_not_made_once_more(engine, monkeypatch):
+    """Hulls of a humanoid's meshes took 0.4 s, in the first step in which something was fast."""
+    context = tumbling_boxes(engine).context
+
+    def forbidden(*_):
+        raise AssertionError("a narrow phase was made")
+
+    monkeypatch.setattr(type(context.narrow), "__init__", forbidden)
+    poses = OtherPoses(context, 4)
+    assert poses.buffers.witness is not context.buffers.witness
+
+
+@pytest.mark.parametrize("engine", ["coal", "fcl"])
 def test_tumbling_boxes_come_to_rest_from_event_to_event(engine):
     """With coal a kept point is named anew by rounding at a tie of features: the search for events goes on."""
     sim = tumbling_boxes(engine)

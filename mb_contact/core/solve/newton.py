@@ -67,6 +67,7 @@ JUMP_FROM = 1e-6  #: residual below which anchors that run on without better res
 MOST_MOVES = 1e3  #: and at most so many times their last move
 RAYS = 3  #: times that a ray must show itself
 RAY_STILL = 1e-10  #: d* W d over d* D d of a ray
+RAY_FAR = 1e6  #: impulses at least along d at which W d would outweigh q.d [sqrt(N s m/s)]: below it is a solution
 RAY_APART = 1e-5  #: distance of a ray from the cones, relative
 
 
@@ -95,7 +96,7 @@ def _is_ray(P, b0, b1, c0, c1):
         moved += d[i] * P.work.du[i]
         size += d[i] * d[i] * P.blocks.D[i]
         against += d[i] * P.q[i]
-    if not (against < 0.0 and abs(moved) <= RAY_STILL * size):
+    if not (against < 0.0 and abs(moved) <= min(RAY_STILL * size, -against * np.sqrt(size) / RAY_FAR)):
         return False
     return apart_from_cones(P.blocks, d, b0, b1) <= RAY_APART * np.sqrt(size)
 

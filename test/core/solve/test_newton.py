@@ -238,6 +238,23 @@ def test_a_contact_that_jams_in_its_last_state_is_solved_from_zero():
     np.testing.assert_array_equal(outcome.r[:3], 0.0)
 
 
+def test_wheels_of_an_axle_that_grip_sideways_are_no_ray():
+    """Two points that roll freely along x, a micrometre from lying on one line along y, and a body that turns.
+
+    Sideways impulses (y, -y) nearly move nothing and do work: the solver took them for a proof that no motion fulfils
+    the laws.  Their bound mu p is met before they stop the body: p = m g / 2, y = mu p.
+    """
+    points, friction, weight = [(0.0, -0.2, -0.3), (1e-6, 0.2, -0.3)], 1e5, 1.0
+    J = np.array([np.r_[np.cross(point, axis), axis] for point in points for axis in np.eye(3)[[2, 0, 1]]])
+    W = J @ np.diag([0.5, 0.5, 1.0 / 3.0, 0.02, 0.02, 0.02]) @ J.T
+    q = J @ [0.0, 0.0, 0.03, 0.0, 0.0, -0.02 * weight]
+    outcome = solve_blocks(W, q, [CONTACT] * 2, [3, 3], [0.0, 0.0, friction] * 2)
+    assert outcome.status == "solved"
+    half = 0.5 * weight
+    np.testing.assert_allclose(outcome.r, [half, 0.0, friction * half, half, 0.0, -friction * half], rtol=1e-6)
+    assert outcome.u[5] > 1e-8 > abs(outcome.u[2])  # the second point slips, against its impulse
+
+
 # --- compliances many orders apart ----------------------------------------------------------------
 
 
