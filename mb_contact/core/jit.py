@@ -72,6 +72,7 @@ def kernel(function):
 
     A kernel works on arrays that its caller owns: it makes none and keeps none, and is compiled without Numba's
     reference counts (30 atomic operations a call with two named tuples: forward dynamics of 7 bodies 2.3 -> 1.8 us).
+    Its indices count from the start of an array: none is negative.
     """
     return _compiled(function)
 

@@ -8,15 +8,22 @@ Functions are many and small, and most of a small one's time went into passes an
 * passes for what kernels do not have (``with``, closures, array expressions, reference counts);
 * types of calls and attributes, which Numba finds by trying all templates again at each call;
 * memory for Python's frames (``on_one_stack``).
+
+Indices count from the start of an array: Numba adds the size of the array to what is negative, which takes three
+instructions at every index and hides from LLVM that neighbours are neighbours (a step of the machine of 36 joints with
+closed loops: 45 -> 37 us).
 """
 
+import contextlib
 import functools
 import hashlib
 import types as python
 
+from llvmlite import ir
 from numba.core import compiler, itanium_mangler, typed_passes as typed, types, typing, untyped_passes as untyped
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import PassManager
+from numba.np import arrayobj
 
 
 def short_hash(text):
@@ -146,7 +153,26 @@ class KernelCompiler(compiler.CompilerBase):
         if digest is not None:
             text = f"{digest} {function.modname} {function.func_qualname} {function.firstlineno}"
             function.unique_id = int(short_hash(text), 16)
-        return super()._compile_bytecode()
+        with _indices_from_the_start():
+            return super()._compile_bytecode()
+
+
+@contextlib.contextmanager
+def _indices_from_the_start():
+    """Let Numba lower indices as they are; it compiles one function at a time (``numba.core.compiler_lock``)."""
+    usual = arrayobj.fix_integer_index
+    arrayobj.fix_integer_index = _as_it_is
+    try:
+        yield
+    finally:
+        arrayobj.fix_integer_index = usual
+
+
+def _as_it_is(context, builder, kind, index, size):
+    """An index of an array of this size; a literal that is negative is refused."""
+    if isinstance(index, ir.Constant) and kind.signed and index.constant < 0:
+        raise IndexError(f"the index {index.constant}: kernels count from the start of an array")
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
 
 
 def on_one_stack(function):

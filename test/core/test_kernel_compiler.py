@@ -9,10 +9,13 @@ import operator
 import resource
 import sys
 
+import numba
+import numpy as np
 import pytest
 from numba.core import types, typing
 from numba.core.registry import cpu_target
 
+from mb_contact.core.jit import DISABLE_JIT, kernel
 from mb_contact.core.kernel_compiler import KernelTyping, on_one_stack
 
 CALLS = 2000
@@ -73,3 +76,28 @@ def test_frames_are_in_one_piece_of_memory():
         return worst(depth)
 
     assert worst(300) >= CALLS > 10 * roomy(300)
+
+
+def entry(a, i):
+    return a[i]
+
+
+def last(a):
+    return a[-1]
+
+
+@pytest.mark.skipif(DISABLE_JIT, reason="plain Python counts from the end too")
+def test_indices_are_taken_as_they_are():
+    """Numba's own code of the same function looks at the sign of the index."""
+    looks = {}
+    for compiled in (kernel(entry), numba.njit(entry)):
+        assert compiled(np.array([1.0, 2.0]), 1) == 2.0
+        looks[compiled] = "icmp slt" in compiled.inspect_llvm(compiled.signatures[0])
+    assert list(looks.values()) == [False, True]
+
+
+@pytest.mark.skipif(DISABLE_JIT, reason="plain Python counts from the end too")
+def test_an_index_from_the_end_is_refused_where_it_can_be_seen():
+    with pytest.raises(IndexError, match="the index -1: kernels count from the start"):
+        kernel(last)(np.array([1.0, 2.0]))
+    assert numba.njit(last)(np.array([1.0, 2.0])) == 2.0  # Numba's own functions are left alone
