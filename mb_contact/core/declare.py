@@ -130,7 +130,8 @@ def _words(value):
 def _define_fields(kind):
     """How kernels read a handle's fields: as structref does, but without Numba's reference counts.
 
-    Those took atomic operations for every array of every tuple that a kernel looked at.
+    Those took atomic operations for every array of every tuple that a kernel looked at.  No kernel writes a field, so
+    LLVM may keep what it has read of it (a step of 36 joints with closed loops: 38.1 -> 36.5 us).
     """
 
     @infer_getattr
@@ -143,9 +144,13 @@ def _define_fields(kind):
     @lower_getattr_generic(kind)
     def read(context, builder, handle_type, value, name):
         reference = cgutils.create_struct_proxy(handle_type)(context, builder, value=value)
+        first = len(builder.block.instructions)
         header = builder.bitcast(reference.meminfo, _meminfo_struct_type.as_pointer())
         data_type = handle_type.get_data_type()
         where = context.data_model_manager[data_type].get_value_type().as_pointer()
         data = builder.bitcast(builder.load(cgutils.gep(builder, header, 0, DATA)), where)
         field = getattr(cgutils.create_struct_proxy(data_type)(context, builder, ref=data), name)
+        for instruction in builder.block.instructions[first:]:
+            if instruction.opname == "load":
+                instruction.set_metadata("invariant.load", builder.module.add_metadata([]))
         return imputils.impl_ret_borrowed(context, builder, handle_type.field_dict[name], field)
