@@ -5,7 +5,9 @@
 
 Where a core sleeps, 20 to 40 microseconds pass until a thread goes on there, and the writer that wakes it pays 15 more:
 a round trip of two processes takes 120 microseconds with threads that sleep and 20 with threads that look.  So a
-thread whose samples have come quickly looks for the next ones, and gives way to others between two looks.
+thread whose samples have come quickly looks for the next ones, and gives way to others between two looks.  Where
+others then take its core for long, two cores are not free for the two ends: it sleeps, and the more often that happens
+the longer it leaves looking alone.
 """
 
 import ctypes
@@ -21,7 +23,9 @@ from cyclonedds.core import GuardCondition, WaitSet
 
 from mb_contact.ros.embedded import dds_raw
 
-LOOK_SECONDS = 0.5e-3  #: that a thread looks before it sleeps, where samples came within that time before
+LOOK_SECONDS = 0.8e-3  #: that a thread looks before it sleeps, where samples came within that time before
+_CROWDED = 150e-6  #: seconds between two looks after which others have had the core
+_MOST_RESTS = 1024  #: waits at most that a thread sleeps at once after that
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _ROUNDS = 4  #: at each reader at most, at a time
 _ROOM = 64  #: readers that one look tells of; the next look tells of the others
@@ -47,7 +51,7 @@ class Waiter:
         self._told: dict[int, Any] = {}  #: source, or None for the guard, by what the wait set tells
         self._room = (ctypes.c_void_p * _ROOM)()
         self._alone = len(os.sched_getaffinity(0)) < 2  # who looks would keep the core from who answers
-        self._quick = False
+        self._quick, self._rests, self._resting = False, 0, 0
         self._told[dds_raw.attach(self._waitset, self._guard)] = None
 
     def attach(self, source: Any) -> None:
@@ -84,12 +88,26 @@ class Waiter:
         begun = time.perf_counter()
         ready, end = self._look(0.0), begun + min(seconds, LOOK_SECONDS)
         if not ready and self._quick and not self._alone:
-            while not ready and time.perf_counter() < end:
-                os.sched_yield()
-                ready = self._look(0.0)
+            ready = self._look_on(begun, end)
         if not ready and seconds > 0.0:
             ready = self._look(seconds - (time.perf_counter() - begun))
         self._quick = bool(ready) and time.perf_counter() < end
+        return ready
+
+    def _look_on(self, now, end):
+        """Look until ``end``, or until others have taken the core; sources that have something."""
+        if self._resting:
+            self._resting -= 1
+            return []
+        ready: list[Any] = []
+        while not ready and now < end:
+            os.sched_yield()
+            before, now = now, time.perf_counter()
+            ready = self._look(0.0)
+            if now - before > _CROWDED:
+                self._resting = self._rests = min(_MOST_RESTS, 2 * self._rests + 1)
+                return ready
+        self._rests = max(0, self._rests - 1)
         return ready
 
     def _look(self, seconds):

@@ -105,6 +105,7 @@ def looks(monkeypatch):
 def test_a_thread_looks_on_where_samples_come_quickly_and_sleeps_where_not(ends, monkeypatch):
     """After a quick answer it looks for the next one without sleeping; a wait that is long makes it sleep at once."""
     monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(waiting, "_CROWDED", 10.0)  # whatever else runs here
     port, heard, send = ends
     port._alone = False  # as with two cores
     send("first", 1)
@@ -120,6 +121,21 @@ def test_a_thread_looks_on_where_samples_come_quickly_and_sleeps_where_not(ends,
     seconds.clear()
     port.spin_once(0.2)
     assert len(seconds) == 2 and seconds[1] > 0.15  # one look, one sleep
+
+
+def test_a_thread_whose_core_others_take_sleeps_and_looks_more_rarely(ends, monkeypatch):
+    """Each time that others have had the core, twice as many waits pass without looking on, and one."""
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(waiting.os, "sched_yield", lambda: time.sleep(0.001))
+    port, _, _ = ends
+    port._alone, seconds, looked = False, looks(monkeypatch), []
+    for _ in range(12):
+        port._quick = True  # as after a quick answer
+        seconds.clear()
+        port.spin_once(0.002)
+        looked.append(len(seconds) == 3)  # at once, once more, asleep
+        assert len(seconds) in (2, 3)
+    assert [i for i, on in enumerate(looked) if on] == [0, 2, 6]
 
 
 def test_on_a_single_core_nobody_looks_on(ends, monkeypatch):
