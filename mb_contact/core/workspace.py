@@ -14,6 +14,7 @@ from mb_contact.types import CLOSURE_ROWS, JOINT_ROWS, Closures, Gears
 
 EFFORTS, DAMPING, CONTACTS, LIMITS, WRENCHES, LOOPS = range(6)  #: entries of StepWork.work_terms
 KINETIC, POTENTIAL = range(2)  #: of StepWork.energy
+WORK_DONE, ENERGY_START = range(2)  #: of StepWork.sums
 GAINED, PUSHED_OUT, UNLAWFUL, REMOVED = range(4)  #: of StepWork.contact_energy
 STAGE, ITERATIONS, BAD_BODY, LANDED = range(4)  #: of StepWork.info
 MOTION, GAIN = range(2)  #: of Solution.proof
@@ -324,6 +325,8 @@ class StepWork(NamedTuple):
     group_velocity: Annotated[Reals, "n", 3]  #: momentum, then velocity of the centre of mass
     energy: Annotated[Reals, 2]  #: kinetic and potential energy of the current state [J]
     falling: Annotated[Reals, 1]  #: power of gravity in it [W]
+    sums: Annotated[Reals, 2]  #: work since the start, and the energy then [J]
+    saturation: Annotated[Reals, "N"]  #: of servos before a step among several
     info: Annotated[Integers, 4]  #: solver (SOLVER_*), Newton steps, singular body, contacts that the step stopped
     row_bias: Annotated[Reals, "c", 3]  #: what the rows' velocities after the step have beyond the linear model [m/s]
     shift: Annotated[Reals, "N"]  #: by which the step starts behind q for its impacts' sake: q o exp(-shift) [rad, m]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mb_contact.checks import Floats
+from mb_contact.checks import Floats, as_whole
 from mb_contact.model.scene import Scene
 from mb_contact.simulation.results import Step
 from mb_contact.simulation.simulator import Simulator
@@ -66,8 +66,15 @@ class WatchedSimulator(Simulator):
         self.samples.clear()
         self._sample()
 
-    def step(self, effort: ArrayLike | None = None, time_step: float | None = None) -> Step:
-        """Advance by one time step; see :meth:`Simulator.step`."""
+    def step(self, effort: ArrayLike | None = None, time_step: float | None = None, steps: int = 1) -> Step:
+        """Advance by one time step, or by several one by one, with samples in between; see :meth:`Simulator.step`."""
+        events: tuple[Any, ...] = ()
+        for _ in range(as_whole(steps, "steps")):
+            result = self._step(effort, time_step)
+            result.events = events = (*events, *result.events)
+        return result
+
+    def _step(self, effort, time_step):
         result = super().step(effort, time_step)
         self.energy_balance = result.certificate.energy_balance
         self._last, self._penetration = result, max(self._penetration, result.certificate.penetration)

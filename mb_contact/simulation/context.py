@@ -204,7 +204,7 @@ class StepContext:
         if self.memory is not None:
             for new, old in zip(kept, self.kept):
                 new[: min(len(new), len(old))] = old[: len(new)]
-            for name in ("energy", "falling", "joint_effort", "geom_impulse", "external"):
+            for name in ("energy", "falling", "sums", "joint_effort", "geom_impulse", "external"):
                 getattr(work, name)[:] = getattr(self.work, name)
             for new, old in zip(memory, self.memory):
                 new[: min(len(new), len(old))] = old[: len(new)]

@@ -9,6 +9,8 @@ solved impulses as forces, ``conclude`` makes its result the state.  ``advance``
 choose their own steps.
 """
 
+from functools import partial
+
 import numpy as np
 
 from mb_contact.core.collision.closed_forms import ASKED
@@ -57,19 +59,30 @@ class SemiImplicitEuler:
 
     def __init__(self, context):
         self._kernel = _whole.euler_step if context.N < UNLOCKED else _whole.long_euler_step
-        self._whole = None
+        self._whole = self._many = None  # loaded or compiled by the first call
 
     @staticmethod
     def compile(handle):
         """Take a step with either form of the whole step."""
         for kernel in (_whole.euler_step, _whole.long_euler_step):
             kernel(handle, False)
+        _whole.euler_steps(handle, 0)
 
     def step(self, handle, stage):
         """The whole step, from BEGIN or behind an engine's answers; returns a status."""
-        if self._whole is None:  # loaded or compiled by the first step
+        if self._whole is None:
             self._whole = entry_for(self._kernel, handle, False)
         return self._whole(handle, stage != BEGIN)
+
+    def bind(self, handle):
+        """``step`` from BEGIN, without arguments."""
+        return partial(entry_for(self._kernel, handle, False), handle, False)
+
+    def steps(self, handle, count):
+        """Up to ``count`` whole steps, behind the last of which Python is needed; how many."""
+        if self._many is None:
+            self._many = entry_for(_whole.euler_steps, handle, count)
+        return self._many(handle, count)
 
     def free(self, handle):
         """Velocity after the step without contacts, into the handle's ``work.v_free``; returns a status."""
@@ -118,7 +131,7 @@ class Flow:
         self._kernel = _flow_step.flow_step if context.N < UNLOCKED else _flow_step.long_flow_step
         #: compiled last of what it needs
         self.kernel = _flow_step.free_flow if scene.collision_scheme == "event" else self._kernel
-        self._whole = None
+        self._whole = self._many = None
 
     def step(self, handle, stage):
         """The whole step, from BEGIN or behind an engine's answers; returns a status."""
@@ -126,6 +139,18 @@ class Flow:
         if self._whole is None:
             self._whole = entry_for(self._kernel, handle, *handles, stage)
         return self._whole(handle, *handles, stage)
+
+    def bind(self, handle):
+        """``step`` from BEGIN, without arguments."""
+        arguments = handle, *self.handles(), BEGIN
+        return partial(entry_for(self._kernel, *arguments), *arguments)
+
+    def steps(self, handle, count):
+        """Up to ``count`` whole steps, behind the last of which Python is needed; how many."""
+        handles = self.handles()
+        if self._many is None:
+            self._many = entry_for(_flow_step.flow_steps, handle, *handles, count)
+        return self._many(handle, *handles, count)
 
     def handles(self):
         """The flow and the room for where it ends, as kernels take them."""
@@ -135,6 +160,7 @@ class Flow:
         """Take a step with either form of the whole step."""
         for kernel in (_flow_step.flow_step, _flow_step.long_flow_step):
             kernel(handle, *self.handles(), BEGIN)
+        _flow_step.flow_steps(handle, *self.handles(), 0)
 
     def ask_engine(self):
         """Witnesses of the pairs that have no closed form, where the step ends."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mb_contact.checks import as_positive, as_vector
+from mb_contact.checks import as_positive, as_vector, as_whole
 from mb_contact.core.handle import ONLY_ROWS, TIED
 from mb_contact.errors import InputError
 from mb_contact.model.scene import Scene
@@ -53,12 +53,10 @@ class Simulator(Readings):
 
     Examples
     --------
-    A box on a table:
-
     >>> sim = mb.Simulator("package://mb_contact/config/box_on_table.yaml")
-    >>> step = sim.step()
+    >>> step = sim.step(steps=10)
     >>> sim.time, sim.step_count, sim.time_step, sim.gravity
-    (0.001, 1, 0.001, array([ 0., 0., -9.81]))
+    (0.01, 10, 0.001, array([ 0., 0., -9.81]))
     >>> weight = sim.contact_impulse("box")[5] / sim.time_step
     >>> np.isclose(weight, 9.81 * sim.world.tree.mass[0])
     True
@@ -352,31 +350,35 @@ class Simulator(Readings):
 
     # --- stepping -----------------------------------------------------------------------------
 
-    def step(self, effort: ArrayLike | None = None, time_step: float | None = None) -> Step:
-        """Advance by one time step.
+    def step(self, effort: ArrayLike | None = None, time_step: float | None = None, steps: int = 1) -> Step:
+        """Advance by one time step, or by several under the same efforts.
 
         Parameters
         ----------
         effort : array_like (joints,), optional
             Of ``world.joint_names``, in body coordinates ``hinge_names`` [N m, N]; zero if left out, clamped to limits.
         time_step : float, optional
-            Length of this step [s]; ``self.time_step`` if left out.
+            Length of a step [s]; ``self.time_step`` if left out.
+        steps : int
+            How many, with the bits of one by one; in compiled code without Python's lock (docs/performance.md).
 
         Returns
         -------
         Step
+            The last one; its ``events`` are those of all.
 
         Raises
         ------
         InputError
-            The efforts have the wrong length or are not finite, or the step is not above zero; nothing has changed.
+            Efforts of another length or not finite, a step that is not above zero, or no steps; nothing has changed.
         DynamicsError
-            A hinge carries no inertia, or the state runs away (``runaway.py``); the state has not changed.
+            A hinge carries no inertia, or the state runs away (``runaway.py``); the state is that before the step that
+            failed.
         """
-        dt = self.time_step if time_step is None else as_positive(time_step, "time_step")
-        commanded = len(self.world.joint_names) + len(self.world.hinge_names)
-        command = None if effort is None else as_vector(effort, commanded, "effort")
-        return self._stepper.step(dt, command)
+        dt = self._state.time_step if time_step is None else as_positive(time_step, "time_step")
+        if effort is not None:
+            effort = as_vector(effort, len(self.world.joint_names) + len(self.world.hinge_names), "effort")
+        return self._stepper.step(dt, effort, steps if steps == 1 else as_whole(steps, "steps"))
 
     def contact_problem(self) -> Any:
         """The contact problem that the last step solved, for study (J14 Eq. 53).
@@ -393,7 +395,6 @@ class Simulator(Readings):
         """
         if self.context.last is None:
             raise InputError("there is no contact problem yet: take a step first")
-        model = self.scene.friction_model
-        if model in ("no_slip", "viscous"):
+        if (model := self.scene.friction_model) in ("no_slip", "viscous"):
             raise InputError(f"a step with friction_model {model} has no polyhedral contact problem")
         return study("posed_contact_problem")(self.context)

@@ -13,6 +13,7 @@ from mb_contact.checks import as_vector
 from mb_contact.core.step import closing as _closing
 from mb_contact.core.tree.articulated import impulse_response
 from mb_contact.core.tree.embedding import LOST, widest_aggregate
+from mb_contact.core.workspace import ENERGY_START, WORK_DONE
 from mb_contact.dynamics import mass_matrix
 from mb_contact.dynamics.arguments import quaternions, refuse_zero_quaternions
 from mb_contact.errors import InputError
@@ -54,8 +55,6 @@ class SimulationState:
     step_count : int
     even_steps, time_before
         Steps of ``time_step`` since the last of another length, and the time then [s].
-    work_done, energy_start : float
-        Work since the start, and the energy then [J].
     derived : dict
         What queries have computed of the present state.
     """
@@ -64,8 +63,25 @@ class SimulationState:
         self.context = context
         self.time_step = context.dt
         self.context.last, self.derived = None, {}
-        self.work_done = self.energy_start = 0.0
         self.step_count, self.even_steps, self.time_before = 0, 0, 0.0
+
+    @property
+    def work_done(self):
+        """Work since the start [J]; settable."""
+        return float(self.context.work.sums[WORK_DONE])
+
+    @work_done.setter
+    def work_done(self, work):
+        self.context.work.sums[WORK_DONE] = work
+
+    @property
+    def energy_start(self):
+        """Energy at the start [J]; settable."""
+        return float(self.context.work.sums[ENERGY_START])
+
+    @energy_start.setter
+    def energy_start(self, energy):
+        self.context.work.sums[ENERGY_START] = energy
 
     @property
     def time(self):
@@ -77,16 +93,20 @@ class SimulationState:
         kinetic, potential = self.context.work.energy.tolist()
         return kinetic + potential
 
-    def finish_step(self, start, work):
-        """Count a step from the LastStep ``start`` that did ``work`` [J]; the time at its end."""
-        self.step_count += 1
-        self.work_done += work
-        self.context.last, self.derived = start, {}
+    def finish_steps(self, start, count):
+        """Count so many steps, the last of them from the LastStep ``start``; the time at its end."""
+        self.step_count += count
+        self.context.last = start
+        if self.derived:
+            self.derived = {}
         length = self.time_step
         if start.dt != length:
-            self.even_steps, self.time_before = 0, self.time + start.dt
-            return self.time_before
-        self.even_steps += 1
+            time = self.time
+            for _ in range(count):  # as one by one, to the last bit
+                time += start.dt
+            self.even_steps, self.time_before = 0, time
+            return time
+        self.even_steps += count
         return self.time_before + self.even_steps * length
 
     def reset(self):

@@ -3,6 +3,9 @@
 
 """One step of a simulation: detect, assemble, solve, integrate; refuse what runs away; certify the result."""
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from mb_contact.core.handle import DT, IMPACT_SPEED, PROJECTION
@@ -10,15 +13,12 @@ from mb_contact.core.integrate.flow_step import ANSWERED, ANSWERED_AT_END, BEGIN
 from mb_contact.core.integrate.whole import account
 from mb_contact.core.workspace import (
     BAD_BODY,
-    BALANCE,
     COLUMNS,
     CONTACTS,
-    ENERGY,
     HEAD,
     LANDINGS,
     POINTS,
     TIME_STEPPED,
-    WORK,
 )
 from mb_contact.dynamics.arguments import singular_hinge_message
 from mb_contact.errors import DynamicsError
@@ -29,6 +29,27 @@ from mb_contact.simulation.results import Impact, Step
 from mb_contact.simulation.runaway import refuse_runaway, watch
 from mb_contact.simulation.state import LastStep
 from mb_contact.types import ASK_AT_END, ASK_ENGINE, IN_PARTS, LOOP_LOST, NOT_FINITE, OK, SINGULAR_HINGE, STEP_TOO_SMALL
+
+MOST = 256  #: steps of one compiled call: between two, Python can be interrupted
+
+
+class Bound(NamedTuple):
+    """What a step looks at on which nothing but efforts acts, until workspaces are allocated anew.
+
+    A compiled step fills the caches, behind which every attribute that Python looks up costs some ten nanoseconds.
+    """
+
+    handle: object
+    call: Callable | None  #: the compiled step; returns a status
+    effort: np.ndarray  #: of the context, as what follows
+    settings: np.ndarray
+    record: np.ndarray
+    views: dict  #: by a number of contact points, the part of ``record`` that is filled
+    solver_names: Sequence
+    pair_links: Sequence
+
+
+NOTHING = Bound(*[None] * len(Bound._fields))
 
 
 class Stepper:
@@ -44,76 +65,155 @@ class Stepper:
         context = self._context
         self._projects = context.drift[PROJECTION] > 0.0 and context.couplings.rows > 0
         self._in_one_call = context.events is None and not self._projects and type(context.contact_step) is ContactStep
+        self._hinged = len(context.hinges.body) > 0
+        #: what a step needs or changes beside efforts
+        self._more = self._hinged or context.motions is not None or len(context.joints.servos) > 0
+        self._bound = NOTHING
         self._last = None  # LastStep of a step in one call: those of one length start from the same arrays
 
-    def step(self, dt, command):
-        """Advance by dt [s] under commanded efforts (joints,), None for none; the Step.
+    def step(self, dt, command, steps=1):
+        """Advance by ``steps`` steps of dt [s] under commanded efforts (joints,), None for none; the last Step.
+
+        Its ``events`` are those of all of them.
 
         Raises
         ------
         DynamicsError
-            A hinge carries no inertia, or the state runs away; the state has not changed.
+            A hinge carries no inertia, or the state runs away; the state is that before the step that failed.
         """
-        state, context = self._state, self._context
-        start = self._advance(dt, command)
-        record = context.work.record
-        numbers = record[: HEAD + COLUMNS * int(record.item(POINTS))].copy()
-        time = state.finish_step(start, numbers.item(WORK))
-        numbers[BALANCE] = numbers.item(ENERGY) - state.energy_start - state.work_done
-        events = () if context.impacts is None else tuple(context.impacts.events)
-        result = Step(time, numbers, context.contact_step.solver_names, context.pair_links, events)
-        if numbers.item(LANDINGS):
-            result.events += (self._landing(dt, result.certificate),)
+        bound, context = self._bound, self._context
+        if steps != 1 or bound.handle is not context.handle or context.wrenches.act or context.impacts is not None:
+            return self._take_one(dt, command) if steps == 1 else self._take(dt, command, steps)
+        _, call, effort, settings, *_ = bound
+        before, length, done = effort.tobytes(), settings.item(DT), False
+        try:
+            effort.fill(0.0)
+            settings[DT] = dt
+            if command is not None:
+                effort[context.world.joint_v] = command
+            done = call() == OK
+        finally:
+            if not done:
+                effort[:], settings[DT] = np.frombuffer(before), length
+        return self._tell(bound, self._start(dt), 1) if done else self._take_one(dt, command)
+
+    def _take(self, dt, command, steps):
+        """Several steps: as many in one call as it takes."""
+        events = ()
+        while steps > 0:
+            taken = self._take_many(dt, command, steps)
+            result = self._tell(self._arrays(), self._start(dt), taken) if taken else self.step(dt, command)
+            steps -= taken or 1
+            result.events = events = events + result.events
         return result
 
-    def _advance(self, dt, command):
-        """The state after dt [s] under the commanded efforts, its numbers in ``work.record``; what it started from.
+    def _take_one(self, dt, command):
+        """A step on which anything may act, and that may need anything."""
+        start = self._under(dt, command, self._step_whole)
+        arrays = self._arrays()
+        if self._in_one_call and not self._more:
+            self._bound = arrays
+        return self._tell(arrays, start, 1)
 
-        After any failure all is as it was.
+    def _arrays(self):
+        """Bound of the present arrays."""
+        context, bound = self._context, self._bound
+        if bound.handle is context.handle:
+            return bound
+        names, links = context.contact_step.solver_names, context.pair_links
+        call = context.integrator.bind(context.handle) if self._in_one_call else None
+        return Bound(context.handle, call, context.effort, context.settings, context.work.record, {}, names, links)
+
+    def _tell(self, bound, start, count):
+        """The Step behind so many, the last of them from the LastStep ``start``."""
+        _, _, _, _, record, views, names, links = bound
+        points = record.item(POINTS)
+        view = views.get(points)
+        if view is None:
+            view = views[points] = record[: HEAD + COLUMNS * int(points)]
+        impacts = self._context.impacts
+        events = () if impacts is None else tuple(impacts.events)
+        result = Step(self._state.finish_steps(start, count), view.copy(), names, links, events)
+        if record.item(LANDINGS):
+            result.events += (self._landing(start.dt, result.certificate),)
+        return result
+
+    def _take_many(self, dt, command, steps):
+        """Up to so many steps in one compiled call; how many, 0 where the next one needs Python."""
+        context = self._context
+        if not self._in_one_call or self._hinged or context.motions is not None or context.wrenches.act:
+            return 0
+        if context.impacts is not None:
+            context.impacts.begin(self._state.time)
+        return self._under(dt, command, lambda _dt: context.integrator.steps(context.handle, min(steps, MOST)))
+
+    def _under(self, dt, command, take):
+        """What ``take(dt)`` returns under the commanded efforts, and at first under what else acts on a step of dt [s].
+
+        Where it fails, or returns nothing, all is as it was.
         """
+        context = self._context
+        effort, settings = context.effort, context.settings
+        before, length = effort.tobytes(), settings.item(DT)
+        more = self._save_more() if self._more or context.wrenches.act else None
+        done = None
+        try:
+            effort.fill(0.0)
+            settings[DT] = dt
+            if self._hinged:
+                command_hinges(context, 0.0 if command is None else command, effort)
+            elif command is not None:
+                effort[context.world.joint_v] = command
+            if more is not None:
+                self._begin_more(dt)
+            done = take(dt)
+            return done
+        finally:
+            if not done:
+                effort[:], settings[DT] = np.frombuffer(before), length
+                if more is not None:
+                    self._restore_more(*more)
+
+    def _save_more(self):
+        """What ``_restore_more`` takes: servos, motions and wrenches, which change in a step."""
         context, wrenches = self._context, self._context.wrenches
-        effort, length = context.effort.tobytes(), context.settings.item(DT)
-        saturation = context.joints.saturation.copy() if len(context.joints.servos) else 0.0
         driven = None if context.motions is None else context.motions.save()
         acting = (wrenches.save(), wrenches.applied, context.work.external.copy()) if wrenches.act else None
-        try:
-            context.effort.fill(0.0)
-            if len(context.hinges.body):
-                command_hinges(context, 0.0 if command is None else command, context.effort)
-            elif command is not None:
-                context.effort[context.world.joint_v] = command
-            context.settings[DT] = dt
-            if driven is not None:
-                context.motions.begin(self._state.time, dt)
-            if acting:
-                wrenches.apply(context.kin, self._state.time + 0.5 * dt, context.work.external)
-            return self._step_whole(dt) or self._step_in_parts(dt)
-        except BaseException:
-            context.effort[:], context.settings[DT] = np.frombuffer(effort), length
-            context.joints.saturation[:] = saturation
-            if driven is not None:
-                context.motions.restore(driven)
-            if acting:
-                saved, wrenches.applied, context.work.external[:] = acting
-                wrenches.restore(saved)
-            raise
+        return context.joints.saturation.copy(), driven, acting
+
+    def _begin_more(self, dt):
+        """Motions and wrenches of the step of dt [s] that comes."""
+        context, time = self._context, self._state.time
+        if context.motions is not None:
+            context.motions.begin(time, dt)
+        context.wrenches.apply(context.kin, time + 0.5 * dt, context.work.external)
+
+    def _restore_more(self, saturation, driven, acting):
+        """As ``_save_more`` found it."""
+        context = self._context
+        context.joints.saturation[:] = saturation
+        if driven is not None:
+            context.motions.restore(driven)
+        if acting:
+            saved, context.wrenches.applied, context.work.external[:] = acting
+            context.wrenches.restore(saved)
 
     def in_one_call(self):
         """Whether the scene's steps are one compiled call, but for what happens in some of them."""
         return self._in_one_call
 
     def _step_whole(self, dt):
-        """One compiled call, and one more each time that the engine is asked; None where the step needs more."""
+        """One compiled call, and one more each time that the engine is asked; in parts where the step needs more."""
         context = self._context
         if not self._in_one_call:
-            return None
+            return self._step_in_parts(dt)
         if context.impacts is not None:
             context.impacts.begin(self._state.time)
         integrator, handle = context.integrator, context.handle
         stage, status = BEGIN, integrator.step(handle, BEGIN)
         while status != OK:
             if status == IN_PARTS:
-                return None
+                return self._step_in_parts(dt)
             if status == ASK_ENGINE:
                 context.ask_engine()
                 stage = ANSWERED
@@ -125,7 +225,11 @@ class Stepper:
             else:
                 raise self._error(status)
             status = integrator.step(handle, stage)
-        work, last = context.work, self._last
+        return self._start(dt)
+
+    def _start(self, dt):
+        """LastStep of the compiled step of dt [s] that was taken last."""
+        work, last = self._context.work, self._last
         if last is None or last.q is not work.q_start or last.dt != dt:
             last = self._last = LastStep(work.q_start, work.v_start, work.gravity_start, dt)
         return last

@@ -29,6 +29,7 @@ class ExternalWrenches:
     def __init__(self, world):
         self._world = world
         self._acting = {}
+        self.act = False  #: whether a wrench may act, or did in the last step
         self.applied = []  #: (link, body, wrench (6,) about the body's origin in world axes) of the last step
 
     def hold(self, link, wrench, axes, time, duration):
@@ -43,12 +44,8 @@ class ExternalWrenches:
             self._acting.pop(link, None)
             return
         until = math.inf if duration is None else time + float(duration)
+        self.act = True
         self._acting[link] = Wrench(tuple(as_vector(wrench, 6, "wrench").tolist()), axes, until)
-
-    @property
-    def act(self):
-        """Whether a wrench acts, or did in the last step."""
-        return bool(self._acting or self.applied)
 
     def save(self):
         """What ``restore`` takes."""
@@ -56,12 +53,13 @@ class ExternalWrenches:
 
     def restore(self, saved=()):
         """Go on with saved wrenches, by default none."""
-        self._acting = dict(saved)
+        self._acting, self.act = dict(saved), True
 
     def apply(self, kin, time, external):
         """Sums on the bodies, ``external`` (n, 6), about their origins in world axes, for a step at ``time``."""
         if not self._acting and not self.applied:
-            return  # as in the step before: nothing acts
+            self.act = False
+            return  # as in the step before
         external[:] = 0.0
         self.applied = []
         for link, wrench in list(self._acting.items()):

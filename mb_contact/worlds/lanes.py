@@ -22,7 +22,6 @@ from mb_contact.core.worlds.store import (
     STEP,
     STORE_TOO_SMALL,
     TAKEN,
-    WORK_DONE,
     WORLD,
     Lane,
     make_lane_handle,
@@ -158,7 +157,7 @@ class ThreadLane:
     def _take_step(self, store, w, failed):
         """The step of world w that the compiled call cannot take, or the failure of that world."""
         lane, state, at = self._lane, self.state, self._lane.at
-        self._set_numbers(int(store.arrays.steps[w] + at[STEP]), float(lane.sums[WORK_DONE]))
+        self._set_steps(int(store.arrays.steps[w] + at[STEP]))
         try:
             self._stepper.step(state.time_step, lane.command.copy())
             at[TAKEN] = 1
@@ -167,18 +166,17 @@ class ThreadLane:
 
     def state_of(self, store, values, w):
         """Saved State of world w."""
-        context, state, arrays = self.context, self.state, store.arrays
+        context, arrays = self.context, store.arrays
         _run.show_world(context.handle, self.handle, store.handle, values.handle, w)
         context.work.joint_effort[:] = arrays.joint_effort[w]
         context.work.geom_impulse[:] = arrays.geom_impulse[w]
         context.effort[context.world.joint_v] = arrays.effort[w]
-        self._set_numbers(int(arrays.steps[w]), float(arrays.work_done[w]))
-        state.energy_start = float(arrays.energy_start[w])
-        return state.save()
+        self._set_steps(int(arrays.steps[w]))
+        return self.state.save()
 
-    def _set_numbers(self, steps, work_done):
+    def _set_steps(self, steps):
         state = self.state
-        state.step_count, state.even_steps, state.time_before, state.work_done = steps, steps, 0.0, work_done
+        state.step_count, state.even_steps, state.time_before = steps, steps, 0.0
 
 
 def _as_built(world):

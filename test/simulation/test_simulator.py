@@ -208,6 +208,8 @@ def test_the_command_of_a_failed_step_is_not_kept(monkeypatch, dual_arm):
     dual_arm.step(np.full(len(dual_arm.world.joint_names), 0.5))
     before = dual_arm.save().effort
     monkeypatch.setattr(dual_arm.context.integrator, "step", lambda _handle, _stage: NOT_FINITE)
+    stepper = dual_arm._stepper
+    monkeypatch.setattr(stepper, "_bound", stepper._bound._replace(call=lambda: NOT_FINITE))
     with pytest.raises(mb.DynamicsError):
         dual_arm.step(np.full(len(dual_arm.world.joint_names), 9.0))
     np.testing.assert_array_equal(dual_arm.save().effort, before)

@@ -17,9 +17,9 @@ from mb_contact.core.integrate.held_servos import saturate_flow
 from mb_contact.core.integrate.kept_contacts import hold_impulses, look_at_end, solve_at_end
 from mb_contact.core.integrate.midpoint import midpoint_flow
 from mb_contact.core.integrate.runge_kutta import adaptive_flow, fixed_flow
-from mb_contact.core.integrate.whole import account, detect, find_impulses
+from mb_contact.core.integrate.whole import account, detect, find_impulses, keep_servos, restore_servos
 from mb_contact.core.jit import kernel, unlocked
-from mb_contact.core.workspace import KINETIC, POTENTIAL
+from mb_contact.core.workspace import KINETIC, LANDINGS, POTENTIAL
 from mb_contact.types import ASK_AT_END, IN_PARTS, LIMIT_MISSED, OK
 
 FIXED, ADAPTIVE, MIDPOINT = range(3)  #: entry of FlowArrays.rule: one step of a tableau, as many as needed, midpoint
@@ -70,6 +70,19 @@ def flow_step(h, f, p, stage):
 def long_flow_step(h, f, p, stage):
     """``flow_step`` without Python's lock, for worlds whose steps take longer than its way there and back."""
     return flow_step(h, f, p, stage)
+
+
+@unlocked
+def flow_steps(h, f, p, count):
+    """Up to ``count`` steps under the same efforts, as ``euler_steps`` takes them; how many."""
+    for i in range(count):
+        keep_servos(h)
+        if flow_step(h, f, p, BEGIN) != OK:
+            restore_servos(h)
+            return i
+        if h.work.record[LANDINGS] > 0.0:
+            return i + 1
+    return count
 
 
 @kernel

@@ -9,6 +9,7 @@
 projection of loops take the same kernels one by one (``simulation/contact_step.py``).
 """
 
+from mb_contact.core.arrays import copy
 from mb_contact.core.collision.closed_forms import NEAR
 from mb_contact.core.constraints.loop import release_threads
 from mb_contact.core.handle import DT, HAPPEN
@@ -23,10 +24,14 @@ from mb_contact.core.step.report import summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
 from mb_contact.core.workspace import (
+    BALANCE,
     CONTACTS,
+    ENERGY,
     ENERGY_GAINED,
     ENERGY_REMOVED,
+    ENERGY_START,
     KINETIC,
+    LANDINGS,
     LIMITS,
     MAY_SLEEP,
     POTENTIAL,
@@ -36,6 +41,7 @@ from mb_contact.core.workspace import (
     TIME_STEPPED,
     UNLAWFUL,
     WORK,
+    WORK_DONE,
 )
 from mb_contact.types import ASK_ENGINE, IN_PARTS, LIMIT_MISSED, OK, TOO_MANY_CONTACTS
 
@@ -89,6 +95,36 @@ def long_euler_step(h, answered):
     Two threads with a box on a table each took twice the time of one thread with both.
     """
     return euler_step(h, answered)
+
+
+@unlocked
+def euler_steps(h, count):
+    """Up to ``count`` steps under the same efforts, without Python's lock; how many.
+
+    The last of them has a landing, or is followed by one for which ``euler_step`` needs Python.
+    """
+    for i in range(count):
+        keep_servos(h)
+        if euler_step(h, False) != OK:
+            restore_servos(h)
+            return i
+        if h.work.record[LANDINGS] > 0.0:
+            return i + 1
+    return count
+
+
+@kernel
+def keep_servos(h):
+    """Which servos are at their limits before a step."""
+    if h.joints.servos.shape[0] > 0:
+        copy(h.v.shape[0], h.joints.saturation, h.work.saturation)
+
+
+@kernel
+def restore_servos(h):
+    """As they were: the step has not been taken."""
+    if h.joints.servos.shape[0] > 0:
+        copy(h.v.shape[0], h.work.saturation, h.joints.saturation)
 
 
 @kernel
@@ -164,6 +200,8 @@ def account(h, lag, removes, kinetic, potential, falling, impacts):
     out[ENERGY_GAINED] = told if told > bound else 0.0
     out[ENERGY_REMOVED] = removed
     out[WORK] = done
+    h.work.sums[WORK_DONE] += done
+    out[BALANCE] = out[ENERGY] - h.work.sums[ENERGY_START] - h.work.sums[WORK_DONE]
     out[TIME_STEPPED] = 0.0
     out[RELEASED] = release_threads(h.closures, h.kin, h.memory, h.loop)
 

@@ -39,7 +39,8 @@ def choose_nodes(P, draft, tree, rows, first_bilateral, embedded):
     ``embedded`` is whether the tree has aggregates, whose mass matrix nobody knows.
     """
     nodes = P.nodes
-    if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0:
+    others = float(P.blocks.start[P.count[BLOCKS]]) ** 3 if P.face[0] == BY_ROWS else np.inf
+    if P.count[ISLANDS] != 1 or nodes.node.shape[0] == 0 or NODES_COST >= others:
         return False
     left = P.count[BLOCKS]
     while left > 0:
@@ -85,11 +86,9 @@ def choose_nodes(P, draft, tree, rows, first_bilateral, embedded):
                         nodes.at[i, side] = nodes.node[body]
             if count > COORDINATES:
                 return False
-    n = float(size)
-    pieces = P.bodies.first_piece[1]
-    others = n * n * n / 3.0 + 4e3 * pieces
-    if P.face[0] == BY_ROWS:
-        others = float(P.blocks.start[P.count[BLOCKS]]) ** 3
+    if P.face[0] != BY_ROWS:
+        n = float(size)
+        others = n * n * n / 3.0 + 4e3 * P.bodies.first_piece[1]
     if float(count) ** 3 + NODES_COST >= others:
         return False
     nodes.info[COUNT], nodes.info[LEFT], nodes.info[SIZE], nodes.info[GONE] = count, left, size, gone

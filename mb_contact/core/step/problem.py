@@ -65,7 +65,7 @@ def assemble_problem(h):
     ``h.draft`` holds the blocks of the contacts, ``h.rows``, ``h.blocks`` and ``h.bil`` all rows, ``h.art`` the
     articulated inertias, ``h.sol.q`` free velocities and ``h.sol.r`` impulses to start from.
     """
-    for i in range(h.sol.ray.shape[0]):
+    for i in range(rows_in_use(h)):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
@@ -167,7 +167,7 @@ def solve(h, purpose):
     P = h.system
     stage = SOLVER_NONE
     total = 0
-    for i in range(h.sol.ray.shape[0]):
+    for i in range(rows_in_use(h)):
         if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
             stage = SOLVER_NO_PUSH_OUT
     budget = int(h.solver[BUDGET])

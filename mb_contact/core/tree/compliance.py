@@ -236,16 +236,24 @@ def _couple(same_tree, a, b, c, d):
 def _respond(Omega, j, a, on_T, start, end, y):
     """y[j, :, start:end] += Omega(j, a) on: velocities of body j to unit impulses in these rows on body a."""
     for c in range(6):
-        for e in range(6):
-            t = Omega[j, a, c, e]
-            for s in range(start, end):
-                y[j, c, s] += t * on_T[e, s]
+        u0, u1, u2, u3, u4, u5 = spatial(Omega[j, a], c)
+        for s in range(start, end):
+            t = y[j, c, s] + u0 * on_T[0, s]
+            t = t + u1 * on_T[1, s]
+            t = t + u2 * on_T[2, s]
+            t = t + u3 * on_T[3, s]
+            t = t + u4 * on_T[4, s]
+            y[j, c, s] = t + u5 * on_T[5, s]
 
 
 @kernel
 def _project(on, r, j, y, first, last, W):
     """W[r, first:last] += on[r] . y[j]."""
-    for c in range(6):
-        t = on[r, c]
-        for s in range(first, last):
-            W[r, s] += t * y[j, c, s]
+    u0, u1, u2, u3, u4, u5 = spatial(on, r)
+    for s in range(first, last):
+        t = W[r, s] + u0 * y[j, 0, s]
+        t = t + u1 * y[j, 1, s]
+        t = t + u2 * y[j, 2, s]
+        t = t + u3 * y[j, 3, s]
+        t = t + u4 * y[j, 4, s]
+        W[r, s] = t + u5 * y[j, 5, s]

@@ -15,16 +15,15 @@ from mb_contact.core.integrate.whole import euler_step
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.closing import closure_error, refresh
 from mb_contact.core.workspace import (
-    BALANCE,
     CLOSURE_ERROR,
     COMPLEMENTARITY,
-    ENERGY,
+    ENERGY_START,
     HEAD,
     INFEASIBILITY,
     KINETIC,
     LOOP_RESIDUAL,
     POTENTIAL,
-    WORK,
+    WORK_DONE,
 )
 from mb_contact.core.worlds.controller import call_controller
 from mb_contact.core.worlds.store import (
@@ -39,9 +38,7 @@ from mb_contact.core.worlds.store import (
     STORE_TOO_SMALL,
     TAKE_STEP,
     TAKEN,
-    WORK_DONE,
     WORLD,
-    WORST,
 )
 from mb_contact.types import OK
 
@@ -160,11 +157,9 @@ def _command(h, lane, store, job, w, controller):
 @kernel
 def _keep_step(h, lane, store, job, w):
     """Sums of the finished step, and what is kept of it."""
-    k, t, out, sums = lane.at[WORLD], lane.at[STEP], h.work.record, lane.sums
-    sums[WORK_DONE] += out[WORK]
+    k, t, out = lane.at[WORLD], lane.at[STEP], h.work.record
     residual = max(out[COMPLEMENTARITY], max(out[INFEASIBILITY], out[LOOP_RESIDUAL]))
-    sums[WORST] = max(sums[WORST], residual)
-    out[BALANCE] = out[ENERGY] - store.energy_start[w] - sums[WORK_DONE]
+    lane.worst[0] = max(lane.worst[0], residual)
     if job.q.shape[1] > 0:
         for i in range(h.q.shape[0]):
             job.q[k, t, i] = h.q[i]
@@ -200,7 +195,8 @@ def load_world(h, lane, store, values, w):
             memory.joint[i, a] = store.joint[w, i, a]
     for i in range(memory.loop.shape[0]):
         memory.loop[i] = store.loop[w, i]
-    lane.sums[WORK_DONE], lane.sums[WORST] = store.work_done[w], store.worst[w]
+    h.work.sums[WORK_DONE], h.work.sums[ENERGY_START] = store.work_done[w], store.energy_start[w]
+    lane.worst[0] = store.worst[w]
     refresh(h)
 
 
@@ -266,7 +262,7 @@ def store_world(h, lane, store, w):
     if coupled and h.drift[MEASURED] == 0.0:
         store.record[w, CLOSURE_ERROR] = closure_error(h)  # of the last of the steps alone
     _store_poses(h, store, w)
-    store.work_done[w], store.worst[w] = lane.sums[WORK_DONE], lane.sums[WORST]
+    store.work_done[w], store.worst[w] = h.work.sums[WORK_DONE], lane.worst[0]
     store.steps[w] += lane.at[STEP]
 
 

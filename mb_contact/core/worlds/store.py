@@ -13,7 +13,6 @@ from mb_contact.types import JOINT_ROWS
 #: whether the world is loaded, where its step goes on (BEGIN, ... of ``flow_step.py``), whether the caller has taken
 #: that step, whether its efforts are commanded
 WORLD, STEP, LAST, LOADED, STAGE, TAKEN, COMMANDED = range(7)
-WORK_DONE, WORST = range(2)  #: of Lane.sums
 #: statuses beside those of a step: the caller has to take it, the store has too few contacts for a world, the state of
 #: a world is not finite, its controller has raised an exception, all steps are taken
 TAKE_STEP, STORE_TOO_SMALL, NO_STATE, NO_COMMAND, NO_STEP_LEFT = range(101, 106)
@@ -71,7 +70,7 @@ class Lane(NamedTuple):
     """What a thread has beside the handle of its steps: where it is, and the arrays that values of a world go to."""
 
     at: Annotated[Integers, 7]
-    sums: Annotated[Reals, 2]  #: of the loaded world: work done [J], worst residual
+    worst: Annotated[Reals, 1]  #: residual of the loaded world
     command: Annotated[Reals, "joints"]
     mass: Annotated[Reals, "n"]
     inertia: Annotated[Reals, "n", 3, 3]

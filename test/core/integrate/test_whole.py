@@ -12,6 +12,7 @@ from mb_contact.collision import coal_library
 from mb_contact.core.jit import DISABLE_JIT
 from mb_contact.core.kernel_dispatcher import KernelDispatcher
 from mb_contact.model.scene import Actuator, Ground, Material, Pose, Primitive, Scene, SceneModel
+from mb_contact.simulation.step import NOTHING
 
 INTEGRATORS = ("semi_implicit_euler", "rk4", "midpoint", "adaptive")
 STEPS = 150
@@ -63,7 +64,7 @@ def simulators(kind, mesh, **choices):
     stepper = pair[0]._stepper
     taken = stepper._step_in_parts
     stepper._step_in_parts = lambda dt: parts.append(pair[0].time) or taken(dt)
-    pair[1]._stepper._in_one_call = False
+    pair[1]._stepper._in_one_call, pair[1]._stepper._bound = False, NOTHING
     return *pair, parts
 
 
