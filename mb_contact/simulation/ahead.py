@@ -9,6 +9,7 @@ from mb_contact.core.constraints.contact import normal_velocity
 from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.simulation.impacts import Impacts
 from mb_contact.simulation.other_poses import OtherPoses
+from mb_contact.simulation.warm_up import in_cache
 
 TOUCH = 1e-9  #: distance at which the search ends [m]
 SEARCHES = 60  #: most distances of a search
@@ -42,6 +43,12 @@ class ImpactsAhead:
             self._replace(handle, pair)
         if context.impacts is self._impacts:  # None, or lent to the last step
             context.impacts = self._lend() if count else None
+
+    def warm_up(self, handle):
+        """Load the kernels of an impact, where they are compiled: that would take 30 ms of the first step with one."""
+        if self._context.contact_step.has_impacts and in_cache(Impacts.kernel):
+            self._lend().warm_up(handle)
+            self._impacts = None  # with what that has left in it
 
     def _lend(self):
         """Impacts for a step of a scene that has none."""

@@ -140,7 +140,8 @@ class Simulator(Readings):
         compile_parts(context, progress)
         if context.impacts is not None:
             context.impacts.warm_up(context.handle)
-            self.reset()
+        context.contact_step.warm_up(context.handle)
+        self.reset()
         if len(self.world.joint_names):
             self.mass_matrix()
             self.operational_space(next(iter(self.world.frames)))
