@@ -39,9 +39,8 @@ class ContactStep:
         """Workspaces of its own, for the contacts, rows and blocks of the context's."""
 
     def warm_up(self, handle):
-        """Load what a step without impacts of its own needs where it has one."""
-        if self.context.impacts is None:
-            self._ahead.warm_up(handle)
+        """Compile or load the kernels of an impact; those of a scene that has none of its own only where compiled."""
+        (self.context.impacts or self._ahead).warm_up(handle)
 
     def solve(self, handle):
         """Pose and solve the problem of the step; returns a status."""

@@ -138,8 +138,6 @@ class Simulator(Readings):
         context = self.context
         self.reset()
         compile_parts(context, progress)
-        if context.impacts is not None:
-            context.impacts.warm_up(context.handle)
         context.contact_step.warm_up(context.handle)
         self.reset()
         if len(self.world.joint_names):
