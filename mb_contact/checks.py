@@ -21,6 +21,7 @@ CONSTRAINTS = ("loops", "held", "none")
 NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE)
 
 LARGEST = 1e30  #: of any number in a file that is not an infinity in disguise; its square is still a number
+SMALL = 1000  #: entries up to which BLAS stays in the calling thread; its others would spin for 0.1 s behind each call
 
 
 def as_vector(value: ArrayLike, size: int | None = None, name: str = "value", finite: bool = True) -> Floats:
@@ -142,8 +143,8 @@ def _as_float_array(value, name):
 
 
 def _require_finite(array, name):
-    if math.isfinite(np.vdot(array, array)):  # a quarter of the time; squares may overflow where the entries do not
-        return
+    if array.size <= SMALL and math.isfinite(np.vdot(array, array)):
+        return  # in a quarter of the time; squares may overflow where the entries do not
     bad = ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
