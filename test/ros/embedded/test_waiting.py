@@ -12,6 +12,7 @@ dds_raw = pytest.importorskip("mb_contact.ros.embedded.dds_raw")
 
 from mb_contact.ros import QoS, create_node  # noqa: E402
 from mb_contact.ros.embedded import waiting  # noqa: E402
+from ros.support import wait_until  # noqa: E402
 
 UINT = "std_msgs/msg/UInt64"
 
@@ -25,11 +26,10 @@ def ends(monkeypatch):
     for topic in ("first", "second"):
         port.create_subscription(UINT, topic, lambda message, topic=topic: heard.append((topic, message.data)), QoS(10))
     publishers = {topic: node.create_publisher(UINT, topic, QoS(10)) for topic in ("first", "second")}
-    deadline = time.monotonic() + 10.0
-    while not all(p.get_subscription_count() for p in publishers.values()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: all(p.get_subscription_count() for p in publishers.values()), "discovery")
 
     def send(topic, number):
+        """Readers of the same participant have it when this returns."""
         message = node.message_type(UINT)()
         message.data = number
         publishers[topic].publish(message)
@@ -51,7 +51,6 @@ def test_messages_come_in_the_order_in_which_they_were_written(ends):
     written = [("second", 1), ("first", 2), ("first", 3), ("second", 4), ("first", 5)]
     for topic, number in written:
         send(topic, number)
-    time.sleep(0.05)  # all are there
     until(port, heard, len(written))
     assert heard == written
 
@@ -60,7 +59,6 @@ def test_what_was_written_before_a_taken_sample_is_taken_with_it(ends, monkeypat
     """What comes while readers are looked at: 'second' has 1 when 'first' was looked at already and gets 2 after."""
     port, heard, send = ends
     send("first", 1)
-    time.sleep(0.05)
     take, sent = dds_raw.take, []
 
     def taking(reader, limit):
@@ -69,7 +67,6 @@ def test_what_was_written_before_a_taken_sample_is_taken_with_it(ends, monkeypat
             sent.append(True)
             send("second", 2)
             send("first", 3)
-            time.sleep(0.05)
         return samples
 
     monkeypatch.setattr(dds_raw, "take", taking)
@@ -81,13 +78,11 @@ def test_a_flood_does_not_keep_a_thread_for_ever(ends, monkeypatch):
     """A reader that never runs empty is looked at a few times, then what has come is handed over."""
     port, heard, send = ends
     send("first", 0)
-    time.sleep(0.05)
     take = dds_raw.take
 
     def taking(reader, limit):
         samples = take(reader, limit)
         send("first", len(heard))
-        time.sleep(0.02)
         return samples
 
     monkeypatch.setattr(dds_raw, "take", taking)
@@ -104,23 +99,22 @@ def looks(monkeypatch):
 
 def test_a_thread_looks_on_where_samples_come_quickly_and_sleeps_where_not(ends, monkeypatch):
     """After a quick answer it looks for the next one without sleeping; a wait that is long makes it sleep at once."""
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 10.0)
     monkeypatch.setattr(waiting, "_CROWDED", 10.0)  # whatever else runs here
     port, heard, send = ends
     port._alone = False  # as with two cores
     send("first", 1)
-    time.sleep(0.05)
     until(port, heard, 1)
     seconds = looks(monkeypatch)
-    timer = threading.Timer(0.02, send, ("first", 2))
-    timer.start()
-    until(port, heard, 2)
+    threading.Timer(0.02, send, ("first", 2)).start()
+    port.spin_once(10.0)
     assert heard[-1] == ("first", 2) and max(seconds) == 0.0 and len(seconds) > 3  # it has not slept
-    port.spin_once(0.3)  # nothing comes: a tenth of a second of looks, then sleep
-    assert max(seconds) > 0.1
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    port.spin_once(0.3)  # nothing comes: it looks on, then sleeps
+    assert len(seconds) > 3 and max(seconds) > 0.0
     seconds.clear()
     port.spin_once(0.2)
-    assert len(seconds) == 2 and seconds[1] > 0.15  # one look, one sleep
+    assert len(seconds) == 2 and seconds[0] == 0.0 < seconds[1]  # one look, one sleep
 
 
 def test_a_thread_whose_core_others_take_sleeps_and_looks_more_rarely(ends, monkeypatch):
@@ -132,7 +126,7 @@ def test_a_thread_whose_core_others_take_sleeps_and_looks_more_rarely(ends, monk
     for _ in range(12):
         port._quick = True  # as after a quick answer
         seconds.clear()
-        port.spin_once(0.002)
+        port.spin_once(0.05)
         looked.append(len(seconds) == 3)  # at once, once more, asleep
         assert len(seconds) in (2, 3)
     assert [i for i, on in enumerate(looked) if on] == [0, 2, 6]
@@ -143,7 +137,6 @@ def test_on_a_single_core_nobody_looks_on(ends, monkeypatch):
     port, heard, send = ends
     port._alone = True
     send("first", 1)
-    time.sleep(0.05)
     until(port, heard, 1)
     seconds = looks(monkeypatch)
     port.spin_once(0.05)
