@@ -39,6 +39,7 @@ LOOPBACK_MULTICAST = (
 )  #: what the independent subscriber needs
 SIMULATOR = HERE / "fake_simulator.py"
 CONTROLLER = HERE / "controller.py"
+NODE = HERE / "node.py"
 TIMEOUT = 30.0  #: generous: the machines of CI are slow, and every wait ends on an event
 COMPILING = 300.0  #: the first run on a machine compiles the kernels [s]
 
@@ -108,6 +109,17 @@ class Process:
         """Return everything printed so far."""
         return "\n".join(self.lines + self.errors)
 
+    def stacks(self, timeout=5.0):
+        """Have a node of :meth:`Session.node` write where its threads are; its last lines."""
+        begun = len(self.errors)
+        if self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGUSR2)
+            with self._changed:  # until it has written no more for a moment
+                self._changed.wait_for(lambda: len(self.errors) > begun, timeout)
+                while self._changed.wait(0.2):
+                    pass
+        return "\n".join((self.errors[:begun])[-20:] + self.errors[begun:] + [f"exit code {self.popen.poll()}"])
+
     def signal(self, number=signal.SIGINT):
         """Send a signal."""
         self.popen.send_signal(number)
@@ -131,8 +143,9 @@ class Process:
 class Peer:
     """A node in the test's own process, spun by a thread; keeps what its subscriptions receive."""
 
-    def __init__(self, name, environment, namespace=""):
+    def __init__(self, name, environment, namespace="", others=()):
         self.node = EmbeddedNode(name, namespace, environment=environment)
+        self._others = others
         self.changed = threading.Condition()
         self.received = {}
         self._stop = False
@@ -196,8 +209,13 @@ class Peer:
         client = self.node.create_client(service_type, service)
         assert client.wait_for_service(TIMEOUT), f"no service {service}"
         future = client.call_async(client.Request(**fields))
-        assert future.wait(TIMEOUT), f"no answer from {service}"
+        assert future.wait(TIMEOUT), f"no answer from {service}\n{self._whereabouts()}"
         return future.result()
+
+    def _whereabouts(self):
+        """What this node and the others do, for who waits in vain."""
+        own = "is" if self._thread.is_alive() else "is NOT"
+        return "\n".join([f"the peer's thread {own} alive", *(process.stacks() for process in self._others)])
 
     def joint_command(self, names, effort, stamp=0):
         """Return a joint command."""
@@ -266,7 +284,7 @@ class Session:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("ROS_", "CYCLONEDDS_", "RMW_"))}
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         self.env |= {"ROS_DOMAIN_ID": str(self.domain), "PYTHONPATH": path, **variables}
-        self._open = []
+        self._open, self._nodes = [], []
 
     def __enter__(self):
         return self
@@ -283,8 +301,8 @@ class Session:
 
     def node(self, *arguments, backend="embedded", up=True):
         """Start the node with a scene and its arguments; where ``up``, wait until it simulates."""
-        command = (sys.executable, "-u", "-m", "mb_contact.ros.main", "--backend", backend)
-        process = self.process(*command, *arguments)
+        process = self.process(sys.executable, "-u", NODE, "--backend", backend, *arguments)
+        self._nodes.append(process)
         if up:
             process.wait_for(" is up", COMPILING)
         return process
@@ -331,7 +349,7 @@ class Session:
 
     def peer(self, name="tester", namespace=""):
         """Return a node in this process."""
-        peer = Peer(name, self.env, namespace)
+        peer = Peer(name, self.env, namespace, self._nodes)
         self._open.append(peer)
         return peer
 

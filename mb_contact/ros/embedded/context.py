@@ -47,11 +47,12 @@ def acquire_context(environment: Mapping[str, str] | None = None) -> Any:
 
 
 class Context:
-    """A DDS participant, its topics, and the writer of ``ros_discovery_info``."""
+    """A DDS participant, its topics, and the writer of ``ros_discovery_info``; for any thread."""
 
     def __init__(self, number: int, configuration: str) -> None:
         self.domain_id = number
         self.users = 0
+        self._making = threading.RLock()  #: entities are made, told of and deleted one after the other
         self._nodes = []
         self._topics = {}
         self._uses: Counter = Counter()  #: of each topic, by readers and writers
@@ -86,23 +87,26 @@ class Context:
 
     def close(self, endpoint: Any, *conditions: Any) -> None:
         """Close a reader or writer and its conditions, and the topic that nothing else uses."""
-        for key, topic in list(self._topics.items()):
-            if topic is endpoint.topic:
-                self._uses[key] -= 1
-                ended = [topic] if not self._uses[key] else []
-                if ended:
-                    del self._topics[key]
-                for entity in (*conditions, endpoint, *ended):
-                    dds_raw.delete(entity)
+        with self._making:
+            for key, topic in list(self._topics.items()):
+                if topic is endpoint.topic:
+                    self._uses[key] -= 1
+                    ended = [topic] if not self._uses[key] else []
+                    if ended:
+                        del self._topics[key]
+                    for entity in (*conditions, endpoint, *ended):
+                        dds_raw.delete(entity)
 
     def writer(self, name: str, struct: Any, qos: Any) -> Any:
         """Return a writer of a topic."""
-        return DataWriter(self.participant, self.topic(name, struct), qos)
+        with self._making:
+            return DataWriter(self.participant, self.topic(name, struct), qos)
 
     def reader(self, name: str, struct: Any, qos: Any) -> Any:
         """Return a reader of a topic, and the condition that wakes a waitset for it."""
-        reader = DataReader(self.participant, self.topic(name, struct), qos)
-        return reader, ReadCondition(reader, dds_raw.ANY_STATE)
+        with self._making:
+            reader = DataReader(self.participant, self.topic(name, struct), qos)
+            return reader, ReadCondition(reader, dds_raw.ANY_STATE)
 
     def add(self, node: Any) -> None:
         """Announce a node."""
@@ -111,6 +115,10 @@ class Context:
 
     def announce(self) -> None:
         """Publish which nodes exist and which endpoints are theirs."""
+        with self._making:
+            self._announce()
+
+    def _announce(self):
         info = message_class(self._info_type)()
         info.gid.data = list(self.participant.guid.bytes)
         for node in self._nodes:

@@ -48,7 +48,8 @@ class Waiter:
         self._waitset, self._guard = WaitSet(participant), GuardCondition(participant)
         self.sources: list[Any] = []
         self._order = itertools.count()
-        self._told: dict[int, Any] = {}  #: source, or None for the guard, by what the wait set tells
+        self._attached = threading.Lock()
+        self._told: dict[int, Any] = {}  #: source or None for the guard by what a wait tells; not changed in place
         self._room = (ctypes.c_void_p * _ROOM)()
         self._alone = len(os.sched_getaffinity(0)) < 2  # who looks would keep the core from who answers
         self._quick, self._rests, self._resting = False, 0, 0
@@ -56,14 +57,16 @@ class Waiter:
 
     def attach(self, source: Any) -> None:
         """Wait for a source too; from any thread."""
-        self._told[dds_raw.attach(self._waitset, source.condition)] = source
-        self.sources = [*self.sources, source]  # a new list: another thread may be walking the old one
+        with self._attached:
+            number = dds_raw.attach(self._waitset, source.condition)
+            self._told, self.sources = {**self._told, number: source}, [*self.sources, source]
 
     def detach(self, source: Any) -> None:
         """Wait for a source no more; on the thread that waits."""
-        self._waitset.detach(source.condition)
-        self._told = {number: other for number, other in self._told.items() if other is not source}
-        self.sources = [other for other in self.sources if other is not source]
+        with self._attached:
+            self._waitset.detach(source.condition)
+            self._told = {number: other for number, other in self._told.items() if other is not source}
+            self.sources = [other for other in self.sources if other is not source]
 
     def wake(self) -> None:
         """End a wait, from any thread."""
@@ -112,7 +115,8 @@ class Waiter:
 
     def _look(self, seconds):
         """Sources that have something, after so long a sleep at most; None among them where the guard is set."""
-        told, numbers = self._told, dds_raw.wait(self._waitset, seconds, self._room)
+        numbers = dds_raw.wait(self._waitset, seconds, self._room)
+        told = self._told
         return [told[number] for number in numbers if number in told]
 
     def _take(self, ready: Iterable[Any]) -> list[tuple[int, int, Any, bytes, int]]:

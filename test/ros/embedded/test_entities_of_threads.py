@@ -1,0 +1,57 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Endpoints come and go on the physics thread while the executor waits for them, retires them and takes messages."""
+
+import sys
+import threading
+
+import pytest
+
+from mb_contact.ros.embedded.backend import EmbeddedNode
+from mb_contact.ros.qos import QoS
+from ros.support import Session, wait_until
+
+KIND, ROUNDS = "std_msgs/msg/UInt64", 600
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns as often as possible."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_endpoints_come_and_go_beside_the_thread_that_waits(restless):
+    node, ended, errors, got = EmbeddedNode("changing", environment=Session().env), threading.Event(), [], []
+
+    def spin():
+        while not ended.is_set():
+            try:
+                node.spin_once(0.01)
+            except Exception as error:
+                errors.append(error)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        message, living = node.message_type(KIND)(), []
+        for count in range(ROUNDS):
+            topic = f"number_{count % 3}"
+            living.append((node.create_subscription(KIND, topic, got.append, QoS(10)),
+                           node.create_publisher(KIND, topic, QoS(10))))  # fmt: skip
+            living[-1][1].publish(message)
+            if len(living) > 2:
+                subscription, publisher = living.pop(0)
+                node.destroy_subscription(subscription)
+                node.destroy_publisher(publisher)
+        got.clear()
+        living[-1][1].publish(message)
+        wait_until(lambda: got, "message of the last pair")
+    finally:
+        ended.set()
+        thread.join()
+        node.destroy_node()
+    assert not errors
