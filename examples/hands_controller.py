@@ -47,7 +47,7 @@ class SeenObjectController(TwoHands, ABC):
     def __init__(self, model, joint_names, position, task):
         super().__init__(model, joint_names, position, task)
         waist = [i for i, name in enumerate(joint_names) if name.startswith("waist")]
-        self._posture_gains[:, waist] = [[task.waist_stiffness], [task.waist_damping]]
+        self._gains[:2, waist] = [[task.waist_stiffness], [task.waist_damping]]
         self._free = np.diag(np.tile(np.repeat([task.rotational_stiffness, task.stiffness], 3), 2))
         self._hands = self.hand_poses(position)
         self._clock, self._time, self._updates = 0.0, None, 0

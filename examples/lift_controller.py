@@ -25,6 +25,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import hand_kernels
 import numpy as np
 
 import mb_contact as mb
@@ -33,7 +34,6 @@ HANDS = ("left", "right")
 FRAMES = ("left_tcp", "right_tcp")
 OUTWARD = np.array([[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])  #: from the box to each hand, world axes
 FINGER_SHARE = {"finger_1_joint": 0.5, "finger_2_joint": 0.25, "finger_3_joint": 0.25}  #: of the grip force
-_BELOW, _ABOVE = np.array([7, 2, 3]), np.array([5, 6, 1])  # entries (2,1), (0,2), (1,0) of a matrix, and mirrored
 FINGER_LEVER = 0.042  #: from a finger's joint to the middle of its pad [m]
 
 
@@ -150,20 +150,11 @@ class HandPoses:
         self._fixed = _homogeneous(tree.R_joint[chains], tree.p_joint[chains], 1.0)
         self._sine = _homogeneous(tree.R_joint[chains] @ cross)
         self._cosine = _homogeneous(tree.R_joint[chains] @ cross @ cross)
-        end = _homogeneous(np.array([f.R for f in frames]), np.array([f.p for f in frames]), 1.0)
-        # a power of two of them: neighbours are multiplied, all at once, until one is left
-        self._poses = np.tile(np.eye(4), (len(FRAMES), 1 << chains.shape[1].bit_length(), 1, 1))
-        self._poses[:, chains.shape[1]] = end
-        self._count = chains.shape[1]
+        self._end = _homogeneous(np.array([f.R for f in frames]), np.array([f.p for f in frames]), 1.0)
 
     def __call__(self, position):
         """Positions (2, 3) and rotations (2, 3, 3) of the tool centre points in world axes."""
-        angle = position[self._pick][:, :, None, None]
-        self._poses[:, : self._count] = self._fixed + np.sin(angle) * self._sine + (1.0 - np.cos(angle)) * self._cosine
-        pose = self._poses
-        while pose.shape[1] > 1:
-            pose = pose[:, ::2] @ pose[:, 1::2]
-        return pose[:, 0, :3, 3], pose[:, 0, :3, :3]
+        return hand_kernels.hand_poses(self._pick, self._fixed, self._sine, self._cosine, self._end, position)
 
 
 def _homogeneous(R, p=0.0, one=0.0):
@@ -192,21 +183,22 @@ class TwoHands:
         joint_names = list(joint_names)
         self.hand_poses = HandPoses(model, joint_names)
         dof = model.joint_v[[model.joint_names.index(name) for name in joint_names]]
-        self._joint_damping = np.asarray(model.tree.damping)[dof]
         self._effort_limit = np.asarray(model.effort_limit)[dof]
         self._posture = np.array(position, dtype=float)
         shares = [FINGER_SHARE.get(name.split("_", 1)[1], 0.0) for name in joint_names]
-        self._finger_grip = np.array(shares) * task.grip * FINGER_LEVER
         is_finger = np.array(["finger" in name or "spread" in name for name in joint_names])
-        self._posture_gains = np.array([[task.posture_stiffness], [task.posture_damping]]) * ~is_finger
-        self._finger_gains = np.array([[task.finger_stiffness], [task.finger_damping]]) * is_finger
+        #: rows: stiffness and damping of the posture and of the fingers, efforts that grip, the joints' own damping
+        self._gains = np.empty((6, len(joint_names)))
+        self._gains[:2] = np.array([[task.posture_stiffness], [task.posture_damping]]) * ~is_finger
+        self._gains[2:4] = np.array([[task.finger_stiffness], [task.finger_damping]]) * is_finger
+        self._gains[4] = np.array(shares) * task.grip * FINGER_LEVER
+        self._gains[5] = np.asarray(model.tree.damping)[dof]
 
     def efforts(self, F, terms, position, velocity, grip):
         """Joint efforts for wrenches F (12,) on the hands, with posture, fingers and what the robot itself needs."""
-        effort = terms.jacobian.T @ F + self._null_space(terms, position, velocity)
-        effort += self._fingers(position, velocity, grip)
-        effort += terms.nonlinear_effects + self._joint_damping * velocity
-        return np.minimum(np.maximum(effort, -self._effort_limit), self._effort_limit)
+        return hand_kernels.efforts(F, terms.jacobian, terms.inertia, terms.mass_matrix,
+                                    terms.nonlinear_effects, position, velocity, self._posture, self._gains, grip,
+                                    self._effort_limit)  # fmt: skip
 
     def damping(self, inertia, K):
         """D (12, 12) that damps every mode of K at this inertia by the task's ratio."""
@@ -215,17 +207,6 @@ class TwoHands:
         squares, Q = np.linalg.eigh(np.linalg.solve(L, half.T))
         LQ = L @ Q
         return 2.0 * self.task.damping_ratio * (LQ * np.sqrt(np.maximum(squares, 0.0))) @ LQ.T
-
-    def _null_space(self, terms, position, velocity):
-        """Efforts that keep elbows and head in posture and do not accelerate the hands."""
-        stiffness, damping = self._posture_gains
-        posture = stiffness * (self._posture - position) - damping * velocity
-        push = terms.jacobian @ np.linalg.solve(terms.mass_matrix, posture)
-        return posture - terms.jacobian.T @ (terms.inertia @ push)
-
-    def _fingers(self, position, velocity, grip):
-        stiffness, damping = self._finger_gains
-        return stiffness * (self._posture - position) - damping * velocity + grip * self._finger_grip
 
 
 class LiftController(TwoHands):
@@ -286,11 +267,10 @@ class LiftController(TwoHands):
         value, rate, acceleration = self.reference(time)
         if box is not None and value[7] == 1.0:
             self._check_grasp(value, box)
-        error, twist = self._errors(position, terms.jacobian @ velocity, value, rate)
-        desired = np.zeros(12)
-        desired.reshape(2, 6)[:, 3:] = acceleration[:6].reshape(2, 3)
-        F = terms.inertia @ (desired - terms.bias) + self._damping(terms.inertia) @ twist
-        F += self._K @ error + value[7] * self._load
+        F = hand_kernels.wrenches(*self.hand_poses(position), self._R_start, value, rate, acceleration, velocity,
+                                  terms.jacobian, terms.inertia, terms.bias, self._K,
+                                  self._damping(terms.inertia))  # fmt: skip
+        F += value[7] * self._load
         return self.efforts(F, terms, position, velocity, value[6])
 
     def _check_grasp(self, value, box):
@@ -298,17 +278,6 @@ class LiftController(TwoHands):
         distance = math.dist(box.tolist(), (x, y, value[5]))
         if distance > self.task.lost:
             raise LiftError(f"the box is lost: it is {1e3 * distance:.0f} mm from its place between the hands")
-
-    def _errors(self, position, twist, value, rate):
-        """Pose error (12,) and its rate (12,), angular first, world axes."""
-        p, R = self.hand_poses(position)
-        error = np.empty((2, 6))
-        turn = (self._R_start @ R.transpose(0, 2, 1)).reshape(2, 9)
-        error[:, :3] = 0.5 * (turn[:, _BELOW] - turn[:, _ABOVE])  # sine, along the axis
-        error[:, 3:] = value[:6].reshape(2, 3) - p
-        difference = -twist
-        difference.reshape(2, 6)[:, 3:] += rate[:6].reshape(2, 3)
-        return error.ravel(), difference
 
     def _stiffness(self):
         """K (12, 12): softer along the pressing axes."""

@@ -71,7 +71,7 @@ class NutController(SeenObjectController):
     def __init__(self, model, joint_names, position, nut, hub, task=None):
         super().__init__(model, joint_names, position, task or NutTask())
         self._spindle = list(joint_names).index(SPINDLE)
-        self._posture_gains[:, self._spindle] = 0.0
+        self._gains[:2, self._spindle] = 0.0
         neutral = model.neutral_q()
         R, p = mb.frame_pose(model, neutral, "right_tcp")
         R_socket, p_socket = mb.frame_pose(model, neutral, "socket")
