@@ -3,9 +3,8 @@
 
 """The ROS shell of the two-handed controllers: from topics to a law, and from its efforts to a topic.
 
-It knows the robot through the simulator's topics alone: robot_description, joint_states,
-operational_space/{inertia,jacobian,bias}, mass_matrix, nonlinear_effects, /tf of the object, and, for laws that feel,
-contact_wrenches of the fingers.  It works in lockstep and without, on rclpy and on the embedded backend.
+It knows the robot through the simulator's topics alone: robot_description, operational_space/state, /tf of the object,
+and, for laws that feel, contact_wrenches of the fingers.  It works in lockstep and without, on rclpy and on the embedded backend.
 """
 
 from __future__ import annotations
@@ -38,11 +37,9 @@ class State(NamedTuple):
 
 
 class TaskNode:
-    """Gathers what belongs to one state, answers it, and echoes its stamp.
+    """Answers every state, and echoes its stamp.
 
-    The first state starts the task.  Model arrays and joint states may arrive in any order; a state is
-    answered as soon as all of them carry its stamp.  A task gives it ``begin``, and ``law`` or what its law is
-    told, ``observed``.
+    The first state starts the task.  A task gives it ``begin``, and ``law`` or what its law is told, ``observed``.
 
     Parameters
     ----------
@@ -56,35 +53,27 @@ class TaskNode:
         Links whose contact forces the law feels.
     """
 
-    TOPICS = {
-        "inertia": "operational_space/inertia",
-        "jacobian": "operational_space/jacobian",
-        "bias": "operational_space/bias",
-        "mass_matrix": "mass_matrix",
-        "nonlinear_effects": "nonlinear_effects",
-    }
-
     def __init__(self, node, frame, fixed=None, fingers=()):
         self._frame, self._fixed_frame = frame, fixed
         self.fixed = None  #: position (3,) and rotation (3, 3), world axes
         self.controller = None
         self.done = False
         self.phase = None  #: of the task, None before it begins
-        self.last_heard = None  #: wall clock of the last joint state
+        self.last_heard = None  #: wall clock of the last state
         self._told = ""
-        self._model = self._seen = self._joints = self._command = self._start = None
-        self._arrays, self._stamps, self._felt, self._seen_anew = {}, {}, {}, False
+        self._model = self._seen = self._command = self._efforts = self._start = None
+        self._felt, self._seen_anew = {}, False
+        self._data = np.empty(0)  #: what a message holds, and the arrays in it
+        self._names, self._position, self._velocity, self._terms = [], None, None, None
         subscribe = node.create_subscription
         subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
         subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
         if fixed is not None:
             subscribe("tf2_msgs/msg/TFMessage", "/tf_static", self._on_fixed, QoS(10, latched=True))
-        for name, topic in self.TOPICS.items():
-            subscribe("std_msgs/msg/Float64MultiArray", topic, self._array_callback(name), QoS(10))
         for finger in fingers:
             topic = f"contact_wrenches/{finger}"
             subscribe("geometry_msgs/msg/WrenchStamped", topic, self._finger_callback(finger), QoS(10))
-        subscribe("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
+        subscribe("std_msgs/msg/Float64MultiArray", "operational_space/state", self._on_state, QoS(10))
         subscribe("diagnostic_msgs/msg/DiagnosticArray", "/diagnostics", self._on_report, QoS(10))
         deep = QoS(1000)  # for a recorder that a busy machine keeps from reading
         self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", deep)
@@ -131,47 +120,47 @@ class TaskNode:
 
         return store
 
-    def _array_callback(self, name):
-        def store(message):
-            data = np.asarray(message.data)
-            self._stamps[name] = int(data[0]) * 1_000_000_000 + int(data[1])
-            if name not in self._arrays:  # the shapes of a robot's arrays stay
-                self._arrays[name] = np.empty([dim.size for dim in message.layout.dim])
-            # a copy: where the middleware has put the numbers they need not be aligned, as products want them
-            self._arrays[name].reshape(-1)[:] = data[message.layout.data_offset :]
-            self._answer()
-
-        return store
-
-    def _on_joints(self, message):
+    def _on_state(self, message):
+        """Publish the efforts for a state."""
         self.last_heard = time.monotonic()
-        self._joints = message
-        self._stamps["joints"] = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        self._answer()
-
-    def _answer(self):
-        """Publish the efforts for the newest state, once everything about it is here."""
-        complete = len(self._stamps) == len(Terms._fields) + 1 and len(set(self._stamps.values())) == 1
+        data = message.data
+        if len(data) != len(self._data):
+            self._lay_out(message.layout, len(data))
+        # a copy: where the middleware has put the numbers they need not be aligned, as products want them
+        self._data[:] = data
         waits = self._model is None or self._seen is None or (self._fixed_frame is not None and self.fixed is None)
-        if not complete or waits or self.done:
+        if waits or self.done:
             return
-        stamp = self._stamps["joints"]
-        position, velocity = np.asarray(self._joints.position), np.asarray(self._joints.velocity)
+        stamp = int(data[0]) * 1_000_000_000 + int(data[1])
         if self.controller is None:
-            self._prepare(stamp, position)
-        elapsed, terms = (stamp - self._start) * 1e-9, Terms(**self._arrays)
-        state = State(elapsed, position, velocity, terms, self._seen, self._seen_anew, self._felt)
+            self._prepare(stamp)
+        elapsed = (stamp - self._start) * 1e-9
+        state = State(elapsed, self._position, self._velocity, self._terms, self._seen, self._seen_anew, self._felt)
         self._seen_anew, self._felt = False, {}
-        self._command.array("effort")[:] = self.law(state)
+        self._efforts[:] = self.law(state)
         self._command.stamp("header.stamp", stamp)
         self._command.publish()
 
-    def _prepare(self, stamp, position):
-        names = list(self._joints.name)
-        self.controller = self.begin(self._model, names, position, self._seen)
+    def _lay_out(self, layout, count):
+        """Where the arrays lie in a message of this layout; a robot's stay there."""
+        self._data, first, arrays = np.empty(count), layout.data_offset, {}
+        for dim in layout.dim:
+            name, *labels = dim.label.split("|")
+            part = self._data[first : first + dim.size]
+            arrays[name] = part.reshape(-1, dim.stride) if len(labels) == 2 else part
+            first += dim.size
+            if name == "position":
+                self._names = labels[0].removeprefix("joints=").split(",")
+        self._position, self._velocity = arrays.pop("position"), arrays.pop("velocity")
+        self._terms = Terms(**arrays)
+
+    def _prepare(self, stamp):
+        names = self._names
+        self.controller = self.begin(self._model, names, self._position.copy(), self._seen)
         self._start = stamp
         self._message.name, self._message.effort = names, [0.0] * len(names)
         self._command = self._publisher.prepare(self._message)
+        self._efforts = self._command.array("effort")
 
 
 def _pose_in(message, frame):
@@ -194,7 +183,7 @@ def serve(node, task, wait=None, timeout=60.0):
     wait : float, optional
         Seconds to wait for the simulator; without it for ever.
     timeout : float
-        Seconds without joint states after which the simulator counts as gone; on a busy machine states have come
+        Seconds without states after which the simulator counts as gone; on a busy machine states have come
         five seconds apart.
 
     Raises
@@ -213,7 +202,7 @@ def serve(node, task, wait=None, timeout=60.0):
         silence = time.monotonic() - (task.last_heard or begun)
         limit = wait if task.last_heard is None else timeout
         if limit is not None and silence > limit:
-            raise LiftError(f"no joint_states for {silence:.0f} s: is the simulator running in this domain?")
+            raise LiftError(f"no state for {silence:.0f} s: is the simulator running in this domain?")
         if phase != task.phase:
             phase = task.phase
             print(f"controller: {phase}", flush=True)
