@@ -4,7 +4,8 @@
 """The ROS shell of the two-handed controllers: from topics to a law, and from its efforts to a topic.
 
 It knows the robot through the simulator's topics alone: robot_description, operational_space/state, /tf of the object,
-and, for laws that feel, contact_wrenches of the fingers.  It works in lockstep and without, on rclpy and on the embedded backend.
+and, for laws that feel, contact_wrenches of the fingers.  It works in lockstep and without, on rclpy and on the
+embedded backend.
 """
 
 from __future__ import annotations

@@ -72,6 +72,7 @@ TOPICS = (
     Topic("out", "/cell/contact_markers", "visualization_msgs/msg/MarkerArray"),
     Topic("out", "/cell/planning_scene", "moveit_msgs/msg/PlanningScene", asked=True),
     Topic("out", "/cell/object_markers", "visualization_msgs/msg/MarkerArray", latched=True),
+    Topic("out", "/cell/operational_space/state", ARRAY),
     Topic("out", "/cell/operational_space/inertia", ARRAY),
     Topic("out", "/cell/operational_space/compliance", ARRAY),
     Topic("out", "/cell/operational_space/jacobian", ARRAY),

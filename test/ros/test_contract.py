@@ -82,6 +82,18 @@ def array_of(shape, label):
     return check
 
 
+def check_whole_state(message):
+    sizes = (JOINTS, JOINTS, TASK**2, TASK * JOINTS, TASK, JOINTS**2, JOINTS)
+    names = ("position", "velocity", "inertia", "jacobian", "bias", "mass_matrix", "nonlinear_effects")
+    joints, task = "joints=shoulder,elbow", message.layout.dim[4].label.split("|")[1]
+    rows = ([joints], [joints], [task, task], [task, joints], [task], [joints, joints], [joints])
+    assert task.startswith("frames=tool;") and message.layout.data_offset == 2
+    assert tuple(dim.size for dim in message.layout.dim) == sizes
+    assert [dim.label.split("|") for dim in message.layout.dim] == [[name, *row] for name, row in zip(names, rows)]
+    assert [dim.stride for dim in message.layout.dim] == [JOINTS, JOINTS, TASK, JOINTS, TASK, JOINTS, JOINTS]
+    assert len(message.data) == 2 + sum(sizes) and np.isfinite(message.data).all()
+
+
 def check_states(message):
     assert message.name == ["shoulder", "elbow"]
     assert all(len(field) == 2 for field in (message.position, message.velocity, message.effort))
@@ -246,6 +258,7 @@ CHECKS = {
     "/cell/certificate": check_certificate,
     "/cell/contact_markers": check_markers,
     "/cell/object_markers": check_objects,
+    "/cell/operational_space/state": check_whole_state,
     "/cell/operational_space/inertia": array_of((TASK, TASK), "constraints=loops"),
     "/cell/operational_space/compliance": array_of((TASK, TASK), "frames=tool"),
     "/cell/operational_space/jacobian": array_of((TASK, JOINTS), "frames=tool"),

@@ -39,7 +39,7 @@ def test_topics_agree_with_the_simulator():
         ros.node(SCENE, "--ros-args", "-p", "start_paused:=true")
         peer = ros.peer()
         names = [f"operational_space/{n}" for n in ("inertia", "compliance", "jacobian", "bias")]
-        for name in [*names, "mass_matrix", "nonlinear_effects"]:
+        for name in [*names, "mass_matrix", "nonlinear_effects", "operational_space/state"]:
             peer.listen(name, "std_msgs/msg/Float64MultiArray")
         peer.listen("joint_states")
         peer.listen("/tf", "tf2_msgs/msg/TFMessage")
@@ -63,6 +63,10 @@ def test_topics_agree_with_the_simulator():
         assert "frames=left_tcp,right_tcp" in newest[names[0]].layout.dim[0].label
         np.testing.assert_array_equal(newest["mass_matrix"].data[2:], sim.mass_matrix().ravel())
         np.testing.assert_array_equal(newest["nonlinear_effects"].data[2:], sim.nonlinear_effects())
+        whole, parts = newest["operational_space/state"], (state.position, state.velocity, expected.inertia,
+            expected.jacobian, expected.bias, sim.mass_matrix(), sim.nonlinear_effects())  # fmt: skip
+        assert [dim.size for dim in whole.layout.dim] == [np.size(part) for part in parts]
+        np.testing.assert_array_equal(whole.data, np.concatenate([[0.0, 3e6], *map(np.ravel, parts)]))
         translation = newest["/tf"].transforms[0].transform.translation
         np.testing.assert_array_equal([translation.x, translation.y, translation.z], sim.link_pose("box")[0])
 

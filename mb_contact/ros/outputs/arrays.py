@@ -30,8 +30,8 @@ class ModelArrays:
 
     Float64MultiArray, row major; ``data_offset`` is 2 and data[0:2] = (sec, nanosec) of the
     joint state with the same stamp; the labels of ``layout.dim`` say what the rows and columns are.
-    ``operational_space/state`` holds positions, velocities and the arrays but the compliance one after the other, each
-    with an entry of ``layout.dim`` of its own: a controller of many kilohertz takes one message instead of six.
+    ``operational_space/state`` holds positions, velocities and, but for the compliance, these arrays one after the
+    other, each with an entry of ``layout.dim``: a controller of many kilohertz takes one message instead of six.
     """
 
     def __init__(self, make: Any, simulator: Any, constraints: str) -> None:
@@ -48,8 +48,11 @@ class ModelArrays:
         shapes |= {"mass_matrix": (joint, joint), "nonlinear_effects": (joint,)}
         self._mass = _FloatArray(make, "mass_matrix", (joint, joint))
         self._nonlinear = _FloatArray(make, "nonlinear_effects", (joint,))
-        del shapes["compliance"]
-        self._state = _Parts(make, "operational_space/state", {"position": (joint,), "velocity": (joint,), **shapes})
+        left_out = ("compliance",) if self._frames else ("compliance", "inertia", "jacobian", "bias")
+        parts = {"position": (joint,), "velocity": (joint,), **shapes}
+        self._state = _Parts(
+            make, "operational_space/state", {name: dims for name, dims in parts.items() if name not in left_out}
+        )
 
     def publish(self, stamp: int) -> None:
         """Send what somebody listens to."""
@@ -60,7 +63,7 @@ class ModelArrays:
             for name, array in wanted:
                 array.publish(stamp, getattr(result, name))
         if whole:
-            task = (result.inertia, result.jacobian, result.bias) if self._frames else ((), (), ())
+            task = (result.inertia, result.jacobian, result.bias) if self._frames else ()
             joint = simulator.mass_matrix(), simulator.nonlinear_effects()
             self._state.publish(stamp, simulator.joint_positions(), simulator.joint_velocities(), *task, *joint)
         if self._mass.wanted():
@@ -88,7 +91,10 @@ class _Parts:
         prototype.data = [0.0] * places[-1]
         self._message, self._publisher = make.prepared(_TYPE, topic, prototype)
         self._time = self._message.array("data")[:2]
-        self._views = [self._message.array("data")[first:end] for first, end in zip(places, places[1:])]
+        self._views = [
+            self._message.array("data")[first:end].reshape([size for _, size in dims])
+            for dims, first, end in zip(parts.values(), places, places[1:])
+        ]
 
     def wanted(self):
         """Whether somebody listens."""
@@ -98,7 +104,7 @@ class _Parts:
         """Send arrays in the order of the parts."""
         self._time[:] = divmod(stamp, 1_000_000_000)
         for view, values in zip(self._views, parts):
-            view[:] = np.ravel(values)
+            view[...] = values
         self._message.publish()
 
 
