@@ -30,7 +30,7 @@ from mb_contact.simulation.simulator import Simulator
 
 SCENE = "package://mb_contact/config/dual_arm_lift.yaml"
 DOMAIN = "93"  #: unless ROS_DOMAIN_ID says another one
-_WARM_UP = 2.0  #: seconds that are not counted
+_WARM_UP = 2.0  #: simulated seconds that are not counted
 _MEMORY_EVERY = 5.0  #: seconds between two looks at the memory
 _SETTLED = 0.2  #: part of a soak after which memory must not grow
 _GROWTH = 0.01  #: that is none
@@ -67,7 +67,7 @@ class _Meter:
 
     def _answered(self, seconds):
         self._last = np.array([time.monotonic(), _cpu_seconds(), self._node.simulator.time])
-        if self._begun is None and self._last[0] - self._start > _WARM_UP:
+        if self._begun is None and self._last[2] > _WARM_UP:
             self._begun = self._last
         if self._begun is not None:
             self._times[self._count % _KEPT] = seconds
@@ -103,8 +103,10 @@ def resident_bytes(pid: int | str = "self") -> int:
     return pages * os.sysconf("SC_PAGESIZE")
 
 
-def measure(simulator: Simulator, seconds: float, lockstep: bool, backend: str = "embedded") -> Run:
-    """Run the node for so many simulated seconds beside a child and return a :class:`Run`.
+def measure(
+    simulator: Simulator, seconds: float, lockstep: bool, backend: str = "embedded", factor: float = 1.0
+) -> Run:
+    """Run the node for so many simulated seconds beside a child, at a real-time factor, and return a :class:`Run`.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def measure(simulator: Simulator, seconds: float, lockstep: bool, backend: str =
     from mb_contact.ros.main import RunOptions, run_node
     from mb_contact.ros.options import NodeOptions
 
-    node = NodeOptions(lockstep=lockstep, lockstep_timeout=_PATIENCE)
+    node = NodeOptions(lockstep=lockstep, lockstep_timeout=_PATIENCE, real_time_factor=factor)
     if not lockstep:
         node.joint_state_rate = 1.0 / simulator.time_step
     held = {}
@@ -181,8 +183,9 @@ def run_bench(
     print(f"{joints} joints, time step {1e3 * step:g} ms, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     if soak is not None:
         return _soak(measure(simulator, 60.0 * soak, True, backend))
-    _print_lockstep(measure(simulator, seconds, True, backend))
-    simulator.reset()
+    for pace, factor in (("as fast as possible", 0.0), ("paced at real time", 1.0)):
+        _print_lockstep(measure(simulator, seconds, True, backend, factor), pace)
+        simulator.reset()
     _print_free(measure(simulator, seconds, False, backend), step)
     return 0
 
@@ -191,8 +194,8 @@ def _times(values):
     return ", ".join(f"{name} {1e3 * value:.2f} ms" for name, value in percentiles(values).items())
 
 
-def _print_lockstep(run):
-    print(f"lockstep, paced at real time, {run.seconds:.0f} s: real-time factor {run.factor:.2f}")
+def _print_lockstep(run, pace):
+    print(f"lockstep, {pace}, {run.seconds:.0f} s: real-time factor {run.factor:.2f}")
     print(f"  round trip   {_times(run.round_trips)}")
     print(f"  states       {run.child.get('states')} received, {run.child.get('missed')} missed")
     print(f"  CPU          {100.0 * run.cpu:.0f} % of a core; {run.summary.missed_deadlines} missed deadlines")
