@@ -96,7 +96,8 @@ class Service(_Endpoint):
 
     def _answer(self, header, response, writer_handle):
         self._await_client(writer_handle)
-        dds_raw.write(self.writer, pack(header, serialize(response, self._outgoing)))
+        if not dds_raw.write(self.writer, pack(header, serialize(response, self._outgoing))):
+            self._node.get_logger().warning(f"an answer of {self.srv_name} is lost: a client does not take its answers")
 
     def _await_client(self, writer_handle):
         """Wait until the client's reader is matched, so that a first answer is not lost."""

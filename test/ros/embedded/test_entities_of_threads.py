@@ -8,9 +8,10 @@ import threading
 
 import pytest
 
+from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.qos import QoS
-from ros.support import Session, wait_until
+from ros.support import TRIGGER, Session, wait_until
 
 KIND, ROUNDS = "std_msgs/msg/UInt64", 600
 
@@ -55,3 +56,24 @@ def test_endpoints_come_and_go_beside_the_thread_that_waits(restless):
         thread.join()
         node.destroy_node()
     assert not errors
+
+
+def test_an_answer_that_nobody_takes_is_told(monkeypatch, capfd):
+    with Session() as ros:
+        served = ros.peer("server")
+        served.node.create_service(TRIGGER, "ask", lambda request, response: response)
+        client = ros.peer("client").node.create_client(TRIGGER, "ask")
+        assert client.wait_for_service(30.0)
+        send, told = services.dds_raw.write, []
+
+        def write(writer, data):
+            if "Reply" not in writer.topic.name:
+                return send(writer, data)
+            told.append(writer.topic.name)
+            return False
+
+        monkeypatch.setattr(services.dds_raw, "write", write)
+        future = client.call_async(client.Request())
+        wait_until(lambda: told, "an answer")
+        assert not future.wait(0.1)
+        wait_until(lambda: "an answer of /ask is lost" in capfd.readouterr().err, "warning")
