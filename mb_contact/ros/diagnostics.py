@@ -60,6 +60,8 @@ class Summary:
         Services that clients of another DDS vendor call in vain.
     rivals : int
         Other simulators that publish on the topics of this one.
+    bodies_asleep, islands_asleep : int
+        What the last step has left as it is (docs/contact.md).
     """
 
     steps: int = 0
@@ -89,6 +91,8 @@ class Summary:
     rejected_wrenches: int = 0
     foreign_clients: list[str] = field(default_factory=list)
     rivals: int = 0
+    bodies_asleep: int = 0
+    islands_asleep: int = 0
 
     def add(self, step: Any, time_step: float) -> None:
         """Count one step."""
@@ -227,6 +231,8 @@ class Diagnostics:
             "missed_deadlines": summary.missed_deadlines,
             "lockstep_timeouts": summary.lockstep_timeouts,
             "max_contacts": summary.contacts,
+            "bodies_asleep": summary.bodies_asleep,
+            "islands_asleep": summary.islands_asleep,
             "solvers": solvers,
             **{f"worst_{name}": f"{getattr(summary, name):.3e}" for name in WORST},
         }

@@ -31,7 +31,7 @@ from mb_contact.ros.services import serve
 from mb_contact.ros.services.announced import Services
 from mb_contact.ros.services.requests import ANSWER_SECONDS, Request
 from mb_contact.ros.stepping import Stepping
-from mb_contact.simulation.interface import AnySimulator
+from mb_contact.simulation.interface import AnySimulator, SceneSimulator
 
 FOREIGN_SECONDS = 2.0  #: between two looks for clients whose calls cannot be answered
 
@@ -139,6 +139,8 @@ class SimulatorNode:
         if (pushes := self.inputs.pushes) is not None:
             record.accepted_wrenches, record.rejected_wrenches = pushes.accepted, pushes.rejected
         record.policy_active, record.policy = self._policy.active, self.options.command_timeout_policy
+        if isinstance(self.simulator, SceneSimulator):
+            record.bodies_asleep, record.islands_asleep = self.simulator.count_asleep()
         return record
 
     def stamp(self) -> Any:

@@ -196,5 +196,8 @@ class SceneSimulator(AnySimulator, Protocol):
     def object_motion(self, name: str) -> tuple[Floats, Floats]:
         """Velocity (6,) [rad/s, m/s] and mean acceleration (6,) in the last step of a free object, world axes."""
 
+    def count_asleep(self) -> tuple[int, int]:
+        """How many bodies, and how many islands, sleep."""
+
     def rebuilt(self, scene: Any) -> Any:
         """A simulator of ``scene``, with other objects or robots, that goes on from this one's state and time."""

@@ -62,6 +62,10 @@ class Sleepers:
         """Which bodies (n,) sleep."""
         return self.arrays.state[self._tree_of] == ASLEEP
 
+    def islands(self):
+        """How many islands sleep, each counted as it fell asleep."""
+        return len(np.unique(self.arrays.group[self.arrays.state == ASLEEP]))
+
     def wake(self):
         """Wake all, for whatever else has changed."""
         arrays = self.arrays
@@ -126,3 +130,23 @@ class Resting:
         array([False])
         """
         return self.context.sleepers.bodies()
+
+    def count_asleep(self) -> tuple[int, int]:
+        """How many bodies, and how many islands, sleep.
+
+        Returns
+        -------
+        bodies, islands : int
+            An island is a set of trees that contacts, loops or gears coupled when it fell asleep.
+
+        Examples
+        --------
+        >>> places = mb.model.Pose((0.0, 0.0, 0.05)), mb.model.Pose((0.0, 0.0, 0.15)), mb.model.Pose((1.0, 0.0, 0.05))
+        >>> boxes = [mb.model.Primitive(f"box_{i}", "box", (0.1,) * 3, at, "free", 1.0) for i, at in enumerate(places)]
+        >>> sim = mb.Simulator(mb.Scene(primitives=boxes, ground=mb.model.Ground(), sleep=True))
+        >>> _ = [sim.step() for _ in range(200)]
+        >>> sim.count_asleep()
+        (3, 2)
+        """
+        sleepers = self.context.sleepers
+        return int(np.count_nonzero(sleepers.bodies())), sleepers.islands()

@@ -225,7 +225,7 @@ def check_objects(message):
 def check_diagnostics(message):
     values = {pair.key: pair.value for pair in message.status[0].values}
     assert {"real_time_factor", "max_contacts", "missed_deadlines", "rejected_commands", "solvers"} <= set(values)
-    assert {"rejected_wrenches", "accepted_wrenches"} <= set(values)
+    assert {"rejected_wrenches", "accepted_wrenches", "bodies_asleep", "islands_asleep"} <= set(values)
 
 
 def check_event(message):

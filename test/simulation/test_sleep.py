@@ -67,11 +67,12 @@ def test_a_ball_wakes_what_it_lands_on_and_no_more():
     scene = replace(STACK, primitives=(*STACK.primitives, ball(0.9)))
     sims = both(scene, 200)
     assert asleep(sims[0]) == {"lower", "upper", "beside"}  # while the ball falls
+    assert sims[0].count_asleep() == (3, 2) and sims[1].count_asleep() == (0, 0)
     worst, step = run(sims, 90)
     assert worst < NEAR
     assert len(step.contacts) == 12  # those of what sleeps are in the table
     worst, _ = run(sims, 80)
-    assert asleep(sims[0]) == {"beside"}
+    assert asleep(sims[0]) == {"beside"} and sims[0].count_asleep() == (1, 1)
     assert worst < NEAR
     assert "ball" in {link for pair in sims[0].step().contacts[["link_a", "link_b"]] for link in pair}
 
