@@ -122,9 +122,9 @@ class Recorder:
         def record(stamp, effort):
             nonlocal last
             now = b"" if effort is None else effort.tobytes()
-            if now and now == last:
+            same, last = now == last, now
+            if effort is not None and (same or not now):  # no efforts mark a reset, a scene without joints has none
                 return
-            last = now
             self._queue.put((connection, stamp, (stamp, now)))  # encoded by the writing thread
 
         return record

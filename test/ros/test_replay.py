@@ -15,7 +15,7 @@ from rosbags.highlevel import AnyReader
 
 from mb_contact.errors import CommunicationError, InputError
 from mb_contact.model.resources import find_resource
-from mb_contact.ros.embedded.messages import message_class
+from mb_contact.ros.embedded.messages import message_class, stamp_ns
 from mb_contact.ros.interventions import decode, do_again
 from mb_contact.ros.replay import Recording, _Player, read_recording, replay
 from mb_contact.simulation.simulator import Simulator
@@ -47,8 +47,6 @@ def test_lockstep_is_replayed_bit_for_bit_from_efforts_and_from_commands(tmp_pat
 
 
 def commands_of(path):
-    from mb_contact.ros.embedded.messages import stamp_ns
-
     with AnyReader([path]) as reader:
         wanted = [c for c in reader.connections if c.topic == "/joint_commands"]
         messages = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages(wanted)]
@@ -166,6 +164,75 @@ def box_of(recording):
     player = _Player(simulator, recording)
     player.go_to(next(at for at, kind, _ in recording.events if kind == "delete"))
     return player.simulator.link_pose("box")[0].tolist()
+
+
+def test_a_run_that_sleeps_is_replayed_bit_for_bit(tmp_path):
+    """A box that sleeps, is pushed, sleeps, and is put elsewhere while a robot comes; its poses in /tf tell."""
+    path, scene = tmp_path / "sleep.mcap", tmp_path / "scene.yaml"
+    scene.write_text(f"{find_resource(SCENE).read_text(encoding='utf-8')}\nsleep: true\n", encoding="utf-8")
+    make = message_class
+    pose, push = make("geometry_msgs/msg/PoseStamped")(), make("geometry_msgs/msg/WrenchStamped")()
+    pose.pose.position.x, pose.pose.position.z, pose.pose.orientation.w = 0.55, 1.4, 1.0
+    push.wrench.force.x, push.wrench.torque.z = 15.0, 0.4
+    state = make("simulation_interfaces/msg/EntityState")()
+    state.pose.position.x, state.pose.position.z, state.pose.orientation.w = 0.6, 0.85, 1.0
+    with Session() as ros:
+        command = (sys.executable, "-m", "mb_contact.cli", "run", scene, "--backend", "embedded", "--record", path)
+        rates = ("joint_state_rate:=1000.0", "tf_rate:=1000.0", "diagnostics_rate:=20.0")
+        node = ros.process(*command, "--ros-args", *(word for rate in rates for word in ("-p", rate)))
+        node.wait_for("is up", 300.0)
+        peer = ros.peer()
+        told = peer.listen("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+
+        def rest(bodies):
+            """Until so many bodies sleep."""
+            told.clear()
+            peer.until(lambda: told and asleep_in(told[-1]) == (bodies, bodies))
+
+        def call(service, **fields):
+            kind = "".join(word.capitalize() for word in service.split("_"))
+            answer = peer.call(service, f"simulation_interfaces/srv/{kind}", **fields)
+            assert answer.result.result == 1, answer.result.error_message
+
+        pushes = peer.publisher("external_wrench/box", "geometry_msgs/msg/WrenchStamped")
+        rest(1)
+        peer.send_until(pushes, push, lambda: asleep_in(told[-1]) == (0, 0))
+        rest(1)
+        call("spawn_entity", name="arm", resource_string=HINGE, initial_pose=pose)
+        call("set_entity_state", entity="box", state=state)
+        rest(1)
+        node.signal(signal.SIGINT)
+        assert node.wait() == 0, node.output()
+    recording = read_recording(path)
+    assert {"push", "spawn", "set"} <= {kind for _, kind, _ in recording.events}
+    player, slept = _Player(Simulator(scene), recording), []
+    poses = box_poses(path)
+    assert len(poses) > 400
+    for stamp, recorded in poses:
+        player.go_to(stamp)
+        assert np.concatenate(player.simulator.link_pose("box")).tolist() == recorded
+        slept.append(bool(player.simulator.asleep.any()))
+    changes = np.diff(np.array(slept, int))
+    assert (changes == 1).sum() >= 3 and (changes == -1).sum() >= 2  # it fell asleep three times, and woke twice
+
+
+def asleep_in(message):
+    """(bodies, islands) asleep in a message of /diagnostics."""
+    values = {pair.key: pair.value for pair in message.status[0].values}
+    return int(values.get("bodies_asleep", -1)), int(values.get("islands_asleep", -1))
+
+
+def box_poses(path):
+    """(stamp [ns], position and quaternion) of the box in a recording's /tf."""
+    poses = []
+    with AnyReader([path]) as reader:
+        wanted = [c for c in reader.connections if c.topic == "/tf"]
+        for connection, _, data in reader.messages(wanted):
+            for one in reader.deserialize(data, connection.msgtype).transforms:
+                p, r = one.transform.translation, one.transform.rotation
+                if one.child_frame_id == "box":
+                    poses.append((stamp_ns(one.header.stamp), [p.x, p.y, p.z, r.x, r.y, r.z, r.w]))
+    return poses
 
 
 @pytest.mark.parametrize("line", ["[]", "{", '{"kind": "push"}', "7"])
