@@ -94,6 +94,7 @@ def read_recording(path: str) -> Any:
 
         with AnyReader([Path(path)]) as reader:
             wanted = [c for c in reader.connections if c.topic.endswith(_WANTED)]
+            topics |= {c.topic: [] for c in wanted if c.topic.endswith(f"/{APPLIED}")}  # none where no joint takes any
             for connection, _, data in reader.messages(wanted) if wanted else ():
                 topics.setdefault(connection.topic, []).append(reader.deserialize(data, connection.msgtype))
     except FileNotFoundError:
