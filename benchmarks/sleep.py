@@ -12,7 +12,8 @@ Boxes fall into a bin until none moves faster than 1e-6 m/s, while a ball lies b
     residual    the worst of these steps, and the force that is missing to balance each body's weight, from the table
     apart       the longest way between bodies of this run and of one with ``sleep: false`` from the same state: after a
                 second of rest, and after the ball was dropped on the heap, when it touches and 0.1 s later
-    ms          of a step: asleep, while the ball falls (the heap sleeps), awake; MuJoCo's asleep and awake
+    ms          of a step: asleep, with the ball pushed along the ground beside the heap that sleeps on (partly), behind
+                ``set_object``, which wakes all, while the ball falls, and awake; MuJoCo's asleep, partly and awake
 
 Exit code 1 where less than 99 % sleep, bodies are 1e-9 m apart, or a residual or a balance is above 1e-9.
 """
@@ -36,6 +37,8 @@ from mb_contact.model import Pose, Primitive
 SLOW = 1e-6  #: speed of what is at rest [m/s, rad/s]
 ASLEEP, APART, SOLVED = 0.99, 1e-9, 1e-9  #: what is asked for
 AFTER = 0.1  #: time after the touch at which runs are compared [s]
+PUSH = 0.05  #: force on the ball that rolls beside the heap [N],
+PUSHED = 60  #: in so many steps, of which the last two thirds are timed
 DROP = 0.15  #: height of the ball above the highest body [m]
 
 
@@ -141,8 +144,19 @@ def touch(sims, limit=1.0):
     return [float(np.median(times[3:-1])) for times in ms], first, apart(*sims), woken
 
 
-def mujoco_ms(scene, seconds, sleeps):
-    """Median ms of MuJoCo's last hundred steps of a run, and how many of its trees are awake then."""
+def partly(sim):
+    """Median ms of a step while the ball rolls and all else sleeps, and how many bodies do; the state is put back."""
+    before, ms = sim.save(), []
+    sim.set_external_wrench("ball", [0.0, 0.0, 0.0, PUSH, 0.0, 0.0])
+    for _ in range(PUSHED):
+        ms.append(1e3 * timed(sim.step)[1])
+    asleep = sim.count_asleep()[0]
+    sim.restore(before)
+    return float(np.median(ms[PUSHED // 3 :])), asleep
+
+
+def mujoco_ms(scene, seconds, sleeps, push=0.0):
+    """Median ms of MuJoCo's last hundred steps, with a force on the ball, and how many of its trees are awake then."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(heaps.mjcf(scene))
@@ -151,6 +165,7 @@ def mujoco_ms(scene, seconds, sleeps):
     data = mujoco.MjData(model)
     for _ in range(round(seconds / scene.time_step)):
         mujoco.mj_step(model, data)
+    data.body("ball").xfrc_applied[0] = push
     ms = [1e3 * timed(mujoco.mj_step, model, data)[1] for _ in range(100)]
     return float(np.median(ms)), int(data.ntree_awake) if sleeps else model.ntree
 
@@ -180,6 +195,8 @@ def beside_mujoco(scene, seconds):
         row[name], trees = mujoco_ms(scene, seconds, sleeps)
         state = "on" if sleeps else "off"
         print(f"ms of MuJoCo {mujoco.__version__}, sleep {state}: {row[name]:.4f}, {trees} trees awake")
+    row["mujoco_partly_ms"], trees = mujoco_ms(scene, seconds, True, PUSH)
+    print(f"ms of MuJoCo, sleep on, the ball rolls: {row['mujoco_partly_ms']:.4f}, {trees} trees awake")
     return row
 
 
@@ -200,10 +217,13 @@ def main(argv=None):
           f"{options.rest:g} s more sleep ({groups} islands); residual {residual:.1e}, "
           f"weight missing {balance:.1e} N")  # fmt: skip
     row = {"bodies": options.bodies, "asleep": part, "residual": residual, "balance": balance, "asleep_ms": asleep_ms}
+    row["partly_ms"], sleeping = partly(sim)
     row |= beside_awake(sim, scene)
+    print(f"ms while the ball rolls and {sleeping} of {len(sim.asleep)} bodies sleep: {row['partly_ms']:.4f}")
     print(f"ms: asleep {asleep_ms:.4f}, while the ball falls {row['falling_ms']:.4f}, awake {row['awake_ms']:.4f}")
     if not options.no_peer and find_spec("mujoco"):
         row |= beside_mujoco(scene, at_rest + 1.0)
+        print(f"of MuJoCo's step with its sleep, partly asleep: {row['partly_ms'] / row['mujoco_partly_ms']:.2f}")
     write_json(options.json, options, [row])
     bad = part < ASLEEP or max(row["resting"], row["touched"], row["later"]) > APART
     return 1 if bad or residual > SOLVED or balance > SOLVED else 0
