@@ -14,8 +14,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
-from mb_contact.core.solve.assemble import spread_scales
-from mb_contact.core.solve.normals import COUPLED, scale_normals
+from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.system import (
     BLOCKS,
     BOX,
@@ -130,7 +129,7 @@ def solve_blocks(
     if warm is not None:
         P.r[:rows] = np.asarray(warm)[source]
     handle = make_system_handle(P)
-    scale_normals(handle, 0, blocks, COUPLED)
+    scale_normals(handle)
     _newton.solve(handle, float(tolerance), int(budget))
     report = P.report[: len(islands) - 1]
     steps = report[:, 1].max(initial=0.0)

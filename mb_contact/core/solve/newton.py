@@ -40,7 +40,6 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.normals import COUPLED, scale_normals
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
@@ -61,8 +60,6 @@ FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impul
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
 RESTART = 100  #: Newton steps after which smaller islands begin anew where their residual is above
 FAR = 1e3  #: times the tolerance, else after twice as many
-RESCALED = 50  #: Newton steps after which, and after each RESTART more, coupled normals take another scale,
-SCALES = (1.0, 0.0)  #: by turns these parts of mu |W_nt|
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -199,7 +196,6 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     failures = 0
     shown = 0  # times that a ray showed itself
     sweeps = 0
-    rescale, turn = RESCALED, 0
     restart = RESTART if warm and not from_zero and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
         if steps == (restart if best > FAR * enough else 2 * restart):  # last impulses may jam contacts in their states
@@ -212,18 +208,6 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             since = 0
             before = before_that = np.inf
             failures = shown = sweeps = 0
-        scaled = False
-        if steps >= rescale:  # states of coupled contacts follow their scale: another one leads out of a circle
-            scaled = scale_normals(P, b0, b1, SCALES[turn % 2])
-            rescale, turn = rescale + RESTART, turn + 1
-        if scaled:
-            eps, rho, floor = FIRST_EPS, RHO, 0.0
-            now = best = at_anchor = evaluate(P, b0, b1, c0, c1, k.best)
-            enough = attainable(P, first, last, tolerance)
-            copy_rows(first, last, k.best, k.anchor)
-            since, before, before_that = 0, np.inf, np.inf
-            failures = shown = sweeps = 0
-            continue
         if sweeps > 0 and by_nodes:
             break  # sweeps need another face
         if sweeps > 0:
@@ -249,7 +233,6 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             shown += 1
             if shown == RAYS:
                 evaluate(P, b0, b1, c0, c1, k.best)
-                _scale_back(P, b0, b1, turn)
                 return NO_MOTION, steps, best
         if now < 0.9 * at_anchor:
             part = first_part if since == 1 else (0.3 if since <= 4 else 1.0)
@@ -294,15 +277,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
             best = now
         else:
             best = evaluate(P, b0, b1, c0, c1, k.anchor)
-    _scale_back(P, b0, b1, turn)
     return (SOLVED if best <= enough else OVER_BUDGET), steps, best
-
-
-@kernel
-def _scale_back(P, b0, b1, turn):
-    """Scales of the normals as they were posed, where they have been changed."""
-    if turn > 0:
-        scale_normals(P, b0, b1, COUPLED)
 
 
 @kernel

@@ -19,10 +19,9 @@ from mb_contact.core.handle import BUDGET, DT, TOLERANCE
 from mb_contact.core.impact.phases import energy_after
 from mb_contact.core.jit import kernel
 from mb_contact.core.lcp.band import band_backward, band_factor, band_forward, band_forward_columns
-from mb_contact.core.solve.assemble import FLOOR, spread_scales
+from mb_contact.core.solve.assemble import FLOOR, scale_normals, spread_scales
 from mb_contact.core.solve.certificate import certify
 from mb_contact.core.solve.newton import SOLVED, TIGHT, solve_island
-from mb_contact.core.solve.normals import COUPLED, scale_normals
 from mb_contact.core.solve.system import BLOCKS, BY_ROWS, EQUALITY, ISLANDS, ROWS, make_system
 from mb_contact.core.tree.kinematics import bias_terms, body_velocities
 from mb_contact.core.tree.spatial import STILL, body_point, put_spatial, vector, vector_dot, vector_sum
@@ -103,7 +102,7 @@ def take_matrix(P, q):
         P.q[i] = q[P.source[i]]
         P.immobile[i] = 0
     spread_scales(P.blocks, P.count[BLOCKS])
-    scale_normals(P, 0, P.count[BLOCKS], COUPLED)
+    scale_normals(P)
     P.count[ISLANDS] = 1
     P.island[1] = P.count[BLOCKS]
 
