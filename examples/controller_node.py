@@ -37,6 +37,44 @@ class State(NamedTuple):
     felt: dict  #: contact force (3,) on each finger [N], where it was felt since the state before
 
 
+class States:
+    """Reads operational_space/state.
+
+    Attributes
+    ----------
+    names : list of str
+        Joints, in the order of all arrays.
+    position, velocity : (joints,)
+    terms : Terms
+        All of the state read last, in place: who keeps them makes a copy.
+    """
+
+    def __init__(self):
+        self._data = np.empty(0)
+        self.names, self.position, self.velocity, self.terms = [], None, None, None
+
+    def read(self, message):
+        """Take a message; its stamp [ns]."""
+        if len(message.data) != len(self._data):
+            self._lay_out(message.layout, len(message.data))
+        # a copy: where the middleware has put the numbers they need not be aligned, as products want them
+        self._data[:] = message.data
+        return int(self._data[0]) * 1_000_000_000 + int(self._data[1])
+
+    def _lay_out(self, layout, count):
+        """Where the arrays lie in messages of this layout; a robot's stay there."""
+        self._data, first, arrays = np.empty(count), layout.data_offset, {}
+        for dim in layout.dim:
+            name, *labels = dim.label.split("|")
+            part = self._data[first : first + dim.size]
+            arrays[name] = part.reshape(-1, dim.stride) if len(labels) == 2 else part
+            first += dim.size
+            if name == "position":
+                self.names = labels[0].removeprefix("joints=").split(",")
+        self.position, self.velocity = arrays.pop("position"), arrays.pop("velocity")
+        self.terms = Terms(**arrays)
+
+
 class TaskNode:
     """Answers every state, and echoes its stamp.
 
@@ -64,8 +102,7 @@ class TaskNode:
         self._told = ""
         self._model = self._seen = self._command = self._efforts = self._start = None
         self._felt, self._seen_anew = {}, False
-        self._data = np.empty(0)  #: what a message holds, and the arrays in it
-        self._names, self._position, self._velocity, self._terms = [], None, None, None
+        self._states = States()
         subscribe = node.create_subscription
         subscribe("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
         subscribe("tf2_msgs/msg/TFMessage", "/tf", self._on_tf, QoS(10))
@@ -124,40 +161,22 @@ class TaskNode:
     def _on_state(self, message):
         """Publish the efforts for a state."""
         self.last_heard = time.monotonic()
-        data = message.data
-        if len(data) != len(self._data):
-            self._lay_out(message.layout, len(data))
-        # a copy: where the middleware has put the numbers they need not be aligned, as products want them
-        self._data[:] = data
+        stamp, states = self._states.read(message), self._states
         waits = self._model is None or self._seen is None or (self._fixed_frame is not None and self.fixed is None)
         if waits or self.done:
             return
-        stamp = int(data[0]) * 1_000_000_000 + int(data[1])
         if self.controller is None:
             self._prepare(stamp)
         elapsed = (stamp - self._start) * 1e-9
-        state = State(elapsed, self._position, self._velocity, self._terms, self._seen, self._seen_anew, self._felt)
+        state = State(elapsed, states.position, states.velocity, states.terms, self._seen, self._seen_anew, self._felt)
         self._seen_anew, self._felt = False, {}
         self._efforts[:] = self.law(state)
         self._command.stamp("header.stamp", stamp)
         self._command.publish()
 
-    def _lay_out(self, layout, count):
-        """Where the arrays lie in a message of this layout; a robot's stay there."""
-        self._data, first, arrays = np.empty(count), layout.data_offset, {}
-        for dim in layout.dim:
-            name, *labels = dim.label.split("|")
-            part = self._data[first : first + dim.size]
-            arrays[name] = part.reshape(-1, dim.stride) if len(labels) == 2 else part
-            first += dim.size
-            if name == "position":
-                self._names = labels[0].removeprefix("joints=").split(",")
-        self._position, self._velocity = arrays.pop("position"), arrays.pop("velocity")
-        self._terms = Terms(**arrays)
-
     def _prepare(self, stamp):
-        names = self._names
-        self.controller = self.begin(self._model, names, self._position.copy(), self._seen)
+        names = self._states.names
+        self.controller = self.begin(self._model, names, self._states.position.copy(), self._seen)
         self._start = stamp
         self._message.name, self._message.effort = names, [0.0] * len(names)
         self._command = self._publisher.prepare(self._message)

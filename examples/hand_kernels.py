@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled parts of the laws of two hands: as NumPy calls they take five times as long, a tenth of a step each.
+"""Compiled parts of the laws of two hands: the poses take 1.8 us (9.2 as NumPy calls), the efforts 3.9 (18.3).
 
 Numba keeps what it has compiled (``cache=True``), so that only the first run pays for it.
 """

@@ -21,51 +21,38 @@ import threading
 import time
 
 import numpy as np
-from lift_controller import Terms
+from controller_node import States
 from press_controller import FINGERS, PressController, PressError, PressTask
 
 import mb_contact as mb
 from mb_contact.ros import QoS, create_node
 
-ARRAYS = {
-    "inertia": "operational_space/inertia", "jacobian": "operational_space/jacobian",
-    "bias": "operational_space/bias", "mass_matrix": "mass_matrix", "nonlinear_effects": "nonlinear_effects",
-}  # fmt: skip
 STEADY = 1.0  #: the last so many seconds are what the summary is of
 
 
 class PressNode:
-    """Gathers what belongs to one state, answers it, and echoes its stamp."""
+    """Answers every state, and echoes its stamp."""
 
     def __init__(self, node, task):
         self._task = task
         self.controller = None
         self.done = False
-        self.last_heard = None  #: wall clock of the last joint state
+        self.last_heard = None  #: wall clock of the last state
         self.log = []  #: (time since the start [s], measured normal force [N])
-        self._model = self._joints = self._command = self._start = None
-        self._terms, self._stamps, self._wrenches = {}, {}, {}
+        self._model = self._command = self._start = None
+        self._states, self._wrenches = States(), {}
         listen = node.create_subscription
         listen("std_msgs/msg/String", "robot_description", self._on_model, QoS(1, latched=True))
-        for name, topic in ARRAYS.items():
-            listen("std_msgs/msg/Float64MultiArray", topic, lambda m, name=name: self._on_array(name, m), QoS(10))
         for link in FINGERS:
             topic = f"contact_wrenches/{link}"
             listen("geometry_msgs/msg/WrenchStamped", topic, lambda m, link=link: self._on_wrench(link, m), QoS(10))
-        listen("sensor_msgs/msg/JointState", "joint_states", self._on_joints, QoS(10))
+        listen("std_msgs/msg/Float64MultiArray", "operational_space/state", self._on_state, QoS(10))
         self._publisher = node.create_publisher("sensor_msgs/msg/JointState", "joint_commands", QoS(10))
         self._message = node.message_type("sensor_msgs/msg/JointState")()
 
     def _on_model(self, message):
         if self._model is None:
             self._model = mb.load_urdf(message.data)
-
-    def _on_array(self, name, message):
-        """data[0:2] is the stamp (sec, nanosec) of the joint states that the array belongs to."""
-        data = np.asarray(message.data)
-        self._stamps[name] = int(data[0]) * 1_000_000_000 + int(data[1])
-        self._terms[name] = data[message.layout.data_offset :].reshape([dim.size for dim in message.layout.dim])
-        self._answer()
 
     def _on_wrench(self, link, message):
         """Forces of one instant are used together, once those of all fingers are here."""
@@ -74,31 +61,24 @@ class PressNode:
         stamps = {when for when, _ in self._wrenches.values()}
         if self.controller is None or len(self._wrenches) < len(FINGERS) or len(stamps) > 1:
             return
-        position = np.asarray(self._joints.position)
-        measured = self.controller.measure({name: value for name, (_, value) in self._wrenches.items()}, position)
+        forces = {name: value for name, (_, value) in self._wrenches.items()}
+        measured = self.controller.measure(forces, self._states.position)
         self.log.append(((stamp.sec * 1_000_000_000 + stamp.nanosec - self._start) * 1e-9, measured))
 
-    def _on_joints(self, message):
+    def _on_state(self, message):
+        """Publish the efforts for a state."""
         self.last_heard = time.monotonic()
-        self._joints = message
-        self._stamps["joints"] = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-        self._answer()
-
-    def _answer(self):
-        """Publish the efforts for the newest state, once everything about it is here."""
-        complete = len(self._stamps) == len(Terms._fields) + 1 and len(set(self._stamps.values())) == 1
-        if not complete or self._model is None or self.done:
+        stamp, states = self._states.read(message), self._states
+        if self._model is None or self.done:
             return
-        stamp = self._stamps["joints"]
-        position, velocity = np.asarray(self._joints.position), np.asarray(self._joints.velocity)
         if self.controller is None:
-            names = list(self._joints.name)
-            self.controller = PressController(self._model, names, position, self._task)
+            self.controller = PressController(self._model, states.names, states.position.copy(), self._task)
             self._start = stamp
-            self._message.name, self._message.effort = names, [0.0] * len(names)
+            self._message.name, self._message.effort = states.names, [0.0] * len(states.names)
             self._command = self._publisher.prepare(self._message)
         elapsed = (stamp - self._start) * 1e-9
-        self._command.array("effort")[:] = self.controller.update(elapsed, position, velocity, Terms(**self._terms))
+        effort = self.controller.update(elapsed, states.position, states.velocity, states.terms)
+        self._command.array("effort")[:] = effort
         self._command.stamp("header.stamp", stamp)
         self._command.publish()
         self.done = elapsed >= self.controller.duration
@@ -141,7 +121,7 @@ def run(node, task, wait=None, timeout=60.0):
         silence = time.monotonic() - (press.last_heard or begun)
         limit = wait if press.last_heard is None else timeout
         if limit is not None and silence > limit:
-            raise PressError(f"no joint_states for {silence:.0f} s: is the simulator running in this domain?")
+            raise PressError(f"no state for {silence:.0f} s: is the simulator running in this domain?")
     return press
 
 

@@ -68,8 +68,6 @@ class WatchedSimulator(Simulator):
 
     def step(self, effort: ArrayLike | None = None, time_step: float | None = None, steps: int = 1) -> Step:
         """Advance by one time step, or by several one by one, with samples in between; see :meth:`Simulator.step`."""
-        if steps == 1:
-            return self._step(effort, time_step)
         events: tuple[Any, ...] = ()
         for _ in range(as_whole(steps, "steps")):
             result = self._step(effort, time_step)

@@ -80,10 +80,11 @@ class Context:
     def topic(self, name: str, struct: Any) -> Any:
         """Return the DDS topic, made once per name and type."""
         key = (name, struct)
-        if key not in self._topics:
-            self._topics[key] = Topic(self.participant, name, struct)
-        self._uses[key] += 1
-        return self._topics[key]
+        with self._making:
+            if key not in self._topics:
+                self._topics[key] = Topic(self.participant, name, struct)
+            self._uses[key] += 1
+            return self._topics[key]
 
     def close(self, endpoint: Any, *conditions: Any) -> None:
         """Close a reader or writer and its conditions, and the topic that nothing else uses."""

@@ -40,19 +40,15 @@ class ModelArrays:
         count, joints = 6 * len(self._frames), len(simulator.world.joint_names)
         task = (f"frames={','.join(self._frames)};{_AXES};constraints={constraints}", count)
         joint = (f"joints={','.join(simulator.world.joint_names)}", joints)
-        shapes = {"inertia": (task, task), "compliance": (task, task), "jacobian": (task, joint), "bias": (task,)}
-        self._task = [
-            (name, _FloatArray(make, f"operational_space/{name}", dims))
-            for name, dims in shapes.items() if self._frames
-        ]  # fmt: skip
-        shapes |= {"mass_matrix": (joint, joint), "nonlinear_effects": (joint,)}
-        self._mass = _FloatArray(make, "mass_matrix", (joint, joint))
-        self._nonlinear = _FloatArray(make, "nonlinear_effects", (joint,))
-        left_out = ("compliance",) if self._frames else ("compliance", "inertia", "jacobian", "bias")
-        parts = {"position": (joint,), "velocity": (joint,), **shapes}
-        self._state = _Parts(
-            make, "operational_space/state", {name: dims for name, dims in parts.items() if name not in left_out}
-        )
+        shapes = {"inertia": (task, task), "jacobian": (task, joint), "bias": (task,)} if self._frames else {}
+        self._terms = tuple(shapes)  #: of the task in the state's message
+        single = shapes | ({"compliance": (task, task)} if self._frames else {})
+        self._task = [(name, _Arrays(make, f"operational_space/{name}", [dims])) for name, dims in single.items()]
+        self._mass = _Arrays(make, "mass_matrix", [(joint, joint)])
+        self._nonlinear = _Arrays(make, "nonlinear_effects", [(joint,)])
+        whole = {"position": (joint,), "velocity": (joint,), **shapes, "mass_matrix": (joint, joint),
+                 "nonlinear_effects": (joint,)}  # fmt: skip
+        self._state = _Arrays(make, "operational_space/state", list(whole.values()), list(whole))
 
     def publish(self, stamp: int) -> None:
         """Send what somebody listens to."""
@@ -63,7 +59,7 @@ class ModelArrays:
             for name, array in wanted:
                 array.publish(stamp, getattr(result, name))
         if whole:
-            task = (result.inertia, result.jacobian, result.bias) if self._frames else ()
+            task = [getattr(result, name) for name in self._terms]
             joint = simulator.mass_matrix(), simulator.nonlinear_effects()
             self._state.publish(stamp, simulator.joint_positions(), simulator.joint_velocities(), *task, *joint)
         if self._mass.wanted():
@@ -72,64 +68,41 @@ class ModelArrays:
             self._nonlinear.publish(stamp, simulator.nonlinear_effects())
 
 
-class _Parts:
+class _Arrays:
     """Arrays with time in front in one Float64MultiArray.
 
-    An entry of ``layout.dim`` is an array's: ``size`` its numbers, ``stride`` those of a row, and the label
-    ``NAME|ROWS|COLUMNS`` what it holds.
+    ``dims`` holds the (label, size) of each array's axes.  Without ``names`` there is one array and an entry of
+    ``layout.dim`` is an axis of it; with them an entry is an array: ``size`` its numbers, ``stride`` those of a row,
+    and the label ``NAME|ROWS|COLUMNS``.
     """
 
-    def __init__(self, make, topic, parts):
+    def __init__(self, make, topic, dims, names=None):
+        shapes = [[size for _, size in axes] for axes in dims]
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        if names is None:
+            entries = [(label, size, int(np.prod(shapes[0][i:]))) for i, (label, size) in enumerate(dims[0])]
+        else:
+            labels = ("|".join((name, *(label for label, _ in axes))) for name, axes in zip(names, dims))
+            entries = [(label, size, shape[-1]) for label, size, shape in zip(labels, sizes, shapes)]
         prototype = make.message(_TYPE)
-        prototype.layout.data_offset, places = 2, [2]
-        for name, dims in parts.items():
-            dim = make.message("std_msgs/msg/MultiArrayDimension")
-            dim.label = "|".join((name, *(label for label, _ in dims)))
-            dim.size, dim.stride = int(np.prod([size for _, size in dims])), dims[-1][1]
-            prototype.layout.dim.append(dim)
-            places.append(places[-1] + dim.size)
-        prototype.data = [0.0] * places[-1]
-        self._message, self._publisher = make.prepared(_TYPE, topic, prototype)
-        self._time = self._message.array("data")[:2]
-        self._views = [
-            self._message.array("data")[first:end].reshape([size for _, size in dims])
-            for dims, first, end in zip(parts.values(), places, places[1:])
-        ]
-
-    def wanted(self):
-        """Whether somebody listens."""
-        return wanted(self._publisher)
-
-    def publish(self, stamp, *parts):
-        """Send arrays in the order of the parts."""
-        self._time[:] = divmod(stamp, 1_000_000_000)
-        for view, values in zip(self._views, parts):
-            view[...] = values
-        self._message.publish()
-
-
-class _FloatArray:
-    """A Float64MultiArray with time in front."""
-
-    def __init__(self, make, topic, dims):
-        prototype = make.message(_TYPE)
-        stride = int(np.prod([size for _, size in dims]))
-        prototype.data = [0.0] * (stride + 2)
+        prototype.data = [0.0] * (2 + sum(sizes))
         prototype.layout.data_offset = 2
-        for label, size in dims:
+        for label, size, stride in entries:
             dim = make.message("std_msgs/msg/MultiArrayDimension")
             dim.label, dim.size, dim.stride = label, size, stride
-            stride //= max(1, size)
             prototype.layout.dim.append(dim)
         self._message, self._publisher = make.prepared(_TYPE, topic, prototype)
-        self._data = self._message.array("data")
+        data = self._message.array("data")
+        self._time, *parts = np.split(data, np.cumsum([2, *sizes])[:-1])
+        self._arrays = [part.reshape(shape) for part, shape in zip(parts, shapes)]
 
     def wanted(self):
         """Whether somebody listens."""
         return wanted(self._publisher)
 
-    def publish(self, stamp, values):
-        """Send ``values``."""
-        self._data[0], self._data[1] = divmod(stamp, 1_000_000_000)
-        self._data[2:] = np.ravel(values)
+    def publish(self, stamp, *arrays):
+        """Send arrays in the order of ``dims``."""
+        self._time[:] = divmod(stamp, 1_000_000_000)
+        for place, values in zip(self._arrays, arrays):
+            place[...] = values
         self._message.publish()
