@@ -51,7 +51,7 @@ SHAPE_NAMES = ("sphere", "capsule", "cylinder", "box", "cone", "ellipsoid", "con
 TOUCHING_FRICTION = 1e-4  #: friction of the no-slip and viscous models acts
 TOUCHING_IMPACT = 1e-6  #: takes part in what collides elsewhere
 TOUCHING_EVENT = 1e-8  #: the event scheme holds the contact, or lets it collide or leave
-TOUCHING_JAMMED = 1e-9  #: counts as no gap where push-out is taken out of a problem
+TOUCHING_JAMMED = 1e-8  #: counts as no gap in large islands, and where push-out is taken out of a problem
 
 # --- what a scalar row of a joint bounds (``rows.bound``) ------------------------------------------
 LOWER = 0  #: even ones act along the joint's rate, odd ones against it
@@ -101,7 +101,7 @@ CONTACT_STATE_NAMES = ("separate", "stick", "slip")
 SOLVER_NONE = 0  #: no row in this step
 SOLVER_WARM = 1  #: the impulses of the last step solve it
 SOLVER_NEWTON = 2  #: Newton steps
-SOLVER_LEVELLED = 3  #: Newton steps, and push-out of less than a nanometre a step was left out to come to an end
+SOLVER_LEVELLED = 3  #: solved without gaps and penetrations up to TOUCHING_JAMMED, which are not known better
 SOLVER_NO_PUSH_OUT = 4  #: a ray shows that push-out velocities jam an island: solved without them
 SOLVER_OVER_BUDGET = 5  #: the best impulses of the allowed Newton steps; the certificate says how good they are
 

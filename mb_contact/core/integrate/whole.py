@@ -19,7 +19,7 @@ from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.core.step.assemble import assemble
 from mb_contact.core.step.closing import keep_state
 from mb_contact.core.step.passivity import remove_gain
-from mb_contact.core.step.problem import STEP, assemble_problem, solve
+from mb_contact.core.step.problem import STEP, assemble_problem, level, solve
 from mb_contact.core.step.report import summarise
 from mb_contact.core.step.sleep import fall_asleep, has_sleepers, merge_kept, stays, wake_all, wake_touched, watch_rest
 from mb_contact.core.step.step import conclude, find_contacts, find_near, saturate, settle, smooth_dynamics
@@ -164,6 +164,7 @@ def find_impulses(h):
         assemble(h)
         status = assemble_problem(h)
         if status == OK and h.sleep.rule[MAY_SLEEP] != 0.0:
+            level(h)
             fall_asleep(h)
         if status == OK:
             status = solve(h, STEP)

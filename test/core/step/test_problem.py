@@ -89,6 +89,20 @@ def test_push_out_of_nanometres_is_left_out_where_the_solver_comes_to_no_end(tmp
     assert sim.step().certificate.solver == "over_budget"
 
 
+@pytest.mark.parametrize("apart, name", [(6e-9, "levelled"), (4e-8, "newton")])
+def test_large_islands_know_no_gaps_of_ten_nanometres(apart, name):
+    """Of twenty boxes a little too high or too low none moves, or gaps close and a fifth of penetrations opens."""
+    sim = mb.Simulator(tower([1.0] * 20))
+    heights = apart * np.resize((-1.0, 0.0, -0.5), 20)
+    for i in range(20):
+        sim.set_object(f"box_{i}", pose=([0.0, 0.0, 0.2 * (i + 0.5) + heights[i]], [0.0, 0.0, 0.0, 1.0]))
+    certificate = sim.step().certificate
+    assert certificate.contacts == 80 and certificate.solver == name and certificate.residual <= 1e-10
+    gaps = np.diff(heights, prepend=0.0)
+    speeds = np.cumsum(np.where(gaps > 0.0, -gaps, -0.2 * gaps)) / sim.time_step
+    assert sim.v[5::6] == pytest.approx(0.0 if name == "levelled" else speeds, abs=1e-9)
+
+
 TURNTABLE = """<robot name="turntable"><link name="post"/><link name="plate"><inertial><origin xyz="0.05 0 0"/>
 <mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision><geometry><box size="0.2 0.2 0.02"/></geometry></collision></link><joint name="turn" type="continuous">
