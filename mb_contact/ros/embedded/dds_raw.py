@@ -108,13 +108,32 @@ def matched_readers(writer: Any) -> Any:
     """Return how many readers a writer has matched (0.8 microseconds)."""
     count = getattr(writer, "_get_matched_subscriptions", None)
     if count is None:
-        return len(writer.get_matched_subscriptions())
+        return len(readers_of(writer))
     return max(0, count(writer._ref, None, 0))
 
 
 def matched_writers(reader: Any) -> Any:
     """Return how many writers a reader has matched."""
-    return len(reader.get_matched_publications())
+    return len(writers_of(reader))
+
+
+def readers_of(writer: Any) -> list[int]:
+    """Handles of the readers that a writer has matched."""
+    return _listed(writer.get_matched_subscriptions)
+
+
+def writers_of(reader: Any) -> list[int]:
+    """Handles of the writers that a reader has matched."""
+    return _listed(reader.get_matched_publications)
+
+
+def _listed(ask):
+    """What the wheel lists; it counts before it lists, and raises IndexError where one more has come in between."""
+    while True:
+        try:
+            return ask()
+        except IndexError:
+            continue
 
 
 def delete(entity: Any) -> None:

@@ -91,7 +91,7 @@ class Service(_Endpoint):
 
     def has_foreign_client(self) -> bool:
         """Whether a client of another DDS vendor is there, which waits in vain."""
-        clients = (_try(self.reader.get_matched_publication_data, h) for h in self.reader.get_matched_publications())
+        clients = (_try(self.reader.get_matched_publication_data, h) for h in dds_raw.writers_of(self.reader))
         return any(client is not None and not client.key.bytes.startswith(_CYCLONE) for client in clients)
 
     def _answer(self, header, response, writer_handle):
@@ -108,7 +108,7 @@ class Service(_Endpoint):
         while identity is not None and time.monotonic() < deadline:
             readers = (
                 _try(self.writer.get_matched_subscription_data, handle)
-                for handle in self.writer.get_matched_subscriptions()
+                for handle in dds_raw.readers_of(self.writer)
             )
             if any(_identity(reader) == identity for reader in readers):
                 self._met = {writer_handle} if len(self._met) >= _MET else {*self._met, writer_handle}

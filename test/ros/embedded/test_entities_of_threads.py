@@ -77,3 +77,24 @@ def test_an_answer_that_nobody_takes_is_told(monkeypatch, capfd):
         wait_until(lambda: told, "an answer")
         assert not future.wait(0.1)
         wait_until(lambda: "an answer of /ask is lost" in capfd.readouterr().err, "warning")
+
+
+def test_a_client_that_comes_while_clients_are_counted_is_no_error():
+    """The wheel raised IndexError where it had counted one writer less than it listed: the executor ended of it."""
+    session = Session()
+    node, other = (EmbeddedNode(name, environment=session.env) for name in ("serving", "asking"))
+    try:
+        service = node.create_service(TRIGGER, "ask", lambda request, response: response)
+        clients = [other.create_client(TRIGGER, "ask") for _ in range(2)]
+        wait_until(lambda: len(service.reader.get_matched_publications()) == len(clients), "two clients")
+        ask, asked = service.reader._get_matched_publications, []
+
+        def count_late(endpoint, room, size):
+            asked.append(size)
+            return ask(endpoint, room, size) - (len(asked) == 1)
+
+        service.reader._get_matched_publications = count_late
+        assert node.foreign_clients() == [] and asked == [0, 1, 0, 2]
+    finally:
+        node.destroy_node()
+        other.destroy_node()
