@@ -185,18 +185,15 @@ def _multiply(X, x, A, a, B, b, sign):
 @sweep
 def _factor(L, slot, order, later, first, count):
     """Block LU factors in place; diagonal blocks are replaced by their inverses."""
-    spare = np.uint64(L.shape[0] - 1)
     for k in range(count):
         a = order[k]
         d = np.uint64(slot[a, a])
-        if not _invert_block(L[d]):
+        if not _invert_block(L, d):
             return False
         for i in range(first[k], first[k + 1]):
             row = later[i]
             below = np.uint64(slot[row, a])
-            _multiply(L, spare, L, below, L, d, False)
-            for e in range(36):
-                L[below, e] = L[spare, e]
+            _multiply(L, below, L, below, L, d, False)
             for j in range(first[k], first[k + 1]):
                 column = later[j]
                 _multiply(L, np.uint64(slot[row, column]), L, below, L, np.uint64(slot[a, column]), True)
@@ -204,23 +201,41 @@ def _factor(L, slot, order, later, first, count):
 
 
 @sweep
-def _invert_block(X):
-    """Inverse of a block of 6 x 6 in place, by Gauss-Jordan steps down the diagonal."""
-    for k in range(PIECE):
-        p = X[7 * k]
+def _invert_block(X, s):
+    """Inverse of the block X[s] in place, by Gauss-Jordan steps down the diagonal."""
+    for k in range(0, 36, PIECE):
+        at = k + k // PIECE
+        p = X[s, at]
         if not abs(p) > 0.0:
             return False
         p = 1.0 / p
-        X[7 * k] = 1.0
-        for j in range(PIECE):
-            X[PIECE * k + j] *= p
-        for i in range(PIECE):
+        X[s, at] = 1.0
+        a0, a1, a2 = p * X[s, k], p * X[s, k + 1], p * X[s, k + 2]
+        a3, a4, a5 = p * X[s, k + 3], p * X[s, k + 4], p * X[s, k + 5]
+        for i in range(0, 36, PIECE):
             if i != k:
-                t = X[PIECE * i + k]
-                X[PIECE * i + k] = 0.0
-                for j in range(PIECE):
-                    X[PIECE * i + j] -= t * X[PIECE * k + j]
+                t = X[s, i + k // PIECE]
+                X[s, i + k // PIECE] = 0.0
+                _take_row(X, s, i, t, a0, a1, a2, a3, a4, a5)
+        X[s, k], X[s, k + 1], X[s, k + 2], X[s, k + 3], X[s, k + 4], X[s, k + 5] = a0, a1, a2, a3, a4, a5
     return True
+
+
+@sweep
+def _take_row(X, s, i, t, a0, a1, a2, a3, a4, a5):
+    """Row at i of the block X[s] less t times another row."""
+    c0 = X[s, i] - t * a0
+    c1 = X[s, i + 1] - t * a1
+    c2 = X[s, i + 2] - t * a2
+    c3 = X[s, i + 3] - t * a3
+    c4 = X[s, i + 4] - t * a4
+    c5 = X[s, i + 5] - t * a5
+    X[s, i] = c0
+    X[s, i + 1] = c1
+    X[s, i + 2] = c2
+    X[s, i + 3] = c3
+    X[s, i + 4] = c4
+    X[s, i + 5] = c5
 
 
 @sweep

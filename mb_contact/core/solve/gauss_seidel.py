@@ -1,19 +1,14 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Block Gauss-Seidel sweeps: each block in turn comes nearer to its law by Newton steps of its own, the others held."""
+"""Projected Gauss-Seidel sweeps: each block in turn takes one natural map of its law, the others held."""
 
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
-from mb_contact.core.solve.laws import RHO, friction_group, linearise, residual
-from mb_contact.core.solve.system import BY_ROWS, PIECE
+from mb_contact.core.solve.laws import friction_group, project_group, residual
+from mb_contact.core.solve.system import BOX, BY_ROWS, CONTACT, EQUALITY, PIECE
 from mb_contact.core.tree.spatial import dot_at, spatial, spatial_dot
 
-EPS = 1e-9  #: of a block's own Newton steps
-STEPS = 12  #: Newton steps for a block
-DEEP = 0.1  #: part of its residual at which a block is left for this sweep
 ENOUGH = 1e-13  #: residual at which a block counts as solved [sqrt(N s m/s)]
-BEST_R = 6  #: rows of Vectors.small
-BEST_U = 7
 
 
 @kernel
@@ -112,7 +107,7 @@ def _sweep(blocks, bodies, work, W, source, r, u, by_rows, b0, b1, sweeps):
                 continue
             for a in range(size):
                 work.dr[i + a] = r[i + a]
-            _solve_block(blocks, r, u, work, b)
+            _project(blocks, r, u, work.own[b], b)
             for a in range(size):
                 work.dr[i + a] = r[i + a] - work.dr[i + a]
             if not by_rows:
@@ -144,70 +139,33 @@ def _push(bodies, i, size, e, dr, v):
                 v[PIECE * base + j] += bodies.M_inv[at + j] * f
 
 
-@kernel
-def _solve_block(blocks, r, u, work, b):
-    """Newton steps on block b alone; the impulses of the least residual that they meet."""
-    i = blocks.start[b]
-    size = blocks.start[b + 1] - i
-    own = work.own[b]
-    small = work.small
-    least = residual(blocks, r, u, b, b + 1)
-    before = least
-    for a in range(size):
-        small[BEST_R, a] = r[i + a]
-        small[BEST_U, a] = u[i + a]
-    for _ in range(STEPS):
-        linearise(blocks, r, u, EPS, RHO, b, b + 1, work.c, work.G)
-        for a in range(size):
-            at, two = friction_group(blocks, b, i + a)
-            g0 = work.G[i + a, 0]
-            g1 = work.G[i + a, 1]
-            g2 = work.G[i + a, 2]
-            scale = 1.0 / (1.0 + (abs(g0) + abs(g1) + abs(g2)) * blocks.D[i + a])
-            k = at - i
-            l = k + 1 if two == 2 else k
-            for j in range(size):
-                small[a, j] = scale * (g0 * own[0, j] + g1 * own[k, j] + g2 * own[l, j])
-            small[a, a] += scale
-            small[a, size] = scale * work.c[i + a]
-        if not _eliminate(small, size):
-            break
-        for a in range(size):
-            r[i + a] += small[a, size]
-            for k in range(size):
-                u[i + a] += own[a, k] * small[k, size]
-        now = residual(blocks, r, u, b, b + 1)
-        if now < least:
-            least = now
-            for a in range(size):
-                small[BEST_R, a] = r[i + a]
-                small[BEST_U, a] = u[i + a]
-            if now <= DEEP * before:
-                break
-    for a in range(size):
-        r[i + a] = small[BEST_R, a]
-        u[i + a] = small[BEST_U, a]
+@sweep
+def _change(u, own, i, size, a, dr):
+    """Velocities of the block's own rows from row i on, for an impulse dr on its row a."""
+    for k in range(size):
+        u[i + k] += own[k, a] * dr
 
 
-@kernel
-def _eliminate(A, n):
-    """Solve A[:, :n] x = A[:, n] in place; False where A is singular."""
-    for k in range(n):
-        p = k
-        for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[p, k]):
-                p = i
-        if not abs(A[p, k]) > 0.0:
-            return False
-        for j in range(k, n + 1):
-            t = A[k, j]
-            A[k, j] = A[p, j]
-            A[p, j] = t
-        for i in range(n):
-            t = A[i, k] / A[k, k]
-            if i != k and t != 0.0:
-                for j in range(k, n + 1):
-                    A[i, j] -= t * A[k, j]
-    for k in range(n):
-        A[k, n] /= A[k, k]
-    return True
+@sweep
+def _project(blocks, r, u, own, b):
+    """One natural map of block b, r = P(r - u / D): the normal first, then each friction group within its bound."""
+    i, kind, size = blocks.start[b], blocks.kind[b], blocks.start[b + 1] - blocks.start[b]
+    x, d, mu = r[i], blocks.D[i], blocks.mu[i]
+    if kind == EQUALITY:
+        r[i] = x - (u[i] + mu * x) / (d + mu)
+    elif kind == BOX:
+        r[i] = min(max(x - u[i] / d, -mu), mu)
+    else:
+        r[i] = max(x - u[i] / d, mu)
+    _change(u, own, i, size, 0, r[i] - x)
+    if kind != CONTACT:
+        return
+    radius, k = max(r[i], 0.0), i + 1
+    while k < i + size:
+        two = friction_group(blocks, b, k)[1]
+        x0, x1 = r[k], r[k + two - 1]
+        project_group(blocks, r, u, k, two, radius, blocks.n_f[b] if k == i + 1 else 0)
+        _change(u, own, i, size, k - i, r[k] - x0)
+        if two == 2:
+            _change(u, own, i, size, k + 1 - i, r[k + 1] - x1)
+        k += two

@@ -120,6 +120,16 @@ def _group_point(blocks, r, w, i, size, rho):
     return y0, y1, z0, z1, d
 
 
+@sweep
+def project_group(blocks, r, w, i, size, radius, n_f):
+    """r of the friction group at row i becomes the admissible impulse that is nearest to r - w / D."""
+    _, _, z0, z1, d = _group_point(blocks, r, w, i, size, 1.0)
+    z0, z1 = _nearest(z0, z1, radius, n_f) if d > 0.0 else (0.0, 0.0)
+    r[i] = blocks.mu[i] * z0
+    if size == 2:
+        r[i + 1] = blocks.mu[i + 1] * z1
+
+
 @kernel
 def _nearest(z0, z1, radius, n_f):
     """The point of the disc (n_f = 0) or of the regular polygon of this radius that is nearest to z."""

@@ -53,7 +53,7 @@ LEAST_EPS = 1e-9
 MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to choose its state
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
-PATIENCE = 12  #: steps on one anchored problem
+PATIENCE = 8  #: steps on one anchored problem
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
@@ -145,7 +145,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     warm = False
     for i in range(first, last):
         warm = warm or P.r[i] != 0.0
-    from_zero = residual(P.blocks, k.zero, P.q, b0, b1) <= now
+    from_zero = not known and residual(P.blocks, k.zero, P.q, b0, b1) <= now
     if from_zero:
         now = evaluate(P, b0, b1, c0, c1, k.zero)
         if now <= taken * tolerance:
