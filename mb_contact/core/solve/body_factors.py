@@ -201,41 +201,50 @@ def _factor(L, slot, order, later, first, count):
 
 
 @sweep
-def _invert_block(X, s):
-    """Inverse of the block X[s] in place, by Gauss-Jordan steps down the diagonal."""
-    for k in range(0, 36, PIECE):
-        at = k + k // PIECE
-        p = X[s, at]
-        if not abs(p) > 0.0:
-            return False
-        p = 1.0 / p
-        X[s, at] = 1.0
-        a0, a1, a2 = p * X[s, k], p * X[s, k + 1], p * X[s, k + 2]
-        a3, a4, a5 = p * X[s, k + 3], p * X[s, k + 4], p * X[s, k + 5]
-        for i in range(0, 36, PIECE):
-            if i != k:
-                t = X[s, i + k // PIECE]
-                X[s, i + k // PIECE] = 0.0
-                _take_row(X, s, i, t, a0, a1, a2, a3, a4, a5)
-        X[s, k], X[s, k + 1], X[s, k + 2], X[s, k + 3], X[s, k + 4], X[s, k + 5] = a0, a1, a2, a3, a4, a5
-    return True
+def _less(b, a):
+    """Row b of a block less b_0 times its pivot row, both turned by one column: b_0 p, of ``a``, comes last."""
+    t = b[0]
+    return (
+        b[1] - t * a[0], b[2] - t * a[1], b[3] - t * a[2], b[4] - t * a[3], b[5] - t * a[4], -(t * a[5])
+    )  # fmt: skip
 
 
 @sweep
-def _take_row(X, s, i, t, a0, a1, a2, a3, a4, a5):
-    """Row at i of the block X[s] less t times another row."""
-    c0 = X[s, i] - t * a0
-    c1 = X[s, i + 1] - t * a1
-    c2 = X[s, i + 2] - t * a2
-    c3 = X[s, i + 3] - t * a3
-    c4 = X[s, i + 4] - t * a4
-    c5 = X[s, i + 5] - t * a5
-    X[s, i] = c0
-    X[s, i + 1] = c1
-    X[s, i + 2] = c2
-    X[s, i + 3] = c3
-    X[s, i + 4] = c4
-    X[s, i + 5] = c5
+def _pivot(a, b, c, d, e, f):
+    """One Gauss-Jordan step on the first row and column of a block, which then become its last ones."""
+    p = 1.0 / a[0]
+    a = (p * a[1], p * a[2], p * a[3], p * a[4], p * a[5], p)
+    return _less(b, a), _less(c, a), _less(d, a), _less(e, a), _less(f, a), a
+
+
+@sweep
+def _row(X, k, i):
+    """Row of the block X[k] that begins at i."""
+    return X[k, i], X[k, i + 1], X[k, i + 2], X[k, i + 3], X[k, i + 4], X[k, i + 5]
+
+
+@sweep
+def _put_row(X, k, i, a):
+    """Row of the block X[k] that begins at i := a."""
+    X[k, i], X[k, i + 1], X[k, i + 2], X[k, i + 3], X[k, i + 4], X[k, i + 5] = a
+
+
+@sweep
+def _invert_block(X, k):
+    """Inverse of the block X[k] in place by Gauss-Jordan steps down the diagonal; False where a pivot is zero."""
+    a, b, c = _row(X, k, 0), _row(X, k, 6), _row(X, k, 12)
+    d, e, f = _row(X, k, 18), _row(X, k, 24), _row(X, k, 30)
+    good = True
+    for _ in range(PIECE):
+        good = good and abs(a[0]) > 0.0
+        a, b, c, d, e, f = _pivot(a, b, c, d, e, f)
+    _put_row(X, k, 0, a)
+    _put_row(X, k, 6, b)
+    _put_row(X, k, 12, c)
+    _put_row(X, k, 18, d)
+    _put_row(X, k, 24, e)
+    _put_row(X, k, 30, f)
+    return good
 
 
 @sweep

@@ -13,6 +13,7 @@ import numpy as np
 
 from mb_contact.core.jit import NOTHING, kernel, on_demand, sweep
 from mb_contact.core.solve.system import PIECE
+from mb_contact.core.tree.spatial import dot_at
 
 
 @kernel
@@ -117,8 +118,9 @@ def weigh(bodies, c0, c1, f, v):
         at = bodies.mass_at[t] + (PIECE * piece - base) * n
         for k in range(PIECE):
             x = 0.0
-            for j in range(n):
-                x += bodies.M_inv[at + j] * f[base + j]
+            for j in range(0, n, PIECE):
+                i = base + j
+                x += dot_at(bodies.M_inv, at + j, (f[i], f[i + 1], f[i + 2], f[i + 3], f[i + 4], f[i + 5]))
             v[PIECE * piece + k] = x
             at += n
 

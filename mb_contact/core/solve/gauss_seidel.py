@@ -4,11 +4,9 @@
 """Projected Gauss-Seidel sweeps: each block in turn takes one natural map of its law, the others held."""
 
 from mb_contact.core.jit import NOTHING, REAL, kernel, on_demand, sweep
-from mb_contact.core.solve.laws import friction_group, project_group, residual
+from mb_contact.core.solve.laws import friction_group, project_group
 from mb_contact.core.solve.system import BOX, BY_ROWS, CONTACT, EQUALITY, PIECE
-from mb_contact.core.tree.spatial import dot_at, spatial, spatial_dot
-
-ENOUGH = 1e-13  #: residual at which a block counts as solved [sqrt(N s m/s)]
+from mb_contact.core.tree.spatial import STILL, dot_at, spatial, spatial_dot, spatial_sum
 
 
 @kernel
@@ -100,18 +98,17 @@ def _sweep(blocks, bodies, work, W, source, r, u, by_rows, b0, b1, sweeps):
                     for e in range(bodies.entry[b], bodies.entry[b + 1]):
                         row = bodies.at[e] + a
                         at = PIECE * bodies.piece[e]
-                        for c in range(PIECE):
-                            t += bodies.J[row, c] * v[at + c]
+                        t += dot_at(v, at, spatial(bodies.J, row))
                     u[i + a] = t
-            if residual(blocks, r, u, b, b + 1) <= ENOUGH:
-                continue
             for a in range(size):
                 work.dr[i + a] = r[i + a]
             _project(blocks, r, u, work.own[b], b)
+            moved = False
             for a in range(size):
                 work.dr[i + a] = r[i + a] - work.dr[i + a]
+                moved = moved or work.dr[i + a] != 0.0
             if not by_rows:
-                for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                for e in range(bodies.entry[b], bodies.entry[b + 1] if moved else 0):
                     _push(bodies, i, size, e, work.dr, v)
                 continue
             for a in range(size):
@@ -129,14 +126,11 @@ def _push(bodies, i, size, e, dr, v):
     t = bodies.tree_of[piece]
     base = bodies.tree[t]
     n = PIECE * (bodies.tree[t + 1] - base)
-    for k in range(PIECE):
-        f = 0.0
-        for a in range(size):
-            f += bodies.J[bodies.at[e] + a, k] * dr[i + a]
-        if f != 0.0:
-            at = bodies.mass_at[t] + (PIECE * (piece - base) + k) * n
-            for j in range(n):
-                v[PIECE * base + j] += bodies.M_inv[at + j] * f
+    f = STILL
+    for a in range(size):
+        f = spatial_sum(f, dr[i + a], spatial(bodies.J, bodies.at[e] + a))
+    for j in range(n):  # M^-1 is symmetric: row j by its columns of this piece
+        v[PIECE * base + j] += dot_at(bodies.M_inv, bodies.mass_at[t] + j * n + PIECE * (piece - base), f)
 
 
 @sweep
