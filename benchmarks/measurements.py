@@ -43,7 +43,7 @@ MEASUREMENTS = {
     "step_peers": Measurement("A step beside MuJoCo", "python benchmarks/step_peers.py",
                               "performance.md#a-step-beside-mujoco"),
     "isotropy": Measurement("A block pushed in all directions", "python benchmarks/isotropy.py",
-                            "contact.md#the-same-in-all-directions"),
+                            "design.md#the-same-in-all-directions"),
     "actuators": Measurement("Actuators beside closed forms", "python benchmarks/actuators.py",
                              "constraints.md#actuators"),
     "constraints": Measurement("Linkages over ten seconds", "python benchmarks/constraints.py", "constraints.md"),

@@ -136,7 +136,7 @@ class Scene:
     impact_threshold: float | None = None  #: approach speed from which contacts collide [m/s]; by default the scheme's
     simultaneous_impacts: str = "all"
     energy_gain: str = "refuse"
-    sleep: bool | Rest = False  #: whether steps leave bodies at rest as they are (docs/contact.md)
+    sleep: bool | Rest = False  #: whether steps leave bodies at rest as they are (docs/sleep.md)
     operational_frames: tuple[str, ...] = ()
     contact_wrench_links: tuple[str, ...] = ()
     rates: dict[str, float] = field(default_factory=lambda: dict(DEFAULT_RATES))

@@ -61,7 +61,7 @@ class Summary:
     rivals : int
         Other simulators that publish on the topics of this one.
     bodies_asleep, islands_asleep : int
-        What the last step has left as it is (docs/contact.md).
+        What the last step has left as it is (docs/sleep.md).
     """
 
     steps: int = 0

@@ -110,7 +110,7 @@ class Resting:
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """Which bodies sleep: steps leave them as they are until something acts on them (docs/contact.md).
+        """Which bodies sleep: steps leave them as they are until something acts on them (docs/sleep.md).
 
         Returns
         -------

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trees at rest that steps leave as they are, until something that acts on them changes (docs/contact.md).
+"""Trees at rest that steps leave as they are, until something that acts on them changes (docs/sleep.md).
 
 A tree is drowsy once none of its coordinates has moved by more than a distance for a time.  An island of drowsy trees
 falls asleep in the first step whose problem the impulses of the last step solve within the solver's tolerance.  From
