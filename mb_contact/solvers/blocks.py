@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from mb_contact.checks import Floats, as_matrix, as_vector
-from mb_contact.core.lcp.lcp import impulses_of, lcp_assemble, lcp_size
+from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
 from mb_contact.core.solve import newton as _newton
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.system import (
@@ -28,13 +28,9 @@ from mb_contact.core.solve.system import (
     make_system_handle,
 )
 from mb_contact.core.workspace import RowBlocks, make_row_blocks
-from mb_contact.solvers.lcp import solve_lcp
 
 __all__ = ["BOX", "CONTACT", "EQUALITY", "UNILATERAL", "BlockSolution", "solve_blocks"]
 
-PATIENCE = 100  #: Newton steps after which a second start is tried
-FEW = 60  #: rows up to which Lemke's algorithm makes a second start
-DIRECTIONS = 16  #: of its polygon on exact cones
 STATUS = ("solved", "limit", "no_motion")  #: by the solver's status
 
 
@@ -52,7 +48,7 @@ class BlockSolution(NamedTuple):
     r: np.ndarray  #: impulses (R,)
     u: np.ndarray  #: W r + q (R,)
     status: str  #: one of STATUS
-    steps: int  #: Newton steps, of the island that took most, and of a second start
+    steps: int  #: Newton steps, of the island that took most
     residual: float  #: worst natural map of a block [sqrt(N s m/s)]
 
 
@@ -133,16 +129,6 @@ def solve_blocks(
     _newton.solve(handle, float(tolerance), int(budget))
     report = P.report[: len(islands) - 1]
     steps = report[:, 1].max(initial=0.0)
-    finite = np.isfinite(P.W[:rows, :rows]).all() and np.isfinite(P.q[:rows]).all()
-    plain = set(size.tolist()) <= {1, 3} and set(kind) <= {CONTACT, UNILATERAL}
-    if (report[:, 0] == 1).any() and rows <= FEW and plain and finite and steps >= PATIENCE:
-        first, r, u = report.copy(), P.r[:rows].copy(), P.u[:rows].copy()
-        P.r[:rows] = _from_lemke(P, size[order], n_f or DIRECTIONS)
-        _newton.solve(handle, float(tolerance), int(budget))
-        steps += report[:, 1].max()
-        for i in np.flatnonzero(first[:, 2] <= report[:, 2]):
-            own = slice(P.blocks.start[islands[i]], P.blocks.start[islands[i + 1]])
-            P.r[own], P.u[own], report[i] = r[own], u[own], first[i]
     found = report[:, 0].astype(int)
     status = 1 if (found == 1).any() else int(found.max(initial=0))
     r, u = np.zeros(rows), np.zeros(rows)
@@ -164,16 +150,6 @@ def _islands(W, size):
     order = reverse_cuthill_mckee(graph, symmetric_mode=True)
     order = order[np.argsort(label[order], kind="stable")]
     return order, np.append(np.searchsorted(label[order], np.arange(label.max() + 1)), blocks)
-
-
-def _from_lemke(P, size, n_f):
-    """Impulses of the polyhedral problem by Lemke's algorithm: a start where coupled rows lead steps astray."""
-    rows, start = int(size.sum()), np.cumsum(size) - size
-    layout = row_layout(size, np.where(size == 3, P.blocks.mu[np.minimum(start + 1, rows - 1)], 0.0), n_f)
-    M, h = polyhedral(P.W[:rows, :rows], P.q[:rows], layout)
-    r = np.zeros(rows)
-    impulses_of(layout, solve_lcp(M, h, "auto").z, r)
-    return r
 
 
 def row_layout(dim: ArrayLike, mu: ArrayLike, n_f: int) -> RowBlocks:

@@ -46,19 +46,26 @@ def lemke(M, q, d, n, T, line, basis, nonbasis, place, z, limit):
     z : (>= n,)
         Output; zero unless solved.
     """
-    row = -1
-    for i in range(n):
-        z[i] = 0.0
-        # ties in the first pivot: the last index keeps every row lexicographically positive
-        if q[i] < 0.0 and (row < 0 or q[i] / d[i] <= q[row] / d[row]):
-            row = i
-    if row < 0:
-        return LEMKE_SOLVED, 0
     for i in range(n):
         for j in range(n):
             T[i, j] = -M[i, j]
         T[i, n] = -d[i]
         T[i, n + 1] = q[i]
+    return pivot(n, T, line, basis, nonbasis, place, z, limit)
+
+
+@kernel
+def pivot(n, T, line, basis, nonbasis, place, z, limit):
+    """:func:`lemke` on a dictionary T = (-M, -d, q) of n rows, which is overwritten."""
+    row = -1
+    for i in range(n):
+        z[i] = 0.0
+        # ties in the first pivot: the last index keeps every row lexicographically positive
+        if T[i, n + 1] < 0.0 and (row < 0 or T[i, n + 1] / T[i, n] >= T[row, n + 1] / T[row, n]):
+            row = i
+    if row < 0:
+        return LEMKE_SOLVED, 0
+    for i in range(n):
         basis[i] = i
         nonbasis[i] = n + i
         place[i] = -1 - i

@@ -86,7 +86,7 @@ def _friction_residual(blocks, r, w, b):
     i = n + 1
     while i < end:
         size = _group(end - n, i - n)
-        y0, y1, z0, z1, d = _group_point(blocks, r, w, i, size, 1.0)
+        y0, y1, z0, z1, d = group_point(blocks, r, w, i, size, 1.0)
         if d > 0.0:
             p0, p1 = _nearest(z0, z1, radius, blocks.n_f[b] if i == n + 1 else 0)
             e = d * ((y0 - p0) ** 2 + (y1 - p1) ** 2)
@@ -106,7 +106,7 @@ def _group(size, at):
 
 
 @kernel
-def _group_point(blocks, r, w, i, size, rho):
+def group_point(blocks, r, w, i, size, rho):
     """(y, z, scale) of a friction group in units of its coefficients; scale 0 where all of them are zero."""
     y0 = y1 = z0 = z1 = d = 0.0
     if blocks.mu[i] > 0.0:
@@ -123,7 +123,7 @@ def _group_point(blocks, r, w, i, size, rho):
 @sweep
 def project_group(blocks, r, w, i, size, radius, n_f):
     """r of the friction group at row i becomes the admissible impulse that is nearest to r - w / D."""
-    _, _, z0, z1, d = _group_point(blocks, r, w, i, size, 1.0)
+    _, _, z0, z1, d = group_point(blocks, r, w, i, size, 1.0)
     z0, z1 = _nearest(z0, z1, radius, n_f) if d > 0.0 else (0.0, 0.0)
     r[i] = blocks.mu[i] * z0
     if size == 2:
@@ -248,7 +248,7 @@ def _linearise_friction(blocks, r, w, eps, rho, b, radius, presses, c, G):
     i = n + 1
     while i < end:
         size = _group(end - n, i - n)
-        y0, y1, z0, z1, d = _group_point(blocks, r, w, i, size, rho)
+        y0, y1, z0, z1, d = group_point(blocks, r, w, i, size, rho)
         t0 = 1.0
         t1 = 0.0
         a = 1.0

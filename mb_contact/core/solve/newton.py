@@ -40,6 +40,7 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
+from mb_contact.core.solve.pivoting import start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
@@ -54,12 +55,15 @@ MOST_EPS = 1e3  #: a contact whose rows are strongly coupled needs this much to 
 PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 8  #: steps on one anchored problem
+RISE = 5.0  #: of eps where it is not solved in so many
+FAST_RISE = 30.0  #: and of small islands with last impulses, which zero follows where it leads nowhere
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-RESTART = 100  #: Newton steps after which smaller islands begin anew where their residual is above
-FAR = 1e3  #: times the tolerance, else after twice as many
+RESTART = 40  #: Newton steps after which smaller islands begin anew,
+PIVOTED = 80  #: and steps from each such start,
+FAR = 1e3  #: where their residual is above so many times the tolerance: else they begin anew at the best impulses first
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -186,6 +190,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
     if by_nodes and known and now < PROBE_FROM:
         eps = NEAR_EPS
+    rise = FAST_RISE if warm and b1 - b0 < SWEPT else RISE
     rho = RHO
     floor = 0.0
     at_anchor = now
@@ -196,18 +201,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     failures = 0
     shown = 0  # times that a ray showed itself
     sweeps = 0
-    restart = RESTART if warm and not from_zero and b1 - b0 < SWEPT else -1
     while best > enough and steps < budget:
-        if steps == (restart if best > FAR * enough else 2 * restart):  # last impulses may jam contacts in their states
-            restart = -1
-            eps = FIRST_EPS
-            rho = RHO
-            floor = 0.0
-            copy_rows(first, last, k.zero, k.anchor)
-            at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
-            since = 0
-            before = before_that = np.inf
-            failures = shown = sweeps = 0
         if sweeps > 0 and by_nodes:
             break  # sweeps need another face
         if sweeps > 0:
@@ -248,7 +242,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
         elif since >= PATIENCE or circle or not now < np.inf:
             rho = OTHER_RHO if rho == RHO else RHO
             floor = 3.0 * eps
-            eps = min(5.0 * eps, MOST_EPS)
+            eps = min(rise * eps, MOST_EPS)
             failures += 1
             sweeps = STUCK_SWEEPS * min(failures - 1, MOST_SWEEPS)
             at_anchor = evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
@@ -282,8 +276,37 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
 
 @kernel
 def first_share(budget):
-    """Newton steps after which an island begins anew from its best impulses: half of the budget, if that is many."""
+    """Newton steps after which an island begins ``again``: half of the budget, if that is many."""
     return min(budget, max((budget + 1) // 2, RESTART))
+
+
+@kernel
+def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
+    """``solve_island``, and a small island again and again from solutions of its polyhedral problem; the best end.
+
+    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from two starts, of a
+    large island the second one is zero.
+    """
+    b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
+    first, last, small = P.blocks.start[b0], P.blocks.start[b1], b1 - b0 < SWEPT
+    part = min(budget, RESTART) if small else budget
+    used, least, jammed, near = 0, np.inf, False, small
+    while True:
+        status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
+        used += steps
+        if status == SOLVED or status == TOO_LARGE or used >= budget or (status == NO_MOTION and jammed):
+            break
+        jammed = jammed or status == NO_MOTION
+        if now < least:
+            least = now
+            copy_rows(first, last, P.r, kept)
+        if now > FAR * tolerance or not near:
+            start_elsewhere(P, b0, b1, c0, c1, small)
+        near = False
+        known, part = False, min(PIVOTED, budget - used) if small else budget - used
+    if status == OVER_BUDGET and least < now:
+        now = evaluate(P, b0, b1, c0, c1, kept)
+    return status, used, now
 
 
 @kernel
@@ -291,9 +314,9 @@ def solve(P, tolerance, budget):
     """All islands; what each came to stands in ``P.report``."""
     for i in range(P.count[ISLANDS]):
         c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
-        for half in range(2):  # where steps go in circles, the best impulses are another start
+        for half in range(2):
             part = budget - used if half == 1 else first_share(budget)
-            status, steps, now = solve_island(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
+            status, steps, now = search(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
             used += steps
             if status != OVER_BUDGET or used >= budget:
                 break

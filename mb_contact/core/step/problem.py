@@ -35,6 +35,7 @@ from mb_contact.core.solve.newton import (
     TIGHT,
     TOO_LARGE,
     first_share,
+    search,
     solve_island,
 )
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
@@ -162,8 +163,8 @@ def solve(h, purpose):
 
     ``purpose`` is STEP, IMPACT for a phase of an impact, or AGAIN for a step's problem with other velocities.
 
-    An island of a step that has a ray, from the last step's impulses and from zero, is solved without its push-out,
-    and so it stays until another problem is posed.
+    An island of a step that has a ray, from two starts, is solved without its push-out, and so it stays until another
+    problem is posed.
     """
     P = h.system
     stage = SOLVER_NONE
@@ -232,15 +233,15 @@ def solve(h, purpose):
 def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
-    Where half of the budget is spent, the rest begins from the best impulses, with the island level.  Where a ray
-    shows, from the impulses at hand and from zero, push-out is dropped.
+    Where half of the budget is spent the search begins again, with the island level.  Where a ray shows itself
+    push-out is dropped.
     """
     c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
     part = budget if impact else first_share(budget)
-    way, total, first, from_zero, jammed = SOLVER_NONE, 0, not impact, False, False
+    way, total, first, jammed = SOLVER_NONE, 0, not impact, False
     while True:
         rays = not (impact or jammed)
-        status, steps, _ = solve_island(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
+        status, steps, _ = search(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
         total, known = total + steps, False
         if status == OVER_BUDGET and first:
             first, left = False, budget - part
@@ -251,12 +252,10 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
                 continue
         if status != NO_MOTION:
             break
-        if from_zero:
-            _keep_ray(h, P, island)
-            if not _drop_push_out(h, P, island, np.inf):
-                break
-            way, jammed, first = SOLVER_NO_PUSH_OUT, True, False
-        from_zero, part = True, budget
+        _keep_ray(h, P, island)
+        if not _drop_push_out(h, P, island, np.inf):
+            break
+        way, jammed, first, part = SOLVER_NO_PUSH_OUT, True, False, budget
         for row in range(P.blocks.start[P.island[island]], P.blocks.start[P.island[island + 1]]):
             P.r[row] = 0.0
     if status != SOLVED:
