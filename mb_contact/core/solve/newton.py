@@ -61,9 +61,7 @@ TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-RESTART = 40  #: Newton steps after which smaller islands begin anew,
-PIVOTED = 80  #: and steps from each such start,
-FAR = 1e3  #: where their residual is above so many times the tolerance: else they begin anew at the best impulses first
+RESTART = 40  #: Newton steps from a start of a smaller island, then another one; twice as many where that led
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -282,28 +280,30 @@ def first_share(budget):
 
 @kernel
 def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
-    """``solve_island``, and a small island again and again from solutions of its polyhedral problem; the best end.
+    """``solve_island``; a small island by turns from a solution of its polyhedral problem and from where that led.
 
-    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from two starts, of a
-    large island the second one is zero.
+    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from two starts, the
+    second of which has so many steps again; of a large island it is zero.
     """
     b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
     first, last, small = P.blocks.start[b0], P.blocks.start[b1], b1 - b0 < SWEPT
     part = min(budget, RESTART) if small else budget
-    used, least, jammed, near = 0, np.inf, False, small
+    used, least, jammed, elsewhere = 0, np.inf, False, False
     while True:
         status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
         used += steps
-        if status == SOLVED or status == TOO_LARGE or used >= budget or (status == NO_MOTION and jammed):
+        shown = status == NO_MOTION
+        if status == SOLVED or status == TOO_LARGE or (shown and jammed) or (used >= budget and not shown):
             break
-        jammed = jammed or status == NO_MOTION
         if now < least:
             least = now
             copy_rows(first, last, P.r, kept)
-        if now > FAR * tolerance or not near:
+        if shown:
+            budget += used
+        jammed, elsewhere, known = jammed or shown, shown or not elsewhere, False
+        if elsewhere:
             start_elsewhere(P, b0, b1, c0, c1, small)
-        near = False
-        known, part = False, min(PIVOTED, budget - used) if small else budget - used
+        part = min(budget - used, 2 * RESTART if jammed or not elsewhere else RESTART) if small else budget - used
     if status == OVER_BUDGET and least < now:
         now = evaluate(P, b0, b1, c0, c1, kept)
     return status, used, now

@@ -25,14 +25,16 @@ import numpy as np
 from mb_contact.core.jit import NOTHING, kernel, on_demand
 from mb_contact.core.lcp.lemke import pivot
 from mb_contact.core.solve.laws import friction_group, group_point
-from mb_contact.core.solve.newton_step import apply_operator, evaluate
+from mb_contact.core.solve.newton_step import apply_operator, copy_rows, evaluate
 from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, UNILATERAL, UNKNOWNS
 
-DIRECTIONS = 8  #: vertices of a polygon
+DIRECTIONS, FEWER = 8, 4  #: vertices of a polygon, and where that is too much
 PIVOTS = 5  #: at most so many for each unknown
-SOFT = 1e-9  #: times the diagonal of W is added to it: without that pivots of redundant contacts are rounding
-TURNS = 3  #: times that the polyhedral problem is solved,
+SOFT = 1e-9  #: times the diagonal of W is added to it, because pivots of redundant contacts may be rounding,
+SHARP = 2  #: behind so many solutions without: these have impulses where they must, and no more
+TURNS = 4  #: times that the polyhedral problem is solved,
 NEAR = 1e-6  #: unless it leaves a residual below [sqrt(N s m/s)]
+MOST = 1e6  #: impulse of a solution [sqrt(N s m/s)]
 SIGMA = -1  #: row of an unknown that is no impulse
 
 
@@ -45,7 +47,7 @@ def _add(d, n, row, a, b, scale, sigma):
 
 
 @kernel
-def _list_unknowns(P, b0, b1):
+def _list_unknowns(P, b0, b1, directions):
     """Number of the unknowns of an island at the impulses and velocities in P; they are listed as far as they fit."""
     d, blocks, n = P.dictionary, P.blocks, 0
     for b in range(b0, b1):
@@ -67,10 +69,10 @@ def _list_unknowns(P, b0, b1):
             size = friction_group(blocks, b, k)[1]
             m0, m1 = blocks.mu[k], blocks.mu[k + 1] if size == 2 else 0.0
             sides = blocks.n_f[b] if k == i + 1 else 0
-            ways, turn = DIRECTIONS, 0.0
+            ways, turn = directions, 0.0
             if m0 == 0.0 or m1 == 0.0:
                 ways = 2
-            elif 2 < sides <= 2 * DIRECTIONS:
+            elif 2 < sides <= 2 * directions:
                 ways = sides
             else:
                 turn = _heading(blocks, P.r, P.u, k, size)
@@ -97,24 +99,36 @@ def start_elsewhere(P, b0, b1, c0, c1, small):
     """Impulses and velocities to begin at, behind those in P, into P.
 
     They solve the polyhedral problem, if it is small and has a solution; else they are those without impulses.  Once
-    more with polygons that are turned to that solution, and with contacts that approach in it.
+    more with polygons that are turned to that solution, and with contacts that approach in it; the best of them.
     """
-    for _ in range(TURNS):
-        n = _list_unknowns(P, b0, b1) if small else UNKNOWNS + 1
+    first, last, best, least = P.blocks.start[b0], P.blocks.start[b1], P.work.best, np.inf
+    for turn in range(TURNS if small else 1):
+        n = _list_unknowns(P, b0, b1, DIRECTIONS) if small else UNKNOWNS + 1
+        if small and n > UNKNOWNS:
+            n = _list_unknowns(P, b0, b1, FEWER)
         for b in range(b0, b1):
             i = P.blocks.start[b]
             P.r[i] = P.blocks.mu[i] if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL else 0.0
             for k in range(i + 1, P.blocks.start[b + 1]):
                 P.r[k] = 0.0
         if n <= UNKNOWNS:
-            _solve_polyhedral(P, b0, b1, c0, c1, n)
-        if evaluate(P, b0, b1, c0, c1, P.r) <= NEAR or n > UNKNOWNS:
+            _solve_polyhedral(P, b0, b1, c0, c1, n, 0.0 if turn < SHARP else SOFT)
+        now = evaluate(P, b0, b1, c0, c1, P.r)
+        if turn == 0 or now < least:
+            least = now
+            copy_rows(first, last, P.r, best)
+        if least <= NEAR or n > UNKNOWNS:
             break
+    if now != least:
+        evaluate(P, b0, b1, c0, c1, best)
 
 
 @kernel
-def _solve_polyhedral(P, b0, b1, c0, c1, n):
-    """Add the solution of the polyhedral problem of the n unknowns that are listed, if there is one, to P.r."""
+def _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
+    """Add the solution of the polyhedral problem of the n unknowns that are listed, if there is one, to P.r.
+
+    ``soft`` times the diagonal of W is added to it.
+    """
     d, blocks, T, x, y, asked = P.dictionary, P.blocks, P.dictionary.T, P.work.dr, P.work.du, P.work.w
     first, last = blocks.start[b0], blocks.start[b1]
     apply_operator(P, b0, b1, c0, c1, P.r, asked)
@@ -144,7 +158,7 @@ def _solve_polyhedral(P, b0, b1, c0, c1, n):
             if d.row[i] != SIGMA:
                 T[i, j] = -_along(d, i, y)
         T[j, n + 1] = _along(d, j, asked)
-        T[j, j] -= SOFT
+        T[j, j] -= soft
         if sigma >= 0:
             T[j, sigma], T[sigma, j] = -1.0, 1.0
     for b in range(b0, b1):
@@ -154,6 +168,9 @@ def _solve_polyhedral(P, b0, b1, c0, c1, n):
                     if d.row[j] == d.row[i]:
                         T[i, j] -= blocks.mu[d.row[i]] * d.way[i, 0] * d.way[j, 0]
     pivot(n, T, d.line, d.basis, d.nonbasis, d.place, d.z, PIVOTS * n)
+    for j in range(n):
+        if not d.z[j] <= MOST:
+            return  # along a ray
     for j in range(n):
         if d.row[j] != SIGMA:
             P.r[d.row[j]] += d.way[j, 0] * d.z[j]

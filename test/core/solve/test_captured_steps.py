@@ -7,7 +7,6 @@ test/data/contact_steps.npz holds, for problem kkk of ``count``, with its scene 
 contact with rows normal, t1, t2; 1 unilateral; 2 equality; 3 box |r| <= ``bound``), ``start`` (first row of each
 block, and the end), ``mu``, ``bound``, ``q``, J by its rows (``J_data``, ``J_indices``, ``J_indptr``), ``nodes`` (first
 velocity of each tree or free body, and the end), ``M`` (their mass matrices), ``warm`` (impulses of the step before).
-``solution`` stands beside one of them.
 robot_a1_d/072 is symmetric: from zero Newton steps go in circles, whatever the rounding, until they begin anew.
 
 What a linear program says about a problem:  Motions v with u = J v + q in the dual cones, u_n >= mu |u_t|, guarantee a
@@ -38,9 +37,9 @@ BOUNDED = 3
 with np.load(FILE) as _data:
     ORIGINS = _data["origin"].tolist()
 JAMMED = ["robot_fetch_d/004", "robot_fetch_d/024", "robot_fetch_d/032"]  #: no start leads to a solution
-WITH_RAY = ["robot_multi_arm_d/023", "robot_multi_arm_d/024", "robot_fetch_d/033"]  #: solved all the same
-HALF_JAMMED = "robot_fetch_d/031"  #: given up along the ray, but a solution is known, ``solution``
-SOLVED = [name for name in ORIGINS if name not in (*JAMMED, HALF_JAMMED)]
+WITH_RAY = ["robot_multi_arm_d/023", "robot_multi_arm_d/024", "robot_fetch_d/031", "robot_fetch_d/033"]
+#: solved all the same
+SOLVED = [name for name in ORIGINS if name not in JAMMED]
 
 
 class Step(NamedTuple):
@@ -163,23 +162,10 @@ def test_jammed_steps_are_recognised(origin, warm):
     """Push-out against friction: the linear program confirms the ray, on a polygon that lies outside the dual cones."""
     step = step_of(origin)
     found = solve(step, step.warm if warm else None)
-    assert found.status == "no_motion" and found.steps < 200
+    assert found.status == "no_motion" and found.steps < 300
     assert natural_map(step, found.r) > 1e-9
     assert shortfall(step, 16) > 1e-4
     assert shortfall(step, 0) <= 1e-9  # so that friction it is that jams them
-
-
-def test_a_step_with_a_ray_may_be_solvable():
-    """The ray is there, and a solution too, which is not found from afar."""
-    step = step_of(HALF_JAMMED)
-    assert shortfall(step, 16) > 1e-4
-    with np.load(FILE) as data:
-        known = data[f"{ORIGINS.index(HALF_JAMMED):03d}/solution"]
-    assert natural_map(step, known) <= 1e-9
-    assert solve(step, known).status == "solved"
-    for start in (None, step.warm):
-        found = solve(step, start)
-        assert found.status == "no_motion" or natural_map(step, found.r) <= 1e-9
 
 
 def between_walls(push, angle=0.0):

@@ -1,0 +1,109 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts by pivoting: exact on polygons, for all kinds of blocks and both faces, and the way out of jammed states.
+
+test/data/jammed_friction.npz has three steps of PR2 on its side, W = J J*: friction moves contacts along their normals
+up to 20 times as much as their normal impulses do.  Newton steps do not solve any of them from the last impulses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mb_contact.core.solve.assemble import scale_normals
+from mb_contact.core.solve.laws import residual
+from mb_contact.core.solve.newton import OVER_BUDGET, solve_island
+from mb_contact.core.solve.newton_step import evaluate
+from mb_contact.core.solve.pivoting import start_elsewhere
+from mb_contact.core.solve.system import BY_ROWS, make_system, make_system_handle
+from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
+from paths import DATA
+from scenes.body_systems import body_system
+
+FILE = DATA / "jammed_friction.npz"
+
+
+def jammed(number):
+    with np.load(FILE) as data:
+        part = {key: data[f"{number}/{key}"] for key in ("kind", "size", "mu", "q", "J", "warm")}
+    return part["J"] @ part["J"].T, part
+
+
+def posed(W, q, kind, size, mu, n_f=0):
+    rows, blocks, none = len(q), len(kind), np.zeros(0, np.int64)
+    P = make_system(rows, blocks, 0, rows, none, none)
+    P.count[:], P.face[0], P.source[:], P.island[:2] = (blocks, rows, 1), BY_ROWS, np.arange(rows), (0, blocks)
+    P.blocks.kind[:], P.blocks.start[1:], P.blocks.mu[:], P.blocks.n_f[:] = kind, np.cumsum(size), mu, n_f
+    P.W[:], P.q[:], P.blocks.D[:], P.blocks.S[:] = W, q, np.diag(W), np.diag(W)
+    for b, (k, n) in enumerate(zip(kind, size)):
+        if k == CONTACT:  # one scale for each friction group
+            i = P.blocks.start[b]
+            for first, last in ((1, 3), (3, 4), (4, 6)):
+                group = slice(i + first, i + min(last, n))
+                m = P.blocks.mu[group]
+                if len(m) and (m > 0.0).any():
+                    P.blocks.D[group] = (m[m > 0.0] ** 2 * np.diag(W)[group][m > 0.0]).mean() / np.maximum(m, 1e-9) ** 2
+    return P
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("n_f", [4, 6, 8])
+@pytest.mark.parametrize("seed", range(4))
+def test_of_polygons_the_start_is_the_solution(seed, n_f):
+    """Contacts, one of them with torsion and rolling, limits, friction of joints and equalities, some redundant."""
+    rng = np.random.default_rng(seed)
+    kind = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, EQUALITY]
+    size = [3, 3, 1, 1, 1, 6, 1]
+    mu = np.r_[0, 0.5, 0.5, 0, 1.2, 1.2, 0, 0.3, 0.0, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 1e-3]
+    A = rng.standard_normal((len(mu), 12))
+    P = posed(A @ A.T, A @ rng.standard_normal(12), kind, size, mu, n_f)
+    handle = make_system_handle(P)
+    evaluate(handle, 0, 7, 0, 0, P.r.copy())
+    start_elsewhere(handle, 0, 7, 0, 0, True)
+    # rolling is bounded by a disc even where sliding is by a polygon: there the start is near
+    assert residual(P.blocks, P.r, P.u, 0, 5) <= 1e-7
+    np.testing.assert_allclose(P.u, P.W @ P.r + P.q, atol=1e-10)
+    assert solve_blocks(P.W, P.q, kind, size, mu, n_f).status == "solved"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_faces_have_the_same_start(seed):
+    found = []
+    for by_rows in (False, True):
+        P = body_system(seed)[0]
+        P.face[0] = BY_ROWS if by_rows else P.face[0]
+        handle = make_system_handle(P)
+        blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
+        evaluate(handle, 0, blocks, 0, c1, P.r.copy())
+        start_elsewhere(handle, 0, blocks, 0, c1, True)
+        found.append(P.r.copy())
+    np.testing.assert_allclose(found[0], found[1], atol=1e-8)
+
+
+def test_without_a_solution_and_in_large_islands_no_impulses_are_the_start():
+    """Two limits that push against each other."""
+    W, q = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-1.0, -2.0])
+    P = posed(W, q, [UNILATERAL, UNILATERAL], [1, 1], np.zeros(2))
+    P.r[:] = 3.0
+    start_elsewhere(make_system_handle(P), 0, 2, 0, 0, True)
+    np.testing.assert_array_equal(P.r, 0.0)
+    P.r[:] = 3.0
+    start_elsewhere(make_system_handle(P), 0, 2, 0, 0, False)
+    np.testing.assert_array_equal(P.r, 0.0)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_jammed_states_are_left(number):
+    W, part = jammed(number)
+    P = posed(W, part["q"], part["kind"], part["size"], part["mu"])
+    P.r[:] = part["warm"]
+    handle, blocks = make_system_handle(P), len(part["kind"])
+    scale_normals(handle)
+    assert solve_island(handle, 0, 0, 0, 1e-10, 1e-3, False, 40, False, True)[0] == OVER_BUDGET
+    for start in (None, part["warm"]):
+        found = solve_blocks(W, part["q"], part["kind"], part["size"], part["mu"], warm=start)
+        assert found.status == "solved" and found.steps <= 150
+    start_elsewhere(handle, 0, blocks, 0, 0, True)
+    assert residual(P.blocks, P.r, P.u, 0, blocks) <= 1e-2
