@@ -9,9 +9,10 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step
 (``newton_step.py``) is one linearisation, one factorisation and one substitution.
-Where steps go round in circles eps rises, the states are chosen with another weight rho, and block Gauss-Seidel sweeps
-move the start (by nodes there are none: the problem is posed by bodies then).  Large islands with impulses of a last
-step begin with such sweeps: they take a tenth to a third of the Newton steps away from heaps that settle.
+Where steps go round in circles eps rises, the states are chosen with another weight rho, and Gauss-Seidel sweeps move
+the start (by nodes there are none: the problem is posed by bodies then).  Large islands with impulses of a last step
+begin with such sweeps: they take a tenth to a third of the Newton steps away from heaps that settle.  Small islands
+where that does not help begin anew at a solution of their polyhedral problem (``pivoting.py``).
 
 Contacts that nearly contradict each other let the anchors run along a direction that moves nothing, with one residual,
 until a contact changes its state: they jump there (robots on feet with many points: 400 Newton steps become 8 to 300).
@@ -19,7 +20,7 @@ until a contact changes its state: they jump there (robots on feet with many poi
 A step that no motion can fulfil (push-out between two walls) shows itself by a ray: the solutions of the anchored
 problems run along d = r - r_k with W d = 0, d in the cones and q.d < 0, and the residual stays where it is.  Then no
 velocity has u in the dual cones, u_n >= mu |u_t|.  Coulomb's law asks for u_n >= 0 only, so where friction is part of
-the ray it jams, and a solution may exist all the same: few do (4 of 32 captured steps with rays).
+the ray it jams, and a solution may exist all the same: few do (4 of 32 captured steps with rays, which are solved).
 """
 
 import numpy as np
@@ -61,7 +62,9 @@ TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-RESTART = 40  #: Newton steps from a start of a smaller island, then another one; twice as many where that led
+RESTART = 40  #: Newton steps from a start of a smaller island, then another one; twice as many where that led,
+NEARLY = 120  #: and so many where the residual is
+FAR = 1e3  #: times the tolerance or less
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -126,14 +129,14 @@ def _room(P, b0, b1):
 
 
 @kernel
-def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
+def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, rays, polish):
     """Impulses and velocities of one island into P.r, P.u, from the impulses that stand in P.r.
 
     ``tolerance`` is the worst natural map of a block [sqrt(N s m/s)], ``taken`` the part of it up to which the
-    impulses at the start are taken as they are, ``known`` whether work.before is, ``budget`` a number of Newton steps,
-    ``rays`` whether a ray ends the search, ``polish`` whether a solution gets one more Newton step: by nodes only where
-    the start was near it, because a machine in motion starts its next step from afar.  Returns (status, Newton steps,
-    residual).
+    impulses at the start are taken as they are, ``known`` whether work.before is, ``budget`` a number of Newton steps
+    and ``longer`` that where the residual is at most FAR times the tolerance, ``rays`` whether a ray ends the search,
+    ``polish`` whether a solution gets one more Newton step: by nodes only where the start was near it, because a
+    machine in motion starts its next step from afar.  Returns (status, Newton steps, residual).
     """
     k = P.work
     b0 = P.island[island]
@@ -199,7 +202,7 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
     failures = 0
     shown = 0  # times that a ray showed itself
     sweeps = 0
-    while best > enough and steps < budget:
+    while best > enough and steps < (longer if best <= FAR * enough else budget):
         if sweeps > 0 and by_nodes:
             break  # sweeps need another face
         if sweeps > 0:
@@ -290,7 +293,8 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
     part = min(budget, RESTART) if small else budget
     used, least, jammed, elsewhere = 0, np.inf, False, False
     while True:
-        status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, rays, polish)
+        longer = min(budget - used, max(part, NEARLY))
+        status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
         used += steps
         shown = status == NO_MOTION
         if status == SOLVED or status == TOO_LARGE or (shown and jammed) or (used >= budget and not shown):

@@ -159,7 +159,7 @@ def newton_step(h):
     for i in range(P.count[ISLANDS]):
         for row in range(P.blocks.start[P.island[i]], P.blocks.start[P.island[i + 1]]):
             P.r[row] = 0.0
-        solve_island(P, i, 0, 0, TOLERANCE, TIGHT, False, BUDGET, True, True)
+        solve_island(P, i, 0, 0, TOLERANCE, TIGHT, False, BUDGET, BUDGET, True, True)
     for i in range(P.count[ROWS]):
         c.r[P.source[i]] = P.r[i]
     partner_impulses(c.r, c.bil)

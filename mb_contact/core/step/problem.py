@@ -188,9 +188,8 @@ def solve(h, purpose):
         for i in range(P.count[ROWS]):
             P.nodes.warm[i] = P.r[i]
         for _ in range(2):  # from the last impulses, and from zero
-            status, steps, _ = solve_island(
-                P, 0, 0, 0, tolerance, taken, known, min(budget, NODES_BUDGET), False, polish
-            )
+            part = min(budget, NODES_BUDGET)
+            status, steps, _ = solve_island(P, 0, 0, 0, tolerance, taken, known, part, part, False, polish)
             total += steps
             if status == SOLVED:
                 break
@@ -209,7 +208,7 @@ def solve(h, purpose):
         if purpose == STEP and trembles(h, i):
             c0, c1 = P.bodies.first_piece[i], P.bodies.first_piece[i + 1]
             status, steps, left = solve_island(
-                P, i, c0, c1, QUIET * tolerance, TIGHT, known, QUIET_BUDGET, False, polish
+                P, i, c0, c1, QUIET * tolerance, TIGHT, known, QUIET_BUDGET, QUIET_BUDGET, False, polish
             )
             total += steps
             if left <= tolerance and status != TOO_LARGE:

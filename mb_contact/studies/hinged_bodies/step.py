@@ -148,7 +148,8 @@ def solve_mixed(h, g, m):
     pose_hinged(h, g)
     hinges = g.q.shape[0]
     _fill_mixed(h.system, h.sol.q, h.blocks.rows[0], g, m)
-    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], TIGHT, False, int(h.solver[BUDGET]), False, True)
+    budget = int(h.solver[BUDGET])
+    status, steps, _ = solve_island(m, 0, 0, 0, h.solver[TOLERANCE], TIGHT, False, budget, budget, False, True)
     copy(hinges, m.r, g.p)
     for i in range(h.system.count[ROWS]):
         row = h.system.source[i]

@@ -3,8 +3,8 @@
 
 """Starts by pivoting: exact on polygons, for all kinds of blocks and both faces, and the way out of jammed states.
 
-test/data/jammed_friction.npz has three steps of PR2 on its side, W = J J*: friction moves contacts along their normals
-up to 20 times as much as their normal impulses do.  Newton steps do not solve any of them from the last impulses.
+test/data/jammed_friction.npz has two steps of PR2 on its side, W = J J*: friction moves contacts along their normals
+up to 20 times as much as their normal impulses do.  From the last impulses 40 Newton steps solve neither.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ def test_without_a_solution_and_in_large_islands_no_impulses_are_the_start():
     np.testing.assert_array_equal(P.r, 0.0)
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_jammed_states_are_left(number):
     W, part = jammed(number)
     P = posed(W, part["q"], part["kind"], part["size"], part["mu"])
     P.r[:] = part["warm"]
     handle, blocks = make_system_handle(P), len(part["kind"])
     scale_normals(handle)
-    assert solve_island(handle, 0, 0, 0, 1e-10, 1e-3, False, 40, False, True)[0] == OVER_BUDGET
+    assert solve_island(handle, 0, 0, 0, 1e-10, 1e-3, False, 40, 40, False, True)[0] == OVER_BUDGET
     for start in (None, part["warm"]):
         found = solve_blocks(W, part["q"], part["kind"], part["size"], part["mu"], warm=start)
         assert found.status == "solved" and found.steps <= 150
