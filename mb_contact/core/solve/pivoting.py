@@ -23,18 +23,17 @@ Contacts and limits that neither press nor approach are left out: Newton steps k
 import numpy as np
 
 from mb_contact.core.jit import NOTHING, kernel, on_demand
-from mb_contact.core.lcp.lemke import pivot
+from mb_contact.core.lcp.lemke import LEMKE_SOLVED, pivot
 from mb_contact.core.solve.laws import friction_group, group_point
 from mb_contact.core.solve.newton_step import apply_operator, copy_rows, evaluate
 from mb_contact.core.solve.system import BOX, CONTACT, EQUALITY, UNILATERAL, UNKNOWNS
 
 DIRECTIONS, FEWER = 8, 4  #: vertices of a polygon, and where that is too much
-PIVOTS = 5  #: at most so many for each unknown
-SOFT = 1e-9  #: times the diagonal of W is added to it, because pivots of redundant contacts may be rounding,
-SHARP = 2  #: behind so many solutions without: these have impulses where they must, and no more
-TURNS = 4  #: times that the polyhedral problem is solved,
-NEAR = 1e-6  #: unless it leaves a residual below [sqrt(N s m/s)]
-MOST = 1e6  #: impulse of a solution [sqrt(N s m/s)]
+PIVOTS = 1.5  #: at most so many for each unknown
+TURNS = 3  #: times that the polyhedral problem is solved, W as it is: so impulses are where they must be, and no more
+SOFT = 1e-9  #: part of its diagonal that is added the last time, and once rounding has spoilt a pivot
+NEAR = 1e-6  #: No more where the residual is below [sqrt(N s m/s)]
+MOST = 1e3  #: impulse of a solution, times the largest velocity that is asked for, both in the scale of W
 SIGMA = -1  #: row of an unknown that is no impulse
 
 
@@ -101,7 +100,7 @@ def start_elsewhere(P, b0, b1, c0, c1, small):
     They solve the polyhedral problem, if it is small and has a solution; else they are those without impulses.  Once
     more with polygons that are turned to that solution, and with contacts that approach in it; the best of them.
     """
-    first, last, best, least = P.blocks.start[b0], P.blocks.start[b1], P.work.best, np.inf
+    first, last, best, least, soft = P.blocks.start[b0], P.blocks.start[b1], P.work.best, np.inf, 0.0
     for turn in range(TURNS if small else 1):
         n = _list_unknowns(P, b0, b1, DIRECTIONS) if small else UNKNOWNS + 1
         if small and n > UNKNOWNS:
@@ -111,34 +110,36 @@ def start_elsewhere(P, b0, b1, c0, c1, small):
             P.r[i] = P.blocks.mu[i] if P.blocks.kind[b] == CONTACT or P.blocks.kind[b] == UNILATERAL else 0.0
             for k in range(i + 1, P.blocks.start[b + 1]):
                 P.r[k] = 0.0
-        if n <= UNKNOWNS:
-            _solve_polyhedral(P, b0, b1, c0, c1, n, 0.0 if turn < SHARP else SOFT)
+        if n <= UNKNOWNS and not _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
+            soft = SOFT
         now = evaluate(P, b0, b1, c0, c1, P.r)
         if turn == 0 or now < least:
             least = now
             copy_rows(first, last, P.r, best)
         if least <= NEAR or n > UNKNOWNS:
             break
+        soft = SOFT if turn + 2 == TURNS else soft
     if now != least:
         evaluate(P, b0, b1, c0, c1, best)
 
 
 @kernel
 def _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
-    """Add the solution of the polyhedral problem of the n unknowns that are listed, if there is one, to P.r.
+    """Add the solution of the polyhedral problem of the n unknowns that are listed to P.r; whether there is one.
 
-    ``soft`` times the diagonal of W is added to it.
+    ``soft`` times the diagonal of W is added to W.
     """
-    d, blocks, T, x, y, asked = P.dictionary, P.blocks, P.dictionary.T, P.work.dr, P.work.du, P.work.w
+    d, blocks, T, y, z, asked = P.dictionary, P.blocks, P.dictionary.T, P.work.du, P.work.c, P.work.w
     first, last = blocks.start[b0], blocks.start[b1]
     apply_operator(P, b0, b1, c0, c1, P.r, asked)
     for i in range(first, last):
         asked[i] += P.q[i]
-        x[i] = 0.0
+        P.work.dr[i] = 0.0
     for i in range(n):
         for j in range(n + 1):
             T[i, j] = 0.0
         T[i, n] = -1.0
+    at, most = -1, 0.0
     for j in range(n):
         row, sigma = d.row[j], d.sigma[j]
         if row == SIGMA:
@@ -146,18 +147,18 @@ def _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
             if sigma >= 0:
                 T[j, sigma] = -1.0  # the normal impulse that bounds
             continue
-        two = d.way[j, 1] != 0.0
-        x[row] = d.way[j, 0]
-        if two:
-            x[row + 1] = d.way[j, 1]
-        apply_operator(P, b0, b1, c0, c1, x, y)
-        x[row] = 0.0
-        if two:
-            x[row + 1] = 0.0
+        if row != at:
+            at = row
+            _apply_to_row(P, b0, b1, c0, c1, row, y)
+            if sigma >= 0 and row + 1 < last:
+                _apply_to_row(P, b0, b1, c0, c1, row + 1, z)
         for i in range(n):
             if d.row[i] != SIGMA:
-                T[i, j] = -_along(d, i, y)
+                T[i, j] = -d.way[j, 0] * _along(d, i, y)
+                if d.way[j, 1] != 0.0:
+                    T[i, j] -= d.way[j, 1] * _along(d, i, z)
         T[j, n + 1] = _along(d, j, asked)
+        most = max(most, abs(T[j, n + 1]))
         T[j, j] -= soft
         if sigma >= 0:
             T[j, sigma], T[sigma, j] = -1.0, 1.0
@@ -167,15 +168,25 @@ def _solve_polyhedral(P, b0, b1, c0, c1, n, soft):
                 for j in range(n if d.row[i] == blocks.start[b] else 0):
                     if d.row[j] == d.row[i]:
                         T[i, j] -= blocks.mu[d.row[i]] * d.way[i, 0] * d.way[j, 0]
-    pivot(n, T, d.line, d.basis, d.nonbasis, d.place, d.z, PIVOTS * n)
+    if pivot(n, T, d.line, d.basis, d.nonbasis, d.place, d.z, int(PIVOTS * n))[0] != LEMKE_SOLVED:
+        return False
     for j in range(n):
-        if not d.z[j] <= MOST:
-            return  # along a ray
+        if d.row[j] != SIGMA and not d.z[j] <= MOST * most:
+            return False
     for j in range(n):
         if d.row[j] != SIGMA:
             P.r[d.row[j]] += d.way[j, 0] * d.z[j]
             if d.way[j, 1] != 0.0:
                 P.r[d.row[j] + 1] += d.way[j, 1] * d.z[j]
+    return True
+
+
+@kernel
+def _apply_to_row(P, b0, b1, c0, c1, row, y):
+    """y = W e of one row; work.dr is zero, and so it stays."""
+    P.work.dr[row] = 1.0
+    apply_operator(P, b0, b1, c0, c1, P.work.dr, y)
+    P.work.dr[row] = 0.0
 
 
 @kernel
