@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mb_contact.errors import CommunicationError, DynamicsError, MbContactError, SolverError
-from mb_contact.ros.backend import spin_safely
+from mb_contact.ros.backend import call_safely, spin_safely
 from mb_contact.ros.commands import TimeoutPolicy
 from mb_contact.ros.diagnostics import RIVAL_TEXT, Diagnostics, Summary, foreign_text
 from mb_contact.ros.inputs import Inputs
@@ -210,8 +210,8 @@ class SimulatorNode:
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
             if time.monotonic() > due:
-                self._look_for_foreign_clients()
-                self._look_for_rivals()
+                call_safely(self.node, self._look_for_foreign_clients)
+                call_safely(self.node, self._look_for_rivals)
                 due = time.monotonic() + FOREIGN_SECONDS
 
     def _look_for_foreign_clients(self):

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from mb_contact.ros import node as ros_node
 from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.qos import QoS
@@ -318,6 +319,21 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words in reports[-1].status[0].message)
         monkeypatch.undo()
         peer.until(lambda: words not in reports[-1].status[0].message)
+
+
+def test_services_are_answered_behind_an_error_of_the_look_around(monkeypatch):
+    """The same thread looks for foreign clients and rivals every few seconds."""
+    monkeypatch.setattr(ros_node, "FOREIGN_SECONDS", 0.01)
+    with Session() as ros, ros.running(FakeSimulator(1)) as node:
+        asked = []
+
+        def broken():
+            asked.append(None)
+            raise IndexError("late by one")
+
+        monkeypatch.setattr(node.node, "foreign_clients", broken)
+        wait_until(lambda: len(asked) >= 2, "look around")
+        ros.peer().call("/sim/reset")
 
 
 def test_a_second_simulator_on_the_same_topics_is_told_of():

@@ -176,7 +176,7 @@ def test_mirrored_grasps_on_which_pivoting_cycles_are_solved(file):
 
 @pytest.mark.parametrize("n_f", [4, 8, 16])
 def test_mirrored_grasps_on_the_pyramid_are_solved_or_nearly_so(n_f):
-    """From zero; with 8 directions four of the eleven end at the budget with 1e-10 to 1e-8, with 16 one with 1.1e-7."""
+    """From zero: all eleven with 4 and 8 directions; with 16 two end at the budget with 1e-9."""
     solved = 0
     for file in DATA.glob("grasp_*.npz"):
         problem = grasp(file, n_f)
@@ -184,7 +184,7 @@ def test_mirrored_grasps_on_the_pyramid_are_solved_or_nearly_so(n_f):
         assert judged(problem, outcome.r) <= 2e-7
         assert (outcome.status == "solved") == (outcome.residual <= 1e-10)
         solved += outcome.status == "solved"
-    assert solved >= 7
+    assert solved >= 9
 
 
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
