@@ -68,15 +68,15 @@ def spin(node: Any, stop: Callable[[], bool] | None = None) -> None:
 
 def spin_safely(node: Any, timeout_sec: float | None) -> None:
     """As :func:`spin_once`, but what fails is logged: a callback's bug must not silence the node."""
-    call_safely(node, node.spin_once, timeout_sec)
+    call_safely(node, "a callback", node.spin_once, timeout_sec)
 
 
-def call_safely(node: Any, work: Callable[..., object], *arguments: Any) -> None:
-    """Call ``work``; what fails is logged: the thread that answers services goes on."""
+def call_safely(node: Any, place: str, work: Callable[..., object], *arguments: Any) -> None:
+    """Call ``work``; what fails is logged with its place: the thread that answers services goes on."""
     try:
         work(*arguments)
     except Exception as error:
-        text = str(error) if isinstance(error, MbContactError) else f"{type(error).__name__} in a callback: {error}"
+        text = str(error) if isinstance(error, MbContactError) else f"{type(error).__name__} in {place}: {error}"
         node.get_logger().error(text, throttle_duration_sec=1.0)
 
 

@@ -210,8 +210,8 @@ class SimulatorNode:
         while not self._stop or self.stepping.awaited:
             spin_safely(self.node, SLICE)
             if time.monotonic() > due:
-                call_safely(self.node, self._look_for_foreign_clients)
-                call_safely(self.node, self._look_for_rivals)
+                call_safely(self.node, "the look for foreign clients", self._look_for_foreign_clients)
+                call_safely(self.node, "the look for rivals", self._look_for_rivals)
                 due = time.monotonic() + FOREIGN_SECONDS
 
     def _look_for_foreign_clients(self):

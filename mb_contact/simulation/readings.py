@@ -90,8 +90,9 @@ class Readings(Sensing, Threads, Hinged, Resting):
     def newton_budget(self) -> int:
         """Newton steps that an island of bodies may take in each attempt of a step; settable.
 
-        Attempts are from the last impulses, from zero, without push-out, and posed by bodies where it was posed by
-        nodes; then the best impulses are used.
+        Attempts are with push-out and, where a ray shows itself, without it, and posed by bodies where it was posed by
+        nodes; a ray gives an attempt so many steps again.  Small islands begin at several starts within one attempt.
+        Then the best impulses are used.
 
         Returns
         -------

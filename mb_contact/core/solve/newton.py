@@ -57,14 +57,14 @@ PROBE_FROM = 1e-4  #: residual below which the probe is worth its step
 OTHER_RHO = 1.0  #: by turns with RHO where steps go round in circles
 PATIENCE = 8  #: steps on one anchored problem
 RISE = 5.0  #: of eps where it is not solved in so many
-FAST_RISE = 30.0  #: and of small islands with last impulses, which zero follows where it leads nowhere
+FAST_RISE = 30.0  #: and of small islands that do not start from zero: other starts follow
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
 SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-RESTART = 40  #: Newton steps from a start of a smaller island, then another one; twice as many where that led,
-NEARLY = 120  #: and so many where the residual is
-FAR = 1e3  #: times the tolerance or less
+RESTART = 40  #: most Newton steps of a small island from one start; twice as many from where that led
+FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
+NEARLY = 120  #: most Newton steps of that
 STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
 MOST_SWEEPS = 5  #: but never more than so many times
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -277,21 +277,22 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
 
 @kernel
 def first_share(budget):
-    """Newton steps after which an island begins ``again``: half of the budget, if that is many."""
-    return min(budget, max((budget + 1) // 2, RESTART))
+    """Newton steps of the first search: half of the budget, but two starts of a small island at least."""
+    return min(budget, max((budget + 1) // 2, 2 * RESTART))
 
 
 @kernel
 def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
     """``solve_island``; a small island by turns from a solution of its polyhedral problem and from where that led.
 
-    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from two starts, the
-    second of which has so many steps again; of a large island it is zero.
+    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from a second start, for
+    which there is so much budget again: a solution of the polyhedral problem, or zero where that has none, behind such
+    a solution, and in large islands.
     """
     b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
     first, last, small = P.blocks.start[b0], P.blocks.start[b1], b1 - b0 < SWEPT
     part = min(budget, RESTART) if small else budget
-    used, least, jammed, elsewhere = 0, np.inf, False, False
+    used, least, jammed, elsewhere, pivoted = 0, np.inf, False, False, False
     while True:
         longer = min(budget - used, max(part, NEARLY))
         status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
@@ -306,9 +307,10 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
             budget += used
         jammed, elsewhere, known = jammed or shown, shown or not elsewhere, False
         if elsewhere:
-            start_elsewhere(P, b0, b1, c0, c1, small)
+            pivoted = small and not (shown and pivoted)
+            start_elsewhere(P, b0, b1, c0, c1, pivoted)
         part = min(budget - used, 2 * RESTART if jammed or not elsewhere else RESTART) if small else budget - used
-    if status == OVER_BUDGET and least < now:
+    if status != SOLVED and status != TOO_LARGE and least < now:
         now = evaluate(P, b0, b1, c0, c1, kept)
     return status, used, now
 

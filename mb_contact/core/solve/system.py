@@ -31,7 +31,7 @@ PIECE = 6  #: velocities in a piece
 LARGEST_BLOCK = 6  #: rows of a contact with torsion and rolling
 COORDINATES = 48  #: most of the nodes BY_NODES,
 FREEDOMS = 96  #: most degrees of freedom there, and most rows that are eliminated
-UNKNOWNS = 256  #: most of an island's polyhedral problem (0.1 ms for 100 of them, 1.3 ms for 256)
+UNKNOWNS = 320  #: most of an island's polyhedral problem (0.1 ms for 100 of them, 1.3 ms for 256)
 
 BLOCKS = 0  #: entries of System.count
 ROWS = 1
@@ -85,7 +85,7 @@ class Dictionary(NamedTuple):
     """The polyhedral problem of a small island (``pivoting.py``)."""
 
     row: Annotated[Integers, UNKNOWNS]  #: row of an unknown impulse, -1 of a sigma
-    way: Annotated[Reals, UNKNOWNS, 2]  #: its weights on that row and the next; of a sigma: its bound without a normal
+    way: Annotated[Reals, UNKNOWNS, 2]  #: its weights on that row and the next; of a sigma: bound, normal's weight
     sigma: Annotated[Integers, UNKNOWNS]  #: the unknown that bounds an impulse, the normal of a sigma; -1 for none
     T: Annotated[Reals, UNKNOWNS, UNKNOWNS + 2]
     line: Annotated[Reals, UNKNOWNS + 2]
@@ -149,7 +149,7 @@ class Vectors(NamedTuple):
     before: Annotated[Reals, "R"]  #: velocities of the rows at the start of the step, with their offsets
     anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
     best: Annotated[Reals, "R"]
-    kept: Annotated[Reals, "R"]  #: the best of another start
+    kept: Annotated[Reals, "R"]  #: the best of all starts
     zero: Annotated[Reals, "R"]
     f: Annotated[Reals, "6 * C"]  #: impulses on the pieces
     v: Annotated[Reals, "6 * C"]  #: velocities of the pieces

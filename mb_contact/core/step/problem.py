@@ -163,7 +163,7 @@ def solve(h, purpose):
 
     ``purpose`` is STEP, IMPACT for a phase of an impact, or AGAIN for a step's problem with other velocities.
 
-    An island of a step that has a ray, from two starts, is solved without its push-out, and so it stays until another
+    An island of a step that shows a ray from two starts is solved without its push-out, and so it stays until another
     problem is posed.
     """
     P = h.system

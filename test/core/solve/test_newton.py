@@ -176,7 +176,7 @@ def test_mirrored_grasps_on_which_pivoting_cycles_are_solved(file):
 
 @pytest.mark.parametrize("n_f", [4, 8, 16])
 def test_mirrored_grasps_on_the_pyramid_are_solved_or_nearly_so(n_f):
-    """From zero: all eleven with 4 and 8 directions; with 16 two end at the budget with 1e-9."""
+    """From zero: with 8 directions two end at the budget, with 16 one, with 2e-9 to 4e-9."""
     solved = 0
     for file in DATA.glob("grasp_*.npz"):
         problem = grasp(file, n_f)

@@ -4,7 +4,7 @@
 """Starts by pivoting: exact on polygons, for all kinds of blocks and both faces, and the way out of jammed states.
 
 test/data/jammed_friction.npz has two steps of PR2 on its side, W = J J*: friction moves contacts along their normals
-up to 20 times as much as their normal impulses do.  From the last impulses 40 Newton steps solve neither.
+10 to 50 times as much as their normal impulses do.  From the last impulses 40 Newton steps solve neither.
 """
 
 from __future__ import annotations
@@ -49,14 +49,18 @@ def posed(W, q, kind, size, mu, n_f=0):
 
 
 @pytest.mark.nojit
+@pytest.mark.parametrize("theta", [0.0, 0.2])
 @pytest.mark.parametrize("n_f", [4, 6, 8])
 @pytest.mark.parametrize("seed", range(4))
-def test_of_polygons_the_start_is_the_solution(seed, n_f):
-    """Contacts, one of them with torsion and rolling, limits, friction of joints and equalities, some redundant."""
+def test_of_polygons_the_start_is_the_solution(seed, n_f, theta):
+    """Contacts, one of them with torsion and rolling, limits, friction of joints and equalities, some redundant.
+
+    ``theta`` is a least impulse, as impacts have it.
+    """
     rng = np.random.default_rng(seed)
     kind = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, EQUALITY]
     size = [3, 3, 1, 1, 1, 6, 1]
-    mu = np.r_[0, 0.5, 0.5, 0, 1.2, 1.2, 0, 0.3, 0.0, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 1e-3]
+    mu = np.r_[theta, 0.5, 0.5, 0, 1.2, 1.2, theta, 0.3, 0.0, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 1e-3]
     A = rng.standard_normal((len(mu), 12))
     P = posed(A @ A.T, A @ rng.standard_normal(12), kind, size, mu, n_f)
     handle = make_system_handle(P)
@@ -92,6 +96,28 @@ def test_without_a_solution_and_in_large_islands_no_impulses_are_the_start():
     P.r[:] = 3.0
     start_elsewhere(make_system_handle(P), 0, 2, 0, 0, False)
     np.testing.assert_array_equal(P.r, 0.0)
+
+
+@pytest.mark.parametrize("budget", [41, 60, 80])
+def test_a_small_budget_has_a_second_start_too(budget):
+    W, part = jammed(0)
+    found = solve_blocks(W, part["q"], part["kind"], part["size"], part["mu"], warm=part["warm"], budget=budget)
+    assert found.status == ("solved" if budget > 45 else "limit")
+    assert found.residual <= 1e-3 and found.steps <= budget + 1
+
+
+def test_of_many_contacts_fewer_directions_are_taken_or_none():
+    """40 contacts are 400 unknowns of 8 directions, 240 of 4; 60 are too many for either."""
+    rng = np.random.default_rng(0)
+    for count in (40, 60):
+        A = rng.standard_normal((3 * count, 4 * count))
+        mu, q = np.tile([0.0, 0.4, 0.4], count), -np.abs(rng.standard_normal(3 * count))
+        P = posed(A @ A.T, q, [CONTACT] * count, [3] * count, mu)
+        handle = make_system_handle(P)
+        zero = evaluate(handle, 0, count, 0, 0, P.r.copy())
+        start_elsewhere(handle, 0, count, 0, 0, True)
+        assert (P.r == 0.0).all() == (count == 60)
+        assert (residual(P.blocks, P.r, P.u, 0, count) < 0.1 * zero) == (count == 40)
 
 
 @pytest.mark.parametrize("number", range(2))
