@@ -12,7 +12,6 @@ import time
 
 import pytest
 
-from mb_contact.ros import node as ros_node
 from mb_contact.ros.embedded import services
 from mb_contact.ros.embedded.backend import EmbeddedNode
 from mb_contact.ros.qos import QoS
@@ -321,20 +320,21 @@ def test_clients_of_another_vendor_are_told_of(monkeypatch):
         peer.until(lambda: words not in reports[-1].status[0].message)
 
 
-def test_services_are_answered_behind_an_error_of_the_look_around(monkeypatch):
-    """The same thread looks for foreign clients and rivals every few seconds."""
-    monkeypatch.setattr(ros_node, "FOREIGN_SECONDS", 0.01)
+def test_services_are_answered_behind_errors_of_the_look_around(monkeypatch, capfd):
+    """The same thread looks for foreign clients and rivals every two seconds; no known fault makes that fail."""
+    asked = []
+
+    def broken():
+        asked.append(None)
+        raise IndexError("late by one")
+
     with Session() as ros, ros.running(FakeSimulator(1)) as node:
-        asked = []
-
-        def broken(*_):
-            asked.append(None)
-            raise IndexError("late by one")
-
         monkeypatch.setattr(node.node, "foreign_clients", broken)
-        monkeypatch.setattr(node, "_all_runs", property(broken))
-        wait_until(lambda: len(asked) >= 2, "look around")
+        monkeypatch.setattr(node._all_runs, "get_publisher_count", broken)
+        wait_until(lambda: len(asked) >= 4, "two looks at either")
         ros.peer().call("/sim/reset")
+    told = capfd.readouterr().err
+    assert "IndexError in the look for foreign clients" in told
 
 
 def test_a_second_simulator_on_the_same_topics_is_told_of():

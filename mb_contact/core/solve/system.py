@@ -31,7 +31,7 @@ PIECE = 6  #: velocities in a piece
 LARGEST_BLOCK = 6  #: rows of a contact with torsion and rolling
 COORDINATES = 48  #: most of the nodes BY_NODES,
 FREEDOMS = 96  #: most degrees of freedom there, and most rows that are eliminated
-UNKNOWNS = 320  #: most of an island's polyhedral problem (0.1 ms for 100 of them, 1.3 ms for 256)
+UNKNOWNS = 320  #: most of an island's polyhedral problem
 
 BLOCKS = 0  #: entries of System.count
 ROWS = 1

@@ -3,8 +3,9 @@
 
 """Starts by pivoting: exact on polygons, for all kinds of blocks and both faces, and the way out of jammed states.
 
-test/data/jammed_friction.npz has two steps of PR2 on its side, W = J J*: friction moves contacts along their normals
-10 to 50 times as much as their normal impulses do.  From the last impulses 40 Newton steps solve neither.
+test/data/jammed_friction.npz has two steps of PR2 on its side, W = J J*: friction moves 16 contacts of either along
+their normals more than ten times as much as their normal impulses do.  From the last impulses 40 Newton steps solve
+neither.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ def test_jammed_states_are_left(number):
     W, part = jammed(number)
     P = posed(W, part["q"], part["kind"], part["size"], part["mu"])
     P.r[:] = part["warm"]
+    n = P.blocks.start[:-1][part["kind"] == CONTACT]
+    assert (part["mu"][n + 1] * np.hypot(W[n, n + 1], W[n, n + 2]) > 10.0 * W[n, n]).sum() == 16
     handle, blocks = make_system_handle(P), len(part["kind"])
     scale_normals(handle)
     assert solve_island(handle, 0, 0, 0, 1e-10, 1e-3, False, 40, 40, False, True)[0] == OVER_BUDGET
