@@ -11,7 +11,7 @@ import numpy as np
 
 from mb_contact.core.solve.assemble import spread_scales
 from mb_contact.core.solve.by_bodies import invert_masses
-from mb_contact.core.solve.gauss_seidel import own_compliance
+from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.system import (
     BLOCKS,
     BY_BODIES,
@@ -71,7 +71,7 @@ def body_system(seed=0, n_f=0, mu=0.5):
     W = J @ np.linalg.inv(M) @ J.T
     P.W[:], P.blocks.D[:], P.q[:] = W, np.diag(W), rng.normal(size=rows)
     spread_scales(P.blocks, len(sizes))
-    own_compliance(P.blocks.start, P.bodies, False, P.W, P.source, 0, len(sizes), P.work.own)
+    own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own)
     return BodySystem(P, J, M, W)
 
 

@@ -23,9 +23,9 @@ from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.by_nodes import GONE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate_velocities
-from mb_contact.core.solve.gauss_seidel import own_compliance, own_terms
 from mb_contact.core.solve.laws import friction_group
 from mb_contact.core.solve.nodes import assemble_by_nodes, choose_nodes, take_compliance, take_masses
+from mb_contact.core.solve.own_compliance import own_compliance, own_terms
 from mb_contact.core.solve.system import (
     BLOCKS,
     BY_BODIES,
@@ -114,7 +114,7 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
             draft.where[bodies.piece[e]] = -1
         if used < 0:
             return False
-    own_compliance(start, bodies, False, P.W, P.source, 0, P.count[BLOCKS], P.work.own)
+    own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own)
     for b in range(P.count[BLOCKS]):
         for a in range(start[b + 1] - start[b]):
             P.blocks.D[start[b] + a] = P.work.own[b, a, a]

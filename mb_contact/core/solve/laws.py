@@ -99,35 +99,25 @@ def _friction_residual(blocks, r, w, b):
     return worst
 
 
-@kernel
+@sweep
 def _group(size, at):
     """Rows of the friction group that starts at row ``at`` of a contact of so many rows: 2, or 1 for torsion."""
     return 1 if at == 3 and size != 5 else 2
 
 
-@kernel
+@sweep
 def group_point(blocks, r, w, i, size, rho):
     """(y, z, scale) of a friction group in units of its coefficients; scale 0 where all of them are zero."""
     y0 = y1 = z0 = z1 = d = 0.0
     if blocks.mu[i] > 0.0:
         y0 = r[i] / blocks.mu[i]
         d = blocks.mu[i] * blocks.mu[i] * blocks.D[i]
-        z0 = y0 - rho * blocks.mu[i] * w[i] / d
+        z0 = y0 - rho / d * blocks.mu[i] * w[i]
     if size == 2 and blocks.mu[i + 1] > 0.0:
         y1 = r[i + 1] / blocks.mu[i + 1]
         d = blocks.mu[i + 1] * blocks.mu[i + 1] * blocks.D[i + 1]
-        z1 = y1 - rho * blocks.mu[i + 1] * w[i + 1] / d
+        z1 = y1 - rho / d * blocks.mu[i + 1] * w[i + 1]
     return y0, y1, z0, z1, d
-
-
-@sweep
-def project_group(blocks, r, w, i, size, radius, n_f):
-    """r of the friction group at row i becomes the admissible impulse that is nearest to r - w / D."""
-    _, _, z0, z1, d = group_point(blocks, r, w, i, size, 1.0)
-    z0, z1 = _nearest(z0, z1, radius, n_f) if d > 0.0 else (0.0, 0.0)
-    r[i] = blocks.mu[i] * z0
-    if size == 2:
-        r[i + 1] = blocks.mu[i + 1] * z1
 
 
 @kernel
@@ -306,7 +296,7 @@ def _linearise_friction(blocks, r, w, eps, rho, b, radius, presses, c, G):
         i += size
 
 
-@kernel
+@sweep
 def friction_group(blocks, b, row):
     """First row of the friction group of ``row`` in block b, and its size: (row, 1) where it has none."""
     n = blocks.start[b]

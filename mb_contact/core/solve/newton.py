@@ -9,10 +9,9 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step
 (``newton_step.py``) is one linearisation, one factorisation and one substitution.
-Where steps go round in circles eps rises, the states are chosen with another weight rho, and Gauss-Seidel sweeps move
-the start (by nodes there are none: the problem is posed by bodies then).  Large islands with impulses of a last step
-begin with such sweeps: they take a tenth to a third of the Newton steps away from heaps that settle.  Small islands
-where that does not help begin anew at a solution of their polyhedral problem (``pivoting.py``).
+Where steps go round in circles eps rises, and the states are chosen with another weight rho.  Where that does not help
+the search begins anew: small islands at a solution of their polyhedral problem (``pivoting.py``), large ones near the
+middle of all solutions (``central_path.py``); by nodes the problem is posed by bodies.
 
 Contacts that nearly contradict each other let the anchors run along a direction that moves nothing, with one residual,
 until a contact changes its state: they jump there (robots on feet with many points: 400 Newton steps become 8 to 300).
@@ -28,7 +27,7 @@ import numpy as np
 from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand
 from mb_contact.core.solve.body_factors import order_pieces
 from mb_contact.core.solve.by_nodes import LEFT
-from mb_contact.core.solve.gauss_seidel import sweep_blocks
+from mb_contact.core.solve.central_path import follow_central_path
 from mb_contact.core.solve.laws import RHO, apart_from_cones, residual
 from mb_contact.core.solve.newton_step import (
     FIRST_EPS,
@@ -41,7 +40,7 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.pivoting import start_elsewhere
+from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
@@ -60,13 +59,12 @@ RISE = 5.0  #: of eps where it is not solved in so many
 FAST_RISE = 30.0  #: and of small islands that do not start from zero: other starts follow
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
-FIRST_SWEEPS = 5  #: sweeps, twice, before the first Newton step from warm impulses
-SWEPT = 64  #: blocks of an island from which these sweeps cost less than the Newton steps that they save
-RESTART = 40  #: most Newton steps of a small island from one start; twice as many from where that led
+LARGE = 64  #: blocks of an island from which it follows the central path
+RESTART = 40  #: most Newton steps from one start: of a small island twice as many in each later round,
+CENTRE = 15  #: of a large one so many from the last impulses,
+LONG = 400  #: and so many behind the central path
 FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
-NEARLY = 120  #: most Newton steps of that
-STUCK_SWEEPS = 10  #: sweeps after a failure, times the failures in a row less one,
-MOST_SWEEPS = 5  #: but never more than so many times
+NEARLY = 120  #: Newton steps of that from one start
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 JUMP_FROM = 1e-6  #: residual below which anchors that run on without better residuals jump,
 MOST_MOVES = 1e3  #: and at most so many times their last move
@@ -182,16 +180,10 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             copy_rows(first, last, P.r, k.anchor)
         else:
             now = evaluate(P, b0, b1, c0, c1, k.best)
-    for _ in range(2 if warm and b1 - b0 >= SWEPT and not by_nodes else 0):
-        if best > enough:
-            sweep_blocks(P, b0, b1, FIRST_SWEEPS)
-            copy_rows(first, last, P.r, k.anchor)
-            now = evaluate(P, b0, b1, c0, c1, k.anchor)
-            best = _keep_best(P, first, last, now, best)
     eps, first_part = (NODES_EPS, 0.3) if by_nodes else (FIRST_EPS, 0.1)
     if by_nodes and known and now < PROBE_FROM:
         eps = NEAR_EPS
-    rise = FAST_RISE if warm and b1 - b0 < SWEPT else RISE
+    rise = FAST_RISE if warm and b1 - b0 < LARGE else RISE
     rho = RHO
     floor = 0.0
     at_anchor = now
@@ -201,24 +193,15 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
     accepted = 0
     failures = 0
     shown = 0  # times that a ray showed itself
-    sweeps = 0
     while best > enough and steps < (longer if best <= FAR * enough else budget):
-        if sweeps > 0 and by_nodes:
-            break  # sweeps need another face
-        if sweeps > 0:
-            sweep_blocks(P, b0, b1, sweeps)
-            copy_rows(first, last, P.r, k.anchor)
-            now = at_anchor = evaluate(P, b0, b1, c0, c1, k.anchor)
-            sweeps = 0
-        else:
-            now = newton_step(P, b0, b1, c0, c1, eps, rho, used)
-            steps += 1
-            since += 1
+        if by_nodes and failures > 1:
+            break  # another face has other means
+        now = newton_step(P, b0, b1, c0, c1, eps, rho, used)
+        steps += 1
+        since += 1
         if now < best:
             best = _keep_best(P, first, last, now, best)
             enough = attainable(P, first, last, tolerance)
-        if since == 0:
-            continue
         near = np.inf
         if now >= 0.9 * at_anchor:
             anchored_velocities(P, first, last, eps)
@@ -245,7 +228,6 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
             floor = 3.0 * eps
             eps = min(rise * eps, MOST_EPS)
             failures += 1
-            sweeps = STUCK_SWEEPS * min(failures - 1, MOST_SWEEPS)
             at_anchor = evaluate(P, b0, b1, c0, c1, k.best if failures % 2 == 0 else k.anchor)
             since = 0
             before = before_that = np.inf
@@ -276,23 +258,30 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
 
 
 @kernel
-def first_share(budget):
-    """Newton steps of the first search: half of the budget, but two starts of a small island at least."""
-    return min(budget, max((budget + 1) // 2, 2 * RESTART))
+def is_large(P, island):
+    """Whether an island has so many blocks that its other start is on the central path."""
+    return P.island[island + 1] - P.island[island] >= LARGE
+
+
+@kernel
+def first_share(P, island, budget):
+    """Newton steps of the first search: of a small island half of the budget, but two starts at least."""
+    return budget if is_large(P, island) else min(budget, max((budget + 1) // 2, 2 * RESTART))
 
 
 @kernel
 def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
-    """``solve_island``; a small island by turns from a solution of its polyhedral problem and from where that led.
+    """``solve_island`` by turns: from the impulses in P.r, from another start, and from where that led.
 
-    Where contacts jam in their states Newton steps do not find others.  A ray must show itself from a second start, for
-    which there is so much budget again: a solution of the polyhedral problem, or zero where that has none, behind such
-    a solution, and in large islands.
+    Where contacts jam in their states Newton steps do not find others.  The other start of a small island is a solution
+    of its polyhedral problem; that of a large one, and of one with too many unknowns for that, lies on the central
+    path, first from where the search is, later from zero.  A ray must show itself from a second start, for which there
+    is so much budget again: a solution of the polyhedral problem, or zero.
     """
     b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
-    first, last, small = P.blocks.start[b0], P.blocks.start[b1], b1 - b0 < SWEPT
-    part = min(budget, RESTART) if small else budget
-    used, least, jammed, elsewhere, pivoted = 0, np.inf, False, False, False
+    first, last, small = P.blocks.start[b0], P.blocks.start[b1], not is_large(P, island)
+    part, most = min(budget, RESTART if small or not known else CENTRE), RESTART if small else LONG
+    used, least, jammed, elsewhere, pivoted, centred = 0, np.inf, False, False, False, False
     while True:
         longer = min(budget - used, max(part, NEARLY))
         status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
@@ -305,11 +294,16 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
             copy_rows(first, last, P.r, kept)
         if shown:
             budget += used
-        jammed, elsewhere, known = jammed or shown, shown or not elsewhere, False
+        jammed, elsewhere, known = jammed or shown, shown or not (small and elsewhere), False
         if elsewhere:
-            pivoted = small and not (shown and pivoted)
-            start_elsewhere(P, b0, b1, c0, c1, pivoted)
-        part = min(budget - used, 2 * RESTART if jammed or not elsewhere else RESTART) if small else budget - used
+            pivoted = small and not (shown and pivoted) and fits(P, b0, b1)
+            if pivoted or shown or centred:
+                start_elsewhere(P, b0, b1, c0, c1, pivoted)
+            if not (pivoted or shown):
+                used, centred = used + follow_central_path(P, b0, b1, c0, c1, tolerance, budget - used), True
+        else:
+            most *= 2
+        part = min(budget - used, 2 * most if jammed else most)
     if status != SOLVED and status != TOO_LARGE and least < now:
         now = evaluate(P, b0, b1, c0, c1, kept)
     return status, used, now
@@ -321,7 +315,7 @@ def solve(P, tolerance, budget):
     for i in range(P.count[ISLANDS]):
         c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
         for half in range(2):
-            part = budget - used if half == 1 else first_share(budget)
+            part = budget - used if half == 1 else first_share(P, i, budget)
             status, steps, now = search(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
             used += steps
             if status != OVER_BUDGET or used >= budget:

@@ -106,7 +106,7 @@ def newton_step(P, b0, b1, c0, c1, eps, rho, used):
     last = P.blocks.start[b1]
     anchored_velocities(P, first, last, eps)
     linearise(P.blocks, P.r, k.w, eps, rho, b0, b1, k.c, k.G)
-    return _take_step(P, b0, b1, c0, c1, eps, used)
+    return take_step(P, b0, b1, c0, c1, eps, used)
 
 
 @kernel
@@ -127,11 +127,11 @@ def first_step(P, b0, b1, c0, c1, used):
         k.du[i] = P.u[i] - k.w[i]
     _respond(P.blocks, k.G, b0, b1, k.c, k.du, k.dr)
     copy_rows(first, last, k.dr, k.c)
-    return _take_step(P, b0, b1, c0, c1, eps, used)
+    return take_step(P, b0, b1, c0, c1, eps, used)
 
 
 @kernel
-def _take_step(P, b0, b1, c0, c1, eps, used):
+def take_step(P, b0, b1, c0, c1, eps, used):
     """The step dr = c - G W dr of P.r, P.u after it; the residual, infinite where singular."""
     k = P.work
     first = P.blocks.start[b0]

@@ -22,7 +22,7 @@ contact has a least normal impulse, and so friction, in any state.)
 
 import numpy as np
 
-from mb_contact.core.jit import NOTHING, kernel, on_demand
+from mb_contact.core.jit import NOTHING, TRUTH, kernel, on_demand
 from mb_contact.core.lcp.lemke import LEMKE_SOLVED, pivot
 from mb_contact.core.solve.laws import friction_group, group_point
 from mb_contact.core.solve.newton_step import apply_operator, copy_rows, evaluate
@@ -93,6 +93,12 @@ def _heading(blocks, r, u, k, size):
     """Angle of the impulse that friction tends to, where one vertex of its polygon is."""
     _, _, z0, z1, _ = group_point(blocks, r, u, k, size, 1.0)
     return np.arctan2(z1, z0)
+
+
+@on_demand(TRUTH)
+def fits(P, b0, b1):
+    """Whether an island's polyhedral problem is small enough, at the impulses and velocities in P."""
+    return _list_unknowns(P, b0, b1, FEWER) <= UNKNOWNS
 
 
 @on_demand(NOTHING)

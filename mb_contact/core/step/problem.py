@@ -31,10 +31,10 @@ from mb_contact.core.solve.newton import (
     OVER_BUDGET,
     SETTLED,
     SOLVED,
-    SWEPT,
     TIGHT,
     TOO_LARGE,
     first_share,
+    is_large,
     search,
     solve_island,
 )
@@ -236,7 +236,7 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
     push-out is dropped.
     """
     c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
-    part = budget if impact else first_share(budget)
+    part = budget if impact else first_share(P, island, budget)
     way, total, first, jammed = SOLVER_NONE, 0, not impact, False
     while True:
         rays = not (impact or jammed)
@@ -299,7 +299,7 @@ def level(h):
     """
     P = h.system
     for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
-        if P.island[i + 1] - P.island[i] >= SWEPT:
+        if is_large(P, i):
             _level(h, P, i)
 
 

@@ -18,10 +18,11 @@ from mb_contact.core.solve.laws import residual
 from mb_contact.core.solve.newton import OVER_BUDGET, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.pivoting import start_elsewhere
-from mb_contact.core.solve.system import BY_ROWS, make_system, make_system_handle
+from mb_contact.core.solve.system import BY_ROWS, make_system_handle
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
 from scenes.body_systems import body_system
+from scenes.dense_blocks import dense_blocks
 
 FILE = DATA / "jammed_friction.npz"
 
@@ -30,23 +31,6 @@ def jammed(number):
     with np.load(FILE) as data:
         part = {key: data[f"{number}/{key}"] for key in ("kind", "size", "mu", "q", "J", "warm")}
     return part["J"] @ part["J"].T, part
-
-
-def posed(W, q, kind, size, mu, n_f=0):
-    rows, blocks, none = len(q), len(kind), np.zeros(0, np.int64)
-    P = make_system(rows, blocks, 0, rows, none, none)
-    P.count[:], P.face[0], P.source[:], P.island[:2] = (blocks, rows, 1), BY_ROWS, np.arange(rows), (0, blocks)
-    P.blocks.kind[:], P.blocks.start[1:], P.blocks.mu[:], P.blocks.n_f[:] = kind, np.cumsum(size), mu, n_f
-    P.W[:], P.q[:], P.blocks.D[:], P.blocks.S[:] = W, q, np.diag(W), np.diag(W)
-    for b, (k, n) in enumerate(zip(kind, size)):
-        if k == CONTACT:  # one scale for each friction group
-            i = P.blocks.start[b]
-            for first, last in ((1, 3), (3, 4), (4, 6)):
-                group = slice(i + first, i + min(last, n))
-                m = P.blocks.mu[group]
-                if len(m) and (m > 0.0).any():
-                    P.blocks.D[group] = (m[m > 0.0] ** 2 * np.diag(W)[group][m > 0.0]).mean() / np.maximum(m, 1e-9) ** 2
-    return P
 
 
 @pytest.mark.nojit
@@ -63,7 +47,7 @@ def test_of_polygons_the_start_is_the_solution(seed, n_f, theta):
     size = [3, 3, 1, 1, 1, 6, 1]
     mu = np.r_[theta, 0.5, 0.5, 0, 1.2, 1.2, theta, 0.3, 0.0, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 1e-3]
     A = rng.standard_normal((len(mu), 12))
-    P = posed(A @ A.T, A @ rng.standard_normal(12), kind, size, mu, n_f)
+    P = dense_blocks(A @ A.T, A @ rng.standard_normal(12), kind, size, mu, n_f)
     handle = make_system_handle(P)
     evaluate(handle, 0, 7, 0, 0, P.r.copy())
     start_elsewhere(handle, 0, 7, 0, 0, True)
@@ -90,7 +74,7 @@ def test_both_faces_have_the_same_start(seed):
 def test_without_a_solution_and_in_large_islands_no_impulses_are_the_start():
     """Two limits that push against each other."""
     W, q = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-1.0, -2.0])
-    P = posed(W, q, [UNILATERAL, UNILATERAL], [1, 1], np.zeros(2))
+    P = dense_blocks(W, q, [UNILATERAL, UNILATERAL], [1, 1], np.zeros(2))
     P.r[:] = 3.0
     start_elsewhere(make_system_handle(P), 0, 2, 0, 0, True)
     np.testing.assert_array_equal(P.r, 0.0)
@@ -113,7 +97,7 @@ def test_of_many_contacts_fewer_directions_are_taken_or_none():
     for count in (40, 60):
         A = rng.standard_normal((3 * count, 4 * count))
         mu, q = np.tile([0.0, 0.4, 0.4], count), -np.abs(rng.standard_normal(3 * count))
-        P = posed(A @ A.T, q, [CONTACT] * count, [3] * count, mu)
+        P = dense_blocks(A @ A.T, q, [CONTACT] * count, [3] * count, mu)
         handle = make_system_handle(P)
         zero = evaluate(handle, 0, count, 0, 0, P.r.copy())
         start_elsewhere(handle, 0, count, 0, 0, True)
@@ -124,7 +108,7 @@ def test_of_many_contacts_fewer_directions_are_taken_or_none():
 @pytest.mark.parametrize("number", range(2))
 def test_jammed_states_are_left(number):
     W, part = jammed(number)
-    P = posed(W, part["q"], part["kind"], part["size"], part["mu"])
+    P = dense_blocks(W, part["q"], part["kind"], part["size"], part["mu"])
     P.r[:] = part["warm"]
     n = P.blocks.start[:-1][part["kind"] == CONTACT]
     assert (part["mu"][n + 1] * np.hypot(W[n, n + 1], W[n, n + 2]) > 10.0 * W[n, n]).sum() == 16

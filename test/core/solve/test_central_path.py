@@ -1,0 +1,171 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts by the central path: the smoothed laws, their linearisation, where the path ends, and a heap that needs it.
+
+test/data/heap_of_50.npz has a step of 50 spheres, boxes, capsules and cylinders that settle in a bin: the contacts of
+its one island (``kind``, ``start``, ``mu``), their rows J in entries of six velocities of a body (``entry``, ``piece``,
+``at``), the mass matrices M, the scales D and S, q, the impulses and velocities before (``warm``, ``before``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
+from mb_contact.core.solve.laws import RHO, residual
+from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, is_large, search, solve_island
+from mb_contact.core.solve.newton_step import evaluate
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, make_factors, make_system, make_system_handle
+from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL
+from paths import DATA
+from scenes.body_systems import body_system
+from scenes.dense_blocks import dense_blocks
+
+KIND = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, CONTACT]
+SIZE = [3, 3, 1, 1, 1, 6, 4]
+MU = np.r_[0.0, 0.5, 0.5, 0.1, 1.2, 0.6, 0.1, 0.3, 1e-3, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 0, 0.0, 0.7, 0.1]
+
+
+def blocks_of_all_kinds(seed, n_f=0):
+    """Least impulses, unequal and vanishing coefficients, torsion and rolling among them."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((len(MU), 12))
+    return dense_blocks(A @ A.T, A @ rng.standard_normal(12), KIND, SIZE, MU, n_f)
+
+
+def smoothed(P, r, u, tau, pull=0.0):
+    c, G = np.zeros(len(r)), np.zeros((len(r), 3))
+    return linearise_smoothed(P.blocks, r, u, tau, pull, 0, len(P.blocks.kind), c, G), c, G
+
+
+def steps_of(P, c, G):
+    """dr = c - G du as a dense matrix G."""
+    dense = np.zeros((len(c),) * 2)
+    for b in range(len(P.blocks.kind)):
+        n, end = P.blocks.start[b], P.blocks.start[b + 1]
+        dense[n, n] = G[n, 0]
+        for first, last in ((1, 3), (3, 4), (4, 6)) if end - n != 5 else ((1, 3), (3, 5)):
+            for row in range(n + first, min(n + last, end)):
+                dense[row, n] = G[row, 0]
+                dense[row, n + first : min(n + last, end)] = G[row, 1 : 1 + min(n + last, end) - n - first]
+    return dense
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("pull", [0.0, 1e-2])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_linearisation_is_newtons_step_of_the_smoothed_laws(seed, pull):
+    """For any change of velocities the step leaves an error of second order, but for the softness EPS."""
+    P = blocks_of_all_kinds(seed)
+    r, u = np.zeros(len(MU)), P.q.copy()
+    for _ in range(40):
+        worst, c, G = smoothed(P, r, u, 0.3, pull)
+        dr = np.linalg.solve(np.eye(len(MU)) + steps_of(P, c, G) @ P.W, c)
+        r, u = r + dr, u + P.W @ dr
+    assert worst <= 1e-8
+    assert (r[[0, 9, 15]] > 0.0).all() and (r[[3, 6]] > 0.1).all() and abs(r[7]) < 0.3
+    for i, j, k in ((3, 4, 5), (9, 10, 11), (9, 13, 14), (15, 17, 18)):
+        groups = r[[j, k]] / np.where(MU[[j, k]] > 0.0, MU[[j, k]], np.inf)
+        assert np.hypot(*groups) < r[i]
+    du, errors = np.random.default_rng(seed).standard_normal(len(MU)), []
+    for size in (1e-2, 1e-3):
+        dr = c - size * (steps_of(P, c, G) @ du)
+        errors.append(smoothed(P, r + dr, u + size * du, 0.3, pull)[0])
+    assert errors[0] <= 1e-2 and errors[1] <= 0.02 * errors[0] + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_laws_whose_width_is_nothing_are_the_exact_ones(seed):
+    """The smoothed natural map of a point is that of RHO velocities, but for what the width adds.
+
+    Friction is bounded by P(z) there and by r_n here: contacts press without a velocity or part without a force.
+    """
+    P = blocks_of_all_kinds(seed)
+    rng = np.random.default_rng(seed)
+    r, u = rng.standard_normal(len(MU)), rng.standard_normal(len(MU))
+    r[16] = 0.0  # without friction
+    for b in (0, 1, 5, 6):
+        n = P.blocks.start[b]
+        r[n], u[n] = (MU[n] + 1.0, 0.0) if rng.random() < 0.7 else (MU[n], 0.5)
+    for tau in (1e-3, 1e-6, 1e-9):
+        for b in range(len(KIND)):
+            c, G = np.zeros(len(r)), np.zeros((len(r), 3))
+            scale = 1.0 if KIND[b] == EQUALITY else RHO
+            exact = residual(P.blocks, r, scale * u, b, b + 1)
+            assert linearise_smoothed(P.blocks, r, u, tau, 0.0, b, b + 1, c, G) == pytest.approx(exact, abs=3.0 * tau)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_faces_take_the_same_path_to_a_solution(seed):
+    found = []
+    for by_rows in (False, True):
+        P = body_system(seed)[0]
+        P.face[0] = BY_ROWS if by_rows else P.face[0]
+        blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
+        steps = follow_central_path(make_system_handle(P), 0, blocks, 0, c1, 1e-10, 400)
+        assert steps <= 45 and residual(P.blocks, P.r, P.u, 0, blocks) <= 1e-10
+        np.testing.assert_allclose(P.u, P.W @ P.r + P.q, atol=1e-12)
+        found.append(P.r.copy())
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("grip", [0.0, 3.0])
+def test_impulses_stay_bounded_where_solutions_are_not(grip):
+    """A box that hangs between two walls by friction: they may press as much as they like."""
+    J = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    P = dense_blocks(J @ J.T, J @ [0.0, -0.02, 0.0], [CONTACT] * 2, [3] * 2, np.tile([0.0, 0.5, 0.5], 2))
+    P.r[[0, 3]] = grip
+    steps = follow_central_path(make_system_handle(P), 0, 2, 0, 0, 1e-10, 400)
+    assert residual(P.blocks, P.r, P.u, 0, 2) <= 1e-10 and steps <= 45
+    assert P.r[0] == pytest.approx(P.r[3], abs=1e-9) and grip / 10.0 <= P.r[0] <= 10.0 * max(grip, 0.02)
+
+
+def test_a_budget_bounds_the_steps_and_keeps_the_last_point_on_the_path():
+    P = body_system(0)[0]
+    blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
+    handle = make_system_handle(P)
+    zero = evaluate(handle, 0, blocks, 0, c1, P.r.copy())
+    assert follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 0) == 0
+    np.testing.assert_array_equal(P.r, 0.0)
+    assert follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 6) == 6
+    assert residual(P.blocks, P.r, P.u, 0, blocks) < zero
+    P.q[3] = np.nan
+    follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 20)
+    assert np.isfinite(P.r).all()
+
+
+def test_a_heap_is_solved_that_the_last_impulses_lead_nowhere():
+    with np.load(DATA / "heap_of_50.npz") as data:
+        part = dict(data)
+    blocks, rows, bodies = len(part["kind"]), len(part["q"]), len(part["M"])
+    P = make_system(rows, blocks, len(part["piece"]), rows, np.ones(bodies, np.int64), np.arange(6 * bodies))
+    P.count[:], P.face[0], P.island[1], P.source[:] = (blocks, rows, 1), BY_BODIES, blocks, np.arange(rows)
+    for name in ("kind", "start", "mu", "D", "S"):
+        getattr(P.blocks, name)[:] = part[name]
+    for name in ("entry", "piece", "at"):
+        getattr(P.bodies, name)[:] = part[name]
+    P.bodies.J[:], P.bodies.M[:], P.q[:], P.work.before[:] = part["J"], part["M"].ravel(), part["q"], part["before"]
+    P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(bodies), bodies
+    invert_masses(P.bodies, 0, bodies)
+    P = P._replace(factors=make_factors(0, bodies, 4000))
+    handle = make_system_handle(P)
+    assert is_large(handle, 0)
+    P.r[:] = part["warm"]
+    assert solve_island(handle, 0, 0, bodies, 1e-10, 1e-5, True, 150, 150, True, False)[0] == OVER_BUDGET
+    P.r[:] = part["warm"]
+    status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, 400, True, False)
+    assert status == SOLVED and left <= 1e-10 and steps <= 100
+    u = P.q.copy()
+    J = np.zeros((rows, 6 * bodies))
+    for b in range(blocks):
+        n, size = part["start"][b], part["start"][b + 1] - part["start"][b]
+        for e in range(part["entry"][b], part["entry"][b + 1]):
+            at, k = part["at"][e], 6 * int(part["piece"][e])
+            J[n : n + size, k : k + 6] += part["J"][at : at + size]
+    for k in range(bodies):
+        own = J[:, 6 * k : 6 * k + 6]
+        u += own @ np.linalg.solve(part["M"][k], own.T @ P.r)
+    assert residual(P.blocks, P.r, u, 0, blocks) <= 1.1e-10
