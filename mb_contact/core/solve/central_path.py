@@ -22,11 +22,11 @@ import numpy as np
 from mb_contact.core.jit import INTEGER, on_demand, sweep
 from mb_contact.core.solve.body_factors import order_pieces
 from mb_contact.core.solve.laws import RHO, friction_group, group_point, residual
-from mb_contact.core.solve.newton_step import copy_rows, evaluate, take_step
+from mb_contact.core.solve.newton_step import NEAR_EPS, copy_rows, evaluate, take_step
 from mb_contact.core.solve.system import BOX, BY_BODIES, CONTACT, EQUALITY
 
 EPS = 3e-8  #: most stiffness of a law is 1 / (EPS D)
-WIDTH = 0.02  #: tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
+WIDTH = 0.02  #: least tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
 PULL = 0.1  #: of the impulses towards zero, beside what holds them in their cones where they are as large as at first
 FALL = 0.6  #: of tau, where the smoothed laws are fulfilled to tau
 RISE = 5.0  #: most that a step may increase the worst smoothed natural map by, else it is halved,
@@ -131,9 +131,10 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     for i in range(first, last):
         size = max(size, np.sqrt(blocks.D[i]) * abs(r[i]))
         needed = max(needed, abs(u[i]) / np.sqrt(blocks.D[i]))
-    tau = WIDTH * (size if size > 0.0 else needed)
+    size = size if size > 0.0 else needed
+    tau = max(now, WIDTH * size)
     copy_rows(first, last, r, k.best)
-    pull = PULL * (WIDTH / tau) ** 2 if tau > 0.0 else 0.0
+    pull = PULL / size**2 if size > 0.0 else 0.0
     steps, since, used = 0, 0, 0
     if P.face[0] == BY_BODIES:
         used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)
@@ -143,13 +144,13 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     while steps < min(budget, STEPS) and since <= PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)
         copy_rows(first, last, u, k.w)
-        take_step(P, b0, b1, c0, c1, 1e-3, used)
+        take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
         steps += 1
         since += 1
-        size = 1.0
+        part = 1.0
         worst = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
-        while not worst <= max(tau, RISE * before) and size > LEAST:
-            size *= 0.5
+        while not worst <= max(tau, RISE * before) and part > LEAST:
+            part *= 0.5
             for i in range(first, last):
                 r[i] = 0.5 * (r[i] + k.anchor[i])
                 u[i] = 0.5 * (u[i] + k.w[i])
