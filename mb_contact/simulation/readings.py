@@ -91,8 +91,8 @@ class Readings(Sensing, Threads, Hinged, Resting):
         """Newton steps that an island of bodies may take in each attempt of a step; settable.
 
         Attempts are with push-out and, where a ray shows itself, without it, and posed by bodies where it was posed by
-        nodes; a ray gives an attempt so many steps again.  Small islands begin at several starts within one attempt.
-        Then the best impulses are used.
+        nodes; a ray gives an attempt so many steps again.  Islands begin at several starts within one attempt; the
+        steps that lead to those of large islands count.  Then the best impulses are used.
 
         Returns
         -------

@@ -6,7 +6,8 @@
 Impulses of hyperstatic contacts are not unique, and the solutions that are nearest to the last impulses have many
 contacts on the edge of two states: on the bound of friction without slip, in touch without a force.  There the steps
 of ``newton.py`` change a few states each.  The solution in the middle of all has few such contacts, and the central
-path leads to it: for a width tau [sqrt(N s m/s)] that falls to zero each law r = P(z), z = r - rho u / D, is rounded,
+path leads to it: for a width tau [sqrt(N s m/s)] that falls to zero each law r = P(z), z = r - rho u / D, is rounded
+(D is ``Blocks.S`` where it is not friction's),
 
     normal       P (P - z) = tau^2 / D,           P > 0
     box          P = |(z + b, 2 tau / sqrt(D))| / 2 - |(z - b, 2 tau / sqrt(D))| / 2
@@ -27,10 +28,10 @@ from mb_contact.core.solve.system import BOX, BY_BODIES, CONTACT, EQUALITY
 
 EPS = 3e-8  #: most stiffness of a law is 1 / (EPS D)
 WIDTH = 0.02  #: least tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
-PULL = 0.1  #: of the impulses towards zero, beside what holds them in their cones where they are as large as at first
+PULL = 0.3  #: of the impulses towards zero, beside what keeps them from it where they are as large as at first
 FALL = 0.6  #: of tau, where the smoothed laws are fulfilled to tau
 RISE = 5.0  #: most that a step may increase the worst smoothed natural map by, else it is halved,
-LEAST = 0.05  #: but not below this part
+LEAST = 0.05  #: while it is more than this part of a step
 PATIENCE = 12  #: steps with one tau
 STEPS = 45  #: steps in all
 
@@ -85,11 +86,14 @@ def linearise_smoothed(blocks, r, u, tau, pull, first, last, c, G):
 def _smooth_friction(blocks, r, u, i, size, R, tau, pull, bound, G_R, c, G):
     """``linearise_smoothed`` of the friction group of the row i; the square of its natural map."""
     y0, y1, z0, z1, d = group_point(blocks, r, u, i, size, RHO)
-    if d == 0.0:
-        for k in range(i, i + size):
+    worst = 0.0
+    for k in range(i, i + size):
+        if blocks.mu[k] == 0.0:
             c[k] = -r[k]
             G[k, 0] = G[k, 1] = G[k, 2] = 0.0
-        return 0.0
+            worst = max(worst, blocks.D[k] * r[k] * r[k])
+    if d == 0.0:
+        return worst
     soft = RHO * (EPS + pull)
     z0, z1 = z0 - RHO * pull * y0, z1 - RHO * pull * y1
     s = np.sqrt(z0 * z0 + z1 * z1)
@@ -110,12 +114,14 @@ def _smooth_friction(blocks, r, u, i, size, R, tau, pull, bound, G_R, c, G):
     for e in range(size):
         k = i + e
         m = blocks.mu[k]
+        if m == 0.0:
+            continue
         t, side = (t0, -t1) if e == 0 else (t1, t0)
-        c[k] = m * (c_t * t + c_s * side) if m > 0.0 else -r[k]
+        c[k] = m * (c_t * t + c_s * side)
         G[k, 0] = m * G_n * t
         G[k, 1] = m * (G_t * t * t0 - G_s * side * t1) * blocks.mu[i]
         G[k, 2] = m * (G_t * t * t1 + G_s * side * t0) * blocks.mu[i + 1] if size == 2 else 0.0
-    return d * (f0 * f0 + f1 * f1)
+    return max(worst, d * (f0 * f0 + f1 * f1))
 
 
 @on_demand(INTEGER)
@@ -134,14 +140,12 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     size = size if size > 0.0 else needed
     tau = max(now, WIDTH * size)
     copy_rows(first, last, r, k.best)
-    pull = PULL / size**2 if size > 0.0 else 0.0
+    pull = PULL / (RHO * size * size) if size > 0.0 else 0.0
     steps, since, used = 0, 0, 0
     if P.face[0] == BY_BODIES:
-        used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)
-        if used < 0:
-            return 0
+        used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)  # they fit where Newton steps ran
     before = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
-    while steps < min(budget, STEPS) and since <= PATIENCE and now > tolerance:
+    while steps < min(budget, STEPS) and since < PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)
         copy_rows(first, last, u, k.w)
         take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too

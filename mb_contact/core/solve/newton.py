@@ -60,9 +60,9 @@ FAST_RISE = 30.0  #: and of small islands that do not start from zero: other sta
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
 LARGE = 64  #: blocks of an island from which it follows the central path
-RESTART = 40  #: most Newton steps from one start: of a small island twice as many in each later round,
-CENTRE = 15  #: of a large one so many from the last impulses,
-LONG = 400  #: and so many behind the central path
+RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
+CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
+LONG = 400  #: and so many behind its first other start
 FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
 NEARLY = 120  #: Newton steps of that from one start
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -271,12 +271,13 @@ def first_share(P, island, budget):
 
 @kernel
 def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
-    """``solve_island`` by turns: from the impulses in P.r, from another start, and from where that led.
+    """``solve_island`` by turns: from the impulses in P.r, from another start, of small islands from where that led.
 
     Where contacts jam in their states Newton steps do not find others.  The other start of a small island is a solution
     of its polyhedral problem; that of a large one, and of one with too many unknowns for that, lies on the central
-    path, first from where the search is, later from zero.  A ray must show itself from a second start, for which there
-    is so much budget again: a solution of the polyhedral problem, or zero.
+    path, first from where the search is, later from zero.  The path takes at most half of what is left of the budget.
+    A ray must show itself from a second start, for which there is so much budget again: a solution of the polyhedral
+    problem, or zero.
     """
     b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
     first, last, small = P.blocks.start[b0], P.blocks.start[b1], not is_large(P, island)
@@ -300,10 +301,11 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
             if pivoted or shown or centred:
                 start_elsewhere(P, b0, b1, c0, c1, pivoted)
             if not (pivoted or shown):
-                used, centred = used + follow_central_path(P, b0, b1, c0, c1, tolerance, budget - used), True
-        else:
-            most *= 2
+                used += follow_central_path(P, b0, b1, c0, c1, tolerance, (budget - used) // 2)
+                centred = True
         part = min(budget - used, 2 * most if jammed else most)
+        if elsewhere:
+            most *= 2
     if status != SOLVED and status != TOO_LARGE and least < now:
         now = evaluate(P, b0, b1, c0, c1, kept)
     return status, used, now

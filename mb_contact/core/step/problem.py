@@ -169,13 +169,6 @@ def solve(h, purpose):
     P = h.system
     stage = SOLVER_NONE
     total = 0
-    if purpose == STEP:
-        level(h)
-    for i in range(rows_in_use(h)):
-        if h.sol.pushed[i] != 0.0:
-            stage = max(stage, SOLVER_LEVELLED)
-        if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
-            stage = SOLVER_NO_PUSH_OUT
     budget = int(h.solver[BUDGET])
     tolerance = h.solver[TOLERANCE] * (TIGHTER if purpose == IMPACT else 1.0)
     polish = purpose != STEP or h.solver[TWICE] == 0.0
@@ -187,20 +180,21 @@ def solve(h, purpose):
     elif P.face[0] == BY_NODES:
         for i in range(P.count[ROWS]):
             P.nodes.warm[i] = P.r[i]
-        for _ in range(2):  # from the last impulses, and from zero
-            part = min(budget, NODES_BUDGET)
-            status, steps, _ = solve_island(P, 0, 0, 0, tolerance, taken, known, part, part, False, polish)
-            total += steps
-            if status == SOLVED:
-                break
-            for i in range(P.count[ROWS]):
-                P.r[i] = 0.0
+        part = min(budget, NODES_BUDGET)
+        status, total, _ = solve_island(P, 0, 0, 0, tolerance, taken, known, part, part, False, polish)
         stage = max(stage, SOLVER_NEWTON if total > 0 else SOLVER_WARM)
         if status == SOLVED:
             if eliminated_impulses(P) > tolerance:
                 stage = SOLVER_OVER_BUDGET
         elif not _pose_otherwise(h, P):
             return SYSTEM_TOO_SMALL
+    if purpose == STEP:
+        level(h)
+    for i in range(rows_in_use(h)):
+        if h.sol.pushed[i] != 0.0:
+            stage = max(stage, SOLVER_LEVELLED)
+        if h.sol.ray[i] != 0.0:  # of this problem, solved before for other velocities
+            stage = max(stage, SOLVER_NO_PUSH_OUT)
     for i in range(P.count[ISLANDS] if P.face[0] != BY_NODES else 0):
         if some and sleeps(h, i):
             stage = max(stage, SOLVER_WARM)
@@ -232,8 +226,8 @@ def solve(h, purpose):
 def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
     """Impulses of an island by rows or by bodies: the solver's status, all its Newton steps, how they were found.
 
-    Where half of the budget is spent the search begins again, with the island level.  Where a ray shows itself
-    push-out is dropped.
+    Where a small island has spent half of the budget its search begins again, with the island level.  Where a ray shows
+    itself push-out is dropped.
     """
     c0, c1 = P.bodies.first_piece[island], P.bodies.first_piece[island + 1]
     part = budget if impact else first_share(P, island, budget)
@@ -266,7 +260,7 @@ def _solve_apart(h, P, island, impact, tolerance, taken, known, budget, polish):
 def _pose_otherwise(h, P):
     """A problem that was posed by nodes once more, from the same velocities and impulses; False where J does not fit.
 
-    That face has no rays, no sweeps and no scales of rows along which nothing moves.
+    That face has no rays, no other starts and no scales of rows along which nothing moves.
     """
     P.face[0] = BY_BODIES
     if h.art.aggregates.base.shape[0] > 0:

@@ -16,24 +16,26 @@ import pytest
 from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
 from mb_contact.core.solve.laws import RHO, residual
-from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, is_large, search, solve_island
+from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, first_share, is_large, search, solve_island
 from mb_contact.core.solve.newton_step import evaluate
+from mb_contact.core.solve.pivoting import fits
 from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, make_factors, make_system, make_system_handle
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL
 from paths import DATA
 from scenes.body_systems import body_system
 from scenes.dense_blocks import dense_blocks
 
-KIND = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, CONTACT]
-SIZE = [3, 3, 1, 1, 1, 6, 4]
-MU = np.r_[0.0, 0.5, 0.5, 0.1, 1.2, 0.6, 0.1, 0.3, 1e-3, 0, 0.4, 0.4, 0.05, 0.02, 0.03, 0, 0.0, 0.7, 0.1]
+KIND = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, CONTACT, CONTACT]
+SIZE = [3, 3, 1, 1, 1, 6, 4, 5]
+MU = np.r_[0.0, 0.5, 0.5, 0.1, 1.2, 0.6, 0.1, 0.3, 1e-3]
+MU = np.r_[MU, 0.0, 0.4, 0.4, 0.05, 0.02, 0.03, 0.0, 0.0, 0.7, 0.1, 0.0, 0.3, 0.3, 0.1, 0.2]
 
 
-def blocks_of_all_kinds(seed, n_f=0):
+def blocks_of_all_kinds(seed):
     """Least impulses, unequal and vanishing coefficients, torsion and rolling among them."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((len(MU), 12))
-    return dense_blocks(A @ A.T, A @ rng.standard_normal(12), KIND, SIZE, MU, n_f)
+    return dense_blocks(A @ A.T, A @ rng.standard_normal(12), KIND, SIZE, MU)
 
 
 def smoothed(P, r, u, tau, pull=0.0):
@@ -66,15 +68,15 @@ def test_the_linearisation_is_newtons_step_of_the_smoothed_laws(seed, pull):
         dr = np.linalg.solve(np.eye(len(MU)) + steps_of(P, c, G) @ P.W, c)
         r, u = r + dr, u + P.W @ dr
     assert worst <= 1e-8
-    assert (r[[0, 9, 15]] > 0.0).all() and (r[[3, 6]] > 0.1).all() and abs(r[7]) < 0.3
-    for i, j, k in ((3, 4, 5), (9, 10, 11), (9, 13, 14), (15, 17, 18)):
+    assert (r[[0, 9, 15, 19]] > 0.0).all() and (r[[3, 6]] > 0.1).all() and abs(r[7]) < 0.3
+    for i, j, k in ((3, 4, 5), (9, 10, 11), (9, 13, 14), (15, 17, 18), (19, 22, 23)):
         groups = r[[j, k]] / np.where(MU[[j, k]] > 0.0, MU[[j, k]], np.inf)
         assert np.hypot(*groups) < r[i]
     du, errors = np.random.default_rng(seed).standard_normal(len(MU)), []
     for size in (1e-2, 1e-3):
         dr = c - size * (steps_of(P, c, G) @ du)
         errors.append(smoothed(P, r + dr, u + size * du, 0.3, pull)[0])
-    assert errors[0] <= 1e-2 and errors[1] <= 0.02 * errors[0] + 1e-7
+    assert errors[0] <= 0.03 and errors[1] <= 0.02 * errors[0] + 1e-7
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,8 +88,7 @@ def test_laws_whose_width_is_nothing_are_the_exact_ones(seed):
     P = blocks_of_all_kinds(seed)
     rng = np.random.default_rng(seed)
     r, u = rng.standard_normal(len(MU)), rng.standard_normal(len(MU))
-    r[16] = 0.0  # without friction
-    for b in (0, 1, 5, 6):
+    for b in (0, 1, 5, 6, 7):
         n = P.blocks.start[b]
         r[n], u[n] = (MU[n] + 1.0, 0.0) if rng.random() < 0.7 else (MU[n], 0.5)
     for tau in (1e-3, 1e-6, 1e-9):
@@ -123,21 +124,23 @@ def test_impulses_stay_bounded_where_solutions_are_not(grip):
     assert P.r[0] == pytest.approx(P.r[3], abs=1e-9) and grip / 10.0 <= P.r[0] <= 10.0 * max(grip, 0.02)
 
 
-def test_a_budget_bounds_the_steps_and_keeps_the_last_point_on_the_path():
-    P = body_system(0)[0]
-    blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
-    handle = make_system_handle(P)
-    zero = evaluate(handle, 0, blocks, 0, c1, P.r.copy())
-    assert follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 0) == 0
-    np.testing.assert_array_equal(P.r, 0.0)
-    assert follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 6) == 6
-    assert residual(P.blocks, P.r, P.u, 0, blocks) < zero
-    P.q[3] = np.nan
-    follow_central_path(handle, 0, blocks, 0, c1, 1e-10, 20)
-    assert np.isfinite(P.r).all()
+def test_velocities_that_are_no_numbers_leave_the_impulses():
+    P = blocks_of_all_kinds(1)
+    P.r[:], P.q[3] = 0.1, np.nan
+    follow_central_path(make_system_handle(P), 0, len(KIND), 0, 0, 1e-10, 20)
+    np.testing.assert_array_equal(P.r, 0.1)
 
 
-def test_a_heap_is_solved_that_the_last_impulses_lead_nowhere():
+def test_rows_without_friction_lose_their_impulses():
+    P = blocks_of_all_kinds(1)
+    P.r[16] = 1.0
+    assert smoothed(P, P.r, P.u, 1e-3)[0] >= 0.99 * np.sqrt(P.blocks.D[16])
+    follow_central_path(make_system_handle(P), 0, len(KIND), 0, 0, 1e-10, 45)
+    assert abs(P.r[16]) <= 1e-12
+
+
+def heap():
+    """The System of test/data/heap_of_50.npz, without impulses, and those of the step before."""
     with np.load(DATA / "heap_of_50.npz") as data:
         part = dict(data)
     blocks, rows, bodies = len(part["kind"]), len(part["q"]), len(part["M"])
@@ -150,22 +153,84 @@ def test_a_heap_is_solved_that_the_last_impulses_lead_nowhere():
     P.bodies.J[:], P.bodies.M[:], P.q[:], P.work.before[:] = part["J"], part["M"].ravel(), part["q"], part["before"]
     P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(bodies), bodies
     invert_masses(P.bodies, 0, bodies)
-    P = P._replace(factors=make_factors(0, bodies, 4000))
-    handle = make_system_handle(P)
+    return P._replace(factors=make_factors(0, bodies, 4000)), part["warm"]
+
+
+def test_a_heap_is_solved_that_the_last_impulses_lead_to_slowly():
+    P, warm = heap()
+    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), len(P.bodies.pieces)
     assert is_large(handle, 0)
-    P.r[:] = part["warm"]
+    P.r[:] = warm
     assert solve_island(handle, 0, 0, bodies, 1e-10, 1e-5, True, 150, 150, True, False)[0] == OVER_BUDGET
-    P.r[:] = part["warm"]
+    P.r[:] = warm
     status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, 400, True, False)
-    assert status == SOLVED and left <= 1e-10 and steps <= 100
+    assert status == SOLVED and left <= 1e-10 and 15 + 30 < steps <= 80  # those on the path count
     u = P.q.copy()
-    J = np.zeros((rows, 6 * bodies))
+    J = np.zeros((len(u), 6 * bodies))
     for b in range(blocks):
-        n, size = part["start"][b], part["start"][b + 1] - part["start"][b]
-        for e in range(part["entry"][b], part["entry"][b + 1]):
-            at, k = part["at"][e], 6 * int(part["piece"][e])
-            J[n : n + size, k : k + 6] += part["J"][at : at + size]
+        n, size = P.blocks.start[b], P.blocks.start[b + 1] - P.blocks.start[b]
+        for e in range(P.bodies.entry[b], P.bodies.entry[b + 1]):
+            at, k = P.bodies.at[e], 6 * P.bodies.piece[e]
+            J[n : n + size, k : k + 6] += P.bodies.J[at : at + size]
     for k in range(bodies):
         own = J[:, 6 * k : 6 * k + 6]
-        u += own @ np.linalg.solve(part["M"][k], own.T @ P.r)
+        u += own @ np.linalg.solve(P.bodies.M[36 * k : 36 * k + 36].reshape(6, 6), own.T @ P.r)
     assert residual(P.blocks, P.r, u, 0, blocks) <= 1.1e-10
+
+
+def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
+    P, warm = heap()
+    handle, bodies, found = make_system_handle(P), len(P.bodies.pieces), []
+    for budget in (0, 1, 15, 16, 17, 45):
+        P.r[:] = warm
+        status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, budget, True, False)
+        assert status == OVER_BUDGET and steps == budget
+        assert left == pytest.approx(residual(P.blocks, P.r, P.u, 0, len(P.blocks.kind)))
+        found.append(left)
+    assert found == sorted(found, reverse=True) and found[-1] < 0.2 * found[2]
+
+
+def test_what_is_left_is_the_last_point_on_the_path():
+    """Steps that do not fulfil the smoothed laws to tau change nothing of it."""
+    P, warm = heap()
+    handle, bodies, found = make_system_handle(P), len(P.bodies.pieces), []
+    for budget in range(21):
+        P.r[:] = warm
+        assert follow_central_path(handle, 0, len(P.blocks.kind), 0, bodies, 1e-12, budget) == budget
+        found.append(P.r.tolist())
+    np.testing.assert_array_equal(found[0], warm)
+    assert 2 <= sum(a == b for a, b in zip(found, found[1:])) <= 15
+
+
+def test_far_from_a_solution_the_path_begins_wide():
+    """The last impulses without those of 100 contacts: no point on the path of 2 % of the largest impulse is near."""
+    P, warm = heap()
+    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), len(P.bodies.pieces)
+    P.r[:] = np.where(np.arange(len(warm)) < 300, 0.0, warm)
+    before = evaluate(handle, 0, blocks, 0, bodies, P.r.copy())
+    assert before > 0.02 * np.sqrt(P.blocks.D * P.r**2).max()
+    follow_central_path(handle, 0, blocks, 0, bodies, 1e-10, 400)
+    assert residual(P.blocks, P.r, P.u, 0, blocks) <= 1e-5 * before
+
+
+def test_a_small_island_has_all_of_its_budget_in_two_searches():
+    P, _ = heap()
+    handle = make_system_handle(P)
+    assert first_share(handle, 0, 400) == 400
+    P.island[1] = 63
+    assert first_share(handle, 0, 400) == 200 and first_share(handle, 0, 90) == 80 and first_share(handle, 0, 30) == 30
+    assert not is_large(handle, 0)
+
+
+def test_an_island_that_pivoting_has_no_room_for_takes_the_path():
+    """60 contacts that press on 60 bodies, each at a corner: 360 unknowns of polygons with 4 directions."""
+    rng = np.random.default_rng(0)
+    for count in (40, 60):
+        A = rng.standard_normal((3 * count, 4 * count))
+        P = dense_blocks(
+            A @ A.T, -np.abs(rng.standard_normal(3 * count)), [CONTACT] * count, [3] * count,
+            np.tile([0.0, 0.4, 0.4], count),
+        )  # fmt: skip
+        handle = make_system_handle(P)
+        evaluate(handle, 0, count, 0, 0, P.r.copy())
+        assert fits(handle, 0, count) == (count == 40)
