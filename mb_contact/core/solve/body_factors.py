@@ -15,7 +15,8 @@ from mb_contact.core.solve.system import CONTACT, PIECE
 def order_pieces(bodies, factors, b0, b1, c0, c1):
     """Order of elimination by least degree, the pattern of the factors and their slots; -1 where they do not fit.
 
-    Of pieces with one degree the last goes first: 3 to 6 % fewer products of blocks in heaps of 50 to 200 bodies.
+    Of pieces with one degree the first goes first, arms before what they hold: the other way round heaps have 3 to 6 %
+    fewer products of blocks, but two of five steps of arms that hold a box need one Newton step more for their digits.
     """
     count = c1 - c0
     slot = factors.slot
@@ -45,7 +46,7 @@ def order_pieces(bodies, factors, b0, b1, c0, c1):
         best = -1
         for i in range(count):
             a = bodies.pieces[c0 + i]
-            if factors.rank[a] < 0 and (best < 0 or factors.degree[a] <= factors.degree[best]):
+            if factors.rank[a] < 0 and (best < 0 or factors.degree[a] < factors.degree[best]):
                 best = a
         factors.rank[best] = k
         factors.order[k] = best
