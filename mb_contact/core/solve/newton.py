@@ -63,6 +63,7 @@ LARGE = 64  #: blocks of an island from which it follows the central path
 RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
 CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
 LONG = 400  #: and so many behind its first other start
+CREEPS = 1e-5  #: residual of a small island up to which its first other start is on the central path too
 FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
 NEARLY = 120  #: Newton steps of that from one start
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
@@ -275,7 +276,8 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
 
     Where contacts jam in their states Newton steps do not find others.  The other start of a small island is a solution
     of its polyhedral problem; that of a large one, and of one with too many unknowns for that, lies on the central
-    path, first from where the search is, later from zero.  The path takes at most half of what is left of the budget.
+    path, and so does the first one of a small island that is near a solution, whose impulses creep.  The path begins
+    where the search is, a second time at zero, and takes at most half of what is left of the budget.
     A ray must show itself from a second start, for which there is so much budget again: a solution of the polyhedral
     problem, or zero.
     """
@@ -297,7 +299,8 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
             budget += used
         jammed, elsewhere, known = jammed or shown, shown or not (small and elsewhere), False
         if elsewhere:
-            pivoted = small and not (shown and pivoted) and fits(P, b0, b1)
+            creeps = not (shown or centred) and least <= CREEPS
+            pivoted = small and not (creeps or (shown and pivoted)) and fits(P, b0, b1)
             if pivoted or shown or centred:
                 start_elsewhere(P, b0, b1, c0, c1, pivoted)
             if not (pivoted or shown):
