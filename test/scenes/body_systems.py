@@ -15,6 +15,7 @@ from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.system import (
     BLOCKS,
     BY_BODIES,
+    BY_ROWS,
     CONTACT,
     EQUALITY,
     ISLANDS,
@@ -73,6 +74,14 @@ def body_system(seed=0, n_f=0, mu=0.5):
     spread_scales(P.blocks, len(sizes))
     own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own)
     return BodySystem(P, J, M, W)
+
+
+def both_faces(seed):
+    """A body system by bodies, then the same by rows."""
+    for face in (BY_BODIES, BY_ROWS):
+        P = body_system(seed).system
+        P.face[0] = face
+        yield P
 
 
 def random_gain(P, rng):

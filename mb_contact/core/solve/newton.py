@@ -10,8 +10,8 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step
 (``newton_step.py``) is one linearisation, one factorisation and one substitution.
 Where steps go round in circles eps rises, and the states are chosen with another weight rho.  Where that does not help
-the search begins anew: small islands at a solution of their polyhedral problem (``pivoting.py``), large ones near the
-middle of all solutions (``central_path.py``); by nodes the problem is posed by bodies.
+the search begins anew: small islands at a solution of their polyhedral problem (``pivoting.py``), large ones, and small
+ones near a solution, near the middle of all solutions (``central_path.py``); by nodes the problem is posed by bodies.
 
 Contacts that nearly contradict each other let the anchors run along a direction that moves nothing, with one residual,
 until a contact changes its state: they jump there (robots on feet with many points: 400 Newton steps become 8 to 300).

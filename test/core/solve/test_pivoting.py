@@ -17,10 +17,10 @@ from mb_contact.core.solve.laws import residual
 from mb_contact.core.solve.newton import OVER_BUDGET, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.pivoting import start_elsewhere
-from mb_contact.core.solve.system import BY_ROWS, make_system_handle
+from mb_contact.core.solve.system import make_system_handle
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
-from scenes.body_systems import body_system
+from scenes.body_systems import both_faces
 from scenes.dense_blocks import dense_blocks
 
 FILE = DATA / "jammed_friction.npz"
@@ -59,9 +59,7 @@ def test_of_polygons_the_start_is_the_solution(seed, n_f, theta):
 @pytest.mark.parametrize("seed", range(3))
 def test_both_faces_have_the_same_start(seed):
     found = []
-    for by_rows in (False, True):
-        P = body_system(seed)[0]
-        P.face[0] = BY_ROWS if by_rows else P.face[0]
+    for P in both_faces(seed):
         handle = make_system_handle(P)
         blocks, c1 = int(P.count[0]), int(P.bodies.first_piece[1])
         evaluate(handle, 0, blocks, 0, c1, P.r.copy())
