@@ -3,7 +3,7 @@
 
 """A heap that sleeps, beside the same heap without sleep and beside MuJoCo with and without its own.
 
-    python benchmarks/sleep.py [--bodies 100] [--rest 30] [--seconds 8] [--no-peer] [--json FILE]
+    python benchmarks/sleep.py [--bodies 99] [--rest 30] [--seconds 12] [--no-peer] [--json FILE]
 
 Boxes fall into a bin until none moves faster than 1e-6 m/s, while a ball lies beside the bin.  Then:
 
@@ -203,7 +203,7 @@ def beside_mujoco(scene, seconds):
 def main(argv=None):
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--bodies", type=int, default=100)
+    parser.add_argument("--bodies", type=int, default=99)
     parser.add_argument("--rest", type=float, default=30.0, help="seconds at rest (%(default)s)")
     parser.add_argument("--seconds", type=float, default=12.0, help="in which all come to rest (%(default)s)")
     parser.add_argument("--no-peer", action="store_true", help="without MuJoCo")
