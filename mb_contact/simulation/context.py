@@ -233,7 +233,8 @@ class StepContext:
         entries, ties = blocks * min(depth, 8) * self._fill, bool(self.solver[TIED])
         system = make_system(rows, blocks, entries, dense, pieces, place, self.n, ties)
         total = int(pieces.sum())
-        factors = make_factors(dense, total, min(total * total, 24 * total * self._fill))
+        fill = min(total**2, 24 * total * self._fill), min(total**3, 128 * total * self._fill)
+        factors = make_factors(dense, total, *fill)
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
 
 

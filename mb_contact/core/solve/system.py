@@ -79,6 +79,8 @@ class Factors(NamedTuple):
     later: Annotated[Integers, "fill"]  #: later neighbours of each piece in the order
     first: Annotated[Integers, "C + 1"]  #: first of them
     L: Annotated[Reals, "fill", 36]  #: blocks of the factors
+    until: Annotated[Integers32, "fill"]  #: end of the products that a block is reduced by,
+    products: Annotated[Integers32, "terms", 2]  #: of two blocks each, in the order of the blocks
 
 
 class Dictionary(NamedTuple):
@@ -214,11 +216,12 @@ def make_system(rows, blocks, entries, dense, trees, place, bodies=0, ties=False
     parts = allocate(Bodies, **size, tree=tree, tree_of=tree_of, place=place, mass_at=at)
     return allocate(
         System, **size, blocks=allocate(Blocks, **size, D=np.ones(rows), S=np.ones(rows)), bodies=parts,
-        factors=make_factors(dense, size["C"], 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
+        factors=make_factors(dense, size["C"], 0, 0), nodes=allocate(Nodes, **more), work=allocate(Vectors, **size),
         dictionary=allocate(Dictionary),
     )  # fmt: skip
 
 
-def make_factors(dense, pieces, blocks):
-    """For dense matrices of so many rows, and sparse ones of so many pieces and blocks besides the least."""
-    return allocate(Factors, dense=dense, C=pieces, fill=blocks + 16 * pieces + 16)
+def make_factors(dense, pieces, blocks, products):
+    """For dense matrices of so many rows, and sparse ones of so many pieces, blocks and products besides the least."""
+    least = 16 * pieces + 16
+    return allocate(Factors, dense=dense, C=pieces, fill=blocks + least, terms=products + least)

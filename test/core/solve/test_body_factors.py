@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mb_contact.core.solve.body_factors import factor_bodies, order_pieces, substitute_bodies
-from mb_contact.core.solve.system import make_factors
+from mb_contact.core.solve.system import CONTACT, make_factors, make_system
 from scenes.body_systems import BLOCK_LIST, TREES, body_system, random_gain
 
 pytestmark = pytest.mark.nojit
@@ -42,14 +42,60 @@ def test_coupled_pieces_have_a_slot_each_way():
     assert sorted(P.factors.order) == list(range(sum(TREES)))
 
 
-def test_least_degree_goes_first():
-    """Pieces 0 and 3 touch one piece each, 1 and 2 touch two: an end of the chain goes first, nothing fills in."""
+def chain(pieces, links):
+    """A System of free bodies of unit mass with a contact for each pair of ``links``; every row is random."""
+    rng = np.random.default_rng(3)
+    P = make_system(3 * len(links), len(links), 2 * len(links), 0, np.ones(pieces, np.int64), np.arange(6 * pieces))
+    P.blocks.kind[:], P.blocks.start[:], P.blocks.mu[:] = CONTACT, 3 * np.arange(len(links) + 1), 0.5
+    P.bodies.entry[:], P.bodies.piece[:] = 2 * np.arange(len(links) + 1), np.ravel(links)
+    P.bodies.at[:], P.bodies.J[:] = 3 * np.arange(2 * len(links)), rng.normal(size=P.bodies.J.shape)
+    P.bodies.M[:] = np.tile(np.eye(6).ravel(), pieces)
+    P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(pieces), pieces
+    return P._replace(factors=make_factors(0, pieces, 1000, 4000))
+
+
+def test_the_ends_of_a_chain_go_first():
+    """Pieces 0 and 3 touch one piece each, 1 and 2 touch two: nothing fills in."""
     P, *_ = body_system()
     used = order_pieces(P.bodies, P.factors, 0, 5, 0, 4)
     assert P.factors.order[0] == 0 and used == 4 + 2 * 3
 
 
-def test_factors_that_do_not_fit_are_named():
+def test_of_nearly_least_degree_goes_first_what_couples_least_anew():
+    """Piece 0 touches 1 and 2, which do not touch; 3 is one of four that all touch each other."""
+    links = [(0, 1), (0, 2), (1, 7), (2, 8), (1, 8), (2, 7), (3, 4), (3, 5), (3, 6), (4, 5), (4, 6), (5, 6), (6, 7)]
+    P = chain(9, links)
+    order_pieces(P.bodies, P.factors, 0, len(links), 0, 9)
+    assert list(P.factors.order[:3]) == [3, 4, 5]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_factors_of_a_heap_of_forty(seed):
+    """Blocks that many products go into, against a dense solve."""
+    rng = np.random.default_rng(seed)
+    links = [(a, b) for a in range(40) for b in range(a) if rng.random() < 0.15]
+    P = chain(40, links)
+    rows = 3 * len(links)
+    P.count[:] = len(links), rows, 1
+    G, dense = random_gain(P, rng)
+    G[:], dense[:] = 0.3 * G, 0.3 * dense
+    J = np.zeros((rows, 240))
+    for b, pair in enumerate(links):
+        for e, piece in enumerate(pair):
+            J[3 * b : 3 * b + 3, 6 * piece : 6 * piece + 6] = P.bodies.J[6 * b + 3 * e : 6 * b + 3 * e + 3]
+    c, dv = rng.normal(size=rows), np.zeros(240)
+    used = order_pieces(P.bodies, P.factors, 0, len(links), 0, 40)
+    until = P.factors.until[:used]
+    assert until[-1] > 3 * used and (np.diff(until) >= 0).all()
+    assert factor_bodies(P.blocks, P.bodies, G, P.factors, used, 0, len(links), 0, 40)
+    substitute_bodies(P.blocks.start, P.bodies, P.factors, 0, len(links), 0, 40, c, dv)
+    np.testing.assert_allclose(dv, np.linalg.solve(np.eye(240) + J.T @ dense @ J, J.T @ c), atol=1e-7)
+
+
+@pytest.mark.parametrize(("blocks", "products"), [(9, 100), (100, 2)])
+def test_factors_that_do_not_fit_are_named(blocks, products):
     P, *_ = body_system()
-    tight = make_factors(1, 4, -16 * 4 - 16 + 5)
+    least = 16 * 4 + 16
+    tight = make_factors(1, 4, blocks - least, products - least)
     assert order_pieces(P.bodies, tight, 0, 5, 0, 4) == -1
+    assert order_pieces(P.bodies, make_factors(1, 4, 10 - least, 3 - least), 0, 5, 0, 4) == 10

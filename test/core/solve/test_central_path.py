@@ -152,7 +152,7 @@ def heap():
     P.bodies.J[:], P.bodies.M[:], P.q[:], P.work.before[:] = part["J"], part["M"].ravel(), part["q"], part["before"]
     P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(bodies), bodies
     invert_masses(P.bodies, 0, bodies)
-    return P._replace(factors=make_factors(0, bodies, 4000)), part["warm"]
+    return P._replace(factors=make_factors(0, bodies, 4000, 8000)), part["warm"]
 
 
 def test_a_heap_is_solved_that_the_last_impulses_lead_to_slowly():

@@ -29,5 +29,6 @@ def test_every_part_has_the_size_of_what_it_holds():
 
 
 def test_factors_can_be_made_larger():
-    small, large = make_factors(4, 3, 0), make_factors(4, 3, 100)
+    small, large = make_factors(4, 3, 0, 0), make_factors(4, 3, 100, 200)
     assert large.L.shape[0] == small.L.shape[0] + 100 and large.slot.shape == (3, 3)
+    assert large.products.shape[0] == small.products.shape[0] + 200
