@@ -231,7 +231,8 @@ class StepContext:
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
         dense = rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT)
         entries, ties = blocks * min(depth, 8) * self._fill, bool(self.solver[TIED])
-        system = make_system(rows, blocks, entries, dense, pieces, place, self.n, ties)
+        more = (size + size // 2 for size in (rows, blocks, entries))  # room for the part of an island
+        system = make_system(*more, dense, pieces, place, self.n, ties)
         total = int(pieces.sum())
         fill = min(total**2, 24 * total * self._fill), min(total**3, 128 * total * self._fill)
         factors = make_factors(dense, total, *fill)

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from mb_contact.checks import Floats, as_matrix, as_vector
 from mb_contact.core.lcp.lcp import lcp_assemble, lcp_size
-from mb_contact.core.solve import newton as _newton
+from mb_contact.core.solve import search as _search
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
 from mb_contact.core.solve.system import (
     BLOCKS,
@@ -126,7 +126,7 @@ def solve_blocks(
         P.r[:rows] = np.asarray(warm)[source]
     handle = make_system_handle(P)
     scale_normals(handle)
-    _newton.solve(handle, float(tolerance), int(budget))
+    _search.solve(handle, float(tolerance), int(budget))
     report = P.report[: len(islands) - 1]
     steps = report[:, 1].max(initial=0.0)
     found = report[:, 0].astype(int)

@@ -62,7 +62,7 @@ def body_system(seed=0, n_f=0, mu=0.5):
             J[first : first + size, PIECE * piece : PIECE * (piece + 1)] = P.bodies.J[at : at + size]
             entry, at = entry + 1, at + size
         P.bodies.entry[b + 1] = entry
-    P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(pieces), pieces
+    P.bodies.pieces[:pieces], P.bodies.first_piece[1] = np.arange(pieces), pieces
     for t, own in enumerate(TREES):
         n, base = PIECE * own, PIECE * P.bodies.tree[t]
         A = rng.normal(size=(n, n))

@@ -20,9 +20,9 @@ from mb_contact.core.solve.system import CONTACT, PIECE
 def order_pieces(bodies, factors, b0, b1, c0, c1):
     """Order of elimination, the pattern of the factors and their slots; how many, -1 where they do not fit.
 
-    Of the pieces whose degree is at most one above the least, the one goes first that couples the fewest pairs of
-    pieces anew, as far as that was counted since a neighbour of it went; of these the first in the island.  Heaps have a
-    fifth fewer products than by the degree alone.
+    Of the pieces whose degree is at most one above the least, the one goes first that couples the fewest pairs anew, as
+    counted when a neighbour of it went last; of these the first in the island.  Heaps have a sixth fewer products than
+    by the degree alone.
     """
     count = c1 - c0
     slot, order, degree, fill = factors.slot, factors.order, factors.degree, factors.rank
@@ -104,7 +104,9 @@ def _choose_next(factors, k, count):
 
 @sweep
 def _list_products(factors, count):
-    """The products that each block of the factors is reduced by, in the order of elimination; all blocks, -1 if too many.
+    """The products that each block of the factors is reduced by, in the order of elimination; how many blocks.
+
+    -1 where there are too many products.
 
     The block of the pieces k, j is reduced by L_ki U_ij for each earlier piece i that is coupled to both.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Proximal Newton steps on the exact laws, island by island: the solver of every contact problem.
+"""Proximal Newton steps on the exact laws of an island from one start: the solver of every contact problem.
 
 Redundant contacts make W singular, so the problem that is solved is anchored at impulses r_k,
 
@@ -10,8 +10,7 @@ Redundant contacts make W singular, so the problem that is solved is anchored at
 and r_k follows its solutions while eps falls: the limit fulfils the laws themselves.  One Newton step
 (``newton_step.py``) is one linearisation, one factorisation and one substitution.
 Where steps go round in circles eps rises, and the states are chosen with another weight rho.  Where that does not help
-the search begins anew: small islands at a solution of their polyhedral problem (``pivoting.py``), large ones, and small
-ones near a solution, near the middle of all solutions (``central_path.py``); by nodes the problem is posed by bodies.
+the search goes on otherwise (``search.py``).
 
 Contacts that nearly contradict each other let the anchors run along a direction that moves nothing, with one residual,
 until a contact changes its state: they jump there (robots on feet with many points: 400 Newton steps become 8 to 300).
@@ -27,7 +26,6 @@ import numpy as np
 from mb_contact.core.jit import REAL, TRUTH, kernel, on_demand
 from mb_contact.core.solve.body_factors import order_pieces
 from mb_contact.core.solve.by_nodes import LEFT
-from mb_contact.core.solve.central_path import follow_central_path
 from mb_contact.core.solve.laws import RHO, apart_from_cones, residual
 from mb_contact.core.solve.newton_step import (
     FIRST_EPS,
@@ -40,12 +38,12 @@ from mb_contact.core.solve.newton_step import (
     first_step,
     newton_step,
 )
-from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, UNILATERAL
 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
+LARGE = 64  #: blocks of a large island, whose search has other means
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
 NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
@@ -59,13 +57,7 @@ RISE = 5.0  #: of eps where it is not solved in so many
 FAST_RISE = 30.0  #: and of small islands that do not start from zero: other starts follow
 TIGHT = 1e-3  #: part of the tolerance above which one more Newton step is spent on a solution
 SETTLED = 1e-5  #: the same behind a step that took Newton steps, whose impulses also stopped what moved
-LARGE = 64  #: blocks of an island from which it follows the central path
-RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
-CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
-LONG = 400  #: and so many behind its first other start
-CREEPS = 1e-5  #: residual of a small island up to which its first other start is on the central path too
 FAR = 1e3  #: times the tolerance: most residual of an island that is near its solution
-NEARLY = 120  #: Newton steps of that from one start
 CIRCLE = 1e-3  #: change of the residual over two steps, relative, that counts as a circle
 JUMP_FROM = 1e-6  #: residual below which anchors that run on without better residuals jump,
 MOST_MOVES = 1e3  #: and at most so many times their last move
@@ -256,78 +248,6 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
         else:
             best = evaluate(P, b0, b1, c0, c1, k.anchor)
     return (SOLVED if best <= enough else OVER_BUDGET), steps, best
-
-
-@kernel
-def is_large(P, island):
-    """Whether an island has so many blocks that its other start is on the central path."""
-    return P.island[island + 1] - P.island[island] >= LARGE
-
-
-@kernel
-def first_share(P, island, budget):
-    """Newton steps of the first search: of a small island half of the budget, but two starts at least."""
-    return budget if is_large(P, island) else min(budget, max((budget + 1) // 2, 2 * RESTART))
-
-
-@kernel
-def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
-    """``solve_island`` by turns: from the impulses in P.r, from another start, of small islands from where that led.
-
-    Where contacts jam in their states Newton steps do not find others.  The other start of a small island is a solution
-    of its polyhedral problem; that of a large one, and of one with too many unknowns for that, lies on the central
-    path, and so does the first one of a small island that is near a solution, whose impulses creep.  The path begins
-    where the search is, a second time at zero, and takes at most half of what is left of the budget.
-    A ray must show itself from a second start, for which there is so much budget again: a solution of the polyhedral
-    problem, or zero.
-    """
-    b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
-    first, last, small = P.blocks.start[b0], P.blocks.start[b1], not is_large(P, island)
-    part, most = min(budget, RESTART if small or not known else CENTRE), RESTART if small else LONG
-    used, least, jammed, elsewhere, pivoted, centred = 0, np.inf, False, False, False, False
-    while True:
-        longer = min(budget - used, max(part, NEARLY))
-        status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
-        used += steps
-        shown = status == NO_MOTION
-        if status == SOLVED or status == TOO_LARGE or (shown and jammed) or (used >= budget and not shown):
-            break
-        if now < least:
-            least = now
-            copy_rows(first, last, P.r, kept)
-        if shown:
-            budget += used
-        jammed, elsewhere, known = jammed or shown, shown or not (small and elsewhere), False
-        if elsewhere:
-            creeps = not (shown or centred) and least <= CREEPS
-            pivoted = small and not (creeps or (shown and pivoted)) and fits(P, b0, b1)
-            if pivoted or shown or centred:
-                start_elsewhere(P, b0, b1, c0, c1, pivoted)
-            if not (pivoted or shown):
-                used += follow_central_path(P, b0, b1, c0, c1, tolerance, (budget - used) // 2)
-                centred = True
-        part = min(budget - used, 2 * most if jammed else most)
-        if elsewhere:
-            most *= 2
-    if status != SOLVED and status != TOO_LARGE and least < now:
-        now = evaluate(P, b0, b1, c0, c1, kept)
-    return status, used, now
-
-
-@kernel
-def solve(P, tolerance, budget):
-    """All islands; what each came to stands in ``P.report``."""
-    for i in range(P.count[ISLANDS]):
-        c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
-        for half in range(2):
-            part = budget - used if half == 1 else first_share(P, i, budget)
-            status, steps, now = search(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
-            used += steps
-            if status != OVER_BUDGET or used >= budget:
-                break
-        P.report[i, 0] = status
-        P.report[i, 1] = used
-        P.report[i, 2] = now
 
 
 @kernel

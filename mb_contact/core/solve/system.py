@@ -62,7 +62,7 @@ class Bodies(NamedTuple):
     mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and M_inv
     M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole pieces with ones
     M_inv: Annotated[Reals, "masses"]
-    pieces: Annotated[Integers, "C"]  #: the islands' pieces, one island after the other
+    pieces: Annotated[Integers, "2 * C"]  #: the islands' pieces, one island after the other, and those of a part
     first_piece: Annotated[Integers, "B + 1"]
 
 

@@ -26,18 +26,8 @@ from mb_contact.core.solve.assemble import (
 from mb_contact.core.solve.dependent import tie_rows, tie_velocities
 from mb_contact.core.solve.draft import draft_joints, sort_islands
 from mb_contact.core.solve.elimination import eliminated_impulses
-from mb_contact.core.solve.newton import (
-    NO_MOTION,
-    OVER_BUDGET,
-    SETTLED,
-    SOLVED,
-    TIGHT,
-    TOO_LARGE,
-    first_share,
-    is_large,
-    search,
-    solve_island,
-)
+from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SETTLED, SOLVED, TIGHT, TOO_LARGE, solve_island
+from mb_contact.core.solve.search import first_share, is_large, search
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, BY_NODES, BY_ROWS, CONTACT, ISLANDS, ROWS, UNILATERAL
 from mb_contact.core.step.sleep import has_sleepers, sleeps, trembles
 from mb_contact.core.workspace import ITERATIONS, STAGE

@@ -50,7 +50,7 @@ def chain(pieces, links):
     P.bodies.entry[:], P.bodies.piece[:] = 2 * np.arange(len(links) + 1), np.ravel(links)
     P.bodies.at[:], P.bodies.J[:] = 3 * np.arange(2 * len(links)), rng.normal(size=P.bodies.J.shape)
     P.bodies.M[:] = np.tile(np.eye(6).ravel(), pieces)
-    P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(pieces), pieces
+    P.bodies.pieces[:pieces], P.bodies.first_piece[1] = np.arange(pieces), pieces
     return P._replace(factors=make_factors(0, pieces, 1000, 4000))
 
 

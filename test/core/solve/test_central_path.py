@@ -3,10 +3,7 @@
 
 """Starts by the central path: the smoothed laws, their linearisation, where the path ends, and a heap that needs it.
 
-test/data/heap_of_50.npz has a step of 50 spheres, boxes, capsules and cylinders that settle in a bin: the contacts of
-its one island (``kind``, ``start``, ``mu``), their rows J in entries of six velocities of a body (``entry``, ``piece``,
-``at``), the mass matrices M, the scales D and S, q, the impulses and velocities before (``warm``, ``before``).
-test/data/creeping_grasp.npz has one of two arms that hold a light box, by rows.
+test/data/creeping_grasp.npz has a step of two arms that hold a light box, by rows.
 """
 
 from __future__ import annotations
@@ -14,17 +11,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.by_bodies import invert_masses
 from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
 from mb_contact.core.solve.laws import RHO, residual
-from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, first_share, is_large, search, solve_island
+from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, solve_island
 from mb_contact.core.solve.newton_step import evaluate
 from mb_contact.core.solve.pivoting import fits
-from mb_contact.core.solve.system import BY_BODIES, make_factors, make_system, make_system_handle
+from mb_contact.core.solve.search import first_share, is_large, search
+from mb_contact.core.solve.system import make_system_handle
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
 from scenes.body_systems import both_faces
 from scenes.dense_blocks import dense_blocks
+from scenes.heaps import heap, heap_velocities
 
 KIND = [CONTACT, CONTACT, UNILATERAL, BOX, EQUALITY, CONTACT, CONTACT, CONTACT]
 SIZE = [3, 3, 1, 1, 1, 6, 4, 5]
@@ -138,43 +136,16 @@ def test_rows_without_friction_lose_their_impulses():
     assert abs(P.r[16]) <= 1e-12
 
 
-def heap():
-    """The System of test/data/heap_of_50.npz, without impulses, and those of the step before."""
-    with np.load(DATA / "heap_of_50.npz") as data:
-        part = dict(data)
-    blocks, rows, bodies = len(part["kind"]), len(part["q"]), len(part["M"])
-    P = make_system(rows, blocks, len(part["piece"]), rows, np.ones(bodies, np.int64), np.arange(6 * bodies))
-    P.count[:], P.face[0], P.island[1], P.source[:] = (blocks, rows, 1), BY_BODIES, blocks, np.arange(rows)
-    for name in ("kind", "start", "mu", "D", "S"):
-        getattr(P.blocks, name)[:] = part[name]
-    for name in ("entry", "piece", "at"):
-        getattr(P.bodies, name)[:] = part[name]
-    P.bodies.J[:], P.bodies.M[:], P.q[:], P.work.before[:] = part["J"], part["M"].ravel(), part["q"], part["before"]
-    P.bodies.pieces[:], P.bodies.first_piece[1] = np.arange(bodies), bodies
-    invert_masses(P.bodies, 0, bodies)
-    return P._replace(factors=make_factors(0, bodies, 4000, 8000)), part["warm"]
-
-
 def test_a_heap_is_solved_that_the_last_impulses_lead_to_slowly():
-    P, warm = heap()
-    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), len(P.bodies.pieces)
+    P, warm = heap("heap_of_50")
+    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_piece[1])
     assert is_large(handle, 0)
     P.r[:] = warm
     assert solve_island(handle, 0, 0, bodies, 1e-10, 1e-5, True, 150, 150, True, False)[0] == OVER_BUDGET
     P.r[:] = warm
     status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, 400, True, False)
     assert status == SOLVED and left <= 1e-10 and 15 + 30 < steps <= 80  # those on the path count
-    u = P.q.copy()
-    J = np.zeros((len(u), 6 * bodies))
-    for b in range(blocks):
-        n, size = P.blocks.start[b], P.blocks.start[b + 1] - P.blocks.start[b]
-        for e in range(P.bodies.entry[b], P.bodies.entry[b + 1]):
-            at, k = P.bodies.at[e], 6 * P.bodies.piece[e]
-            J[n : n + size, k : k + 6] += P.bodies.J[at : at + size]
-    for k in range(bodies):
-        own = J[:, 6 * k : 6 * k + 6]
-        u += own @ np.linalg.solve(P.bodies.M[36 * k : 36 * k + 36].reshape(6, 6), own.T @ P.r)
-    assert residual(P.blocks, P.r, u, 0, blocks) <= 1.1e-10
+    assert residual(P.blocks, P.r, heap_velocities(P, P.r), 0, blocks) <= 1.1e-10
 
 
 def test_a_grasp_whose_impulses_creep_takes_the_path_first():
@@ -186,8 +157,8 @@ def test_a_grasp_whose_impulses_creep_takes_the_path_first():
 
 
 def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
-    P, warm = heap()
-    handle, bodies, found = make_system_handle(P), len(P.bodies.pieces), []
+    P, warm = heap("heap_of_50")
+    handle, bodies, found = make_system_handle(P), int(P.bodies.first_piece[1]), []
     for budget in (0, 1, 15, 16, 17, 45):
         P.r[:] = warm
         status, steps, left = search(handle, 0, 0, bodies, 1e-10, 1e-5, True, budget, True, False)
@@ -199,8 +170,8 @@ def test_steps_on_the_path_count_in_the_budget_and_leave_half_of_it():
 
 def test_what_is_left_is_the_last_point_on_the_path():
     """Steps that do not fulfil the smoothed laws to tau change nothing of it."""
-    P, warm = heap()
-    handle, bodies, found = make_system_handle(P), len(P.bodies.pieces), []
+    P, warm = heap("heap_of_50")
+    handle, bodies, found = make_system_handle(P), int(P.bodies.first_piece[1]), []
     for budget in range(21):
         P.r[:] = warm
         assert follow_central_path(handle, 0, len(P.blocks.kind), 0, bodies, 1e-12, budget) == budget
@@ -211,8 +182,8 @@ def test_what_is_left_is_the_last_point_on_the_path():
 
 def test_far_from_a_solution_the_path_begins_wide():
     """The last impulses without those of 100 contacts: no point on the path of 2 % of the largest impulse is near."""
-    P, warm = heap()
-    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), len(P.bodies.pieces)
+    P, warm = heap("heap_of_50")
+    handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_piece[1])
     P.r[:] = np.where(np.arange(len(warm)) < 300, 0.0, warm)
     before = evaluate(handle, 0, blocks, 0, bodies, P.r.copy())
     assert before > 0.02 * np.sqrt(P.blocks.D * P.r**2).max()
@@ -221,7 +192,7 @@ def test_far_from_a_solution_the_path_begins_wide():
 
 
 def test_a_small_island_has_all_of_its_budget_in_two_searches():
-    P, _ = heap()
+    P, _ = heap("heap_of_50")
     handle = make_system_handle(P)
     assert first_share(handle, 0, 400) == 400
     P.island[1] = 63

@@ -1,0 +1,136 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The search for a solution of an island: Newton steps (``newton.py``) from the last impulses, then by other means.
+
+Where contacts jam in their states Newton steps do not find others.  A small island begins anew at a solution of its
+polyhedral problem (``pivoting.py``).  Of a large one the part that is not solved is solved apart (``worst_part.py``),
+and where that does not help it begins anew near the middle of all solutions (``central_path.py``), as small ones do
+whose impulses creep near a solution.  A problem posed by nodes is posed by bodies then (``step/problem.py``).
+"""
+
+import numpy as np
+
+from mb_contact.core.jit import INTEGER, REAL, kernel, on_demand
+from mb_contact.core.solve.central_path import follow_central_path
+from mb_contact.core.solve.newton import LARGE, NO_MOTION, OVER_BUDGET, SOLVED, TIGHT, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton_step import copy_rows, evaluate
+from mb_contact.core.solve.pivoting import fits, start_elsewhere
+from mb_contact.core.solve.system import BY_BODIES, ISLANDS
+from mb_contact.core.solve.worst_part import pose_worst_part, take_part
+
+RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
+CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
+LONG = 400  #: and so many behind its first other start
+NEARLY = 120  #: Newton steps from one start of an island that is near its solution
+CREEPS = 1e-5  #: residual of a small island up to which its first other start is on the central path too
+PARTS = 3  #: times that a part of a large island is solved apart,
+APART = 100  #: in so many Newton steps at most,
+TIGHTER = 0.1  #: to this part of the tolerance, or else to this part of the residual,
+TOGETHER = 6  #: and then so many on all of the island
+
+
+@kernel
+def is_large(P, island):
+    """Whether an island has so many blocks that its other start is on the central path."""
+    return P.island[island + 1] - P.island[island] >= LARGE
+
+
+@kernel
+def first_share(P, island, budget):
+    """Newton steps of the first search: of a small island half of the budget, but two starts at least."""
+    return budget if is_large(P, island) else min(budget, max((budget + 1) // 2, 2 * RESTART))
+
+
+@kernel
+def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
+    """``solve_island`` by turns: from the impulses in P.r, from another start, of small islands from where that led.
+
+    The other start of a small island is a solution of its polyhedral problem; that of a large one, and of one with too
+    many unknowns for that, lies on the central path, and so does the first one of a small island that is near a
+    solution, whose impulses creep.  The path begins where the search is, a second time at zero, and takes at most half
+    of what is left of the budget.
+    A ray must show itself from a second start, for which there is so much budget again: a solution of the polyhedral
+    problem, or zero.
+    """
+    b0, b1, kept = P.island[island], P.island[island + 1], P.work.kept
+    first, last, small = P.blocks.start[b0], P.blocks.start[b1], not is_large(P, island)
+    part, most = min(budget, RESTART if small or not known else CENTRE), RESTART if small else LONG
+    used, least, jammed, elsewhere, pivoted, centred = 0, np.inf, False, False, False, False
+    while True:
+        longer = min(budget - used, max(part, NEARLY))
+        status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
+        used += steps
+        if status == OVER_BUDGET and known and not small and P.face[0] == BY_BODIES:
+            status, steps, now = _solve_parts(P, island, c0, c1, tolerance, budget - used, now, polish)
+            used += steps
+        shown = status == NO_MOTION
+        if status == SOLVED or status == TOO_LARGE or (shown and jammed) or (used >= budget and not shown):
+            break
+        if now < least:
+            least = now
+            copy_rows(first, last, P.r, kept)
+        if shown:
+            budget += used
+        jammed, elsewhere, known = jammed or shown, shown or not (small and elsewhere), False
+        if elsewhere:
+            creeps = not (shown or centred) and least <= CREEPS
+            pivoted = small and not (creeps or (shown and pivoted)) and fits(P, b0, b1)
+            if pivoted or shown or centred:
+                start_elsewhere(P, b0, b1, c0, c1, pivoted)
+            if not (pivoted or shown):
+                used += follow_central_path(P, b0, b1, c0, c1, tolerance, (budget - used) // 2)
+                centred = True
+        part = min(budget - used, 2 * most if jammed else most)
+        if elsewhere:
+            most *= 2
+    if status != SOLVED and status != TOO_LARGE and least < now:
+        now = evaluate(P, b0, b1, c0, c1, kept)
+    return status, used, now
+
+
+@on_demand((INTEGER, INTEGER, REAL))
+def _solve_parts(P, island, c0, c1, tolerance, budget, now, polish):
+    """As ``solve_island``, by parts, from the impulses in P.r of residual ``now``: those of the least residual.
+
+    Newton steps of a part count by its share of the blocks.
+    """
+    b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.kept
+    first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
+    copy_rows(first, last, P.r, kept)
+    for _ in range(PARTS):
+        if used >= budget or not pose_worst_part(P, island, tolerance):
+            break
+        blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_piece[part], P.bodies.first_piece[part + 1]
+        most = min(APART, (budget - used) * (b1 - b0) // blocks)
+        status, steps, left = search(P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, False, True)
+        used += steps * blocks // (b1 - b0)
+        if status == TOO_LARGE or (status != SOLVED and left > TIGHTER * now):
+            break
+        take_part(P)
+        most, longer = min(TOGETHER, budget - used), min(RESTART, budget - used)
+        status, steps, left = solve_island(P, island, c0, c1, tolerance, TIGHT, False, most, longer, False, polish)
+        used += steps
+        if status != OVER_BUDGET:
+            return status, used, left
+        if not left < now:
+            break
+        now = left
+        copy_rows(first, last, P.r, kept)
+    return OVER_BUDGET, used, evaluate(P, b0, b1, c0, c1, kept)
+
+
+@kernel
+def solve(P, tolerance, budget):
+    """All islands; what each came to stands in ``P.report``."""
+    for i in range(P.count[ISLANDS]):
+        c0, c1, used = P.bodies.first_piece[i], P.bodies.first_piece[i + 1], 0
+        for half in range(2):
+            part = budget - used if half == 1 else first_share(P, i, budget)
+            status, steps, now = search(P, i, c0, c1, tolerance, TIGHT, False, part, True, True)
+            used += steps
+            if status != OVER_BUDGET or used >= budget:
+                break
+        P.report[i, 0] = status
+        P.report[i, 1] = used
+        P.report[i, 2] = now
