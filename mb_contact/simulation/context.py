@@ -231,10 +231,9 @@ class StepContext:
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
         dense = rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT)
         entries, ties = blocks * min(depth, 8) * self._fill, bool(self.solver[TIED])
-        more = (size + size // 2 for size in (rows, blocks, entries))  # room for the part of an island
-        system = make_system(*more, dense, pieces, place, self.n, ties)
-        total = int(pieces.sum())
-        fill = min(total**2, 24 * total * self._fill), min(total**3, 128 * total * self._fill)
+        system = make_system(2 * rows, 2 * blocks, entries, dense, pieces, place, self.n, ties)  # room for a part
+        total, trees = int(pieces.sum()), int((pieces**3).sum()) // 3
+        fill = min(total**2, 24 * total * self._fill), min(total**3, (128 * total + trees) * self._fill)
         factors = make_factors(dense, total, *fill)
         return system._replace(factors=factors), _draft.make_draft(blocks, tree, pieces, self.N)
 

@@ -29,8 +29,8 @@ def heap(name, room=0):
     P.count[:], P.face[0], P.island[1] = (blocks, rows, 1), BY_BODIES, blocks
     P.source[:rows] = np.arange(rows)
     for array in (P.blocks, P.bodies, P):
-        for name in set(array._fields) & {"kind", "start", "mu", "D", "S", "entry", "piece", "at", "J", "q"}:
-            getattr(array, name)[: len(part[name])] = part[name]
+        for field in set(array._fields) & {"kind", "start", "mu", "D", "S", "entry", "piece", "at", "J", "q"}:
+            getattr(array, field)[: len(part[field])] = part[field]
     P.bodies.M[:], P.work.before[:rows] = part["M"].ravel(), part["before"]
     P.bodies.pieces[:bodies], P.bodies.first_piece[1] = np.arange(bodies), bodies
     invert_masses(P.bodies, 0, bodies)

@@ -43,8 +43,8 @@ from mb_contact.core.solve.system import BY_BODIES, BY_NODES, CONTACT, ISLANDS, 
 SOLVED = 0  #: status of an island
 OVER_BUDGET = 1  #: the best impulses of so many Newton steps
 NO_MOTION = 2  #: there is a ray, in work.rest; the best impulses in P.r
-LARGE = 64  #: blocks of a large island, whose search has other means
 TOO_LARGE = 3  #: the factors' workspace is too small: make_factors, and again
+LARGE = 64  #: blocks of a large island, whose search has other means
 NODES_EPS = 1e-4  #: the same by nodes, where loops are not among the anchored rows: 8.5 steps in the place of 11
 MISSED = 10.0  #: times the residual before it, above which that step is not taken by nodes; elsewhere it must be less
 PROBE_EPS = 1e-7  #: of the one step that is tried first

@@ -4,9 +4,10 @@
 """The search for a solution of an island: Newton steps (``newton.py``) from the last impulses, then by other means.
 
 Where contacts jam in their states Newton steps do not find others.  A small island begins anew at a solution of its
-polyhedral problem (``pivoting.py``).  Of a large one the part that is not solved is solved apart (``worst_part.py``),
-and where that does not help it begins anew near the middle of all solutions (``central_path.py``), as small ones do
-whose impulses creep near a solution.  A problem posed by nodes is posed by bodies then (``step/problem.py``).
+polyhedral problem (``pivoting.py``).  Of a large one, where a step poses it by bodies, the part that is not solved is
+solved apart (``worst_part.py``); where that does not help it begins anew near the middle of all solutions
+(``central_path.py``), as small ones do whose impulses creep near a solution.  A problem posed by nodes is posed by
+bodies then (``step/problem.py``).
 """
 
 import numpy as np
@@ -24,10 +25,9 @@ CENTRE = 15  #: but of a large island from the impulses of the last step only so
 LONG = 400  #: and so many behind its first other start
 NEARLY = 120  #: Newton steps from one start of an island that is near its solution
 CREEPS = 1e-5  #: residual of a small island up to which its first other start is on the central path too
-PARTS = 3  #: times that a part of a large island is solved apart,
-APART = 100  #: in so many Newton steps at most,
-TIGHTER = 0.1  #: to this part of the tolerance, or else to this part of the residual,
-TOGETHER = 6  #: and then so many on all of the island
+PARTS = 3  #: times that a part of a large island is solved apart, to
+TIGHTER = 0.1  #: times the tolerance, or else to that part of the residual at least,
+TOGETHER = 6  #: and Newton steps on all of the island behind that
 
 
 @kernel
@@ -91,21 +91,27 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
 
 @on_demand((INTEGER, INTEGER, REAL))
 def _solve_parts(P, island, c0, c1, tolerance, budget, now, polish):
-    """As ``solve_island``, by parts, from the impulses in P.r of residual ``now``: those of the least residual.
+    """Newton steps on the part of an island that is not solved, then on all of it, by turns from the impulses in P.r.
 
-    Newton steps of a part count by its share of the blocks.
+    ``now`` is their residual.  Returns (status, Newton steps, residual) as ``solve_island`` does; steps on a part count
+    by its share of the blocks.  Without a solution the impulses are those of the least residual.
     """
     b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.kept
     first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
     copy_rows(first, last, P.r, kept)
     for _ in range(PARTS):
+        evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
         if used >= budget or not pose_worst_part(P, island, tolerance):
             break
         blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_piece[part], P.bodies.first_piece[part + 1]
-        most = min(APART, (budget - used) * (b1 - b0) // blocks)
-        status, steps, left = search(P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, False, True)
+        most = min(RESTART, (budget - used) * (b1 - b0) // blocks)
+        status, steps, left = solve_island(
+            P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, most, False, True
+        )  # fmt: skip
         used += steps * blocks // (b1 - b0)
-        if status == TOO_LARGE or (status != SOLVED and left > TIGHTER * now):
+        if status == TOO_LARGE:
+            return status, used, now
+        if status != SOLVED and left > TIGHTER * now:
             break
         take_part(P)
         most, longer = min(TOGETHER, budget - used), min(RESTART, budget - used)

@@ -3,10 +3,10 @@
 
 """The part of a large island whose contacts are not solved, as one more island behind all others.
 
-Behind a few Newton steps from the last impulses most contacts of a heap are solved, and a few whose states change
-are not, by a thousand times more: of 752 contacts of 171 boxes 31 on 14 boxes had a residual above 1e-10.  Newton
-steps on all of them would change the states of these, one after the other.  So the bodies that they touch, with all
-contacts of those bodies, are solved apart, while the impulses of all other contacts stay as they are:
+A few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change: in one
+step of 171 boxes with 752 contacts 31 contacts of 14 boxes had a residual above 1e-10.  More steps on all of them would
+change the states of these contacts one after the other.  So all contacts of the bodies that they touch are solved
+apart, while the impulses of all other contacts stay as they are:
 
     u' = W' r' + q',    q' = u - W' r'  at the impulses and velocities of the island.
 
@@ -24,8 +24,12 @@ MOST_OF_ALL = 0.4  #: blocks of the part at most, in parts of the island's
 
 @on_demand(TRUTH)
 def pose_worst_part(P, island, tolerance):
-    """Append the part of an island posed by bodies; False where it is too large, or there is no room for it."""
-    blocks, bodies, marked, error = P.blocks, P.bodies, P.factors.degree, P.work.c
+    """Append the part of an island posed by bodies; False where it is too large, or there is no room for it.
+
+    P.r and P.u are impulses and velocities of the island; in the part's rows P.u is overwritten.
+    """
+    blocks, bodies, error = P.blocks, P.bodies, P.work.c
+    marked = P.factors.degree  # pieces: 1 with a contact that is not solved, then 2 of a tree that the part touches
     b0, b1, part = P.island[island], P.island[island + 1], P.count[ISLANDS]
     c0, c1 = bodies.first_piece[island], bodies.first_piece[island + 1]
     largest = 0.0

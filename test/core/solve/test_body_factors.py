@@ -47,26 +47,45 @@ def chain(pieces, links):
     rng = np.random.default_rng(3)
     P = make_system(3 * len(links), len(links), 2 * len(links), 0, np.ones(pieces, np.int64), np.arange(6 * pieces))
     P.blocks.kind[:], P.blocks.start[:], P.blocks.mu[:] = CONTACT, 3 * np.arange(len(links) + 1), 0.5
-    P.bodies.entry[:], P.bodies.piece[:] = 2 * np.arange(len(links) + 1), np.ravel(links)
-    P.bodies.at[:], P.bodies.J[:] = 3 * np.arange(2 * len(links)), rng.normal(size=P.bodies.J.shape)
+    ends = 2 * len(links)
+    P.bodies.entry[:], P.bodies.piece[:ends] = 2 * np.arange(len(links) + 1), np.ravel(links)
+    P.bodies.at[:ends], P.bodies.J[:] = 3 * np.arange(ends), rng.normal(size=P.bodies.J.shape)
     P.bodies.M[:] = np.tile(np.eye(6).ravel(), pieces)
     P.bodies.pieces[:pieces], P.bodies.first_piece[1] = np.arange(pieces), pieces
     return P._replace(factors=make_factors(0, pieces, 1000, 4000))
 
 
-def test_the_ends_of_a_chain_go_first():
-    """Pieces 0 and 3 touch one piece each, 1 and 2 touch two: nothing fills in."""
-    P, *_ = body_system()
-    used = order_pieces(P.bodies, P.factors, 0, 5, 0, 4)
-    assert P.factors.order[0] == 0 and used == 4 + 2 * 3
+def by_least_degree(coupled):
+    """Order of elimination of a symmetric pattern, the first of one degree first."""
+    coupled, left, order = coupled.copy(), list(range(len(coupled))), []
+    while left:
+        a = min(left, key=lambda k: (coupled[k, left].sum(), k))
+        left.remove(a)
+        near = [k for k in left if coupled[a, k]]
+        coupled[np.ix_(near, near)] = True
+        order.append(a)
+    return order
 
 
-def test_of_nearly_least_degree_goes_first_what_couples_least_anew():
-    """Piece 0 touches 1 and 2, which do not touch; 3 is one of four that all touch each other."""
-    links = [(0, 1), (0, 2), (1, 7), (2, 8), (1, 8), (2, 7), (3, 4), (3, 5), (3, 6), (4, 5), (4, 6), (5, 6), (6, 7)]
-    P = chain(9, links)
-    order_pieces(P.bodies, P.factors, 0, len(links), 0, 9)
-    assert list(P.factors.order[:3]) == [3, 4, 5]
+@pytest.mark.parametrize("seed", range(5))
+def test_least_degree_goes_first(seed):
+    rng = np.random.default_rng(seed)
+    links = [(a, b) for a in range(20) for b in range(a) if rng.random() < 0.2]
+    P, coupled = chain(20, links), np.eye(20, dtype=bool)
+    for a, b in links:
+        coupled[a, b] = coupled[b, a] = True
+    used = order_pieces(P.bodies, P.factors, 0, len(links), 0, 20)
+    assert P.factors.order.tolist() == by_least_degree(coupled) and used > 20 + 2 * len(links)
+
+
+def test_a_matrix_that_is_singular_is_told():
+    P = chain(2, [(0, 1)])
+    G = np.zeros((3, 3))
+    assert order_pieces(P.bodies, P.factors, 0, 1, 0, 2) == 4
+    P.bodies.M[36:] = 0.0
+    assert not factor_bodies(P.blocks, P.bodies, G, P.factors, 4, 0, 1, 0, 2)
+    P.bodies.M[36:] = np.eye(6).ravel()
+    assert factor_bodies(P.blocks, P.bodies, G, P.factors, 4, 0, 1, 0, 2)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -92,7 +111,7 @@ def test_factors_of_a_heap_of_forty(seed):
     np.testing.assert_allclose(dv, np.linalg.solve(np.eye(240) + J.T @ dense @ J, J.T @ c), atol=1e-7)
 
 
-@pytest.mark.parametrize(("blocks", "products"), [(9, 100), (100, 2)])
+@pytest.mark.parametrize(("blocks", "products"), [(9, 100), (5, 100), (100, 2)])
 def test_factors_that_do_not_fit_are_named(blocks, products):
     P, *_ = body_system()
     least = 16 * 4 + 16
