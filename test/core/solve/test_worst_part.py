@@ -42,9 +42,10 @@ def expected_part(P, tolerance):
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("seed", range(6))
-def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(seed):
-    P, handle, W, rows, c1 = disturbed(seed, bad=(5,))
+@pytest.mark.parametrize("bad", [(5,), (5, 40), (5, 20, 40, 60)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(seed, bad):
+    P, handle, W, rows, c1 = disturbed(seed, bad=bad)
     part, before, blocks = expected_part(P, 1e-10), (P.r[:rows].copy(), P.u[:rows].copy()), int(P.count[0])
     assert pose_worst_part(handle, 0, 1e-10) == (part is not None)
     np.testing.assert_array_equal(P.r[:rows], before[0])
@@ -152,6 +153,7 @@ def agree(start, budget):
     for way in (by_hand, lambda *a: _solve_parts(*a[1:2], 0, 0, *a[2:], False)):
         P, handle, velocities, c1 = start()
         now = residual(P.blocks, P.r, P.u, 0, int(P.count[0]))
+        P.u[: P.count[1]] += 1e-9  # velocities of a Newton step are not exact
         status, used, left = way(P, handle, c1, 1e-10, budget, now)
         found.append((status, used, left, P.r[: P.count[1]].tolist()))
     assert found[0] == found[1]
