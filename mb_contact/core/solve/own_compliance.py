@@ -5,7 +5,7 @@
 
 from mb_contact.core.jit import REAL, kernel, on_demand, sweep
 from mb_contact.core.solve.system import PIECE
-from mb_contact.core.tree.spatial import dot_at, spatial, spatial_dot
+from mb_contact.core.tree.spatial import spatial, spatial_dot
 
 
 @kernel
@@ -29,14 +29,16 @@ def _through_pieces(bodies, size, e, f, own):
     t = bodies.tree_of[bodies.piece[e]]
     base = bodies.tree[t]
     n = PIECE * (bodies.tree[t + 1] - base)
-    at = bodies.mass_at[t] + PIECE * (bodies.piece[e] - base) * n + PIECE * (bodies.piece[f] - base)
+    at = bodies.mass_at[t] + PIECE * (bodies.piece[f] - base) * n + PIECE * (bodies.piece[e] - base)
     X = bodies.M_inv
     for k in range(size):
-        y = spatial(J, bodies.at[f] + k)
-        v = (
-            dot_at(X, at, y), dot_at(X, at + n, y), dot_at(X, at + 2 * n, y),
-            dot_at(X, at + 3 * n, y), dot_at(X, at + 4 * n, y), dot_at(X, at + 5 * n, y),
-        )  # fmt: skip
+        v = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        for i in range(PIECE):
+            y, r = J[bodies.at[f] + k, i], at + i * n
+            v = (
+                v[0] + y * X[r], v[1] + y * X[r + 1], v[2] + y * X[r + 2],
+                v[3] + y * X[r + 3], v[4] + y * X[r + 4], v[5] + y * X[r + 5],
+            )  # fmt: skip
         for a in range(size):
             x = spatial_dot(spatial(J, bodies.at[e] + a), v)
             own[a, k] += x
