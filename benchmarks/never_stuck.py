@@ -11,8 +11,7 @@
     wedge, table_top, wheel_and_hub    scenes of config/
     shake_R            two arms grip a box, lift and shake it; R is its mass over that of a finger (0.12 kg)
     pendulum_N, pendulum_j12_N         the papers' pendulums, J14 and J12 as printed; midpoint rule above 30 links, for
-                                       J14's in steps of 0.2 ms: at 1 ms its links turn by radians a step, and one of
-                                       32 runs that differ by 1e-12 rad/s in one joint runs away (100 links)
+                                       J14's in steps of 0.2 ms: at 1 ms its links turn by radians a step
 
 The arms are those of config/dual_arm_lift.yaml under the example's operational-space impedance (a PD law of both
 hands), grip 25 N, shaken along x and z by 20 mm at 2 and 3 Hz.  From 1.2e-5 to 1200 kg only the box's mass differs, but

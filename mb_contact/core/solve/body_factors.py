@@ -178,8 +178,7 @@ def _less_products(L, s, products, first, last):
 
     All of L[s] stays in registers meanwhile, where rows are written out like this.
     """
-    u, v, w = _row(L, s, 0), _row(L, s, 6), _row(L, s, 12)
-    x, y, z = _row(L, s, 18), _row(L, s, 24), _row(L, s, 30)
+    u, v, w, x, y, z = _rows(L, s)
     for i in range(first, last):
         a, b = np.uint64(products[i, 0]), np.uint64(products[i, 1])
         for k in range(PIECE):
@@ -196,19 +195,13 @@ def _less_products(L, s, products, first, last):
             y = (y[0] - t * p, y[1] - t * q, y[2] - t * r, y[3] - t * e, y[4] - t * f, y[5] - t * g)
             t = L[a, 30 + k]
             z = (z[0] - t * p, z[1] - t * q, z[2] - t * r, z[3] - t * e, z[4] - t * f, z[5] - t * g)
-    _put_row(L, s, 0, u)
-    _put_row(L, s, 6, v)
-    _put_row(L, s, 12, w)
-    _put_row(L, s, 18, x)
-    _put_row(L, s, 24, y)
-    _put_row(L, s, 30, z)
+    _put_block(L, s, (u, v, w, x, y, z))
 
 
 @sweep
 def _times(X, x, d):
     """X[x] = X[x] X[d]."""
-    a, b, c = _row(X, d, 0), _row(X, d, 6), _row(X, d, 12)
-    e, f, g = _row(X, d, 18), _row(X, d, 24), _row(X, d, 30)
+    a, b, c, e, f, g = _rows(X, d)
     for i in range(0, 36, PIECE):
         p, q, r, s, t, u = _row(X, x, i)
         _put_row(
@@ -272,20 +265,27 @@ def _put_row(X, k, i, a):
 
 
 @sweep
+def _rows(X, k):
+    """The rows of the block X[k]."""
+    return _row(X, k, 0), _row(X, k, 6), _row(X, k, 12), _row(X, k, 18), _row(X, k, 24), _row(X, k, 30)
+
+
+@sweep
+def _put_block(X, k, rows):
+    """The block X[k] := six rows."""
+    for i in range(PIECE):
+        _put_row(X, k, PIECE * i, rows[i])
+
+
+@sweep
 def _invert_block(X, k):
     """Inverse of the block X[k] in place by Gauss-Jordan steps down the diagonal; False where a pivot is zero."""
-    a, b, c = _row(X, k, 0), _row(X, k, 6), _row(X, k, 12)
-    d, e, f = _row(X, k, 18), _row(X, k, 24), _row(X, k, 30)
+    a, b, c, d, e, f = _rows(X, k)
     good = True
     for _ in range(PIECE):
         good = good and abs(a[0]) > 0.0
         a, b, c, d, e, f = _pivot(a, b, c, d, e, f)
-    _put_row(X, k, 0, a)
-    _put_row(X, k, 6, b)
-    _put_row(X, k, 12, c)
-    _put_row(X, k, 18, d)
-    _put_row(X, k, 24, e)
-    _put_row(X, k, 30, f)
+    _put_block(X, k, (a, b, c, d, e, f))
     return good
 
 

@@ -62,7 +62,7 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
         status, steps, now = solve_island(P, island, c0, c1, tolerance, taken, known, part, longer, rays, polish)
         used += steps
         if status == OVER_BUDGET and known and not small and P.face[0] == BY_BODIES:
-            status, steps, now = _solve_parts(P, island, c0, c1, tolerance, budget - used, now, polish)
+            status, steps, now = _solve_parts(P, island, c0, c1, tolerance, budget - used, polish)
             used += steps
         shown = status == NO_MOTION
         if status == SOLVED or status == TOO_LARGE or (shown and jammed) or (used >= budget and not shown):
@@ -90,29 +90,27 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
 
 
 @on_demand((INTEGER, INTEGER, REAL))
-def _solve_parts(P, island, c0, c1, tolerance, budget, now, polish):
+def _solve_parts(P, island, c0, c1, tolerance, budget, polish):
     """Newton steps on the part of an island that is not solved, then on all of it, by turns from the impulses in P.r.
 
-    ``now`` is their residual.  Returns (status, Newton steps, residual) as ``solve_island`` does; steps on a part count
-    by its share of the blocks.  Without a solution the impulses are those of the least residual.
+    Returns (status, Newton steps, residual) as ``solve_island`` does; steps on a part count by its share of the blocks.
+    Without a solution the impulses are those of the least residual.
     """
     b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.kept
     first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
     copy_rows(first, last, P.r, kept)
     for _ in range(PARTS):
-        evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
+        now = evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
         if used >= budget or not pose_worst_part(P, island, tolerance):
-            break
+            return OVER_BUDGET, used, now
         blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_piece[part], P.bodies.first_piece[part + 1]
         most = min(RESTART, (budget - used) * (b1 - b0) // blocks)
         status, steps, left = solve_island(
             P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, most, False, True
         )  # fmt: skip
         used += steps * blocks // (b1 - b0)
-        if status == TOO_LARGE:
+        if status == TOO_LARGE or (status != SOLVED and left > TIGHTER * now):
             return status, used, now
-        if status != SOLVED and left > TIGHTER * now:
-            break
         take_part(P)
         most, longer = min(TOGETHER, budget - used), min(RESTART, budget - used)
         status, steps, left = solve_island(P, island, c0, c1, tolerance, TIGHT, False, most, longer, False, polish)
@@ -121,7 +119,6 @@ def _solve_parts(P, island, c0, c1, tolerance, budget, now, polish):
             return status, used, left
         if not left < now:
             break
-        now = left
         copy_rows(first, last, P.r, kept)
     return OVER_BUDGET, used, evaluate(P, b0, b1, c0, c1, kept)
 

@@ -53,7 +53,7 @@ class Bodies(NamedTuple):
     """J and M; E entries of J over C pieces of T trees.  A row touches its block's pieces only."""
 
     entry: Annotated[Integers, "B + 1"]  #: first entry of a block
-    piece: Annotated[Integers, "2 * E"]  #: J once, and once more where a part of an island refers to it
+    piece: Annotated[Integers, "2 * E"]  #: of the entries of J, and once more of those that a part of an island has
     at: Annotated[Integers, "2 * E"]  #: first row of an entry in J
     J: Annotated[Reals, "3 * E", 6]  #: for each entry a row for each row of its block
     tree: Annotated[Integers, "T + 1"]  #: first piece of a tree
