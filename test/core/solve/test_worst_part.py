@@ -215,14 +215,13 @@ def test_a_part_whose_factors_do_not_fit_is_told():
 
 @pytest.mark.nojit
 def test_a_heap_most_of_which_is_solved_needs_no_path():
-    """15 steps leave 4e-5; 4 of a part, of a third of the contacts, and 3 of all are enough, on the path 31 are."""
+    """15 steps leave 4e-5; a part and few steps of all are enough, on the path 31 are."""
     steps = []
     for room in (BLOCKS, 0):
         P, warm = heap("heap_of_27", room)
         handle = make_system_handle(P)
         P.r[:ROWS] = warm
         assert solve_island(handle, 0, 0, BODIES, 1e-10, 1e-5, True, 15, 15, True, False)[0] != SOLVED
-        assert pose_worst_part(handle, 0, 1e-10) == (room > 0) and (room == 0 or 28 <= P.island[2] - BLOCKS <= 34)
         P.r[:ROWS] = warm
         status, count, left = search(handle, 0, 0, BODIES, 1e-10, 1e-5, True, 400, True, False)
         assert status == SOLVED and left <= 1e-10
