@@ -17,6 +17,7 @@ on few bodies is posed by these (``nodes.py``).
 import numpy as np
 
 from mb_contact.core.constraints.gear import combine_gears
+from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
 from mb_contact.core.solve.by_bodies import invert_masses
@@ -182,51 +183,23 @@ def _mass_row(tree, kin, draft, bodies, k, d, at, base, n):
 
 @sweep
 def _row_of_J(draft, tree, kin, rows, bodies, b, size, a, row, weight, used):
-    """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full.
-
-    The 6-vector of a row goes from hinge to hinge, as a force does; a joint's own row is its degree of freedom alone.
-    """
-    H = kin.H
-    for side in range(1 if rows.dof[row] >= 0 else 2):
-        on = rows.on_a if side == 0 else rows.on_b
-        k = rows.body_a[row] if side == 0 else rows.body_b[row]
-        if k < 0:
-            continue
-        nx = weight * on[row, 0]
-        ny = weight * on[row, 1]
-        nz = weight * on[row, 2]
-        fx = weight * on[row, 3]
-        fy = weight * on[row, 4]
-        fz = weight * on[row, 5]
-        while k >= 0:
-            for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-                c = bodies.place[d] // PIECE
-                if draft.where[c] < 0:
-                    e = bodies.entry[b + 1]
-                    if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
-                        return -1
-                    draft.where[c] = e
-                    bodies.piece[e] = c
-                    bodies.at[e] = used
-                    bodies.entry[b + 1] = e + 1
-                    for i in range(used, used + size):
-                        for j in range(PIECE):
-                            bodies.J[i, j] = 0.0
-                    used += size
-                at = bodies.at[draft.where[c]] + a
-                if rows.dof[row] >= 0:
-                    bodies.J[at, bodies.place[d] % PIECE] += weight * rows.sign[row]
-                else:
-                    bodies.J[at, bodies.place[d] % PIECE] += (
-                        H[d, 0] * nx + H[d, 1] * ny + H[d, 2] * nz + H[d, 3] * fx + H[d, 4] * fy + H[d, 5] * fz
-                    )
-            if rows.dof[row] >= 0:
-                break
-            x, y, z = cross(kin.l[k, 0], kin.l[k, 1], kin.l[k, 2], fx, fy, fz)
-            nx += x
-            ny += y
-            nz += z
-            k = tree.parent[k]
+    """Add ``weight`` times a row of the step to row a of block b; returns the rows of J in use, -1 where it is full."""
+    for i in range(row_by_joints(tree, kin, rows, row, draft.freedom, draft.share)):
+        place = bodies.place[draft.freedom[i]]
+        c = place // PIECE
+        if draft.where[c] < 0:
+            e = bodies.entry[b + 1]
+            if e == bodies.piece.shape[0] or used + size > bodies.J.shape[0]:
+                return -1
+            draft.where[c] = e
+            bodies.piece[e] = c
+            bodies.at[e] = used
+            bodies.entry[b + 1] = e + 1
+            for k in range(used, used + size):
+                for j in range(PIECE):
+                    bodies.J[k, j] = 0.0
+            used += size
+        bodies.J[bodies.at[draft.where[c]] + a, place % PIECE] += weight * draft.share[i]
     return used
 
 

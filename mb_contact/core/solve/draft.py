@@ -51,6 +51,8 @@ class Draft(NamedTuple):
     leader: Annotated[Integers, "T"]
     number: Annotated[Integers, "T"]  #: island of a tree, -1 where none
     where: Annotated[Integers, "C"]  #: entry of a piece in the present block, -1 where none
+    freedom: Annotated[Integers, "N"]  #: degrees of freedom that the present row acts on,
+    share: Annotated[Reals, "N"]  #: and its share of each
     tree: Annotated[Integers, "n"]  #: tree of each body
     I: Annotated[Reals, "n", 3, 3]  #: composite inertias
     mc: Annotated[Reals, "n", 3]

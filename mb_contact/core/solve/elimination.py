@@ -14,15 +14,14 @@ has the contacts' operator W = A Omega A*.  The eliminated rows' impulses follow
 
 import numpy as np
 
+from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.jit import NOTHING, REAL, on_demand, sweep
 from mb_contact.core.lcp.linear import dot
 from mb_contact.core.solve.by_nodes import COUNT, FOLLOWERS, GONE, LEFT, SIZE, WAITED, gather_nodes, scatter_nodes
 from mb_contact.core.solve.system import FREEDOMS
-from mb_contact.core.tree.spatial import gathered, spatial, spatial_dot, spatial_sum, vector
 
 CLEAR = 1e-2  #: part of a row that is left of it where it clearly does not follow from those before it,
 FOLLOWS = 1e-6  #: and at most where it follows from them: closures that are open by 1e-7 m leave 1e-7 of it
-NOISE = 1e-14  #: part of a row's largest entry that is rounding
 
 
 @sweep
@@ -34,50 +33,10 @@ def _put(nodes, rank, j, x):
 
 
 @sweep
-def _largest(force):
-    """Largest entry of a 6-vector."""
-    moment = max(abs(force[0]), max(abs(force[1]), abs(force[2])))
-    return max(moment, max(abs(force[3]), max(abs(force[4]), abs(force[5]))))
-
-
-@sweep
-def _pass_joint(tree, kin, nodes, k, force, weight, rank, least):
-    """A 6-vector on body k taken to its parent; what it does on the joint between them goes onto G[rank]."""
-    for d in range(tree.v_start[k], tree.v_start[k] + tree.nv[k]):
-        x = spatial_dot(spatial(kin.H, d), force)
-        if abs(x) > least:
-            _put(nodes, rank, nodes.local[d], weight * x)
-    return gathered(force, vector(kin.l, k))
-
-
-@sweep
-def _add_row(tree, kin, rows, nodes, row, weight, rank):
-    """``weight`` times a row of the step by degrees of freedom onto G[rank].
-
-    Where its two bodies' ways to the root meet, both 6-vectors go on as one: that of a closed loop is zero there.
-    """
-    d = rows.dof[row]
-    if d >= 0:
-        _put(nodes, rank, nodes.local[d], weight * rows.sign[row])
-        return
-    a, b = rows.body_a[row], rows.body_b[row]
-    on_a = on_b = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if a >= 0:
-        on_a = spatial(rows.on_a, row)
-    if b >= 0:
-        on_b = spatial(rows.on_b, row)
-    least = NOISE * max(_largest(on_a), _largest(on_b))
-    while a != b:
-        if a > b:
-            on_a = _pass_joint(tree, kin, nodes, a, on_a, weight, rank, least)
-            a = tree.parent[a]
-        else:
-            on_b = _pass_joint(tree, kin, nodes, b, on_b, weight, rank, least)
-            b = tree.parent[b]
-    on_a = spatial_sum(on_a, 1.0, on_b)
-    while a >= 0 and _largest(on_a) > least:
-        on_a = _pass_joint(tree, kin, nodes, a, on_a, weight, rank, least)
-        a = tree.parent[a]
+def _add_row(draft, tree, kin, rows, nodes, row, weight, rank):
+    """``weight`` times a row of the step by degrees of freedom onto G[rank]."""
+    for i in range(row_by_joints(tree, kin, rows, row, draft.freedom, draft.share)):
+        _put(nodes, rank, nodes.local[draft.freedom[i]], weight * draft.share[i])
 
 
 @sweep
@@ -105,9 +64,9 @@ def _pose_row(P, draft, tree, kin, rows, i, rank):
     nodes.B[rank, i] = 1.0
     window[rank, 0], window[rank, 1], window[rank, 2], window[rank, 3] = nodes.info[SIZE], 0, i, i + 1
     k = draft.order[left + i]
-    _add_row(tree, kin, rows, nodes, draft.row[k, 0], 1.0, rank)
+    _add_row(draft, tree, kin, rows, nodes, draft.row[k, 0], 1.0, rank)
     if draft.partner[k] >= 0:
-        _add_row(tree, kin, rows, nodes, draft.partner[k], draft.weight[k], rank)
+        _add_row(draft, tree, kin, rows, nodes, draft.partner[k], draft.weight[k], rank)
     largest = 0.0
     for j in range(window[rank, 0], window[rank, 1]):
         largest = max(largest, abs(G[rank, j]))

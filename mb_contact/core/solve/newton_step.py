@@ -72,12 +72,11 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 
 @kernel
 def attainable(P, first, last, tolerance):
-    """The tolerance, less in S than in D, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
-    largest, least, r, D, S = 0.0, 1.0, P.r, P.blocks.D, P.blocks.S
+    """The tolerance, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
+    largest, r, D = 0.0, P.r, P.blocks.D
     for i in range(first, last):
         largest = max(largest, D[i] * r[i] * r[i])
-        least = min(least, D[i] / S[i])
-    return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
+    return max(tolerance, ROUNDING * np.sqrt(largest))
 
 
 @kernel
