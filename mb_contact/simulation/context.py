@@ -12,7 +12,7 @@ from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, m
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble, draft as _draft
-from mb_contact.core.solve.system import make_factors, make_system, make_system_handle
+from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
 from mb_contact.core.step import step as _step
 from mb_contact.core.step.closing import make_closing_work
 from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregates
@@ -229,7 +229,7 @@ class StepContext:
         if self.scene.friction_model in ("viscous", "no_slip", "coulomb_viscous"):
             blocks, rows = blocks + 2 * self.capacity, rows + 2 * self.capacity  # tangents are blocks too
         depth = 2 * max(int(pieces.max(initial=1)), 1)  # pieces that a row moves
-        dense = rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT)
+        dense = spread_rows(rows if self.solver[ONLY_ROWS] or self.parts else min(rows, _assemble.DENSE_LIMIT))
         entries, ties = blocks * min(depth, 8) * self._fill, bool(self.solver[TIED])
         system = make_system(2 * rows, 2 * blocks, entries, dense, pieces, place, self.n, ties)  # room for a part
         total, trees = int(pieces.sum()), int((pieces**3).sum()) // 3

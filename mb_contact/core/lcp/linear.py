@@ -45,33 +45,73 @@ def dot(a, b, first, end):
     return (s0 + s1) + (s2 + s3)
 
 
+@sweep
+def _less_four(A, i, k, first, end):
+    """Row i of A less multiples of the rows k to k + 3, by the factors that stand in it; columns first <= j < end.
+
+    All of A[i] that is written stays in registers meanwhile, where the four are written out like this.
+    """
+    k1, k2, k3 = k + ONE, k + TWO, k + THREE
+    f0, f1, f2, f3 = A[i, k], A[i, k1], A[i, k2], A[i, k3]
+    if f0 == 0.0 and f1 == 0.0 and f2 == 0.0 and f3 == 0.0:
+        return
+    j = first
+    while j + FOUR <= end:
+        j1, j2, j3 = j + ONE, j + TWO, j + THREE
+        x0, x1, x2, x3 = A[i, j], A[i, j1], A[i, j2], A[i, j3]
+        x0, x1, x2, x3 = x0 - f0 * A[k, j], x1 - f0 * A[k, j1], x2 - f0 * A[k, j2], x3 - f0 * A[k, j3]
+        x0, x1, x2, x3 = x0 - f1 * A[k1, j], x1 - f1 * A[k1, j1], x2 - f1 * A[k1, j2], x3 - f1 * A[k1, j3]
+        x0, x1, x2, x3 = x0 - f2 * A[k2, j], x1 - f2 * A[k2, j1], x2 - f2 * A[k2, j2], x3 - f2 * A[k2, j3]
+        x0, x1, x2, x3 = x0 - f3 * A[k3, j], x1 - f3 * A[k3, j1], x2 - f3 * A[k3, j2], x3 - f3 * A[k3, j3]
+        A[i, j], A[i, j1], A[i, j2], A[i, j3] = x0, x1, x2, x3
+        j += FOUR
+    while j < end:
+        A[i, j] = A[i, j] - f0 * A[k, j] - f1 * A[k1, j] - f2 * A[k2, j] - f3 * A[k3, j]
+        j += ONE
+
+
 @kernel
 def lu_factor(A, m, order):
-    """Factor the leading m x m block of A in place, ``order`` (m,) records row swaps; False if singular."""
-    for k in range(np.uint64(m)):
-        best = k
-        size = abs(A[k, k])
-        for i in range(np.uint64(k) + ONE, np.uint64(m)):
-            if abs(A[i, k]) > size:
-                size = abs(A[i, k])
-                best = i
-        order[k] = best
-        if not size > 0.0:
-            return False
-        if best != k:
-            for j in range(np.uint64(m)):
-                t = A[k, j]
-                A[k, j] = A[best, j]
-                A[best, j] = t
-        inverse = 1.0 / A[k, k]
-        end = np.uint64(m)  # zeros at the end of the row stay: a banded matrix costs what its band costs
-        while end > np.uint64(k) + ONE and A[k, end - ONE] == 0.0:
-            end -= ONE
-        for i in range(np.uint64(k) + ONE, np.uint64(m)):
-            f = A[i, k] * inverse
-            A[i, k] = f
-            if f != 0.0:
-                _add_multiple(A[i], -f, A[k], np.uint64(k) + ONE, end)
+    """Factor the leading m x m block of A in place, ``order`` (m,) records row swaps; False if singular.
+
+    Four pivots at a time: first their columns and rows, then all other rows by the four at once (dense matrices of 48
+    rows 5.6 -> 4.1 us, of 300 rows 1.01 -> 0.48 ms).
+    """
+    size = np.uint64(m)
+    for start in range(0, m, 4):
+        first = np.uint64(start)
+        last = min(first + FOUR, size)
+        far = last  # zeros at the ends of rows stay: a banded matrix costs what its band costs
+        for k in range(first, last):
+            best, largest = k, 0.0
+            for i in range(k, size):
+                x = A[i, k]
+                for p in range(first, k):
+                    x -= A[i, p] * A[p, k]
+                A[i, k] = x
+                if abs(x) > largest:
+                    best, largest = i, abs(x)
+            order[k] = best
+            if not largest > 0.0:
+                return False
+            if best != k:
+                for j in range(size):
+                    t = A[k, j]
+                    A[k, j] = A[best, j]
+                    A[best, j] = t
+            for p in range(first, k):
+                if A[k, p] != 0.0:
+                    _add_multiple(A[k], -A[k, p], A[p], k + ONE, far)
+            end = size
+            while end > far and A[k, end - ONE] == 0.0:
+                end -= ONE
+            far = max(far, end)
+            inverse = 1.0 / A[k, k]
+            for i in range(k + ONE, size):
+                A[i, k] *= inverse
+        if last == first + FOUR:
+            for i in range(last, size):
+                _less_four(A, i, first, last, far)
     return True
 
 

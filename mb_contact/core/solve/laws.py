@@ -3,8 +3,8 @@
 
 """The law of each kind of block: its natural map, and its linearisation for a Newton step.
 
-With z = r - rho w / D and P the projection on the admissible impulses, a block is solved where r = P(z): the residual
-has rho = 1 and ``Blocks.D``, the states that a Newton step chooses have ``Blocks.S`` for a normal.  The bound of friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A
+With z = r - rho w / D (D is ``Blocks.S`` here) and P the projection on the admissible impulses, a block is solved
+where r = P(z).  The bound of friction is mu r_n (J14 Eq. 10), so P takes it at z_n: Alart and Curnier's map.  A
 friction group is worked on in units of its coefficients, y_i = r_i / mu_i against mu_i u_i, where its admissible set is
 the disc, or the regular polygon, of radius r_n; this covers unequal coefficients, torsion and rolling.
 
@@ -33,7 +33,7 @@ def residual(blocks, r, w, first, last):
     worst = 0.0  # its square, which takes no root of each block
     for b in range(first, last):
         i = blocks.start[b]
-        kind, d = blocks.kind[b], blocks.D[i]
+        kind, d = blocks.kind[b], blocks.S[i]
         x, y = w[i], r[i]
         if kind == EQUALITY:
             x += blocks.mu[i] * y

@@ -72,11 +72,16 @@ def _substitute(P, b0, b1, c0, c1, c, dr):
 
 @kernel
 def attainable(P, first, last, tolerance):
-    """The tolerance, or what rounding leaves beside impulses of this size [sqrt(N s m/s)]."""
-    largest, r, D = 0.0, P.r, P.blocks.D
+    """The tolerance, less in S than in D, or what rounding leaves beside impulses of this size [sqrt(N s m/s)].
+
+    Only normals that press or approach count: for others both scales are the same.
+    """
+    largest, least, r, u, D, S = 0.0, 1.0, P.r, P.u, P.blocks.D, P.blocks.S
     for i in range(first, last):
         largest = max(largest, D[i] * r[i] * r[i])
-    return max(tolerance, ROUNDING * np.sqrt(largest))
+        if r[i] != 0.0 or u[i] < -tolerance * np.sqrt(D[i]):
+            least = min(least, D[i] / S[i])
+    return max(tolerance * np.sqrt(least), ROUNDING * np.sqrt(largest))
 
 
 @kernel

@@ -225,3 +225,11 @@ def make_factors(dense, pieces, blocks, products):
     """For dense matrices of so many rows, and sparse ones of so many pieces, blocks and products besides the least."""
     least = 16 * pieces + 16
     return allocate(Factors, dense=dense, C=pieces, fill=blocks + least, terms=products + least)
+
+
+def spread_rows(count):
+    """``count``, or a few more: rows of an odd number of cache lines, so that a column does not lie in few of its sets.
+
+    Of 512 numbers each, all entries of a column have the same place in the cache (LU factors of 231 rows 240 -> 800 us).
+    """
+    return 8 * (-(-count // 8) | 1) if count else 0
