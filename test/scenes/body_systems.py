@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mb_contact.core.solve.assemble import spread_scales
-from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.system import (
     BLOCKS,
@@ -68,11 +68,11 @@ def body_system(seed=0, n_f=0, mu=0.5):
         A = rng.normal(size=(n, n))
         M[base : base + n, base : base + n] = A @ A.T + np.eye(n)
         P.bodies.M[P.bodies.mass_at[t] : P.bodies.mass_at[t + 1]] = M[base : base + n, base : base + n].ravel()
-    invert_masses(P.bodies, 0, pieces)
+    factor_masses(P.bodies, 0, pieces)
     W = J @ np.linalg.inv(M) @ J.T
     P.W[:], P.blocks.D[:], P.q[:] = W, np.diag(W), rng.normal(size=rows)
     spread_scales(P.blocks, len(sizes))
-    own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own)
+    own_compliance(P.blocks.start, P.bodies, 0, len(sizes), P.work.own, P.work.f)
     return BodySystem(P, J, M, W)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mb_contact.core.solve.assemble import scale_normals, spread_scales
-from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.own_compliance import own_compliance
 from mb_contact.core.solve.system import (
     BOX,
@@ -62,11 +62,11 @@ def coupled_trees(seed, trees=24, blocks=90, room=ROOM):
         A = 0.3 * rng.normal(size=(6 * own, 6 * own))
         M[place, place] = A @ A.T + np.eye(6 * own)
         P.bodies.M[P.bodies.mass_at[t] : P.bodies.mass_at[t + 1]] = M[place, place].ravel()
-    invert_masses(P.bodies, 0, n // 6)
+    factor_masses(P.bodies, 0, n // 6)
     W = J @ np.linalg.solve(M, J.T)
     P.blocks.D[:rows], P.q[:rows] = np.diag(W), J @ rng.normal(size=n)
     P.immobile[:rows] = rng.random(rows) < 0.1
-    own_compliance(P.blocks.start, P.bodies, 0, blocks, P.work.own)
+    own_compliance(P.blocks.start, P.bodies, 0, blocks, P.work.own, P.work.f)
     spread_scales(P.blocks, blocks)
     handle = make_system_handle(P)
     scale_normals(handle)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.system import BY_BODIES, make_factors, make_system
 from paths import DATA
 
@@ -33,7 +33,7 @@ def heap(name, room=0):
             getattr(array, field)[: len(part[field])] = part[field]
     P.bodies.M[:], P.work.before[:rows] = part["M"].ravel(), part["before"]
     P.bodies.pieces[:bodies], P.bodies.first_piece[1] = np.arange(bodies), bodies
-    invert_masses(P.bodies, 0, bodies)
+    factor_masses(P.bodies, 0, bodies)
     return P._replace(factors=make_factors(0, bodies, 4000, 8000)), part["warm"]
 
 

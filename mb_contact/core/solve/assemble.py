@@ -20,7 +20,7 @@ from mb_contact.core.constraints.gear import combine_gears
 from mb_contact.core.constraints.row_by_joints import row_by_joints
 from mb_contact.core.constraints.rows import row_sides
 from mb_contact.core.jit import TRUTH, kernel, on_demand, part, sweep
-from mb_contact.core.solve.by_bodies import invert_masses
+from mb_contact.core.solve.by_bodies import factor_masses
 from mb_contact.core.solve.by_nodes import GONE
 from mb_contact.core.solve.draft import leader_of
 from mb_contact.core.solve.elimination import eliminate_velocities
@@ -49,7 +49,8 @@ TILTED = 1e-15  #: of a contact's compliance across: normals that meet the one a
 SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more closely
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
-PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies
+PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies,
+TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities: M^-1 and factors, which by rows only acting rows take
 COUPLED = 0.1  #: of mu |W_nt|, mu up to 1, the least scale of a normal; more would change how redundant contacts share
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
@@ -66,7 +67,7 @@ def choose_face(P, only_rows):
             t = P.bodies.tree_of[c]
             if c == P.bodies.tree[t]:
                 n = P.bodies.tree[t + 1] - P.bodies.tree[t]
-                by_bodies += float(PIECE * n) ** 3 if n > 1 else 0.0
+                by_bodies += TREE_COST * float(PIECE * n) ** 3 if n > 1 else 0.0
             by_bodies += PIECE_COST
     fits = P.count[ROWS] <= P.factors.A.shape[0]
     P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
@@ -95,11 +96,11 @@ def try_by_nodes(P, draft, tree, kin, art, compliance, rows, first_bilateral):
 
 @on_demand(TRUTH)
 def assemble_by_bodies(P, draft, tree, kin, rows):
-    """J, M and M^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
+    """J, M and U^-1 of the islands' trees, and the diagonal of W into D; False where J does not fit."""
     bodies = P.bodies
     start = P.blocks.start
     tree_masses(tree, kin, draft, bodies)
-    invert_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
+    factor_masses(bodies, 0, bodies.first_piece[P.count[ISLANDS]])
     bodies.entry[0] = 0
     used = 0  # rows of J
     for b in range(P.count[BLOCKS]):
@@ -115,7 +116,7 @@ def assemble_by_bodies(P, draft, tree, kin, rows):
             draft.where[bodies.piece[e]] = -1
         if used < 0:
             return False
-    own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own)
+    own_compliance(start, bodies, 0, P.count[BLOCKS], P.work.own, P.work.f)
     for b in range(P.count[BLOCKS]):
         for a in range(start[b + 1] - start[b]):
             P.blocks.D[start[b] + a] = P.work.own[b, a, a]

@@ -59,9 +59,9 @@ class Bodies(NamedTuple):
     tree: Annotated[Integers, "T + 1"]  #: first piece of a tree
     tree_of: Annotated[Integers, "C"]
     place: Annotated[Integers, "N"]  #: of each velocity among the pieces' 6 C
-    mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and M_inv
+    mass_at: Annotated[Integers, "T + 1"]  #: where a tree's matrix starts in M and U_inv
     M: Annotated[Reals, "masses"]  #: dense matrices of the trees one after the other, padded to whole pieces with ones
-    M_inv: Annotated[Reals, "masses"]
+    U_inv: Annotated[Reals, "masses"]  #: upper triangular, M = U U*
     pieces: Annotated[Integers, "2 * C"]  #: the islands' pieces, one island after the other, and those of a part
     first_piece: Annotated[Integers, "B + 1"]
 
