@@ -15,16 +15,17 @@ import numpy as np
 from mb_contact.core.jit import INTEGER, REAL, kernel, on_demand
 from mb_contact.core.solve.central_path import follow_central_path
 from mb_contact.core.solve.newton import LARGE, NO_MOTION, OVER_BUDGET, SOLVED, TIGHT, TOO_LARGE, solve_island
-from mb_contact.core.solve.newton_step import copy_rows, evaluate
+from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
-from mb_contact.core.solve.system import BY_BODIES, ISLANDS
-from mb_contact.core.solve.worst_part import pose_worst_part, take_part
+from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS
+from mb_contact.core.solve.worst_part import pose_part, take_part
 
 RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
 CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
 LONG = 400  #: and so many behind its first other start
 NEARLY = 120  #: Newton steps from one start of an island that is near its solution
 CREEPS = 1e-5  #: residual of a small island up to which its first other start is on the central path too
+ACTING = 10  #: times that those contacts of a large island by rows are solved that press or are not solved
 PARTS = 3  #: times that a part of a large island is solved apart, to
 TIGHTER = 0.1  #: times the tolerance, or else to that part of the residual at least,
 TOGETHER = 6  #: and Newton steps on all of the island behind that
@@ -44,6 +45,47 @@ def first_share(P, island, budget):
 
 @kernel
 def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
+    """Impulses and velocities of one island into P.r, P.u: status, Newton steps, residual, as ``solve_island``.
+
+    Of a large island by rows first without the contacts that neither press nor approach.
+    """
+    status, used, now = OVER_BUDGET, 0, 0.0
+    if P.face[0] == BY_ROWS and is_large(P, island):
+        status, used, now = _solve_acting(P, island, tolerance, taken, known, budget)
+    if status != SOLVED:
+        status, steps, now = _from_starts(P, island, c0, c1, tolerance, taken, known, budget - used, rays, polish)
+        used += steps
+    return status, used, now
+
+
+@kernel
+def _solve_acting(P, island, tolerance, taken, known, budget):
+    """The island's solution from parts of it, or the impulses that stand in P.r; steps on a part count by its share."""
+    b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.start
+    first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
+    copy_rows(first, last, P.r, kept)
+    now = evaluate(P, b0, b1, 0, 0, kept)
+    if now <= taken * tolerance:
+        return SOLVED, used, now
+    for _ in range(ACTING):
+        if used >= budget or not pose_part(P, island, tolerance):
+            break
+        blocks = P.island[part + 1] - P.island[part]
+        most = (budget - used) * (b1 - b0) // blocks
+        status, steps, _ = _from_starts(P, part, 0, 0, tolerance, TIGHT, known, min(budget, most), False, True)
+        used, known = used + steps * blocks // (b1 - b0), False
+        if status != SOLVED:
+            break
+        take_part(P)
+        now = evaluate(P, b0, b1, 0, 0, P.r)
+        if now <= attainable(P, first, last, tolerance):
+            return SOLVED, used, now
+    copy_rows(first, last, kept, P.r)
+    return OVER_BUDGET, used, now
+
+
+@kernel
+def _from_starts(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
     """``solve_island`` by turns: from the impulses in P.r, from another start, of small islands from where that led.
 
     The other start of a small island is a solution of its polyhedral problem; that of a large one, and of one with too
@@ -101,7 +143,7 @@ def _solve_parts(P, island, c0, c1, tolerance, budget, polish):
     copy_rows(first, last, P.r, kept)
     for _ in range(PARTS):
         now = evaluate(P, b0, b1, c0, c1, kept)  # the velocities of Newton steps far from a solution are less exact
-        if used >= budget or not pose_worst_part(P, island, tolerance):
+        if used >= budget or not pose_part(P, island, tolerance):
             return OVER_BUDGET, used, now
         blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_piece[part], P.bodies.first_piece[part + 1]
         most = min(RESTART, (budget - used) * (b1 - b0) // blocks)
