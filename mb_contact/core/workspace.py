@@ -222,6 +222,7 @@ class Solution(NamedTuple):
 
     q: Annotated[Reals, "R"]  #: free velocity plus offset [m/s, rad/s]
     r: Annotated[Reals, "R"]  #: impulses [N s, N m s]
+    solved: Annotated[Integers, 1]  #: 1 where ``problem.solve`` has found them, 0 where another solver does
     u: Annotated[Reals, "R"]  #: velocities of the rows after the step, plus offset
     before: Annotated[Reals, "R"]  #: and at its start
     residuals: Annotated[Reals, 4]  #: the last certificate: see solve/certificate.py

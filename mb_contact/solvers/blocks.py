@@ -111,7 +111,8 @@ def solve_blocks(
     order, islands = _islands(W, size)
     starts = np.cumsum(size) - size
     source = np.concatenate([np.arange(starts[b], starts[b] + size[b]) for b in order] or [order])
-    P = make_system(max(rows, 1), max(blocks, 1), 0, max(rows, 1), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    room, none = (2 * max(rows, 1), 2 * max(blocks, 1)), np.zeros(0, np.int64)  # for a part of an island
+    P = make_system(*room, 0, max(rows, 1), none, none)
     P.count[BLOCKS], P.count[ROWS], P.count[ISLANDS] = blocks, rows, len(islands) - 1
     P.blocks.kind[:blocks], P.blocks.n_f[:] = np.asarray(kind, np.int64)[order], n_f
     P.blocks.start[1 : blocks + 1] = np.cumsum(size[order])

@@ -70,6 +70,15 @@ def _less_four(A, i, k, first, end):
         j += ONE
 
 
+@sweep
+def _reduced(A, i, k, first):
+    """``A[i, k]`` less what the pivots from ``first`` on take of it, rounded as in ``_less_four``: equal rows cancel."""
+    x = A[i, k]
+    for p in range(first, k):
+        x -= A[i, p] * A[p, k]
+    return x
+
+
 @kernel
 def lu_factor(A, m, order):
     """Factor the leading m x m block of A in place, ``order`` (m,) records row swaps; False if singular.
@@ -85,12 +94,9 @@ def lu_factor(A, m, order):
         for k in range(first, last):
             best, largest = k, 0.0
             for i in range(k, size):
-                x = A[i, k]
-                for p in range(first, k):
-                    x -= A[i, p] * A[p, k]
-                A[i, k] = x
-                if abs(x) > largest:
-                    best, largest = i, abs(x)
+                A[i, k] = _reduced(A, i, k, first)
+                if abs(A[i, k]) > largest:
+                    best, largest = i, abs(A[i, k])
             order[k] = best
             if not largest > 0.0:
                 return False

@@ -73,7 +73,7 @@ def _solve_acting(P, island, tolerance, taken, known, budget):
         blocks = P.island[part + 1] - P.island[part]
         most = (budget - used) * (b1 - b0) // blocks
         status, steps, _ = _from_starts(P, part, 0, 0, tolerance, TIGHT, known, min(budget, most), False, True)
-        used, known = used + steps * blocks // (b1 - b0), False
+        used, known = used - (-steps * blocks // (b1 - b0)), False
         if status != SOLVED:
             break
         take_part(P)

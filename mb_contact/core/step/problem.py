@@ -60,6 +60,7 @@ def assemble_problem(h):
     for i in range(rows_in_use(h)):
         h.sol.ray[i] = 0.0
         h.sol.pushed[i] = 0.0
+    h.sol.solved[0] = 0
     ties = h.solver[TIED] != 0.0 and rows_in_use(h) <= h.system.W.shape[0]
     only_rows = h.solver[ONLY_ROWS] != 0.0 or ties
     h.system.tied[0] = 0
@@ -209,6 +210,7 @@ def solve(h, purpose):
         h.sol.r[P.source[i]] += P.r[i]
     h.work.info[STAGE] = stage
     h.work.info[ITERATIONS] = total
+    h.sol.solved[0] = 1
     return OK
 
 

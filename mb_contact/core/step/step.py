@@ -209,7 +209,7 @@ def solve_corrected(h):
 def _misses(h):
     """Whether impulses that solve the problem as it is posed by bodies are off by the certificate."""
     worst = max(h.sol.residuals[GAP], h.sol.residuals[INFEASIBLE], h.sol.loops[0])
-    posed = h.system.count[BLOCKS] > 0 and h.system.face[0] == BY_BODIES
+    posed = h.sol.solved[0] != 0 and h.system.count[BLOCKS] > 0 and h.system.face[0] == BY_BODIES
     return posed and worst > h.solver[TOLERANCE] and h.work.info[STAGE] != SOLVER_OVER_BUDGET
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.by_bodies import apply_bodies, gather, scatter, weigh
+import mb_contact as mb
+from mb_contact.core.solve.by_bodies import apply_bodies, factor_masses, gather, scatter, weigh
+from mb_contact.core.solve.system import make_system
+from mb_contact.dynamics.joint_space import mass_matrix
 from scenes.body_systems import body_system
 
-pytestmark = pytest.mark.nojit
 
 
+@pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
 def test_the_parts_of_the_operator(seed):
     P, J, M, W = body_system(seed)
@@ -30,13 +33,46 @@ def test_the_parts_of_the_operator(seed):
     np.testing.assert_allclose(u, W @ x, atol=1e-12)
 
 
-def test_inverse_masses_are_symmetric_and_exact():
+@pytest.mark.nojit
+def test_roots_of_masses_are_upper_triangular_and_exact():
     P, _, M, _ = body_system(4)
-    tree = P.bodies.M_inv[P.bodies.mass_at[1] : P.bodies.mass_at[2]].reshape(12, 12)  # of two pieces
-    np.testing.assert_array_equal(tree, tree.T)
-    np.testing.assert_allclose(tree @ M[6:18, 6:18], np.eye(12), atol=1e-11)
+    root = P.bodies.U_inv[P.bodies.mass_at[1] : P.bodies.mass_at[2]].reshape(12, 12)  # of two pieces
+    np.testing.assert_array_equal(root, np.triu(root))
+    np.testing.assert_allclose(root.T @ root @ M[6:18, 6:18], np.eye(12), atol=1e-11)
 
 
+def solved_exactly(M, f):
+    """M^-1 f by Cholesky's method in numbers of 64 bits behind the point."""
+    L, x = M.astype(np.longdouble), f.astype(np.longdouble)
+    for k in range(len(M)):
+        L[k, k] = np.sqrt(L[k, k])
+        L[k + 1 :, k] /= L[k, k]
+        L[k + 1 :, k + 1 :] -= np.outer(L[k + 1 :, k], L[k + 1 :, k])
+        x[k] = (x[k] - L[k, :k] @ x[:k]) / L[k, k]
+    for k in reversed(range(len(M))):
+        x[k] = (x[k] - L[k + 1 :, k] @ x[k + 1 :]) / L[k, k]
+    return x
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no numbers with more digits here")
+def test_contacts_of_long_chains_move_as_they_should():
+    """Neighbours in a chain of 96 links pushed apart; M^-1 itself would move them by 1e-10 of what it should."""
+    n = 96
+    sim = mb.Simulator(mb.pendulum(n, "j14").scene())
+    q = np.cumsum(np.random.default_rng(0).normal(size=n))
+    M = mass_matrix(sim.world, np.diff(q, prepend=0.0))
+    P = make_system(1, 1, 0, 1, np.array([n // 6]), np.arange(n))
+    P.bodies.M[:], P.bodies.pieces[: n // 6] = M.ravel(), np.arange(n // 6)
+    factor_masses(P.bodies, 0, n // 6)
+    row, v = np.zeros(n), np.zeros(n)
+    row[60:63] = 1.0, -0.7, 0.4
+    weigh(P.bodies, 0, n // 6, row.copy(), v)
+    exact = row @ solved_exactly(M, row)
+    assert row @ v == pytest.approx(float(exact), rel=2e-13)
+    assert abs(row @ np.linalg.inv(M) @ row / exact - 1.0) > 1e-11
+
+
+@pytest.mark.nojit
 def test_other_pieces_and_rows_are_left_alone():
     P, J, *_ = body_system(1)
     f, u = np.full(24, 7.0), np.full(len(J), 7.0)
