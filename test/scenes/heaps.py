@@ -3,10 +3,10 @@
 
 """Captured steps of heaps of free bodies, as systems by bodies.
 
-test/data/heap_of_50.npz: 50 spheres, boxes, capsules and cylinders that settle in a bin; heap_of_16.npz: 16 boxes
-that touch each other, of 22 that fall into one.  A file has the contacts of one island (``kind``, ``start``, ``mu``), their rows J in entries of six
-velocities of a body (``entry``, ``piece``, ``at``), the mass matrices M, the scales D and S, q, the impulses and
-velocities before (``warm``, ``before``).
+test/data/heap_of_50.npz: 50 spheres, boxes, capsules and cylinders that settle in a bin; heap_of_16.npz: 16 boxes that
+touch each other, of 22 that fall into one.  A file has the contacts of one island (``kind``, ``start``, ``mu``), their
+rows J in entries of six velocities of a body (``entry``, ``piece``, ``at``), the mass matrices M, the scales D and S,
+q, the impulses and velocities before (``warm``, ``before``).
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def _less_four(A, i, k, first, end):
 
 @sweep
 def _reduced(A, i, k, first):
-    """``A[i, k]`` less what the pivots from ``first`` on take of it, rounded as in ``_less_four``: equal rows cancel."""
+    """``A[i, k]`` less what the pivots from ``first`` on take of it, rounded as in rows: equal rows leave zero."""
     x = A[i, k]
     for p in range(first, k):
         x -= A[i, p] * A[p, k]

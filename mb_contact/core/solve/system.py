@@ -230,8 +230,8 @@ def make_factors(dense, pieces, blocks, products):
 
 
 def spread_rows(count):
-    """``count``, or a few more: rows of an odd number of cache lines, so that a column does not lie in few of its sets.
+    """``count`` or a few more: rows of an odd number of cache lines, whose columns use all sets of the cache.
 
-    Of 512 numbers each, all entries of a column have the same place in the cache (LU factors of 231 rows 240 -> 800 us).
+    Those of rows of 512 numbers use few (LU factors of 231 rows 240 -> 800 us).
     """
     return 8 * (-(-count // 8) | 1) if count else 0

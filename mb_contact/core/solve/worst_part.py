@@ -6,11 +6,12 @@
     u' = W' r' + q',    q' = u - W' r'  at the impulses and velocities of the island.
 
 By rows it is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some ten.
-Its solution is the island's unless other contacts approach, which are then in the next part.
+Its solution is the island's, unless other contacts approach then: these are in the next part.
 
-By bodies:  A few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change.  More
-steps on all of them would change the states of these contacts one after the other.  So all contacts of the bodies that
-they touch are solved apart, while the impulses of all other contacts stay as they are.  Then few Newton steps on the whole island take what that changes at the part's neighbours.
+By bodies a few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change,
+and more steps on all of them would change the states of these one after the other.  So all contacts of the bodies that
+they touch are solved apart, while the impulses of all other contacts stay as they are.  Then few Newton steps on the
+whole island take what that changes at the part's neighbours.
 """
 
 from mb_contact.core.jit import TRUTH, on_demand, sweep

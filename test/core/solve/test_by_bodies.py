@@ -15,7 +15,6 @@ from mb_contact.dynamics.joint_space import mass_matrix
 from scenes.body_systems import body_system
 
 
-
 @pytest.mark.nojit
 @pytest.mark.parametrize("seed", range(3))
 def test_the_parts_of_the_operator(seed):

@@ -248,7 +248,7 @@ def test_parts_stay_within_the_budget():
 
 
 def few_act(count, acting, velocity=5.0):
-    """W, q and mu of so many coupled contacts, of which all but the ``acting`` ones part at about ``velocity`` [m/s]."""
+    """W, q and mu of so many coupled contacts; all but the ``acting`` ones part at about ``velocity`` [m/s]."""
     rng = np.random.default_rng([count, len(acting)])
     A = rng.normal(size=(3 * count, 60)) / np.sqrt(60.0)
     q = rng.normal(size=3 * count)

@@ -62,8 +62,9 @@ def test_a_limit_out_of_reach_comes_in_when_impulses_drive_the_joint_past_it():
 
 def tower():
     """Ten boxes on each other, posed by bodies with masses that are off by 2e-7, and how far its step's solution is."""
-    boxes = tuple(Primitive(f"box_{i}", "box", (0.1,) * 3, Pose((0.0, 0.0, 0.05 + 0.1 * i)), "free", 1.0) for i in range(10))
-    sim = mb.Simulator(Scene(primitives=boxes, ground=Ground()))
+    places = [Pose((0.0, 0.0, 0.05 + 0.1 * i)) for i in range(10)]
+    boxes = [Primitive(f"box_{i}", "box", (0.1,) * 3, pose, "free", 1.0) for i, pose in enumerate(places)]
+    sim = mb.Simulator(Scene(primitives=tuple(boxes), ground=Ground()))
     pose(sim)
     P, context = sim.context.system, sim.context
     assert P.face[0] == BY_BODIES
