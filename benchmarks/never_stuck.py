@@ -10,8 +10,8 @@
     tower_N, leaning_N N boxes on each other: upright, and each 0.2/N of a box's two widths farther out, which topples
     wedge, table_top, wheel_and_hub    scenes of config/
     shake_R            two arms grip a box, lift and shake it; R is its mass over that of a finger (0.12 kg)
-    pendulum_N, pendulum_j12_N         the papers' pendulums, J14 and J12 as printed; above 30 links by the midpoint rule
-                                       in steps of 0.2 ms: at 1 ms their links turn by radians a step
+    pendulum_N, pendulum_j12_N         the papers' pendulums, J14 and J12 as printed; above 30 links midpoint rule in
+                                       steps of 0.2 ms: at 1 ms their links turn by radians a step
 
 The arms are those of config/dual_arm_lift.yaml under the example's operational-space impedance (a PD law of both
 hands), grip 25 N, shaken along x and z by 20 mm at 2 and 3 Hz.  From 1.2e-5 to 1200 kg only the box's mass differs, but
