@@ -50,14 +50,17 @@ SUSPECT = 1e-9  #: of the largest compliance: rows below are looked at more clos
 FLOOR = 1e-4  #: scale of an immobile row, as a part of its terms,
 LEAST = 1e-6  #: and as a part of the largest compliance
 PIECE_COST = 4e3  #: multiply-adds that a piece costs by bodies,
-TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities: M^-1 and factors, which by rows only acting rows take
+TREE_COST = 4.0  #: and times n^3 those of a tree of n velocities; by rows only contacts that act are factored
 COUPLED = 0.1  #: of mu |W_nt|, mu up to 1, the least scale of a normal; more would change how redundant contacts share
 DENSE_LIMIT = 512  #: rows above which the operator is never dense
 
 
 @kernel
-def choose_face(P, only_rows):
-    """By rows or by bodies, whichever takes fewer multiply-adds; ``only_rows`` where no bodies' masses are known."""
+def choose_face(P, only_rows, n_rows):
+    """By rows or by bodies, whichever takes fewer multiply-adds; ``only_rows`` where no bodies' masses are known.
+
+    W holds all ``n_rows`` rows of the step, those too that stand in no block.
+    """
     by_rows = 0.0
     by_bodies = 0.0
     for i in range(P.count[ISLANDS]):
@@ -69,7 +72,7 @@ def choose_face(P, only_rows):
                 n = P.bodies.tree[t + 1] - P.bodies.tree[t]
                 by_bodies += TREE_COST * float(PIECE * n) ** 3 if n > 1 else 0.0
             by_bodies += PIECE_COST
-    fits = P.count[ROWS] <= P.factors.A.shape[0]
+    fits = n_rows <= P.W.shape[0]
     P.face[0] = BY_ROWS if only_rows or (by_rows <= by_bodies and fits) else BY_BODIES
 
 

@@ -60,11 +60,11 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
 
 @kernel
 def _solve_acting(P, island, tolerance, taken, known, budget):
-    """The island's solution from parts of it, or the impulses that stand in P.r; steps on a part count by its share."""
+    """The island's solution from parts of it, or impulses to go on from; steps on a part count by its share."""
     b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.start
     first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
     copy_rows(first, last, P.r, kept)
-    now = evaluate(P, b0, b1, 0, 0, kept)
+    before = now = evaluate(P, b0, b1, 0, 0, kept)
     if now <= taken * tolerance:
         return SOLVED, used, now
     for _ in range(ACTING):
@@ -80,7 +80,8 @@ def _solve_acting(P, island, tolerance, taken, known, budget):
         now = evaluate(P, b0, b1, 0, 0, P.r)
         if now <= attainable(P, first, last, tolerance):
             return SOLVED, used, now
-    copy_rows(first, last, kept, P.r)
+    if not now < before:
+        copy_rows(first, last, kept, P.r)
     return OVER_BUDGET, used, now
 
 

@@ -16,7 +16,7 @@ whole island take what that changes at the part's neighbours.
 
 from mb_contact.core.jit import TRUTH, on_demand, sweep
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton_step import apply_operator, copy_rows
+from mb_contact.core.solve.newton_step import apply_operator, attainable, copy_rows
 from mb_contact.core.solve.system import BY_BODIES, ISLANDS
 
 WORST = 1e-3  #: residual of a contact that is not solved, in parts of the largest
@@ -37,7 +37,8 @@ def pose_part(P, island, tolerance):
     for b in range(b0, b1):
         now = residual(blocks, P.r, P.u, b, b + 1)
         error[blocks.start[b]], largest = now, max(largest, now)
-    least = max(tolerance, WORST * largest) if by_bodies else tolerance
+    first, last = blocks.start[b0], blocks.start[b1]
+    least = max(tolerance, WORST * largest) if by_bodies else attainable(P, first, last, tolerance)
     for c in range(c0, c1 if by_bodies else c0):
         marked[bodies.pieces[c]] = 0
     for b in range(b0, b1 if by_bodies else b0):
@@ -107,7 +108,7 @@ def _copy_pieces(P, part, c0, c1):
 
 @sweep
 def take_part(P):
-    """The impulses of the part, which ``pose_worst_part`` has appended, into those of the island."""
+    """The impulses of the part, which ``pose_part`` has appended, into those of the island."""
     part = P.count[ISLANDS]
     for i in range(P.blocks.start[P.island[part]], P.blocks.start[P.island[part + 1]]):
         P.r[P.origin[i]] = P.r[i]

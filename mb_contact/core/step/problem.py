@@ -96,11 +96,11 @@ def assemble_system(h, P, rows, bil, blocks, only_rows):
     sort_islands(P, h.draft, rows)
     if P.count[BLOCKS] == 0:
         return OK
-    choose_face(P, only_rows or h.art.aggregates.base.shape[0] > 0)
+    n_rows = info[FIRST] + info[COUNT] + info[GEARS]
+    choose_face(P, only_rows or h.art.aggregates.base.shape[0] > 0, n_rows)
     if not only_rows and try_by_nodes(P, h.draft, h.tree, h.kin, h.art, h.compliance, rows, info[FIRST]):
         return OK
     if P.face[0] == BY_ROWS:
-        n_rows = info[FIRST] + info[COUNT] + info[GEARS]
         assemble_by_rows(P, h.tree, h.kin, h.art, h.compliance, rows, bil, n_rows)
     elif not assemble_by_bodies(P, h.draft, h.tree, h.kin, rows):
         return SYSTEM_TOO_SMALL

@@ -48,12 +48,14 @@ def test_the_cheaper_face_is_taken():
     sim = two_balls(-1e-4)
     pose(sim)
     P, handle = sim.context.system, make_system_handle(sim.context.system)
-    choose_face(handle, False)
+    choose_face(handle, False, 0)
     assert P.face[0] == BY_ROWS  # nine rows
+    choose_face(handle, False, len(P.W) + 1)
+    assert P.face[0] == BY_BODIES  # of more rows, most of them in no block, W has no room for all
     P.blocks.start[P.island[1]] = 100  # as if there were a hundred
-    choose_face(handle, False)
+    choose_face(handle, False, 0)
     assert P.face[0] == BY_BODIES
-    choose_face(handle, True)
+    choose_face(handle, True, 0)
     assert P.face[0] == BY_ROWS
 
 
