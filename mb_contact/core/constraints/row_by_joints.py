@@ -10,9 +10,10 @@ alone, not all down to the root.
 """
 
 from mb_contact.core.jit import kernel, sweep
-from mb_contact.core.tree.spatial import STILL, gathered, spatial, spatial_dot, spatial_sum, vector
+from mb_contact.core.tree.spatial import STILL, ZERO, gathered, spatial, spatial_dot, spatial_sum, vector
 
-NOISE = 1e-14  #: part of the largest entry of the 6-vectors on the way that is rounding
+NOISE = 1e-14  #: part of the largest entry of the 6-vectors on the way that is rounding,
+FAR = 4e-15  #: and of what they are times the distance of the bodies from the origin: arms are differences of places
 
 
 @kernel
@@ -27,7 +28,7 @@ def row_by_joints(tree, kin, rows, row, freedom, share):
     a, b = rows.body_a[row], rows.body_b[row]
     on_a = spatial(rows.on_a, row) if a >= 0 else STILL
     on_b = spatial(rows.on_b, row) if b >= 0 else STILL
-    least, count = 0.0, 0
+    least, count = max(_noise_afar(kin, a, on_a), _noise_afar(kin, b, on_b)), 0
     while a != b:
         if a > b:
             count, least = _take_joint(tree, kin, a, on_a, least, freedom, share, count)
@@ -55,6 +56,12 @@ def _take_joint(tree, kin, k, force, least, freedom, share, count):
             freedom[count], share[count] = d, x
             count += 1
     return count, least
+
+
+@sweep
+def _noise_afar(kin, k, force):
+    """Rounding of the moment of a 6-vector on body k, whose arm is a difference of places; -1 is the inertial frame."""
+    return FAR * _largest(vector(kin.p, k) + ZERO) * _largest(force) if k >= 0 else 0.0
 
 
 @sweep

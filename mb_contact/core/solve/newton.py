@@ -215,7 +215,9 @@ def solve_island(P, island, c0, c1, tolerance, taken, known, budget, longer, ray
                 for i in range(first, last):
                     k.rest[i] = P.r[i] + room * (P.r[i] - k.anchor[i])
                 now = evaluate(P, b0, b1, c0, c1, k.rest)
-                best = _keep_best(P, first, last, now, best)
+                if now < best:
+                    best = _keep_best(P, first, last, now, best)
+                    enough = attainable(P, first, last, tolerance)
         elif since >= PATIENCE or circle or not now < np.inf:
             rho = OTHER_RHO if rho == RHO else RHO
             floor = 3.0 * eps

@@ -3,11 +3,11 @@
 
 """The search for a solution of an island: Newton steps (``newton.py``) from the last impulses, then by other means.
 
+Of a large island a part may be solved alone (``parts.py``): by rows at once, the contacts that press or approach; by
+bodies in a step, what some Newton steps have left unsolved.
 Where contacts jam in their states Newton steps do not find others.  A small island begins anew at a solution of its
-polyhedral problem (``pivoting.py``).  Of a large one, where a step poses it by bodies, the part that is not solved is
-solved apart (``worst_part.py``); where that does not help it begins anew near the middle of all solutions
-(``central_path.py``), as small ones do whose impulses creep near a solution.  A problem posed by nodes is posed by
-bodies then (``step/problem.py``).
+polyhedral problem (``pivoting.py``), a large one near the middle of all solutions (``central_path.py``), as small ones
+do whose impulses creep near a solution.  A problem posed by nodes is posed by bodies then (``step/problem.py``).
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ from mb_contact.core.jit import INTEGER, REAL, kernel, on_demand
 from mb_contact.core.solve.central_path import follow_central_path
 from mb_contact.core.solve.newton import LARGE, NO_MOTION, OVER_BUDGET, SOLVED, TIGHT, TOO_LARGE, solve_island
 from mb_contact.core.solve.newton_step import attainable, copy_rows, evaluate
+from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.pivoting import fits, start_elsewhere
 from mb_contact.core.solve.system import BY_BODIES, BY_ROWS, ISLANDS
-from mb_contact.core.solve.worst_part import pose_part, take_part
 
 RESTART = 40  #: most Newton steps from one start, twice as many behind each other start,
 CENTRE = 15  #: but of a large island from the impulses of the last step only so many,
@@ -51,7 +51,7 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
     """
     status, used, now = OVER_BUDGET, 0, 0.0
     if P.face[0] == BY_ROWS and is_large(P, island):
-        status, used, now = _solve_acting(P, island, tolerance, taken, known, budget)
+        status, used, now = _solve_acting(P, island, tolerance, taken, known, budget, rays, polish)
     if status != SOLVED:
         status, steps, now = _from_starts(P, island, c0, c1, tolerance, taken, known, budget - used, rays, polish)
         used += steps
@@ -59,29 +59,25 @@ def search(P, island, c0, c1, tolerance, taken, known, budget, rays, polish):
 
 
 @kernel
-def _solve_acting(P, island, tolerance, taken, known, budget):
+def _solve_acting(P, island, tolerance, taken, known, budget, rays, polish):
     """The island's solution from parts of it, or impulses to go on from; steps on a part count by its share."""
-    b0, b1, part, kept = P.island[island], P.island[island + 1], P.count[ISLANDS], P.work.start
-    first, last, used = P.blocks.start[b0], P.blocks.start[b1], 0
-    copy_rows(first, last, P.r, kept)
-    before = now = evaluate(P, b0, b1, 0, 0, kept)
+    b0, b1, part, used = P.island[island], P.island[island + 1], P.count[ISLANDS], 0
+    now = evaluate(P, b0, b1, 0, 0, P.r)
     if now <= taken * tolerance:
         return SOLVED, used, now
     for _ in range(ACTING):
         if used >= budget or not pose_part(P, island, tolerance):
             break
         blocks = P.island[part + 1] - P.island[part]
-        most = (budget - used) * (b1 - b0) // blocks
-        status, steps, _ = _from_starts(P, part, 0, 0, tolerance, TIGHT, known, min(budget, most), False, True)
+        most = min(budget, (budget - used) * (b1 - b0) // blocks)
+        status, steps, _ = _from_starts(P, part, 0, 0, tolerance, taken, known, most, rays, polish)
         used, known = used - (-steps * blocks // (b1 - b0)), False
         if status != SOLVED:
             break
         take_part(P)
         now = evaluate(P, b0, b1, 0, 0, P.r)
-        if now <= attainable(P, first, last, tolerance):
+        if now <= attainable(P, P.blocks.start[b0], P.blocks.start[b1], tolerance):
             return SOLVED, used, now
-    if not now < before:
-        copy_rows(first, last, kept, P.r)
     return OVER_BUDGET, used, now
 
 

@@ -152,7 +152,6 @@ class Vectors(NamedTuple):
     anchor: Annotated[Reals, "R"]  #: impulses that the anchored problem is drawn to
     best: Annotated[Reals, "R"]
     kept: Annotated[Reals, "R"]  #: the best of all starts
-    start: Annotated[Reals, "R"]  #: impulses before parts of an island
     zero: Annotated[Reals, "R"]
     f: Annotated[Reals, "6 * C"]  #: impulses on the pieces
     v: Annotated[Reals, "6 * C"]  #: velocities of the pieces
@@ -165,7 +164,7 @@ class System(NamedTuple):
     count: Annotated[Integers, 3]  #: blocks, rows, islands
     blocks: Blocks
     source: Annotated[Integers, "R"]  #: the caller's number of each row
-    origin: Annotated[Integers, "R"]  #: row of the island that a row of its part is (``worst_part.py``)
+    origin: Annotated[Integers, "R"]  #: row of the island that a row of its part is (``parts.py``)
     immobile: Annotated[Integers, "R"]  #: 1 where nothing moves along a row: its compliance is rounding
     q: Annotated[Reals, "R"]
     r: Annotated[Reals, "R"]

@@ -4,8 +4,7 @@
 """From rows to impulses, shared by steps, impacts and the closing of loops.
 
 Each of them poses its rows, drafts the blocks of its contacts and writes free velocities and warm impulses; then
-``assemble_problem`` and ``solve`` are called, and it goes on with the impulses.  The two are called from Python: Numba
-compiles what a kernel calls into that kernel once more, and the solver is the largest of all.
+``assemble_problem`` and ``solve`` are called, and it goes on with the impulses.
 """
 
 import numpy as np

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mb_contact as mb
 from mb_contact.core.solve.assemble import assemble_by_bodies, choose_face, scale_normals, set_velocities, spread_scales
 from mb_contact.core.solve.by_bodies import apply_bodies
 from mb_contact.core.solve.system import (
@@ -15,6 +16,7 @@ from mb_contact.core.solve.system import (
     BY_ROWS,
     CONTACT,
     EQUALITY,
+    ISLANDS,
     UNILATERAL,
     make_system,
     make_system_handle,
@@ -57,6 +59,17 @@ def test_the_cheaper_face_is_taken():
     assert P.face[0] == BY_BODIES
     choose_face(handle, True, 0)
     assert P.face[0] == BY_ROWS
+
+
+def test_a_long_chain_is_posed_by_rows_up_to_four_times_its_own_cost():
+    sim = mb.Simulator(mb.pendulum(60, "j14").scene())
+    P, handle = sim.context.system, make_system_handle(sim.context.system)
+    P.count[ISLANDS], P.bodies.first_piece[1], P.bodies.pieces[:10] = 1, 10, np.arange(10)
+    P.island[1] = 1
+    for rows, face in ((94, BY_ROWS), (97, BY_BODIES)):  # 4 60^3 = 95.2^3, and 40,000 for the pieces
+        P.blocks.start[1] = rows
+        choose_face(handle, False, 0)
+        assert P.face[0] == face
 
 
 def test_a_friction_group_shares_one_scale():

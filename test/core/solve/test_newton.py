@@ -256,6 +256,17 @@ def test_wheels_of_an_axle_that_grip_sideways_are_no_ray():
     assert slides.max() > 1e-8 > np.abs(u).min()  # one of the points slips, against its impulse
 
 
+@pytest.mark.nojit
+@pytest.mark.parametrize(
+    "r, u, part", [(0.0, 5.0, 1.0), (0.0, -1e-12, 1.0), (0.0, -1e-3, 0.1), (1e-9, 0.0, 0.1), (1e9, 0.0, 4e4)]
+)
+def test_only_normals_that_press_or_approach_tighten_the_tolerance(r, u, part):
+    """The second normal's scale is a hundred times its compliance; impulses of 1e9 leave rounding."""
+    P = make_system(2, 2, 0, 0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    P.blocks.D[:], P.blocks.S[:], P.r[1], P.u[1] = 1.0, (1.0, 100.0), r, u
+    assert newton.attainable(make_system_handle(P), 0, 2, 1e-10) == pytest.approx(part * 1e-10, rel=1e-12)
+
+
 # --- compliances many orders apart ----------------------------------------------------------------
 
 

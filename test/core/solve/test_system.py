@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mb_contact.core.solve.system import PIECE, make_factors, make_system
+from mb_contact.core.solve.system import PIECE, make_factors, make_system, spread_rows
 
 pytestmark = pytest.mark.nojit
 
@@ -32,3 +32,8 @@ def test_factors_can_be_made_larger():
     small, large = make_factors(4, 3, 0, 0), make_factors(4, 3, 100, 200)
     assert large.L.shape[0] == small.L.shape[0] + 100 and large.slot.shape == (3, 3)
     assert large.products.shape[0] == small.products.shape[0] + 200
+
+
+@pytest.mark.parametrize("rows, expected", [(0, 0), (1, 8), (8, 8), (9, 24), (17, 24), (512, 520), (520, 520)])
+def test_rows_of_dense_matrices_are_an_odd_number_of_cache_lines(rows, expected):
+    assert spread_rows(rows) == expected

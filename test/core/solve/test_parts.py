@@ -10,11 +10,11 @@ import pytest
 
 from mb_contact.core.solve.assemble import spread_scales
 from mb_contact.core.solve.laws import residual
-from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, TOO_LARGE, solve_island
+from mb_contact.core.solve.newton import NO_MOTION, OVER_BUDGET, SOLVED, TOO_LARGE, solve_island
 from mb_contact.core.solve.newton_step import evaluate
+from mb_contact.core.solve.parts import pose_part, take_part
 from mb_contact.core.solve.search import _solve_parts, search
 from mb_contact.core.solve.system import BY_ROWS, CONTACT, make_factors, make_system, make_system_handle
-from mb_contact.core.solve.worst_part import pose_part, take_part
 from mb_contact.solvers.blocks import solve_blocks
 from scenes.coupled_trees import ROOM, coupled_trees
 from scenes.heaps import heap, heap_velocities
@@ -60,6 +60,7 @@ def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(s
     copy = slice(rows, rows + len(own))
     assert end - blocks == len(part) and start[end] == copy.stop
     np.testing.assert_array_equal(P.origin[copy], own)
+    np.testing.assert_array_equal(P.work.before[copy], P.work.before[own])
     for name in ("mu", "D", "S"):
         np.testing.assert_array_equal(getattr(P.blocks, name)[copy], getattr(P.blocks, name)[own])
     np.testing.assert_array_equal(P.immobile[copy], P.immobile[own])
@@ -236,7 +237,7 @@ def test_a_heap_most_of_which_is_solved_needs_no_path():
 def test_parts_stay_within_the_budget():
     P, warm = heap("heap_of_16", BLOCKS)
     handle, found = make_system_handle(P), []
-    for budget in range(15, 24):
+    for budget in range(15, 24):  # residuals of steps that go on differ by what a part was solved to
         P.r[:ROWS] = warm
         status, steps, left = search(handle, 0, 0, BODIES, 1e-10, 1e-5, True, budget, True, False)
         assert steps <= budget and left == pytest.approx(residual(P.blocks, P.r, P.u, 0, BLOCKS))
@@ -327,3 +328,37 @@ def test_open_contacts_do_not_hide_one_that_locks_itself(own, asked):
     np.testing.assert_allclose(found.r[:2], expected, rtol=1e-6)
     assert expected[0] > 1e-3 and abs(expected[1]) < 0.4 * expected[0]
     assert not found.r[3:].any()
+
+
+def test_contacts_come_to_approach_one_after_the_other():
+    """Each impulse lets one more contact approach, which is in the next part: five parts behind the first."""
+    count, chain = 80, 5
+    W, q, mu = few_act(count, (0,))
+    W = np.eye(3 * count) + 1e-3 * W
+    for k in range(chain):
+        W[3 * k, 3 * k + 3] = W[3 * k + 3, 3 * k] = -0.45
+    q[3 : 3 * chain + 3 : 3] = 0.02 * 0.4 ** np.arange(chain)
+    taken = []
+    for room in (1, 0):
+        P, handle = by_rows(W, q, mu, room)
+        status, steps, _ = search(handle, 0, 0, 0, 1e-10, 1e-3, False, 400, True, True)
+        assert status == SOLVED and np.flatnonzero(P.r[: 3 * count : 3]).tolist() == list(range(chain + 1))
+        taken.append(steps)
+    assert taken[0] <= chain + 1 < taken[1]  # each part counts as one step of all
+
+
+@pytest.mark.nojit
+def test_a_part_that_jams_leaves_the_ray_to_the_island():
+    """Ten bodies between two contacts each: the part shows the ray first, for its share of the steps."""
+    W, q, mu = few_act(90, ())
+    W[:60] = W[:, :60] = 0.0
+    for k in range(0, 60, 6):
+        W[k : k + 6, k : k + 6] = np.kron([[1.0, -1.0], [-1.0, 1.0]], np.eye(3))
+        q[[k, k + 3]] = -1.0
+    taken = []
+    for room in (1, 0):
+        _, handle = by_rows(W, q, mu, room)
+        status, steps, _ = search(handle, 0, 0, 0, 1e-10, 1e-3, False, 400, True, True)
+        assert status == NO_MOTION
+        taken.append(steps)
+    assert taken[1] < taken[0] <= 1.3 * taken[1]

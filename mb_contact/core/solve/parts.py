@@ -1,17 +1,16 @@
 # Copyright 2026 The mb_contact authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of a large island whose contacts are not solved, as one more island behind all others.
+"""A part of a large island, as one more island behind all others; the impulses of all other contacts stay.
 
     u' = W' r' + q',    q' = u - W' r'  at the impulses and velocities of the island.
 
-By rows it is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some ten.
-Its solution is the island's, unless other contacts approach then: these are in the next part.
+By rows the part is the contacts that press or are not solved: of 100 contacts that a folded chain has near itself some
+ten.  Its solution is the island's, unless other contacts approach then: these are in the next part.
 
 By bodies a few Newton steps from the last impulses solve most contacts of a heap, but not the few whose states change,
-and more steps on all of them would change the states of these one after the other.  So all contacts of the bodies that
-they touch are solved apart, while the impulses of all other contacts stay as they are.  Then few Newton steps on the
-whole island take what that changes at the part's neighbours.
+and more steps on all of them would change the states of these one after the other.  So the part is all contacts of the
+bodies that unsolved contacts touch, and few Newton steps on the whole island follow, for the part's neighbours.
 """
 
 from mb_contact.core.jit import TRUTH, on_demand, sweep
@@ -19,41 +18,26 @@ from mb_contact.core.solve.laws import residual
 from mb_contact.core.solve.newton_step import apply_operator, attainable, copy_rows
 from mb_contact.core.solve.system import BY_BODIES, ISLANDS
 
-WORST = 1e-3  #: residual of a contact that is not solved, in parts of the largest
+WORST = 1e-3  #: by bodies, residual of a contact that is not solved, in parts of the largest
 MOST_OF_ALL = 0.4  #: blocks of the part at most, in parts of the island's
 
 
 @on_demand(TRUTH)
 def pose_part(P, island, tolerance):
-    """Append the part of an island; False where it is too large, or there is no room for it.
+    """Append the part of an island; False where it is empty or too large, or there is no room for it.
 
     P.r and P.u are impulses and velocities of the island; in the part's rows P.u is overwritten.
     """
-    blocks, bodies, error = P.blocks, P.bodies, P.work.c
-    marked = P.factors.degree  # pieces: 1 with a contact that is not solved, then 2 of a tree that the part touches
+    blocks, chosen = P.blocks, P.work.c  # of a block at its first row: 1 in the part, else 0
     b0, b1, part, by_bodies = P.island[island], P.island[island + 1], P.count[ISLANDS], P.face[0] == BY_BODIES
-    c0, c1 = bodies.first_piece[island], bodies.first_piece[island + 1]
-    largest = 0.0
-    for b in range(b0, b1):
-        now = residual(blocks, P.r, P.u, b, b + 1)
-        error[blocks.start[b]], largest = now, max(largest, now)
-    first, last = blocks.start[b0], blocks.start[b1]
-    least = max(tolerance, WORST * largest) if by_bodies else attainable(P, first, last, tolerance)
-    for c in range(c0, c1 if by_bodies else c0):
-        marked[bodies.pieces[c]] = 0
-    for b in range(b0, b1 if by_bodies else b0):
-        if error[blocks.start[b]] > least:
-            for e in range(bodies.entry[b], bodies.entry[b + 1]):
-                marked[bodies.piece[e]] = 1
+    if by_bodies:
+        _choose_neighbours(P, island, tolerance, chosen)
+    else:
+        _choose_acting(P, b0, b1, tolerance, chosen)
     end = P.island[part]
     most = min(blocks.kind.shape[0], end + int(MOST_OF_ALL * (b1 - b0)))
     for b in range(b0, b1):
-        touched = not by_bodies and error[blocks.start[b]] > least
-        for i in range(blocks.start[b], blocks.start[b + 1]):
-            touched = touched or (not by_bodies and P.r[i] != 0.0)
-        for e in range(bodies.entry[b], bodies.entry[b + 1] if by_bodies else 0):
-            touched = touched or marked[bodies.piece[e]] == 1
-        if touched:
+        if chosen[blocks.start[b]] != 0.0:
             if end == most or not _copy_block(P, b, end, by_bodies):
                 return False
             end += 1
@@ -61,13 +45,47 @@ def pose_part(P, island, tolerance):
         return False
     P.island[part + 1] = end
     if by_bodies:
-        _copy_pieces(P, part, c0, c1)
+        _copy_pieces(P, part, P.bodies.first_piece[island], P.bodies.first_piece[island + 1])
     first, last = blocks.start[P.island[part]], blocks.start[end]
     copy_rows(first, last, P.u, P.q)
-    apply_operator(P, P.island[part], end, bodies.first_piece[part], bodies.first_piece[part + 1], P.r, P.u)
+    apply_operator(P, P.island[part], end, P.bodies.first_piece[part], P.bodies.first_piece[part + 1], P.r, P.u)
     for i in range(first, last):
         P.q[i] -= P.u[i]
     return True
+
+
+@sweep
+def _choose_acting(P, b0, b1, tolerance, chosen):
+    """The blocks that press or are not solved."""
+    start = P.blocks.start
+    least = attainable(P, start[b0], start[b1], tolerance)
+    for b in range(b0, b1):
+        acts = residual(P.blocks, P.r, P.u, b, b + 1) > least
+        for i in range(start[b], start[b + 1]):
+            acts = acts or P.r[i] != 0.0
+        chosen[start[b]] = 1.0 if acts else 0.0
+
+
+@sweep
+def _choose_neighbours(P, island, tolerance, chosen):
+    """All blocks of the bodies whose contacts are not solved."""
+    blocks, bodies = P.blocks, P.bodies
+    marked = P.factors.degree  # pieces: 1 with a contact that is not solved, later 2 of a tree that the part touches
+    b0, b1, largest = P.island[island], P.island[island + 1], 0.0
+    for b in range(b0, b1):
+        now = residual(blocks, P.r, P.u, b, b + 1)
+        chosen[blocks.start[b]], largest = now, max(largest, now)
+    for c in range(bodies.first_piece[island], bodies.first_piece[island + 1]):
+        marked[bodies.pieces[c]] = 0
+    for b in range(b0, b1):
+        if chosen[blocks.start[b]] > max(tolerance, WORST * largest):
+            for e in range(bodies.entry[b], bodies.entry[b + 1]):
+                marked[bodies.piece[e]] = 1
+    for b in range(b0, b1):
+        chosen[blocks.start[b]] = 0.0
+        for e in range(bodies.entry[b], bodies.entry[b + 1]):
+            if marked[bodies.piece[e]] == 1:
+                chosen[blocks.start[b]] = 1.0
 
 
 @sweep
