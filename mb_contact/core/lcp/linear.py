@@ -111,7 +111,7 @@ def lu_factor(A, m, order):
             end = size
             while end > far and A[k, end - ONE] == 0.0:
                 end -= ONE
-            far = max(far, end)
+            far = end
             inverse = 1.0 / A[k, k]
             for i in range(k + ONE, size):
                 A[i, k] *= inverse

@@ -25,6 +25,19 @@ def test_lu_solves_the_leading_block(n):
     np.testing.assert_array_equal(factors[n:], A[n:])
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_end_early_are_factored_too(seed):
+    """Most rows have entries near the diagonal alone, some of them to the last column."""
+    rng, n = np.random.default_rng(seed), 23
+    reach = np.where(rng.random(n) < 0.3, n, 3)
+    A = np.where(np.arange(n) - np.arange(n)[:, None] < reach[:, None], rng.normal(size=(n, n)), 0.0) + 8.0 * np.eye(n)
+    b = rng.normal(size=n)
+    factors, order, x = A.copy(), np.zeros(n, np.int64), b.copy()
+    assert lu_factor(factors, n, order)
+    lu_solve(factors, n, order, x)
+    np.testing.assert_allclose(x, np.linalg.solve(A, b), atol=1e-11)
+
+
 def test_the_factors_are_those_of_the_swapped_rows():
     A = np.array([[1.0, 2.0, 0.0], [4.0, 4.0, 2.0], [2.0, 6.0, 8.0]])
     factors, order = A.copy(), np.zeros(3, np.int64)

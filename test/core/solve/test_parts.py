@@ -49,6 +49,7 @@ def expected_part(P, tolerance):
 def test_the_part_has_all_contacts_of_the_bodies_whose_contacts_are_not_solved(seed, bad):
     P, handle, W, rows, c1 = disturbed(seed, bad=bad)
     part, before, blocks = expected_part(P, 1e-10), (P.r[:rows].copy(), P.u[:rows].copy()), int(P.count[0])
+    P.work.before[:rows] = np.random.default_rng(seed).normal(size=rows)
     assert pose_part(handle, 0, 1e-10) == (part is not None)
     np.testing.assert_array_equal(P.r[:rows], before[0])
     np.testing.assert_array_equal(P.u[:rows], before[1])
