@@ -29,9 +29,8 @@ def factor_masses(bodies, c0, c1):
 def _invert_root(M, X, at, n):
     """X = U^-1, upper triangular, of M = U U* of n rows, both stored row after row from ``at`` on.
 
-    From tips to base, as forces go.  M^-1 = X* X is never formed: of a chain of 300 links it moves contacts by 1e-8
-    of what it should, and X* (X f) mostly by less than 1e-10.  Both are sums of multiples of rows, whose neighbours are
-    taken at once.
+    From tips to base, as forces go.  M^-1 = X* X is never formed: it loses digits that X* (X f) keeps (docs/design.md,
+    "Long chains").  Both steps are sums of multiples of rows, whose neighbours are taken at once.
     """
     for i in range(at, at + n * n):
         X[i] = M[i]

@@ -196,7 +196,7 @@ def limits_missed(h):
 def solve_corrected(h):
     """The problem solved again for what its operator misses of the impulse sweep; a status.
 
-    M of a chain of 300 links is so uneven (2e10) that its rounding moves contacts by up to 1e-9 of what they should be.
+    M of a long chain is so uneven that its rounding moves contacts (docs/design.md, "Long chains").
     """
     P, stage, steps = h.system, h.work.info[STAGE], h.work.info[ITERATIONS]
     for i in range(P.count[ROWS]):
