@@ -316,7 +316,7 @@ SELF_LOCKING = (  # contacts of folded chains of 300 links: W of normal and tang
 
 @pytest.mark.parametrize("own, asked", SELF_LOCKING)
 def test_open_contacts_do_not_hide_one_that_locks_itself(own, asked):
-    """Friction that pulls it inwards grows with the impulse: 400 Newton steps on the whole island ended at 1e-6 once."""
+    """Friction that pulls it inwards grows with the impulse: 400 Newton steps on all contacts ended at 1e-6 once."""
     W, q, mu = few_act(90, ())
     W[:3, :3] = 0.0
     W[:2, :2], W[2, 2], q[:3] = own, 1.0, (*asked, 0.0)
