@@ -15,7 +15,8 @@ path leads to it: for a width tau [sqrt(N s m/s)] that falls to zero each law r 
 
 (Chen, Harker, Kanzow and Smale's smoothing of the natural map; friction is rounded within its disc, polygons too).
 So all impulses are inside of their cones, no state is chosen, and a linearisation of the law has the form of
-``laws.py``, dr = c - G du, bounded by 1 / (EPS D).
+``laws.py``, dr = c - G du, bounded by 1 / (eps D).  Where a step goes too far eps rises: the next one stays nearer to
+where it begins, as in Levenberg and Marquardt's method.
 """
 
 import numpy as np
@@ -26,14 +27,16 @@ from mb_contact.core.solve.laws import RHO, friction_group, group_point, residua
 from mb_contact.core.solve.newton_step import NEAR_EPS, copy_rows, evaluate, take_step
 from mb_contact.core.solve.system import BOX, BY_BODIES, CONTACT, EQUALITY
 
-EPS = 3e-8  #: most stiffness of a law is 1 / (EPS D)
-WIDTH = 0.02  #: least tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
-PULL = 0.3  #: of the impulses towards zero, beside what keeps them from it where they are as large as at first
+EPS = 1e-7  #: least eps,
+RAISE, LOWER = 10.0, 0.1  #: times that behind a step which was shortened to less than
+SHORT = 0.25  #: or not taken, behind those that go round in circles, and behind other whole ones
+WIDTH = 0.005  #: least tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
 FALL = 0.6  #: of tau, where the smoothed laws are fulfilled to tau
-RISE = 5.0  #: most that a step may increase the worst smoothed natural map by, else it is halved,
-LEAST = 0.05  #: while it is more than this part of a step
-PATIENCE = 12  #: steps with one tau
-STEPS = 45  #: steps in all
+RISE = 50.0  #: times the least worst smoothed natural map with this tau, that a step may lead to, else it is halved,
+LEAST = 0.05  #: and not taken where it is less than this part of a step
+PATIENCE = 20  #: steps with one tau,
+CIRCLES = 4  #: behind so many of which the worst map must fall
+STEPS = 60  #: steps in all
 
 
 @sweep
@@ -45,9 +48,9 @@ def _rounded(z, square):
 
 
 @sweep
-def linearise_smoothed(blocks, r, u, tau, pull, first, last, c, G):
+def linearise_smoothed(blocks, r, u, tau, eps, first, last, c, G):
     """dr = c - G du of the smoothed laws of the blocks first <= b < last; their worst natural map."""
-    worst, soft = 0.0, RHO * (EPS + pull)
+    worst, soft = 0.0, RHO * eps
     for b in range(first, last):
         i, kind = blocks.start[b], blocks.kind[b]
         d, least = blocks.S[i], blocks.mu[i]
@@ -55,11 +58,11 @@ def linearise_smoothed(blocks, r, u, tau, pull, first, last, c, G):
         G[i, 1] = G[i, 2] = 0.0
         if kind == EQUALITY:
             e = u[i] + least * r[i]
-            G[i, 0] = 1.0 / (EPS * d + least)
+            G[i, 0] = 1.0 / (eps * d + least)
             c[i] = -e * G[i, 0]
             worst = max(worst, e * e * part)
             continue
-        z, square = r[i] - RHO * (part * u[i] + pull * r[i]), tau * tau * part
+        z, square = r[i] - RHO * part * u[i], tau * tau * part
         if kind == BOX:
             above, below = np.sqrt((z + least) ** 2 + 4.0 * square), np.sqrt((z - least) ** 2 + 4.0 * square)
             e = 0.5 * (above - below) - r[i]
@@ -77,13 +80,13 @@ def linearise_smoothed(blocks, r, u, tau, pull, first, last, c, G):
         k = i + 1
         while k < blocks.start[b + 1]:  # the bound is p + least; its change is bound - G_n du_n
             size, bound = friction_group(blocks, b, k)[1], e * p * (1.0 - soft) * stiff
-            worst = max(worst, _smooth_friction(blocks, r, u, k, size, p + least, tau, pull, bound, G[i, 0], c, G))
+            worst = max(worst, _smooth_friction(blocks, r, u, k, size, p + least, tau, eps, bound, G[i, 0], c, G))
             k += size
     return np.sqrt(worst)
 
 
 @sweep
-def _smooth_friction(blocks, r, u, i, size, R, tau, pull, bound, G_R, c, G):
+def _smooth_friction(blocks, r, u, i, size, R, tau, eps, bound, G_R, c, G):
     """``linearise_smoothed`` of the friction group of the row i; the square of its natural map."""
     y0, y1, z0, z1, d = group_point(blocks, r, u, i, size, RHO)
     worst = 0.0
@@ -94,8 +97,7 @@ def _smooth_friction(blocks, r, u, i, size, R, tau, pull, bound, G_R, c, G):
             worst = max(worst, blocks.D[k] * r[k] * r[k])
     if d == 0.0:
         return worst
-    soft = RHO * (EPS + pull)
-    z0, z1 = z0 - RHO * pull * y0, z1 - RHO * pull * y1
+    soft = RHO * eps
     s = np.sqrt(z0 * z0 + z1 * z1)
     t0, t1 = (z0 / s, z1 / s) if s > 0.0 else (1.0, 0.0)
     scale = 1.0 / d
@@ -140,33 +142,36 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     size = size if size > 0.0 else needed
     tau = max(now, WIDTH * size)
     copy_rows(first, last, r, k.best)
-    pull = PULL / (RHO * size * size) if size > 0.0 else 0.0
-    steps, since, used = 0, 0, 0
+    steps, since, used, eps = 0, 0, 0, EPS
     if P.face[0] == BY_BODIES:
         used = order_pieces(P.bodies, P.factors, b0, b1, c0, c1)  # they fit where Newton steps ran
-    before = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
+    least = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
     while steps < min(budget, STEPS) and since < PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)
         copy_rows(first, last, u, k.w)
         take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
-        steps += 1
-        since += 1
-        part = 1.0
-        worst = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
-        while not worst <= max(tau, RISE * before) and part > LEAST:
+        steps, since, part, most = steps + 1, since + 1, 1.0, max(tau, RISE * least)
+        worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
+        while not worst <= most and part > LEAST:
             part *= 0.5
             for i in range(first, last):
                 r[i] = 0.5 * (r[i] + k.anchor[i])
                 u[i] = 0.5 * (u[i] + k.w[i])
-            worst = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
-        if worst < tau:
+            worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
+        if not worst <= most:
+            copy_rows(first, last, k.anchor, r)
+            copy_rows(first, last, k.w, u)
+            part = 0.0
+        if part < SHORT or (since > CIRCLES and worst > 0.9 * least):
+            eps *= RAISE
+        elif part == 1.0:
+            eps = max(EPS, LOWER * eps)
+        if part > 0.0 and worst < tau:
             now = residual(blocks, r, u, b0, b1)
             if not now < np.inf:
                 break
             copy_rows(first, last, r, k.best)
-            tau *= FALL
-            since = 0
-            worst = linearise_smoothed(blocks, r, u, tau, pull * tau * tau, b0, b1, k.c, k.G)
-        before = worst
+            tau, since, least = FALL * tau, 0, np.inf
+        least = min(least, linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G))
     evaluate(P, b0, b1, c0, c1, k.best)
     return steps

@@ -132,6 +132,7 @@ def _from_starts(P, island, c0, c1, tolerance, taken, known, budget, rays, polis
 def _solve_parts(P, island, c0, c1, tolerance, budget, polish):
     """Newton steps on the part of an island that is not solved, then on all of it, by turns from the impulses in P.r.
 
+    A small part in which contacts jam begins anew at a solution of its polyhedral problem.
     Returns (status, Newton steps, residual) as ``solve_island`` does; steps on a part count by its share of the blocks.
     Without a solution the impulses are those of the least residual.
     """
@@ -143,11 +144,16 @@ def _solve_parts(P, island, c0, c1, tolerance, budget, polish):
         if used >= budget or not pose_part(P, island, tolerance):
             return OVER_BUDGET, used, now
         blocks, d0, d1 = P.island[part + 1] - P.island[part], P.bodies.first_piece[part], P.bodies.first_piece[part + 1]
-        most = min(RESTART, (budget - used) * (b1 - b0) // blocks)
-        status, steps, left = solve_island(
-            P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, most, False, True
-        )  # fmt: skip
-        used += steps * blocks // (b1 - b0)
+        for turn in range(2):
+            most = min(RESTART, (budget - used) * (b1 - b0) // blocks)
+            status, steps, left = solve_island(
+                P, part, d0, d1, TIGHTER * tolerance, TIGHT, False, most, most, False, True
+            )  # fmt: skip
+            used += steps * blocks // (b1 - b0)
+            jams = status == OVER_BUDGET and left > TIGHTER * now
+            if turn == 1 or not jams or not fits(P, P.island[part], P.island[part + 1]):
+                break
+            start_elsewhere(P, P.island[part], P.island[part + 1], d0, d1, True)
         if status == TOO_LARGE or (status != SOLVED and left > TIGHTER * now):
             return status, used, now
         take_part(P)

@@ -176,7 +176,7 @@ def test_mirrored_grasps_on_which_pivoting_cycles_are_solved(file):
 
 @pytest.mark.parametrize("n_f", [4, 8, 16])
 def test_mirrored_grasps_on_the_pyramid_are_solved_or_nearly_so(n_f):
-    """From zero: with 8 directions two end at the budget, with 16 one, with 2e-9 to 4e-9."""
+    """From zero: with 8 directions one ends at the budget, with 16 three, with 5e-10 to 1.2e-7."""
     solved = 0
     for file in DATA.glob("grasp_*.npz"):
         problem = grasp(file, n_f)
@@ -184,7 +184,7 @@ def test_mirrored_grasps_on_the_pyramid_are_solved_or_nearly_so(n_f):
         assert judged(problem, outcome.r) <= 2e-7
         assert (outcome.status == "solved") == (outcome.residual <= 1e-10)
         solved += outcome.status == "solved"
-    assert solved >= 9
+    assert solved >= (11 if n_f == 4 else 10 if n_f == 8 else 8)
 
 
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
