@@ -11,13 +11,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mb_contact.core.solve.body_factors import order_pieces
 from mb_contact.core.solve.central_path import follow_central_path, linearise_smoothed
 from mb_contact.core.solve.laws import RHO, residual
 from mb_contact.core.solve.newton import OVER_BUDGET, SOLVED, solve_island
-from mb_contact.core.solve.newton_step import evaluate
+from mb_contact.core.solve.newton_step import NEAR_EPS, evaluate, take_step
 from mb_contact.core.solve.pivoting import fits
 from mb_contact.core.solve.search import first_share, is_large, search
-from mb_contact.core.solve.system import make_system_handle
+from mb_contact.core.solve.system import BY_BODIES, make_system_handle
 from mb_contact.solvers.blocks import BOX, CONTACT, EQUALITY, UNILATERAL, solve_blocks
 from paths import DATA
 from scenes.body_systems import both_faces
@@ -211,3 +212,68 @@ def test_an_island_that_pivoting_has_no_room_for_takes_the_path():
         handle = make_system_handle(P)
         evaluate(handle, 0, count, 0, 0, P.r.copy())
         assert fits(handle, 0, count) == (count == 40)
+
+
+def path_by_hand(P, handle, blocks, bodies, tolerance, budget):
+    """``follow_central_path`` of the whole island once more: (steps, how many of them were not taken)."""
+    tau, eps, steps, since, refused = 0.0, 1e-7, 0, 0, 0
+    c, G, n = P.work.c, P.work.G, P.blocks.start[blocks]
+    now, kept = evaluate(handle, 0, blocks, 0, bodies, P.r.copy()), P.r[:n].copy()
+    size = (np.sqrt(P.blocks.D[:n]) * np.abs(P.r[:n])).max()
+    tau = max(now, 0.005 * (size if size > 0.0 else (np.abs(P.u[:n]) / np.sqrt(P.blocks.D[:n])).max()))
+    used = 0 if P.face[0] != BY_BODIES else order_pieces(P.bodies, P.factors, 0, blocks, 0, bodies)
+
+    def worst_map():
+        return linearise_smoothed(P.blocks, P.r, P.u, tau, eps, 0, blocks, c, G)
+
+    least = worst_map()
+    while steps < min(budget, 60) and since < 20 and now > tolerance:
+        r, u = P.r[:n].copy(), P.u[:n].copy()
+        take_step(handle, 0, blocks, 0, bodies, NEAR_EPS, used)
+        steps, since, part = steps + 1, since + 1, 1.0
+        while not (worst := worst_map()) <= max(tau, 50.0 * least) and part > 0.05:
+            part *= 0.5
+            P.r[:n], P.u[:n] = 0.5 * (P.r[:n] + r), 0.5 * (P.u[:n] + u)
+        if not worst <= max(tau, 50.0 * least):
+            P.r[:n], P.u[:n], part, refused = r, u, 0.0, refused + 1
+        if part < 0.25 or (since > 4 and worst > 0.9 * least):
+            eps *= 10.0
+        elif part == 1.0:
+            eps = max(1e-7, 0.1 * eps)
+        if part > 0.0 and worst < tau:
+            now, kept = residual(P.blocks, P.r, P.u, 0, blocks), P.r[:n].copy()
+            tau, since, least = 0.6 * tau, 0, np.inf
+        least = min(least, worst_map())
+    evaluate(handle, 0, blocks, 0, bodies, np.append(kept, np.zeros(len(P.r) - n)))
+    return steps, refused
+
+
+def disturbed_grasp(seed):
+    """The creeping grasp with other velocities, and from seed 30 on threefold friction."""
+    with np.load(DATA / "creeping_grasp.npz") as data:
+        W, q, kind, size, mu, warm = (data[name] for name in ("W", "q", "kind", "size", "mu", "warm"))
+    q = q * (1.0 + 0.5 * np.random.default_rng(seed).standard_normal(len(q)))
+    P = dense_blocks(W, q, list(kind), list(size), mu if seed < 30 else 3.0 * mu)
+    P.r[:] = warm if seed % 2 else 0.0
+    return P, 0
+
+
+def disturbed_heap(seed):
+    P, warm = heap("heap_of_50")
+    P.r[:] = warm * np.random.default_rng(seed).choice([0.0, 1.0, 1.0, 30.0], size=len(warm))
+    return P, int(P.bodies.first_piece[1])
+
+
+@pytest.mark.parametrize("start, seeds", [(disturbed_grasp, (1, 17, 31, 32, 33, 43, 56)), (disturbed_heap, (0, 1))])
+def test_the_path_is_that_which_is_written_out_here(start, seeds):
+    """Steps are halved, some are refused, and one grasp's go round in circles."""
+    refused = 0
+    for seed in seeds:
+        P, bodies = start(seed)
+        expected, no = path_by_hand(P, make_system_handle(P), len(P.blocks.kind), bodies, 1e-10, 400)
+        impulses, refused = P.r.tolist(), refused + no
+        P, bodies = start(seed)
+        steps = follow_central_path(make_system_handle(P), 0, len(P.blocks.kind), 0, bodies, 1e-10, 400)
+        assert steps == expected
+        np.testing.assert_allclose(P.r, impulses, rtol=1e-6, atol=1e-9)
+    assert refused > 0 or start is disturbed_heap
