@@ -33,7 +33,7 @@ SHORT = 0.25  #: or not taken, behind those that go round in circles, and behind
 WIDTH = 0.005  #: least tau at first, in parts of the largest impulse, or of the largest velocity, in the scale of W
 FALL = 0.6  #: of tau, where the smoothed laws are fulfilled to tau
 RISE = 50.0  #: times the least worst smoothed natural map with this tau, that a step may lead to, else it is halved,
-LEAST = 0.05  #: and not taken where it is less than this part of a step
+LEAST = 0.05  #: while it is more than this part of a step, and then not taken
 PATIENCE = 20  #: steps with one tau,
 CIRCLES = 4  #: behind so many of which the worst map must fall
 STEPS = 60  #: steps in all
@@ -149,7 +149,7 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     while steps < min(budget, STEPS) and since < PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)
         copy_rows(first, last, u, k.w)
-        take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
+        after = take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
         steps, since, part, most = steps + 1, since + 1, 1.0, max(tau, RISE * least)
         worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
         while not worst <= most and part > LEAST:
@@ -158,7 +158,7 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
                 r[i] = 0.5 * (r[i] + k.anchor[i])
                 u[i] = 0.5 * (u[i] + k.w[i])
             worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
-        if not worst <= most:
+        if not (worst <= most and after < np.inf):
             copy_rows(first, last, k.anchor, r)
             copy_rows(first, last, k.w, u)
             part = 0.0

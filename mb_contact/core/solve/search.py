@@ -151,7 +151,7 @@ def _solve_parts(P, island, c0, c1, tolerance, budget, polish):
             )  # fmt: skip
             used += steps * blocks // (b1 - b0)
             jams = status == OVER_BUDGET and left > TIGHTER * now
-            if turn == 1 or not jams or not fits(P, P.island[part], P.island[part + 1]):
+            if turn == 1 or not jams or used >= budget or not fits(P, P.island[part], P.island[part + 1]):
                 break
             start_elsewhere(P, P.island[part], P.island[part + 1], d0, d1, True)
         if status == TOO_LARGE or (status != SOLVED and left > TIGHTER * now):

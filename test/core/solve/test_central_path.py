@@ -181,12 +181,12 @@ def test_what_is_left_is_the_last_point_on_the_path():
 
 
 def test_far_from_a_solution_the_path_begins_wide():
-    """The last impulses without those of 100 contacts: no point on the path of 2 % of the largest impulse is near."""
+    """The last impulses without those of 100 contacts: more than half a percent of the largest impulse is missing."""
     P, warm = heap("heap_of_50")
     handle, blocks, bodies = make_system_handle(P), len(P.blocks.kind), int(P.bodies.first_piece[1])
     P.r[:] = np.where(np.arange(len(warm)) < 300, 0.0, warm)
     before = evaluate(handle, 0, blocks, 0, bodies, P.r.copy())
-    assert before > 0.02 * np.sqrt(P.blocks.D * P.r**2).max()
+    assert before > 0.005 * np.sqrt(P.blocks.D * P.r**2).max()
     follow_central_path(handle, 0, blocks, 0, bodies, 1e-10, 400)
     assert residual(P.blocks, P.r, P.u, 0, blocks) <= 1e-5 * before
 
@@ -229,7 +229,7 @@ def path_by_hand(P, handle, blocks, bodies, tolerance, budget):
     least = worst_map()
     while steps < min(budget, 60) and since < 20 and now > tolerance:
         r, u = P.r[:n].copy(), P.u[:n].copy()
-        take_step(handle, 0, blocks, 0, bodies, NEAR_EPS, used)
+        assert take_step(handle, 0, blocks, 0, bodies, NEAR_EPS, used) < np.inf
         steps, since, part = steps + 1, since + 1, 1.0
         while not (worst := worst_map()) <= max(tau, 50.0 * least) and part > 0.05:
             part *= 0.5

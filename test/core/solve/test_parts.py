@@ -141,7 +141,9 @@ def by_hand(P, handle, c1, tolerance, budget):
                 handle, 1, c1, d1, 0.1 * tolerance, 1e-3, False, most, most, False, True
             )  # fmt: skip
             used += steps * share[0] // share[1]
-            if turn == 1 or status != OVER_BUDGET or left <= 0.1 * now or not fits(handle, *P.island[1:3]):
+            if turn == 1 or status != OVER_BUDGET or left <= 0.1 * now or used >= budget:
+                break
+            if not fits(handle, *P.island[1:3]):
                 break
             start_elsewhere(handle, *P.island[1:3], c1, d1, True)
         if status != SOLVED and left > 0.1 * now:
