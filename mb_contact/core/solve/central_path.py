@@ -149,7 +149,7 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
     while steps < min(budget, STEPS) and since < PATIENCE and now > tolerance:
         copy_rows(first, last, r, k.anchor)
         copy_rows(first, last, u, k.w)
-        after = take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
+        take_step(P, b0, b1, c0, c1, NEAR_EPS, used)  # not refined: the next step takes that error too
         steps, since, part, most = steps + 1, since + 1, 1.0, max(tau, RISE * least)
         worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
         while not worst <= most and part > LEAST:
@@ -158,7 +158,7 @@ def follow_central_path(P, b0, b1, c0, c1, tolerance, budget):
                 r[i] = 0.5 * (r[i] + k.anchor[i])
                 u[i] = 0.5 * (u[i] + k.w[i])
             worst = linearise_smoothed(blocks, r, u, tau, eps, b0, b1, k.c, k.G)
-        if not (worst <= most and after < np.inf):
+        if not worst <= most:
             copy_rows(first, last, k.anchor, r)
             copy_rows(first, last, k.w, u)
             part = 0.0
