@@ -87,6 +87,8 @@ ASK_ENGINE = 8  #: not an error: the collision engine has to answer for some pai
 IN_PARTS = 9  #: not an error: an impact or fast motion, for which the step is taken in parts
 ASK_AT_END = 10  #: not an error: the same, for poses at the end of the step
 LOOP_LOST = 11  #: the loops of an aggregate cannot be closed where a step ends
+CONTACTS_CHANGED = 12  #: not an error: solve again, with other contacts of pairs that pass or meet otherwise
+ASK_ON_WAY = 13  #: not an error: the engine has to answer for poses on the way through the step
 
 LEAST_SQUARE = 1e-12  #: squared norm of a quaternion that still is a rotation; 1 over it at most
 

@@ -41,7 +41,7 @@ class CollisionBuffers(NamedTuple):
     work: object  #: ManifoldWorkHandle
 
 
-def make_buffers(geoms: Geoms, narrow: Any = None) -> CollisionBuffers:
+def make_buffers(geoms: Geoms, narrow: Any = None, candidates: int | None = None) -> CollisionBuffers:
     """Allocate the buffers of a world.
 
     Parameters
@@ -49,13 +49,15 @@ def make_buffers(geoms: Geoms, narrow: Any = None) -> CollisionBuffers:
     geoms : Geoms
     narrow : NarrowPhase, optional
         Which kernels call if it has an address; it has to live as long as the buffers.
+    candidates : int, optional
+        Room for so many pairs; by default for all.
 
     Returns
     -------
     CollisionBuffers
     """
     g = geoms.kind.shape[0]
-    m = geoms.pairs.shape[0]
+    m = geoms.pairs.shape[0] if candidates is None else candidates
     work = make_manifold_work(_room(geoms))
     order, resting = np.arange(g, dtype=np.int64), (np.asarray(geoms.body) < 0).astype(np.int64)
     engine = np.array(getattr(narrow, "address", (0, 0)), dtype=np.int64)

@@ -82,6 +82,7 @@ class StepArrays(NamedTuple):
     closing: object  #: step.closing.ClosingWork
     sleep: Sleep
     kept: Contacts  #: contacts of what sleeps
+    need: object  #: step.by_need.Need
 
 
 StepArraysHandleType, StepArraysHandle, make_step_handle = handle(StepArrays)

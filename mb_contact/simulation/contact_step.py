@@ -9,7 +9,7 @@ from mb_contact.core.integrate import kept_contacts as _kept
 from mb_contact.core.step import problem as _problem, step as _step
 from mb_contact.core.step.assemble import assemble
 from mb_contact.simulation.ahead import ImpactsAhead
-from mb_contact.types import LIMIT_MISSED, OK, SOLVER_NAMES
+from mb_contact.types import CONTACTS_CHANGED, LIMIT_MISSED, OK, SOLVER_NAMES
 
 
 class ContactStep:
@@ -80,10 +80,12 @@ class ContactStep:
     def impulses(self, handle):
         """Solve until every limit that the step reaches is in the problem, and settle the velocities; a status."""
         status, servos = LIMIT_MISSED, len(self.context.joints.servos)
-        while status == LIMIT_MISSED:  # every further round has at least one limit more, or a servo at its limit
+        while status in (LIMIT_MISSED, CONTACTS_CHANGED):  # a limit more, a servo at its limit, or other contacts
             status = self.solve(handle) or _step.settle(handle)
             if status == OK and servos and self.context.integrator.saturate(handle):
                 status = self.context.integrator.free(handle) or LIMIT_MISSED
+            if status == OK and self.has_impacts:
+                status = self.context.review()
         return status
 
     def impulses_again(self, handle):

@@ -8,12 +8,14 @@ import numpy as np
 from mb_contact.collision import ask_engine, make_buffers, make_contacts, make_narrow_phase
 from mb_contact.core import workspace as _workspace
 from mb_contact.core.collision.closed_forms import NEAR
+from mb_contact.core.collision.workspace import Motion
 from mb_contact.core.constraints.bilateral import COUNT, FIRST, GEARS, HINGES, make_bilateral_work
 from mb_contact.core.declare import allocate
 from mb_contact.core.handle import DT, ONLY_ROWS, TIED, StepArrays, make_geoms_handle, make_step_handle
 from mb_contact.core.solve import assemble as _assemble, draft as _draft
 from mb_contact.core.solve.system import make_factors, make_system, make_system_handle, spread_rows
 from mb_contact.core.step import step as _step
+from mb_contact.core.step.by_need import make_need, review
 from mb_contact.core.step.closing import make_closing_work
 from mb_contact.model.aggregates import merged_roots, scene_parts, tree_aggregates
 from mb_contact.model.model import tree_poses
@@ -21,7 +23,7 @@ from mb_contact.model.pairs import PairLinks
 from mb_contact.model.scene import ELASTIC_MODELS, PUSH_OUT_RATE
 from mb_contact.simulation.sleeping import Sleepers
 from mb_contact.simulation.wrenches import ExternalWrenches
-from mb_contact.types import SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
+from mb_contact.types import ASK_ON_WAY, SYSTEM_TOO_SMALL, TOO_MANY_CONTACTS
 
 MOVING_FRAME_SPEED = 1e-3  #: above it a friction frame follows the slip, unless the scene fixes it [m/s]
 PROJECTION_TOLERANCE = 1e-12  #: closure error at which a projection ends [m, rad]
@@ -110,6 +112,9 @@ class StepContext:
         self._layout = _draft.tree_layout(tree.parent, tree.root, tree.v_start, tree.nv)
         self.sleepers, self.kept = Sleepers(self, self._layout[0]), None
         self.sleep = self.sleepers.arrays
+        flows = scene.integrator != "semi_implicit_euler"
+        self.need_rule = np.array([float(scene.collision_scheme != "event"), 0.5 * flows])
+        self._poses = make_buffers(world.geoms, self.narrow, 1)._replace(travel=self.buffers.travel)
         self._fill = 1  # of the workspaces of sparse factors
         self.memory = None
         self.time = 0.0  #: at its start [s]
@@ -145,6 +150,14 @@ class StepContext:
     def ask_engine(self):
         """Witnesses of the pairs that only an engine in Python has."""
         ask_engine(self.narrow, self.buffers)
+
+    def review(self):
+        """``step.by_need.review`` of the solved problem, behind the engine's answers; a status."""
+        status = review(self.handle)
+        while status == ASK_ON_WAY:
+            ask_engine(self.narrow, self.need.poses)
+            status = review(self.handle)
+        return status
 
     def loop_impulses(self):
         """Impulses (loops', friction's and gears' rows,) of the solved problem [N s, N m s], a view."""
@@ -196,6 +209,8 @@ class StepContext:
         self.friction = _draft.make_friction(
             FRICTION_MODELS[self.scene.friction_model], n_f, 1 if flows else 2, world.viscous, surfaces, capacity
         )
+        kinematics = _workspace.make_kinematics(self.n, self.N, self.make_modal())
+        self.need = make_need(self, self._poses, make_contacts, kinematics, allocate(Motion))
         work = _workspace.make_step_work(self.n, self.N, len(self.q), len(world.geoms.kind), capacity)
         memory = allocate(
             _workspace.Memory, c=capacity, N=self.N, m=bilateral, closures=len(couplings.closures.kind)

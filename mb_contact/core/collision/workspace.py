@@ -39,3 +39,13 @@ ManifoldWorkHandleType, ManifoldWorkHandle, _handle_of = handle(ManifoldWork)
 def make_manifold_work(room: int) -> ManifoldWorkHandle:
     """Allocate the scratch of the manifold kernels for ``room`` candidate points a pair."""
     return _handle_of(allocate(ManifoldWork, c=room, field=allocate(FieldWork, c=FIELD_POINTS, s=FIELD_PLANES)))
+
+
+class Motion(NamedTuple):
+    """How the two shapes of a pair move from one pose to another (``meeting.py``)."""
+
+    R: Annotated[Reals, 2, 3, 3]  #: axes at the start
+    p: Annotated[Reals, 2, 3]  #: centres there, world [m]
+    way: Annotated[Reals, 2, 3]  #: of the centres [m]
+    turn: Annotated[Reals, 2, 3]  #: rotation vectors, world [rad]
+    time: Annotated[Reals, 1]  #: where the search is, from 0 to 1

@@ -125,7 +125,8 @@ def _find_onwards(memory, pair, feature, first):
 def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, blocks):
     """Rows and offsets of all contacts; resets the blocks first.
 
-    The normal row asks for ``u_n + g / dt >= 0`` before touching and, below, for the push-out velocity.
+    The normal row asks for ``u_n + g / dt >= 0`` before touching, and below for the push-out velocity; of a contact of
+    the moment of meeting (``step/by_need.py``) always for the former.
     """
     fill(rows.touched.shape[0], rows.touched, 0)
     c = contacts.count[0]
@@ -137,13 +138,12 @@ def contact_rows(geoms, contacts, kin, frames, dt, push_rate, push_speed, rows, 
         two_sides(kin.p, a, b, contacts.point, contacts.normal, i, rows, row)
         two_sides(kin.p, a, b, contacts.point, frames.t1, i, rows, row + 1)
         two_sides(kin.p, a, b, contacts.point, frames.t2, i, rows, row + 2)
-        for a in range(3):
-            if contacts.spread[i, a] != 0.0:
-                _spread_row(rows, row, vector(contacts.spread, i), vector(contacts.normal, i))
-                _spread_row(rows, row + 1, vector(contacts.spread, i), vector(frames.t1, i))
-                _spread_row(rows, row + 2, vector(contacts.spread, i), vector(frames.t2, i))
-                break
         rows.offset[row] = gap_velocity(contacts.gap[i], dt, push_rate, push_speed)
+        if contacts.spread[i, 0] != 0.0 or contacts.spread[i, 1] != 0.0 or contacts.spread[i, 2] != 0.0:
+            _spread_row(rows, row, vector(contacts.spread, i), vector(contacts.normal, i))
+            _spread_row(rows, row + 1, vector(contacts.spread, i), vector(frames.t1, i))
+            _spread_row(rows, row + 2, vector(contacts.spread, i), vector(frames.t2, i))
+            rows.offset[row] = contacts.gap[i] / dt  # of a later moment: no penetration
         blocks.start[i] = row
         blocks.dim[i] = 3
     blocks.count[0] = c

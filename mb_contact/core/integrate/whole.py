@@ -17,6 +17,7 @@ from mb_contact.core.impact.phases import step_collides
 from mb_contact.core.jit import kernel, unlocked
 from mb_contact.core.step.ahead import fast_pairs
 from mb_contact.core.step.assemble import assemble
+from mb_contact.core.step.by_need import review
 from mb_contact.core.step.closing import keep_state
 from mb_contact.core.step.passivity import remove_gain
 from mb_contact.core.step.problem import STEP, assemble_problem, level, solve
@@ -43,7 +44,15 @@ from mb_contact.core.workspace import (
     WORK,
     WORK_DONE,
 )
-from mb_contact.types import ASK_ENGINE, IN_PARTS, LIMIT_MISSED, OK, TOO_MANY_CONTACTS
+from mb_contact.types import (
+    ASK_ENGINE,
+    ASK_ON_WAY,
+    CONTACTS_CHANGED,
+    IN_PARTS,
+    LIMIT_MISSED,
+    OK,
+    TOO_MANY_CONTACTS,
+)
 
 TURN = 1.0  #: of a joint within a step above which a state can run away [rad]
 LAG = 0.5  #: of velocities behind positions [steps]: a free fall keeps E + dt/2 times the power of gravity
@@ -71,14 +80,14 @@ def euler_step(h, answered):
         status = smooth_dynamics(h)
     if status == OK and h.impact[HAPPEN] != 0.0 and step_collides(h):
         status = IN_PARTS
-    if status == IN_PARTS and may_sleep:
-        wake_all(h)
     if status == OK:
         status = find_impulses(h)
     while status == OK and h.joints.servos.shape[0] > 0 and saturate(h):
         status = smooth_dynamics(h)
         if status == OK:
             status = find_impulses(h)
+    if status == IN_PARTS and may_sleep:
+        wake_all(h)
     if status == OK:
         status = conclude(h)
     if status == OK:
@@ -160,7 +169,7 @@ def turns_fast(h):
 def find_impulses(h):
     """Solve until every limit that the step reaches is in the problem, and settle; a status."""
     status = LIMIT_MISSED
-    while status == LIMIT_MISSED:  # every further round has at least one limit more
+    while status == LIMIT_MISSED or status == CONTACTS_CHANGED:  # one limit more, or other contacts
         assemble(h)
         status = assemble_problem(h)
         if status == OK and h.sleep.rule[MAY_SLEEP] != 0.0:
@@ -170,7 +179,9 @@ def find_impulses(h):
             status = solve(h, STEP)
         if status == OK:
             status = settle(h)
-    return status
+        if status == OK:
+            status = review(h)
+    return IN_PARTS if status == ASK_ON_WAY else status
 
 
 @kernel

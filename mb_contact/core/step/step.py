@@ -45,6 +45,7 @@ from mb_contact.core.jit import INTEGER, kernel, on_demand
 from mb_contact.core.lcp.certificate import GAP, INFEASIBLE
 from mb_contact.core.solve.newton_step import attainable
 from mb_contact.core.solve.system import BLOCKS, BY_BODIES, ROWS
+from mb_contact.core.step.by_need import begin_review
 from mb_contact.core.step.certify import certify_step, check_ray
 from mb_contact.core.step.closing import closure_error, keep_state, refresh_closed
 from mb_contact.core.step.energy_balance import balance_energy, contact_impulses
@@ -66,6 +67,7 @@ def find_contacts(h, candidates):
         h.geoms, b.geom_R, b.geom_p, b.travel, b.candidates, candidates, b.reach, b.witness, b.work, h.contacts
     )
     level_points(h.contacts)
+    begin_review(h)
     return status
 
 

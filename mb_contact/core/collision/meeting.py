@@ -1,0 +1,181 @@
+# Copyright 2026 The mb_contact authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether, when and along which normal two moving convex shapes meet on the way from one pose to another.
+
+Each shape's centre goes straight on, and its axes turn at a constant rate: c(t) = c + t d, R(t) = exp(t theta) R for t
+from 0 to 1.  Two convex shapes are apart where *some* direction n separates them, s_n > 0; the one that separates them
+at first need not be the one that does at the end.  So the search holds on to a direction as long as it serves:
+
+    t = 0               n from the narrow phase
+    s_n(1) > -depth     apart at the end, along n: they do not meet
+    otherwise           t := first root of s_n(t) + depth, and there n from the narrow phase again
+    s_n(t) = -depth     no direction separates them any longer: they meet at t, with the normal n
+
+``depth`` is what counts as touching, so that faces that are flush do not meet.  A handful of queries decides.
+"""
+
+import math
+
+import numpy as np
+
+from mb_contact.core.collision.closed_forms import ASKED, NEAR, closed_witnesses
+from mb_contact.core.collision.manifold_normals import reference
+from mb_contact.core.collision.shapes import gap_along
+from mb_contact.core.jit import kernel
+from mb_contact.core.tree.spatial import (
+    ZERO,
+    matrix,
+    product,
+    put_matrix,
+    put_vector,
+    transposed,
+    turned,
+    vector,
+    vector_dot,
+    vector_product,
+    vector_sum,
+)
+
+GO_ON, APART, MEET = range(3)  #: what a look at a pair tells
+CLOSE = 1e-9  #: by which separations may be wrong: the narrow phase's tolerance [m]
+EXACT = 1e-12  #: how far above its root the search along one direction ends [m]
+LOOKS = 60  #: most queries of a search; who has not parted by then meets
+ROOT_STEPS = 60  #: along one direction,
+SHORTEST = 1e-15  #: and part of the motion at which they end
+
+
+@kernel
+def set_motion(geoms, pair, start_R, start_p, end_R, end_p, motion):
+    """The motion of both shapes of a pair.
+
+    Parameters
+    ----------
+    start_R, start_p : (g, 3, 3), (g, 3)
+        Poses of all geometries at the start.
+    end_R, end_p : (2, 3, 3), (2, 3)
+        Of the two at the end.
+    motion : Motion, out
+    """
+    for side in range(2):
+        g = geoms.pairs[pair, side]
+        put_matrix(motion.R, side, matrix(start_R, g))
+        put_vector(motion.p, side, vector(start_p, g))
+        put_vector(motion.way, side, vector_sum(vector(end_p, side), -1.0, vector(start_p, g)))
+        put_vector(
+            motion.turn, side, _rotation_vector(product(matrix(end_R, side), transposed(matrix(start_R, g))))
+        )
+    motion.time[0] = 0.0
+
+
+@kernel
+def _rotation_vector(r):
+    """theta of the rotation exp(theta) given by rows r, below half a turn [rad]."""
+    x, y, z = 0.5 * (r[7] - r[5]), 0.5 * (r[2] - r[6]), 0.5 * (r[3] - r[1])
+    sine = math.sqrt(x * x + y * y + z * z)
+    if sine == 0.0:
+        return ZERO
+    angle = math.atan2(sine, 0.5 * (r[0] + r[4] + r[8] - 1.0))
+    return x * angle / sine, y * angle / sine, z * angle / sine
+
+
+@kernel
+def turned_about(theta, a):
+    """exp(theta) a (Rodrigues)."""
+    square = vector_dot(theta, theta)
+    if square < 1e-16:
+        return vector_sum(a, 1.0, vector_product(theta, a))
+    angle = math.sqrt(square)
+    across = vector_product(theta, a)
+    first, second = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
+    return vector_sum(vector_sum(a, first, across), second, vector_product(theta, across))
+
+
+@kernel
+def place_pair(geoms, pair, motion, t, poses):
+    """Put both shapes where they are at t."""
+    for side in range(2):
+        g = geoms.pairs[pair, side]
+        put_vector(poses.geom_p, g, vector_sum(vector(motion.p, side), t, vector(motion.way, side)))
+        theta = vector_sum(ZERO, t, vector(motion.turn, side))
+        for k in range(3):
+            x, y, z = motion.R[side, 0, k], motion.R[side, 1, k], motion.R[side, 2, k]
+            x, y, z = turned_about(theta, (x, y, z))
+            poses.geom_R[g, 0, k], poses.geom_R[g, 1, k], poses.geom_R[g, 2, k] = x, y, z
+
+
+@kernel
+def at_start(motion, side, t, point):
+    """Where a point that moves with a shape, and is at ``point`` at t, is at the start."""
+    arm = vector_sum(point, -1.0, vector_sum(vector(motion.p, side), t, vector(motion.way, side)))
+    return vector_sum(vector(motion.p, side), 1.0, turned_about(vector_sum(ZERO, -t, vector(motion.turn, side)), arm))
+
+
+@kernel
+def ask(geoms, pair, poses):
+    """The narrow phase's witness of a pair as ``poses`` has it; 1 where an engine in Python has to be asked first."""
+    poses.candidates[0], poses.reach[0], poses.found[NEAR] = pair, 0.0, 1
+    closed_witnesses(geoms, poses)
+    return poses.found[ASKED]
+
+
+@kernel
+def answer(geoms, pair, poses):
+    """(normal from B to A, separation along it [m]) from the witness that was asked for.
+
+    Where an engine's normal is lost, as it may be where shapes just touch, the best of all is looked for.
+    """
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    n, distance = vector(poses.witness, 0), poses.witness[0, 3]
+    s = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n)
+    if s >= distance - CLOSE:
+        return n, s
+    _, _, s, n = reference(geoms, poses.geom_R, poses.geom_p, a, b, n, distance, np.inf, CLOSE)
+    return n, s
+
+
+@kernel
+def look(geoms, pair, motion, poses, n, s, depth):
+    """APART or MEET, at ``motion.time``; or GO_ON from there, where both shapes are put.
+
+    Parameters
+    ----------
+    n, s : tuple, float
+        What ``answer`` says of the poses at ``motion.time``.
+    depth : float
+        Up to which an overlap is touching [m].
+    """
+    if not s > CLOSE - depth:
+        return MEET
+    a, b = geoms.pairs[pair, 0], geoms.pairs[pair, 1]
+    place_pair(geoms, pair, motion, 1.0, poses)
+    end = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n) + depth
+    if end > 0.0:
+        motion.time[0] = 1.0
+        return APART
+    start = motion.time[0]
+    motion.time[0] = _first_root(geoms, pair, motion, poses, n, depth, start, s + depth, end)
+    place_pair(geoms, pair, motion, motion.time[0], poses)
+    return GO_ON if motion.time[0] > start else MEET
+
+
+@kernel
+def _first_root(geoms, pair, motion, poses, n, depth, low, at_low, at_high):
+    """Where s_n + depth has fallen to EXACT, by regula falsi (Illinois); ``at_low`` > 0 > ``at_high`` at 1."""
+    a, b, high, kept = geoms.pairs[pair, 0], geoms.pairs[pair, 1], 1.0, 0
+    above, below = at_low, at_high - 0.5 * EXACT
+    for _ in range(ROOT_STEPS):
+        if at_low <= EXACT or high - low <= SHORTEST:
+            break
+        t = low + (high - low) * above / (above - below)
+        place_pair(geoms, pair, motion, t, poses)
+        value = gap_along(geoms, poses.geom_R, poses.geom_p, a, b, n) + depth - 0.5 * EXACT
+        if value > 0.0:
+            low, at_low, above = t, value + 0.5 * EXACT, value
+            below *= 0.5 if kept > 0 else 1.0
+            kept = 1
+        else:
+            high, below = t, min(value, -1e-300)
+            above *= 0.5 if kept < 0 else 1.0
+            kept = -1
+    return low
